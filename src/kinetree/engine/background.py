@@ -1,12 +1,14 @@
 """Compile in the background, while calls are answered by code that was there at once.
 
-The straight-line code of a large graph takes seconds to compile. Its kernel first runs a program of
-single operations (`compiler.assembly`), which is made in about a tenth of a second, runs some ten
-times as long, and gives the same bits. Meanwhile one thread compiles the kernels that wait, one
-after the other; each kernel then takes its own code.
+The code of a graph takes a tenth of a second to compile, and that of a large one many seconds. Its
+kernel first walks through the operations of the graph (`llvm/walk.py`): that code is the same for
+all kernels, so it is there as soon as the graph is, takes ten to thirty times as long, and gives
+the same bits. Meanwhile one thread compiles the kernels that wait, one after the other; each kernel
+then takes its own code. A batch so large that compiling is quicker waits for that.
 
 The thread is a daemon and uses one core. When Python ends it stops after the module that it is
 compiling; a process that forks waits for that module too, and its child goes on with what is there.
+A second thread makes the code that all kernels share while the first kernel is traced.
 Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 """
 
@@ -27,6 +29,7 @@ from kinetree.engine.llvm.programs import Programs
 log = logging.getLogger(__name__)
 
 COMPILE_S_PER_NODE = 1.8e-4  # s of one core to compile a node of a graph
+WALK_S_PER_OPERATION = 1e-9  # s of one core for an operation of one of many states
 LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has to answer first
 
 
@@ -59,6 +62,7 @@ class Job:
 _lock = threading.Lock()
 _jobs: dict[str, Job] = {}  # by the hash of the graph
 _worker: threading.Thread | None = None
+_preparing: threading.Thread | None = None
 
 
 def enabled() -> bool:
@@ -68,7 +72,17 @@ def enabled() -> bool:
 
 def pays(graph: Graph) -> bool:
     """Return True if the code of a graph takes so long that its kernel should answer before."""
-    return enabled() and COMPILE_S_PER_NODE * length(graph) / thread_count() > LONGEST_WAIT_S
+    return enabled() and compile_seconds(graph) > LONGEST_WAIT_S
+
+
+def is_long(graph: Graph, states: int) -> bool:
+    """Return True if a batch takes longer before the code of the graph is there than to make it."""
+    return WALK_S_PER_OPERATION * states * graph.operations > compile_seconds(graph)
+
+
+def compile_seconds(graph: Graph) -> float:
+    """Return an estimate of the time to compile the code of a graph on all cores."""
+    return COMPILE_S_PER_NODE * length(graph) / thread_count()
 
 
 def length(graph: Graph | Program) -> int:
@@ -77,6 +91,27 @@ def length(graph: Graph | Program) -> int:
         return sum(length(body.graph) for body in graph.bodies)
     loops = [graph.nodes[i].sweep.graph for i in graph.repeats()]
     return len(graph.nodes) + sum(map(length, loops))
+
+
+def prepare() -> None:
+    """Make the code that all kernels share in a thread of its own, if that was not begun yet."""
+    global _preparing
+    with _lock:
+        if _preparing is None and enabled():
+            _preparing = threading.Thread(target=_prepare, name="kinetree start", daemon=True)
+            _preparing.start()
+
+
+def _prepare() -> None:
+    # imported here, beside the imports of the thread that traces
+    from kinetree.engine.call import vectorcall
+    from kinetree.engine.llvm.walk import walker
+
+    try:
+        if vectorcall.usable():
+            walker()
+    except Exception as problem:  # it is raised again where the code is needed
+        log.debug("kinetree could not make the code that kernels share: %s", problem)
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:
@@ -129,9 +164,9 @@ def _work() -> None:
 def _end() -> None:
     """Let the thread stop after the module under way: LLVM must not run while the process ends."""
     engine.abandoned.set()
-    worker = _worker
-    if worker is not None:
-        worker.join()
+    for thread in (_worker, _preparing):
+        if thread is not None:
+            thread.join()
 
 
 def _forget() -> None:

@@ -193,9 +193,8 @@ def _program_steps(flattener: _Flattener, program: Program) -> tuple[Array, Arra
         own = [run for run in runs if run[0] == k]
         places = [program.places[at : at + calls * columns] for _, calls, at, _ in own]
         table = np.concatenate(places).reshape(-1, columns).astype(int)
-        table[:, : len(body.bundles)] += [
-            0 if bundle.space == INPUTS else work for bundle in body.bundles
-        ]
+        spaces = [0 if bundle.space == INPUTS else work for bundle in body.bundles]
+        table[:, : len(body.bundles)] += np.array(spaces, int)
         table[:, len(body.bundles) :] += out if last else work
         first = [at + body.constants * np.arange(calls) for _, calls, _, at in own]
         added = np.concatenate(first)[:, None] + flattener.first
