@@ -6,9 +6,9 @@ all kernels, so it is there as soon as the graph is, takes ten to thirty times a
 the same bits. Meanwhile one thread compiles the kernels that wait, one after the other; each kernel
 then takes its own code. A batch so large that compiling is quicker waits for that.
 
-The thread is a daemon and uses one core. When Python ends it stops after the module that it is
-compiling; a process that forks waits for that module too, and its child goes on with what is there.
-A second thread makes the code that all kernels share while the first kernel is traced.
+The thread and its helpers are daemons and leave one core free. When Python ends they stop after the
+module that they compile; a process that forks waits for that module too, and its child goes on with
+what is there. A second thread makes the code that all kernels share while the first kernel is traced.
 Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 """
 
@@ -36,15 +36,29 @@ LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has t
 class Job:
     """A graph that is compiled once for all that wait for its code."""
 
-    __slots__ = ("begun", "done", "key", "programs", "then")
+    __slots__ = ("_modules", "_offered", "begun", "done", "key", "programs", "then")
 
     def __init__(self, key: str) -> None:
         self.key, self.begun, self.done = key, False, threading.Event()
         self.programs: list[Programs] = []
         self.then: list[Callable[[], None]] = []
+        self._modules: Callable[[], None] | None = None  # compiles until no module is left
+        self._offered = threading.Event()  # set when there are modules, and at the end
+
+    def help(self) -> None:
+        """Compile modules beside the thread that runs the job, and wait for its end."""
+        self._offered.wait()
+        if self._modules is not None:
+            self._modules()
+        self.done.wait()
+
+    def _offer(self, modules: Callable[[], None]) -> None:
+        self._modules = modules
+        self._offered.set()
 
     def run(self) -> None:
         """Compile the graph, and let all that wait for it take the code."""
+        token = engine.offer.set(self._offer)
         try:
             code = self.programs[0].code("float64")
             with _lock:  # nothing joins from here on, and whoever finds no job finds the code
@@ -54,9 +68,11 @@ class Job:
             for act in self.then:
                 act()
         finally:
+            engine.offer.reset(token)
             with _lock:
                 _jobs.pop(self.key, None)
             self.done.set()
+            self._offered.set()
 
 
 _lock = threading.Lock()
@@ -130,7 +146,8 @@ def submit(programs: Programs, then: Callable[[], None]) -> None:
 def finish(programs: Programs) -> None:
     """Wait until the code of `programs` is compiled; an error of the compilation is raised here.
 
-    A graph whose turn has not come is compiled by this thread, on all cores.
+    A graph whose turn has not come is compiled by this thread, on all cores; with one that is being
+    compiled it helps.
     """
     with _lock:
         job = _jobs.get(digest(programs.graph))
@@ -140,7 +157,7 @@ def finish(programs: Programs) -> None:
     if job is not None and mine:
         job.run()
     elif job is not None:
-        job.done.wait()
+        job.help()
     programs.code("float64")  # there already, unless the background failed
 
 
@@ -153,12 +170,18 @@ def _work() -> None:
                 _worker = None
                 return
             job.begun = True
+        # one core is for whatever the user does meanwhile; threads of a pool would keep Python alive
+        helpers = [threading.Thread(target=job.help, daemon=True) for _ in range(thread_count() - 2)]
         try:
-            with threads(1):  # the other cores are for whatever the user does meanwhile
+            for helper in helpers:
+                helper.start()
+            with threads(1):
                 job.run()
         except Exception as problem:  # it is raised again where the code is needed
             if not engine.abandoned.is_set():
                 log.warning("kinetree could not compile in the background: %s", problem)
+        for helper in helpers:
+            helper.join()
 
 
 def _end() -> None:
@@ -174,6 +197,7 @@ def _forget() -> None:
     global _lock, _worker
     for job in _jobs.values():
         job.done.set()
+        job._offered.set()
     _lock, _worker = threading.Lock(), None
     _jobs.clear()
 
