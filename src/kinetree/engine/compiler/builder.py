@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, node_of
-from kinetree.engine.compiler.rules import COMMUTATIVE, fold, simplifiers
+from kinetree.engine.compiler.rules import COMMUTATIVE, fold, simplifier
 from kinetree.errors import GraphError
 
 
@@ -97,7 +97,8 @@ class Builder:
                 return self.constant(number)
         if op == "select" and numbers[0] is not None:
             return args[1] if numbers[0] > 0 else args[2]
-        for simplify in simplifiers(op, tuple([kinds[arg] for arg in args])):
+        simplify = simplifier(op, tuple([kinds[arg] for arg in args]))
+        if simplify is not None:
             # a rule builds its replacement through `apply`, which simplifies it again in turn
             node = simplify(self, args)
             if node is not None:
