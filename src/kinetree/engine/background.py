@@ -8,7 +8,7 @@ then takes its own code. A batch so large that compiling is quicker waits for th
 
 The thread and its helpers are daemons and leave one core free. When Python ends they stop after the
 module that they compile; a process that forks waits for that module too, and its child goes on with
-what is there. A second thread makes the code that all kernels share while the first kernel is traced.
+what is there. Another thread makes the code that all kernels share while the first one is traced.
 Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 """
 
@@ -29,7 +29,8 @@ from kinetree.engine.llvm.programs import Programs
 log = logging.getLogger(__name__)
 
 COMPILE_S_PER_NODE = 1.8e-4  # s of one core to compile a node of a graph
-WALK_S_PER_OPERATION = 1e-9  # s of one core for an operation of one of many states
+WALK_S_PER_STEP = 1e-9  # s of one core to walk through a node for one of many states
+USUAL_ROUNDS = 10  # of loops that may have many more
 LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has to answer first
 
 
@@ -52,6 +53,11 @@ class Job:
             self._modules()
         self.done.wait()
 
+    def end(self) -> None:
+        """Release all that wait."""
+        self.done.set()
+        self._offered.set()
+
     def _offer(self, modules: Callable[[], None]) -> None:
         self._modules = modules
         self._offered.set()
@@ -71,8 +77,7 @@ class Job:
             engine.offer.reset(token)
             with _lock:
                 _jobs.pop(self.key, None)
-            self.done.set()
-            self._offered.set()
+            self.end()
 
 
 _lock = threading.Lock()
@@ -93,7 +98,7 @@ def pays(graph: Graph) -> bool:
 
 def is_long(graph: Graph, states: int) -> bool:
     """Return True if a batch takes longer before the code of the graph is there than to make it."""
-    return WALK_S_PER_OPERATION * states * graph.operations > compile_seconds(graph)
+    return WALK_S_PER_STEP * states * walked_length(graph) > compile_seconds(graph)
 
 
 def compile_seconds(graph: Graph) -> float:
@@ -107,6 +112,16 @@ def length(graph: Graph | Program) -> int:
         return sum(length(body.graph) for body in graph.bodies)
     loops = [graph.nodes[i].sweep.graph for i in graph.repeats()]
     return len(graph.nodes) + sum(map(length, loops))
+
+
+def walked_length(graph: Graph | Program) -> int:
+    """Return how many nodes of a graph or a program are computed for a state, about."""
+    if isinstance(graph, Program):
+        lengths = [walked_length(body.graph) for body in graph.bodies]
+        return sum(int(calls) * lengths[body] for body, calls, *_ in graph.runs)
+    loops = [graph.nodes[i].sweep for i in graph.repeats()]
+    rounds = [min(x.rounds, USUAL_ROUNDS) * walked_length(x.graph) for x in loops]
+    return len(graph.nodes) + sum(rounds)
 
 
 def prepare() -> None:
@@ -170,8 +185,9 @@ def _work() -> None:
                 _worker = None
                 return
             job.begun = True
-        # one core is for whatever the user does meanwhile; threads of a pool would keep Python alive
-        helpers = [threading.Thread(target=job.help, daemon=True) for _ in range(thread_count() - 2)]
+        # one core is for whatever the user does meanwhile; a pool would keep Python from ending
+        count = thread_count() - 2
+        helpers = [threading.Thread(target=job.help, daemon=True) for _ in range(count)]
         try:
             for helper in helpers:
                 helper.start()
@@ -196,8 +212,7 @@ def _forget() -> None:
     """Start anew in a forked child, where the thread does not exist."""
     global _lock, _worker
     for job in _jobs.values():
-        job.done.set()
-        job._offered.set()
+        job.end()
     _lock, _worker = threading.Lock(), None
     _jobs.clear()
 

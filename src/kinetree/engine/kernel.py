@@ -111,7 +111,8 @@ class Kernel:
 
     def _answers_first(self) -> bool:
         """Make code that answers while the kernel is compiled, if the kernel would take long."""
-        if not background.pays(self.graph) or self._compiled.has_code("float64"):
+        # stored code first: without it the nodes of a stored graph are not read
+        if self._compiled.has_code("float64") or not background.pays(self.graph):
             return False
         self._compiled.answer_first()
         return True

@@ -6,7 +6,7 @@ A state has one number in each slot: first the inputs, then constants, then ever
     SINCOS  sine to the first slot, cosine to the slot of argument 2, of the angle in argument 1
     MOVE    a copy
     TEST    leave a loop by skipping so many steps (argument 2) where no state is open (argument 1)
-            or after so many rounds (argument 3), which the result counts
+            or after the rounds of argument 3, which the result counts
     JUMP    skip so many steps (argument 1), backwards if negative
 
 The steps are the operations of the graph in its own order, so results have the same bits as those
@@ -159,7 +159,8 @@ class _Flattener:
         results = slots[list(sweep.graph.results[0])]
         end = np.concatenate([_moves(results, copies + at), _moves(copies + at, carried + at)])
         inside = len(body) + len(end)
-        test = np.array([[CODES["TEST"], counter, carried, inside + 2, sweep.rounds]])
+        rounds = self.constant(float(sweep.rounds))
+        test = np.array([[CODES["TEST"], counter, carried, inside + 2, rounds]])
         jump = np.array([[CODES["JUMP"], 0, -inside - 1, 0, 0]])
         return np.concatenate([begin, test, body, end, jump]), carried
 

@@ -128,8 +128,8 @@ class Programs:
             with stage("walker"):
                 walker()
             with stage("first code"):
-                enter, quiet = shared_code().address("enter"), emit_quiet(self.target.triple, SYMBOL)
-                self._first = Walked(flat, SYMBOL, enter, quiet)
+                quiet = emit_quiet(self.target.triple, SYMBOL)
+                self._first = Walked(flat, SYMBOL, shared_code().address("enter"), quiet)
         self.stages["float64"] = stages
 
     def adopt(self, dtype: str, code: engine.Code) -> None:

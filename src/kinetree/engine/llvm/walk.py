@@ -27,7 +27,7 @@ from kinetree.engine.llvm.emit import declarations
 from kinetree.engine.llvm.functions import CALLED, emit_function
 from kinetree.engine.llvm.sincos import emit_sincos
 from kinetree.engine.llvm.target import Target, host_target
-from kinetree.engine.llvm.text import splat, vector
+from kinetree.engine.llvm.text import number, splat, vector
 
 DTYPE = "float64"
 EFFORT = 1  # of the code generator
@@ -109,11 +109,12 @@ case{test}:
   %lanes = and {masks} %above, %known
   %packed = bitcast {masks} %lanes to i{lanes}
   %some = icmp ne i{lanes} %packed, 0
-  %round = load i64, ptr %d, align 8
-  %early = icmp slt i64 %round, %c_long
+  %round = load double, ptr %d, align 8
+  %rounds = load double, ptr %c, align 8
+  %early = fcmp olt double %round, %rounds
   %again = and i1 %some, %early
-  %counted = add i64 %round, 1
-  store i64 %counted, ptr %d, align 8
+  %counted = fadd double %round, {number(1.0, "double")}
+  store double %counted, ptr %d, align 8
   br i1 %again, label %step, label %skip
 case{jump}:
   br label %skip

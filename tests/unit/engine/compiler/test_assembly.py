@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.engine import Graph, Node, Port, interpret
-from kinetree.engine.compiler.assembly import tabulated
 from kinetree.engine.kernels import trace_quantity
+from single_operations import tabulated
 
 
 @pytest.fixture(params=("inverse_dynamics", "forward_dynamics", "mass_matrix", "link_poses"))
