@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from single_operations import tabulated
 
 import kinetree as kt
 from kinetree.engine import Graph, Node, Port, interpret
 from kinetree.engine.kernels import trace_quantity
-from single_operations import tabulated
 
 
 @pytest.fixture(params=("inverse_dynamics", "forward_dynamics", "mass_matrix", "link_poses"))

@@ -1,9 +1,10 @@
-"""Flat code: run step by step in Python, it gives the bits of the graph or program it is made of."""
+"""Flat code, run step by step in Python, gives the bits of its graph or program."""
 
 import numpy as np
 import pytest
 from hypothesis import given as drawn
 from random_programs import ARITHMETIC, FUNCTIONS, INPUTS, programs, run
+from single_operations import tabulated
 
 import kinetree as kt
 from kinetree.engine import Graph, Node, Port, interpret, optimise, trace
@@ -12,7 +13,6 @@ from kinetree.engine.compiler.flat import STEPS, flattened
 from kinetree.engine.compiler.graph import OPERATIONS
 from kinetree.engine.compiler.interpret import FLOATS
 from kinetree.engine.compiler.recorder import record
-from single_operations import tabulated
 from sweeps import nested_graph, pairs, problems, solve_graph, starts, two_graph
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from single_operations import tabulated
 
 from kinetree.engine.compiler import interpret
 from kinetree.engine.compiler.array_arithmetic import sincos_value
@@ -21,7 +22,6 @@ from kinetree.engine.compiler.float_arithmetic import (
 from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
 from kinetree.engine.compiler.interpret import FLOATS, STATES_AS_FLOATS, run
 from kinetree.engine.kernel import Kernel
-from single_operations import tabulated
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -3.25, 5e-324, -1e-310, 2.0**-1022, 1e308, 7e22, math.pi]
 
