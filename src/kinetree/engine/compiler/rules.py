@@ -237,14 +237,14 @@ def head(pattern: Term) -> frozenset[str] | None:
 
 
 @cache
-def simplifier(op: str, kinds: tuple[str, ...]) -> Simplifier | None:
-    """Return the rules worth trying on `op` of arguments of these kinds as one function of Python.
+def simplifier(kinds: tuple[str, ...]) -> Simplifier | None:
+    """Return the rules worth trying as one function of Python; kinds: operation, then arguments.
 
     It returns the node of the first replacement, None if no rule fits; None in its place where no
     rule can. Tracing spends most of its time on rules that do not fit in the end: in a function
     that is written for them, a test is the comparison of two numbers.
     """
-    rules = candidates(op, kinds)
+    rules = candidates(kinds[0], kinds[1:])
     if not rules:
         return None
     scope: dict[str, Any] = {"fold": fold}

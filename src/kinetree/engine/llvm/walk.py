@@ -25,6 +25,7 @@ from kinetree.engine.llvm.body import GraphCode
 from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.emit import declarations
 from kinetree.engine.llvm.functions import CALLED, emit_function
+from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.sincos import emit_sincos
 from kinetree.engine.llvm.target import Target, host_target
 from kinetree.engine.llvm.text import number, splat, vector
@@ -229,10 +230,9 @@ class _Loop:
 @once
 def walker() -> engine.Code:
     """Return the walker of this machine; it is never released."""
-    from kinetree.engine.llvm.programs import load_or_compile  # which imports this file
-
     target = host_target()
-    return load_or_compile(["walker"], target, lambda: emit_walk(target), ["walk"], EFFORT)
+    key = ["walker", str(WIDTH), *STEPS]
+    return load_or_compile(key, target, lambda: emit_walk(target), ["walk"], EFFORT)
 
 
 class Walked(engine.Code):
