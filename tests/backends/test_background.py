@@ -326,3 +326,21 @@ def test_a_program_may_end_before_the_code_is_there():
         [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "True", "")
+
+
+STORING = """
+import kinetree as kt
+kernel = kt.robots.panda().compile("forward_dynamics")
+print(kernel._compiled.is_first, kernel.notes.stages[-1].name)
+"""
+
+
+def test_a_short_program_leaves_its_code_for_the_next(tmp_path):
+    environment = os.environ | {"KINETREE_CACHE": "1", "KINETREE_THREADS": "1"}
+    environment["KINETREE_CACHE_DIR"] = str(tmp_path)
+    for expected in ("True first code", "False load"):
+        done = subprocess.run(
+            [sys.executable, "-c", STORING],
+            capture_output=True, text=True, timeout=120, env=environment,
+        )  # fmt: skip
+        assert (done.stdout.strip(), done.stderr) == (expected, "")

@@ -16,20 +16,24 @@ import atexit
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from kinetree.base.environment import setting
 from kinetree.base.system import on_fork
+from kinetree.engine.cache import folder
 from kinetree.engine.call.threads import thread_count, threads
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
+from kinetree.errors import CompileError
 
 log = logging.getLogger(__name__)
 
 COMPILE_S_PER_NODE = 1.8e-4  # s of one core to compile a node of a graph
 WALK_S_PER_STEP = 1e-9  # s of one core to walk through a node for one of many states
+LONGEST_END_S = 0.4  # s of compiling for which the end of Python may wait
 USUAL_ROUNDS = 10  # of loops that may have many more
 LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has to answer first
 
@@ -201,7 +205,17 @@ def _work() -> None:
 
 
 def _end() -> None:
-    """Let the thread stop after the module under way: LLVM must not run while the process ends."""
+    """Let the thread stop after the module under way: LLVM must not run while the process ends.
+
+    What is quickly compiled is, so that a short program finds it in the cache the next time.
+    """
+    left = LONGEST_END_S if folder.enabled() else 0.0
+    for job in list(_jobs.values()):
+        left -= compile_seconds(job.programs[0].graph)
+        if left < 0:
+            break
+        with suppress(CompileError):
+            finish(job.programs[0])
     engine.abandoned.set()
     for thread in (_worker, _preparing):
         if thread is not None:
