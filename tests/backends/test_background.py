@@ -13,9 +13,12 @@ import pytest
 
 import kinetree as kt
 from kinetree import scalars as s
-from kinetree.engine import Kernel, Port, background, optimise, trace
+from kinetree.engine import Kernel, Port, background, interpret, optimise, trace
+from kinetree.engine.kernels import forms
 from kinetree.engine.llvm import engine
 from kinetree.errors import CompileError
+from kinetree.model.samples import random_model
+from sweeps import nested_graph, pairs, problems, solve_graph, starts, two_graph
 
 RUN = background.Job.run
 QUANTITIES = [
@@ -101,6 +104,66 @@ def test_no_bit_changes_when_the_code_takes_over(quantity, gate):
     assert answers(kernel) == before
 
 
+@pytest.mark.parametrize(
+    ("make", "given"), [(solve_graph, problems), (two_graph, pairs), (nested_graph, starts)]
+)
+def test_graphs_with_loops_answer_first_too(make, given, gate):
+    kernel = Kernel(make())
+    assert kernel._compiled.is_first
+    arrays = given(13)
+
+    def found():
+        turned = [np.asfortranarray(x)[::2] for x in arrays]
+        return bits(kernel(*arrays)), bits(kernel(*(x[5] for x in arrays))), bits(kernel(*turned))
+
+    before = found()
+    assert before[0] == bits(interpret(kernel.graph, *arrays))
+    gate.set()
+    kernel.wait()
+    assert found() == before
+
+
+@pytest.mark.parametrize("quantity", ["forward_dynamics", "inverse_mass_matrix", "step_rk4"])
+def test_loops_over_the_links_answer_first_too(quantity, gate, monkeypatch):
+    for name in ("LONGEST_STRAIGHT", "LONGEST_MATRIX"):
+        monkeypatch.setattr(forms, name, -1)
+    robot = kt.Robot(random_model(5, 9, types=("revolute", "spherical", "free")))
+    kernel = robot.compile(quantity)
+    assert kernel._compiled.is_first and kernel.notes.form == "looped"
+    arrays = [np.random.default_rng(2).uniform(0.1, 1, (11, *p.shape)) for p in kernel.graph.inputs]
+    before = bits(kernel(*arrays)), bits(kernel(*(x[3] for x in arrays)))
+    gate.set()
+    kernel.wait()
+    assert (bits(kernel(*arrays)), bits(kernel(*(x[3] for x in arrays)))) == before
+
+
+def test_a_batch_that_would_take_longer_than_compiling_waits(gate, monkeypatch):
+    kernel = chirp().compile("inverse_dynamics")
+    many = states(kernel, kernel._dispatch.large)
+    before = bits(kernel(*many))
+    assert kernel._compiled.is_first
+    gate.set()
+    monkeypatch.setattr(background, "WALK_S_PER_STEP", 1.0)
+    assert bits(kernel(*many)) == before and not kernel._compiled.is_first
+
+
+def test_a_thread_that_waits_helps_to_compile(monkeypatch):
+    helped, here, assemble = threading.Event(), threading.current_thread(), engine.assemble_module
+
+    def module(text, target, effort):
+        if threading.current_thread() is here:
+            helped.set()
+        elif "kernel_one_part0" in text or "kernel_block" in text:
+            helped.wait(60)
+        return assemble(text, target, effort)
+
+    kernel = kt.robots.panda().compile("forward_dynamics_derivatives")
+    assert kernel._compiled.is_first
+    monkeypatch.setattr(engine, "assemble_module", module)
+    kernel.wait()
+    assert helped.is_set() and not kernel._compiled.is_first
+
+
 def test_the_code_takes_over_without_being_waited_for(gate):
     kernel = chirp().compile("forward_dynamics")
     entry = kernel._compiled.entry()
@@ -151,7 +214,7 @@ def test_equal_graphs_are_compiled_once(gate, compiled):
     others = [Kernel(graph) for _ in range(3)]
     gate.set()
     found = [answers(kernel.wait()) for kernel in others]
-    straight = [text for text in compiled if "@kernel_runs" not in text]
+    straight = [text for text in compiled if "@kernel_block" in text]
     assert len(straight) == 1 and found[0] == found[1] == found[2]
 
 
@@ -263,3 +326,21 @@ def test_a_program_may_end_before_the_code_is_there():
         [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "True", "")
+
+
+STORING = """
+import kinetree as kt
+kernel = kt.robots.panda().compile("forward_dynamics")
+print(kernel._compiled.is_first, kernel.notes.stages[-1].name)
+"""
+
+
+def test_a_short_program_leaves_its_code_for_the_next(tmp_path):
+    environment = os.environ | {"KINETREE_CACHE": "1", "KINETREE_THREADS": "1"}
+    environment["KINETREE_CACHE_DIR"] = str(tmp_path)
+    for expected in ("True first code", "False load"):
+        done = subprocess.run(
+            [sys.executable, "-c", STORING],
+            capture_output=True, text=True, timeout=120, env=environment,
+        )  # fmt: skip
+        assert (done.stdout.strip(), done.stderr) == (expected, "")

@@ -21,7 +21,7 @@ from kinetree.engine import Graph, jacobian, jvp, optimise, trace
 from kinetree.engine.cache import entries
 from kinetree.engine.compiler import store
 from kinetree.engine.kernels import stored
-from kinetree.engine.llvm import programs
+from kinetree.engine.llvm import object_code
 from kinetree.scalars import sin
 from kinetree.simulate import signal
 
@@ -33,7 +33,7 @@ WORK = {
     "hash of a graph": store.digest,
     "count of operations": Graph.count,
     "hash of a robot": stored.hashed,
-    "code": programs.load_or_compile,
+    "code": object_code.load_or_compile,
     "cache": entries.load,
 }
 CODES = {getattr(f, "__wrapped__", f).__code__: name for name, f in WORK.items()}

@@ -58,8 +58,14 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
 
     model: the robot; its masses may be traced scalars, its geometry must be numbers. regrouped:
     give to the parents the moments that act on them alone. The joint forces stay the same; energies
-    and wrenches inside the robot do not.
+    and wrenches inside the robot do not. The model remembers the result.
     """
+    key = "lean", regrouped
+    known = model.memo.get(key)
+    return known if known is not None else model.memo.setdefault(key, _lean(model, regrouped))
+
+
+def _lean(model: Model, regrouped: bool) -> LeanModel:
     places = place_frames(model)
     bodies = _bodies(model, places)
     links = []

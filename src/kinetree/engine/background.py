@@ -1,12 +1,14 @@
 """Compile in the background, while calls are answered by code that was there at once.
 
-The straight-line code of a large graph takes seconds to compile. Its kernel first runs a program of
-single operations (`compiler.assembly`), which is made in about a tenth of a second, runs some ten
-times as long, and gives the same bits. Meanwhile one thread compiles the kernels that wait, one
-after the other; each kernel then takes its own code.
+The code of a graph takes a tenth of a second to compile, and that of a large one many seconds. Its
+kernel first walks through the operations of the graph (`llvm/walk.py`): that code is the same for
+all kernels, so it is there as soon as the graph is, takes ten to thirty times as long, and gives
+the same bits. Meanwhile one thread compiles the kernels that wait, one after the other; each kernel
+then takes its own code. A batch so large that compiling is quicker waits for that.
 
-The thread is a daemon and uses one core. When Python ends it stops after the module that it is
-compiling; a process that forks waits for that module too, and its child goes on with what is there.
+The thread and its helpers are daemons and leave one core free. When Python ends they stop after the
+module that they compile; a process that forks waits for that module too, and its child goes on with
+what is there. Another thread makes the code that all kernels share while the first one is traced.
 Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 """
 
@@ -14,33 +16,59 @@ import atexit
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from kinetree.base.environment import setting
 from kinetree.base.system import on_fork
+from kinetree.engine.cache import folder
 from kinetree.engine.call.threads import thread_count, threads
 from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
+from kinetree.errors import CompileError
 
 log = logging.getLogger(__name__)
 
 COMPILE_S_PER_NODE = 1.8e-4  # s of one core to compile a node of a graph
-LONGEST_WAIT_S = 0.4  # s that a kernel may take to be compiled before it has to answer first
+WALK_S_PER_STEP = 1e-9  # s of one core to walk through a node for one of many states
+LONGEST_END_S = 0.4  # s of compiling for which the end of Python may wait
+USUAL_ROUNDS = 10  # of loops that may have many more
+LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has to answer first
 
 
 class Job:
     """A graph that is compiled once for all that wait for its code."""
 
-    __slots__ = ("begun", "done", "key", "programs", "then")
+    __slots__ = ("_modules", "_offered", "begun", "done", "key", "programs", "then")
 
     def __init__(self, key: str) -> None:
         self.key, self.begun, self.done = key, False, threading.Event()
         self.programs: list[Programs] = []
         self.then: list[Callable[[], None]] = []
+        self._modules: Callable[[], None] | None = None  # compiles until no module is left
+        self._offered = threading.Event()  # set when there are modules, and at the end
+
+    def help(self) -> None:
+        """Compile modules beside the thread that runs the job, and wait for its end."""
+        self._offered.wait()
+        if self._modules is not None:
+            self._modules()
+        self.done.wait()
+
+    def end(self) -> None:
+        """Release all that wait."""
+        self.done.set()
+        self._offered.set()
+
+    def _offer(self, modules: Callable[[], None]) -> None:
+        self._modules = modules
+        self._offered.set()
 
     def run(self) -> None:
         """Compile the graph, and let all that wait for it take the code."""
+        token = engine.offer.set(self._offer)
         try:
             code = self.programs[0].code("float64")
             with _lock:  # nothing joins from here on, and whoever finds no job finds the code
@@ -50,14 +78,16 @@ class Job:
             for act in self.then:
                 act()
         finally:
+            engine.offer.reset(token)
             with _lock:
                 _jobs.pop(self.key, None)
-            self.done.set()
+            self.end()
 
 
 _lock = threading.Lock()
 _jobs: dict[str, Job] = {}  # by the hash of the graph
 _worker: threading.Thread | None = None
+_preparing: threading.Thread | None = None
 
 
 def enabled() -> bool:
@@ -67,10 +97,56 @@ def enabled() -> bool:
 
 def pays(graph: Graph) -> bool:
     """Return True if the code of a graph takes so long that its kernel should answer before."""
-    if not enabled() or not isinstance(graph, Graph):  # a program is compiled at once anyway
-        return False
-    seconds = COMPILE_S_PER_NODE * len(graph.nodes) / thread_count()
-    return seconds > LONGEST_WAIT_S and not graph.repeats()  # tables have no loops
+    return enabled() and compile_seconds(graph) > LONGEST_WAIT_S
+
+
+def is_long(graph: Graph, states: int) -> bool:
+    """Return True if a batch takes longer before the code of the graph is there than to make it."""
+    return WALK_S_PER_STEP * states * walked_length(graph) > compile_seconds(graph)
+
+
+def compile_seconds(graph: Graph) -> float:
+    """Return an estimate of the time to compile the code of a graph on all cores."""
+    return COMPILE_S_PER_NODE * length(graph) / thread_count()
+
+
+def length(graph: Graph | Program) -> int:
+    """Return how many nodes the code of a graph or a program has; those of a loop count once."""
+    if isinstance(graph, Program):
+        return sum(length(body.graph) for body in graph.bodies)
+    loops = [graph.nodes[i].sweep.graph for i in graph.repeats()]
+    return len(graph.nodes) + sum(map(length, loops))
+
+
+def walked_length(graph: Graph | Program) -> int:
+    """Return how many nodes of a graph or a program are computed for a state, about."""
+    if isinstance(graph, Program):
+        lengths = [walked_length(body.graph) for body in graph.bodies]
+        return sum(int(calls) * lengths[body] for body, calls, *_ in graph.runs)
+    loops = [graph.nodes[i].sweep for i in graph.repeats()]
+    rounds = [min(x.rounds, USUAL_ROUNDS) * walked_length(x.graph) for x in loops]
+    return len(graph.nodes) + sum(rounds)
+
+
+def prepare() -> None:
+    """Make the code that all kernels share in a thread of its own, if that was not begun yet."""
+    global _preparing
+    with _lock:
+        if _preparing is None and enabled():
+            _preparing = threading.Thread(target=_prepare, name="kinetree start", daemon=True)
+            _preparing.start()
+
+
+def _prepare() -> None:
+    # imported here, beside the imports of the thread that traces
+    from kinetree.engine.call import vectorcall
+    from kinetree.engine.llvm.walk import walker
+
+    try:
+        if vectorcall.usable():
+            walker()
+    except Exception as problem:  # it is raised again where the code is needed
+        log.debug("kinetree could not make the code that kernels share: %s", problem)
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:
@@ -89,7 +165,8 @@ def submit(programs: Programs, then: Callable[[], None]) -> None:
 def finish(programs: Programs) -> None:
     """Wait until the code of `programs` is compiled; an error of the compilation is raised here.
 
-    A graph whose turn has not come is compiled by this thread, on all cores.
+    A graph whose turn has not come is compiled by this thread, on all cores; with one that is being
+    compiled it helps.
     """
     with _lock:
         job = _jobs.get(digest(programs.graph))
@@ -99,7 +176,7 @@ def finish(programs: Programs) -> None:
     if job is not None and mine:
         job.run()
     elif job is not None:
-        job.done.wait()
+        job.help()
     programs.code("float64")  # there already, unless the background failed
 
 
@@ -112,27 +189,44 @@ def _work() -> None:
                 _worker = None
                 return
             job.begun = True
+        # one core is for whatever the user does meanwhile; a pool would keep Python from ending
+        count = thread_count() - 2
+        helpers = [threading.Thread(target=job.help, daemon=True) for _ in range(count)]
         try:
-            with threads(1):  # the other cores are for whatever the user does meanwhile
+            for helper in helpers:
+                helper.start()
+            with threads(1):
                 job.run()
         except Exception as problem:  # it is raised again where the code is needed
             if not engine.abandoned.is_set():
                 log.warning("kinetree could not compile in the background: %s", problem)
+        for helper in helpers:
+            helper.join()
 
 
 def _end() -> None:
-    """Let the thread stop after the module under way: LLVM must not run while the process ends."""
+    """Let the thread stop after the module under way: LLVM must not run while the process ends.
+
+    What is quickly compiled is, so that a short program finds it in the cache the next time.
+    """
+    left = LONGEST_END_S if folder.enabled() else 0.0
+    for job in list(_jobs.values()):
+        left -= compile_seconds(job.programs[0].graph)
+        if left < 0:
+            break
+        with suppress(CompileError):
+            finish(job.programs[0])
     engine.abandoned.set()
-    worker = _worker
-    if worker is not None:
-        worker.join()
+    for thread in (_worker, _preparing):
+        if thread is not None:
+            thread.join()
 
 
 def _forget() -> None:
     """Start anew in a forked child, where the thread does not exist."""
     global _lock, _worker
     for job in _jobs.values():
-        job.done.set()
+        job.end()
     _lock, _worker = threading.Lock(), None
     _jobs.clear()
 

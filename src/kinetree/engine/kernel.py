@@ -98,6 +98,7 @@ class Kernel:
             loop = functools.partial(interpreted_loop, graph)
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
         self._dispatch.entered = weakref.ref(self)
+        self._dispatch.before_many = functools.partial(_await_code, weakref.ref(self))
         self._general = self._dispatch.call
         self._overload: Overload | None = None
         if more is not None:
@@ -112,7 +113,8 @@ class Kernel:
 
     def _answers_first(self) -> bool:
         """Make code that answers while the kernel is compiled, if the kernel would take long."""
-        if not background.pays(self.graph) or self._compiled.has_code("float64"):
+        # stored code first: without it the nodes of a stored graph are not read
+        if self._compiled.has_code("float64") or not background.pays(self.graph):
             return False
         self._compiled.answer_first()
         return True
@@ -120,8 +122,8 @@ class Kernel:
     def wait(self) -> Self:
         """Wait until the kernel runs its own machine code; return it.
 
-        The kernel of a large robot answers its first calls with code that is made at once and runs
-        some ten times as long. Results have the same bits before and after.
+        A kernel answers its first calls with code that is there at once and takes ten to thirty
+        times as long. Results have the same bits before and after.
         """
         if self._programs is not None and self._programs.is_first:
             background.finish(self._programs)
@@ -265,6 +267,14 @@ def _take_over(kernel: "weakref.ref[Kernel]") -> None:
     alive = kernel()
     if alive is not None:
         alive._renew()
+
+
+def _await_code(kernel: "weakref.ref[Kernel]", states: int) -> None:
+    """Wait for the kernel's own code where that is quicker for so many states."""
+    alive = kernel()
+    if alive is not None and alive._programs is not None and alive._programs.is_first:
+        if background.is_long(alive.graph, states):
+            alive.wait()
 
 
 def code_addresses(kernel: Kernel) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from kinetree.engine.call import threads
 from kinetree.engine.compiler.stepping import Run, Stepping, interpret_run
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.kernel import has_llvm
-from kinetree.engine.llvm.programs import load_or_compile
+from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.rollout import WORDS, FrameSlots, emit_rollout
 from kinetree.engine.llvm.target import host_target
 

@@ -24,7 +24,8 @@ from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads
 from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.kernel import Kernel, has_llvm
-from kinetree.engine.llvm.programs import Programs, load_or_compile
+from kinetree.engine.llvm.object_code import load_or_compile
+from kinetree.engine.llvm.programs import Programs
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
 from kinetree.optimal import driver, plain

@@ -48,6 +48,10 @@ def _nothing() -> None:
     return None
 
 
+def _none_waits(states: int) -> None:
+    return None
+
+
 class Dispatch:
     """Calls the gufunc of a graph. Its float32 loop is compiled when a call first asks for it."""
 
@@ -60,6 +64,7 @@ class Dispatch:
         "_single",
         "_states",
         "axes",
+        "before_many",
         "dtypes",
         "entered",
         "graph",
@@ -82,6 +87,7 @@ class Dispatch:
         self.operation: object = None  # what `kinetree.engine.tensors` made of the graph
         self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
         self.named = None if axes is None else NamedStates(*axes)  # for dicts of one state
+        self.before_many: Callable[[int], None] = _none_waits  # of so many states
         self._nin = len(graph.inputs)
         self.renew()
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
@@ -140,6 +146,10 @@ class Dispatch:
                 if (foreign := call_for(arrays)) is not None:
                     return foreign(self, arrays, options)
                 looked = True
+        if large:
+            pairs = zip(arrays, self.graph.inputs, strict=False)
+            sizes = [x.size // max(y.size, 1) for x, y in pairs if isinstance(x, np.ndarray)]
+            self.before_many(max(sizes))
         try:
             gufunc: Any = self._suited(arrays, options)
             if large:

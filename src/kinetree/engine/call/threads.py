@@ -108,37 +108,64 @@ def from_environment() -> int:
     return checked(setting("KINETREE_THREADS"))
 
 
-def run(pieces: Sequence[Callable[[], object]], count: int) -> None:
-    """Run all pieces on up to `count` threads, this one included, and wait for them.
+class Pieces:
+    """Pieces of work, which any number of threads take one after the other."""
 
-    The first error is raised after all threads have stopped: the pieces write into shared arrays.
-    """
-    waiting = deque(pieces)
-    errors: list[BaseException] = []
-    state: Any = np.geterr()
-    state["call"] = np.geterrcall()
+    def __init__(self, pieces: Sequence[Callable[[], object]]) -> None:
+        self._waiting, self._errors = deque(pieces), list[BaseException]()
+        self._running, self._changed = 0, threading.Condition()
+        self._state: Any = np.geterr()
+        self._state["call"] = np.geterrcall()
 
-    def work() -> None:
+    def work(self) -> None:
+        """Do pieces until none is left, or one has failed."""
         # the user's floating-point settings belong to a thread, so they are carried over
-        with np.errstate(**state):
-            while waiting and not errors:
-                try:
-                    piece = waiting.popleft()
-                except IndexError:
-                    return
+        with np.errstate(**self._state):
+            while (piece := self._take()) is not None:
                 try:
                     piece()
                 except BaseException as error:
-                    errors.append(error)
+                    self._errors.append(error)
+                finally:
+                    with self._changed:
+                        self._running -= 1
+                        self._changed.notify_all()
 
+    def _take(self) -> Callable[[], object] | None:
+        with self._changed:
+            if not self._waiting or self._errors:
+                return None
+            self._running += 1
+            return self._waiting.popleft()
+
+    def finish(self) -> None:
+        """Wait for pieces that other threads have begun; raise the first error of any."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._running == 0)
+        if self._errors:
+            raise self._errors[0]
+
+
+def run(
+    pieces: Sequence[Callable[[], object]],
+    count: int,
+    offer: Callable[[Callable[[], None]], None] | None = None,
+) -> None:
+    """Run all pieces on up to `count` threads, this one included, and wait for them.
+
+    The first error is raised after all threads have stopped: the pieces write into shared arrays.
+    offer: is given the function by which further threads take part.
+    """
+    shared = Pieces(pieces)
+    if offer is not None:
+        offer(shared.work)
     # this thread works too, so all pieces are done even if no helper ever starts
-    helpers = start_helpers(work, min(count, len(pieces)) - 1)
-    work()
+    helpers = start_helpers(shared.work, min(count, len(pieces)) - 1)
+    shared.work()
     for helper in helpers:
         if not helper.cancel():
             helper.result()
-    if errors:
-        raise errors[0]
+    shared.finish()
 
 
 def start_helpers(work: Callable[[], None], count: int) -> list[Future[None]]:

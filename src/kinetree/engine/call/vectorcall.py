@@ -21,7 +21,7 @@ from kinetree.engine.call import c_api
 from kinetree.engine.call.buffers import LEAST, emit_buffers, make_pool
 from kinetree.engine.call.fastcall import ENTRY, GENERAL, LIMIT, OWN, PLAN, ROWS, TABLE
 from kinetree.engine.llvm.engine import Code
-from kinetree.engine.llvm.programs import load_or_compile
+from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
 
 # layout of an instance (fastcall.py has the rest) and of a type

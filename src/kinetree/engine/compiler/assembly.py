@@ -2,10 +2,6 @@
 
 The order of the calls is chosen for long runs, and slots are used again when nothing needs them.
 Whatever the function computes outside its pieces becomes calls of bodies of one operation.
-
-`tabulated` makes a program of a graph in the same way: all its operations are such calls. The code
-of the program is short, so it is made at once, while the straight-line code of a large graph takes
-seconds. Both round every operation alike: the results have the same bits.
 """
 
 from collections import deque
@@ -19,7 +15,7 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import NUMBER, Form
 from kinetree.engine.compiler.builder import Builder
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port, no_collection, prune
+from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port, prune
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.program import INPUTS, WORK, Body, Bundle, Program
 
@@ -43,17 +39,6 @@ class Variant:
     form: Form  # of what it returns
     results: tuple[Any, ...]  # for each number returned: a constant, ("in", k) or ("out", k)
     used: set[int]  # outputs that something needs
-
-
-@no_collection()
-def tabulated(graph: Graph) -> Program:
-    """Return the program that computes the operations of a graph one by one."""
-    builder = Builder()
-    builder.ops = [node.op for node in graph.nodes]
-    builder.args = [node.args for node in graph.nodes]
-    builder.values = [node.value for node in graph.nodes]
-    builder.numbers = [node.number if node.op == "const" else None for node in graph.nodes]
-    return Assembly(builder, (), graph.inputs, graph.outputs, list(graph.roots())).program()
 
 
 class Assembly:

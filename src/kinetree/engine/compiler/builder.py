@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, node_of
-from kinetree.engine.compiler.rules import COMMUTATIVE, fold, simplifiers
+from kinetree.engine.compiler.rules import COMMUTATIVE, fold, simplifier
 from kinetree.errors import GraphError
 
 
@@ -90,14 +90,21 @@ class Builder:
 
     def _simplify(self, op: str, args: tuple[int, ...]) -> int:
         known, kinds = self.numbers, self.kinds
-        numbers = [known[arg] for arg in args]
-        if None not in numbers or op == "div":  # a division by a known zero is an error
-            number = fold(op, numbers)
+        if len(args) == 2:  # as most have: without lists
+            a, b = args
+            is_number = known[a] is not None and known[b] is not None
+            kinds_of = (op, kinds[a], kinds[b])
+        else:
+            is_number = None not in [known[arg] for arg in args]
+            kinds_of = (op, *[kinds[arg] for arg in args])
+        if is_number or op == "div":  # a division by a known zero is an error
+            number = fold(op, [known[arg] for arg in args])
             if number is not None:
                 return self.constant(number)
-        if op == "select" and numbers[0] is not None:
-            return args[1] if numbers[0] > 0 else args[2]
-        for simplify in simplifiers(op, tuple([kinds[arg] for arg in args])):
+        if op == "select" and (chosen := known[args[0]]) is not None:
+            return args[1] if chosen > 0 else args[2]
+        simplify = simplifier(kinds_of)
+        if simplify is not None:
             # a rule builds its replacement through `apply`, which simplifies it again in turn
             node = simplify(self, args)
             if node is not None:
@@ -107,17 +114,19 @@ class Builder:
     def _intern(self, op: str, args: tuple[int, ...]) -> int:
         if op in COMMUTATIVE and args[0] > args[1]:
             args = (args[1], args[0])
-        node = self._nodes.get((op, args))
+        key = (op, args)
+        node = self._nodes.get(key)
         if node is not None:
             return node
+        number = None
         if op == "sub":
             reverse = self._nodes.get((op, (args[1], args[0])))
             if reverse is not None:  # a - b and b - a are one subtraction
                 return self.apply("neg", (reverse,))
-        # the number is kept with the node, so that -(2) is folded like 2 although it is two nodes
-        known = self.numbers[args[0]] if op == "neg" else None
-        number = None if known is None else -known
-        node = self._nodes[op, args] = self._append(op, args, None, number, op)
+        elif op == "neg" and (known := self.numbers[args[0]]) is not None:
+            # kept with the node, so that -(2) is folded like 2 although it is two nodes
+            number = -known
+        node = self._nodes[key] = self._append(op, args, None, number, op)
         return node
 
     def _append(

@@ -141,9 +141,10 @@ def group(terms: list[Product]) -> list[Product] | None:
 def common_factor(terms: list[Product]) -> int | None:
     """Return the first factor that most products of the sum have; None where all occur once."""
     several = [t.factors for t in terms if not t.bracket and len(t.factors) > 1]
-    counts = Counter([f for factors in several for f in set(factors)])
-    if not counts or max(counts.values()) == 1:
+    flat = [f for factors in several for f in set(factors)]
+    if len(set(flat)) == len(flat):  # so it is with most sums
         return None
+    counts = Counter(flat)
     ordered = [f for t in terms for f in t.factors if counts[f] > 1]
     return max(ordered, key=lambda f: counts[f], default=None)
 

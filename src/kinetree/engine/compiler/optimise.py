@@ -26,14 +26,23 @@ Plan = dict[int, int | None]  # node to negate -> which argument takes its sign;
 def optimise(graph: Graph) -> Graph:
     """Return a graph of the same values in exact arithmetic, shorter, fused and well ordered.
 
-    The graph is verified before the first pass and after each. Equal graphs give equal results.
+    The graph is verified before the first pass and after the last. Where a pass has a defect, all
+    are run again and verified one by one, so that the message names it. Equal graphs give equal
+    results.
     """
     verify(graph)
-    for step in PASSES:
-        with stage(step.__name__.replace("_", " ")):
+    try:
+        made = graph
+        for step in PASSES:
+            with stage(step.__name__.replace("_", " ")):
+                made = step(made)
+        verify(made)
+    except Exception:
+        for step in PASSES:
             graph = step(graph)
             verify(graph, after=step.__name__)
-    return graph
+        raise
+    return made
 
 
 def reciprocals(graph: Graph) -> Graph:
@@ -179,7 +188,7 @@ def fuse(graph: Graph) -> Graph:
     nodes: list[Node] = []
     for node in graph.nodes:
         op, args, _ = node
-        depth.append(1 + max([depth[arg] for arg in args], default=-1))
+        depth.append(1 + max([depth[arg] for arg in args]) if args else 0)
         if op in ("add", "sub"):
             single = [k for k, arg in enumerate(args) if uses[arg] == 1 and nodes[arg].op == "mul"]
             if single:

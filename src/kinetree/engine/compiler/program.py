@@ -8,7 +8,7 @@ A program has these once, as a body, and a table with the places and constants o
     bundles  arguments of a body that lie side by side in every call: one place in the table
     sheaves  results of a body that the same bodies need: written side by side, forgotten together
 
-`recorder.py` makes programs of functions, and `assembly.tabulated` of graphs.
+`recorder.py` makes programs of functions.
 """
 
 import hashlib

@@ -44,8 +44,9 @@ def record(
 ) -> Program:
     """Return the program of a function of arrays; arguments as in `trace`."""
     common: dict[Any, tuple[Any, ...]] = {}
+    traced: dict[Any, Variant] = {}
     while True:
-        recorder = PieceRecorder(common)
+        recorder = PieceRecorder(common, traced)
         try:
             arrays = [traced_array(recorder.builder, k, port) for k, port in enumerate(inputs)]
             with recording(recorder):
@@ -62,14 +63,14 @@ def record(
 class PieceRecorder:
     """Notes the calls of pieces, and traces each piece once for each pattern.
 
-    common: for a piece with too many patterns, the pattern that all its calls share; it outlives
-    the recorder.
+    common: for a piece with too many patterns, the pattern that all its calls share. traced: pieces
+    by their patterns. Both outlive the recorder.
     """
 
-    def __init__(self, common: dict[Any, tuple[Any, ...]]) -> None:
+    def __init__(self, common: dict[Any, tuple[Any, ...]], traced: dict[Any, Variant]) -> None:
         self.builder = Builder()
         self.calls: list[Call] = []
-        self.common = common
+        self.common, self._traced = common, traced
         self._variants: dict[Any, Variant] = {}
         self._patterns: dict[Any, list[tuple[Any, ...]]] = {}
         self._known: dict[Any, tuple[Variant, list[int], list[int]]] = {}  # calls like one before
@@ -98,7 +99,10 @@ class PieceRecorder:
             values, constants = self._chosen(flat, pattern)
             variant = self._variants.get((kind, pattern))
             if variant is None:
-                variant = self._variants[kind, pattern] = _traced(function, form, pattern)
+                variant = self._traced.get((kind, pattern))
+                if variant is None:
+                    variant = self._traced[kind, pattern] = _traced(function, form, pattern)
+                variant = self._variants[kind, pattern] = replace(variant, used=set())
             heads_of_pattern = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
             chosen = [k for k in heads_of_pattern if not pattern[k][2]]
             if all(type(flat[k]) is int for k in chosen):

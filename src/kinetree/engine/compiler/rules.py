@@ -8,7 +8,7 @@ their arguments.
 
 The table is written in terms, small formulas that are kept as trees: a rule can be read, matched
 against nodes, and tested on numbers. Matching is indexed by the operation and the kinds of its
-arguments, since most operations of a traced algorithm fit no rule; a rule that is used becomes a
+arguments, since most operations of a traced algorithm fit no rule; rules that may fit become a
 function of Python (`simplifier`), since matching trees takes several times as long.
 """
 
@@ -237,40 +237,40 @@ def head(pattern: Term) -> frozenset[str] | None:
 
 
 @cache
-def simplifiers(op: str, kinds: tuple[str, ...]) -> tuple[Simplifier, ...]:
-    """Return the rules worth trying on `op` of arguments of these kinds, as functions."""
-    return tuple(simplifier(rule) for rule in candidates(op, kinds))
+def simplifier(kinds: tuple[str, ...]) -> Simplifier | None:
+    """Return the rules worth trying as one function of Python; kinds: operation, then arguments.
 
-
-@cache
-def simplifier(rule: Rule) -> Simplifier:
-    """Return a rule as a function of Python: the node of its replacement, None if it does not fit.
-
-    Tracing spends most of its time on rules that do not fit in the end. In a function that is
-    written for one rule, a test is the comparison of two numbers. The function may be called for
-    arguments of the kinds that the rule admits.
+    It returns the node of the first replacement, None if no rule fits; None in its place where no
+    rule can. Tracing spends most of its time on rules that do not fit in the end: in a function
+    that is written for them, a test is the comparison of two numbers.
     """
+    rules = candidates(kinds[0], kinds[1:])
+    if not rules:
+        return None
     scope: dict[str, Any] = {"fold": fold}
-    exec("\n".join(RuleWriter(rule).lines), scope)  # the text is made from the table above alone
+    exec("\n".join(RulesWriter(rules).lines), scope)  # the text is made from the table above alone
     return scope["simplify"]
 
 
-class RuleWriter:
-    """Writes the function `simplify(nodes, args)` of a rule: its replacement inside of tests."""
+class RulesWriter:
+    """Writes the function `simplify(nodes, args)` of some rules, each a return inside of tests."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rules: Sequence[Rule]) -> None:
         self._names = 0
         self._depth = 1
-        places = [f"a{k}" for k in range(len(rule.pattern.args))]
+        self._unpacked: dict[str, list[str]] = {}  # arguments of nodes that all rules can name
+        places = [f"a{k}" for k in range(len(rules[0].pattern.args))]
         self.lines = [
             "def simplify(nodes, given):",
             f"    {', '.join(places)}, = given",
             "    ops, args, numbers = nodes.ops, nodes.args, nodes.numbers",
         ]
-        letters: dict[str | int, str] = {}
-        for place, arg in zip(places, rule.pattern.args, strict=True):
-            self._match(arg, place, letters, known=True)
-        self._line(f"return {self._make(rule.replacement, letters)}")
+        for rule in rules:
+            self._depth = 1
+            letters: dict[str | int, str] = {}
+            for place, arg in zip(places, rule.pattern.args, strict=True):
+                self._match(arg, place, letters, known=True)
+            self._line(f"return {self._make(rule.replacement, letters)}")
 
     def _line(self, text: str) -> None:
         self.lines.append("    " * self._depth + text)
@@ -307,8 +307,12 @@ class RuleWriter:
             return
         if not known:
             self._only_if(f"ops[{node}] == {op!r}")
-        parts = [self._name() for _ in pattern.args]
-        self._line(f"{', '.join(parts)}, = args[{node}]")
+        parts = self._unpacked.get(node)
+        if parts is None:
+            parts = [self._name() for _ in pattern.args]
+            self._line(f"{', '.join(parts)}, = args[{node}]")
+            if self._depth == 1:  # outside of all tests
+                self._unpacked[node] = parts
         for part, arg in zip(parts, pattern.args, strict=True):
             self._match(arg, part, letters)
 

@@ -24,8 +24,11 @@ def schedule(graph: Graph) -> Graph:
     args, as_traced = computed(graph)
     roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
     orders = (as_traced, greedy_order(args, as_traced), depth_first_order(args, as_traced, roots))
-    best = min(orders, key=lambda order: (reloads(args, order), sum(waiting(args, order))))
-    return select(graph, with_leaves(graph, best))
+    counts = [reloads(args, order) for order in orders]
+    best = [order for order, count in zip(orders, counts, strict=True) if count == min(counts)]
+    if len(best) > 1:
+        best.sort(key=lambda order: sum(waiting(args, order)))
+    return select(graph, with_leaves(graph, best[0]))
 
 
 def short_lived(graph: Graph) -> Graph:

@@ -12,6 +12,7 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.base.arrays import Array, is_numeric, strangest
 from kinetree.base.axis import Axis
+from kinetree.engine.background import prepare
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import Kernel, More
@@ -227,6 +228,8 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     are moved along tangent vectors of `integrate`, so d/d q has n entries for joints of any type.
     """
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
+    if issubclass(kind, Kernel):
+        prepare()
     if wrt is not None:
         second = request.order == 2
         looped = second and issubclass(kind, Kernel) and is_looped(model, SECOND)

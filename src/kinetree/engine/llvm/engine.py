@@ -15,6 +15,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
 
@@ -139,7 +140,7 @@ def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
     # the longest first, so that no thread ends with it while the others have nothing left to do
     order = sorted(range(len(modules)), key=lambda k: -len(modules[k]))
     start = perf_counter()
-    run([functools.partial(work, k) for k in order], thread_count())
+    run([functools.partial(work, k) for k in order], thread_count(), offer.get())
     sums = zip(("parse", "code generation"), map(sum, zip(*seconds, strict=True)), strict=True)
     note(*shared(perf_counter() - start, list(sums)))
     return pack(objects) if len(objects) > 1 else objects[0]
@@ -238,6 +239,10 @@ class Calls(AbstractContextManager[None]):
 
 
 calls = Calls()
+
+# is given the function by which other threads help to compile the modules of a kernel
+offer: "ContextVar[Callable[[Callable[[], None]], None] | None]"
+offer = ContextVar("kinetree_offer", default=None)
 abandoned = threading.Event()  # set when Python ends: daemon threads compile no further module
 
 

@@ -6,49 +6,19 @@ generator may raise a flag by computing early a value that is not needed. The lo
 therefore restores the flags (`emit_quiet`).
 """
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from time import perf_counter
-from typing import cast
-
-from kinetree.engine.cache import entries as cache
 from kinetree.engine.cache import folder
 from kinetree.engine.call.fastcall import emit_call
 from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.call.plan import emit_one
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.notes import Stage, collecting, note, stage
+from kinetree.engine.compiler.notes import Stage, collecting, stage
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.target import Target, host_target
-from kinetree.errors import CompileError
-
-log = logging.getLogger(__name__)
+from kinetree.engine.llvm.object_code import code_key, load_or_compile, load_stored
+from kinetree.engine.llvm.target import host_target
 
 # names in the object code; the user's name is not in it, so that equal graphs share an entry
 SYMBOL = "kernel"
-
-# sources that decide the code made of a graph
-EMITTER = (
-    "engine/llvm",
-    "engine/compiler/elementary.py",
-    "engine/compiler/sincos.py",
-    "engine/call/arguments.py",
-    "engine/call/blocks.py",
-    "engine/call/buffers.py",
-    "engine/call/c_api.py",
-    "engine/call/enter.py",
-    "engine/call/fastcall.py",
-    "engine/call/named.py",
-    "engine/call/plan.py",
-)
-
-# For code that answers first: it takes 0.05 s to make instead of 0.28, and runs twice as long.
-NO_EFFORT = 0
-
-# sources that decide the tables of a graph
-TABLES = ("engine/compiler/assembly.py", "engine/compiler/program.py")
 
 # architecture -> (declarations, save, restore) of the floating-point flags
 FLAGS = {
@@ -126,15 +96,20 @@ class Programs:
 
     def answer_first(self) -> None:
         """Make code that is there at once and gives the same bits, in float64, in more time."""
-        from kinetree.engine.compiler.assembly import tabulated
+        # imported here: a kernel from the cache needs neither
+        from kinetree.engine.call.vectorcall import shared_code
+        from kinetree.engine.compiler.flat import flattened
+        from kinetree.engine.llvm.walk import Walked, walker
 
-        def text() -> str:
-            return Programs(cast("Graph", tabulated(self.graph))).text("float64")
-
-        key = ["first", digest(self.graph), cache.source_hash(*TABLES)]
         with collecting() as stages:
-            self._first = load_or_compile(key, self.target, text, exported("float64"), NO_EFFORT)
-        self.stages["float64"] = [replace(s, name=f"{s.name} of tables") for s in stages]
+            with stage("flatten"):
+                flat = flattened(self.graph)
+            with stage("walker"):
+                walker()
+            with stage("first code"):
+                quiet = emit_quiet(self.target.triple, SYMBOL)
+                self._first = Walked(flat, SYMBOL, shared_code().address("enter"), quiet)
+        self.stages["float64"] = stages
 
     def adopt(self, dtype: str, code: engine.Code) -> None:
         """Take code that was made from an equal graph."""
@@ -169,55 +144,6 @@ def exported(dtype: str) -> list[str]:
     """Return the names of the functions that calls enter."""
     parts = ("quiet", "at", "call") if dtype == "float64" else ("quiet", "at")
     return [f"{SYMBOL}_{part}" for part in parts]
-
-
-def load_or_compile(
-    key: Sequence[str],
-    target: Target,
-    text: Callable[[], str],
-    names: Sequence[str],
-    effort: int | None = None,
-) -> engine.Code:
-    """Return machine code from the cache, or compile it and store it there.
-
-    key: hashes and words that, with the target, the emitter and the versions, decide the code.
-    text: emits the module as LLVM IR. names: functions to export. effort: as in
-    `engine.assemble`.
-    """
-    entry = code_key(key, target) if folder.enabled() else ""
-    loaded = load_stored(entry, target, names)
-    if loaded is not None:
-        return loaded
-    with stage("emit"):
-        emitted = text()
-    code = engine.assemble(emitted, target, effort)
-    cache.store(entry, code)
-    with stage("load"):
-        return engine.load(code, target, names)
-
-
-def load_stored(entry: str, target: Target, names: Sequence[str]) -> engine.Code | None:
-    """Return machine code from the cache; None if it is not there or cannot be used."""
-    stored = cache.load(entry)
-    if stored is None:
-        return None
-    try:
-        start = perf_counter()
-        loaded = engine.load(stored, target, names)
-    except CompileError as problem:
-        log.warning("kinetree compiles again, as its cached code could not be used: %s", problem)
-        return None
-    note(Stage("machine code", None), Stage("load", perf_counter() - start))
-    return loaded
-
-
-def code_key(key: Sequence[str], target: Target) -> str:
-    """Return the name of an entry of the cache for object code.
-
-    It covers the source of the emitter, not the emitted text: the text of a large robot takes
-    longer to write than its object code takes to load.
-    """
-    return cache.make_key([*key, repr(target), cache.source_hash(*EMITTER), engine.versions()])
 
 
 def emit_quiet(triple: str, name: str = "kernel") -> str:

@@ -12,7 +12,7 @@ from kinetree.base.system import once
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads
 from kinetree.engine.kernel import Kernel, code_addresses
-from kinetree.engine.llvm.programs import load_or_compile
+from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
 from kinetree.simulate.core import step_code

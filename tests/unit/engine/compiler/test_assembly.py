@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from single_operations import tabulated
 
 import kinetree as kt
 from kinetree.engine import Graph, Node, Port, interpret
-from kinetree.engine.compiler.assembly import tabulated
 from kinetree.engine.kernels import trace_quantity
 
 

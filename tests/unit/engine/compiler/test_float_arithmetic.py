@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from single_operations import tabulated
 
 from kinetree.engine.compiler import interpret
 from kinetree.engine.compiler.array_arithmetic import sincos_value
-from kinetree.engine.compiler.assembly import tabulated
 from kinetree.engine.compiler.float_arithmetic import (
     HARD,
     SINGLE,
