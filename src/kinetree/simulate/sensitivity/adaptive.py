@@ -128,8 +128,8 @@ class AdaptiveDerivatives:
     ) -> tuple[Array, Array]:
         """Tangents at the ends of some steps, (S, columns, N), and at results in them."""
         t, h, x = steps.t[part], steps.h[part], steps.x[part]
-        dx = np.zeros((len(x), self.directions.count, self.space.size))
-        dx[:, : self.space.rates] = self.maps.out(x).swapaxes(-1, -2)
+        unit = np.eye(self.directions.count, self.space.rates)
+        dx = self.maps.along(x, np.broadcast_to(unit, (len(x), *unit.shape)))
         z = np.concatenate([x, dx.reshape(len(x), -1)], -1)
         step = take_step(slope, t, h, z, slope(t, z, False), steps.until[part])
         ends = self._tangents(step.end, x)

@@ -5,7 +5,6 @@ step solves, loops that it closes, quaternions. It is computed for every directi
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
-from kinetree.motion.curve.between import curved
 from kinetree.scalars import Scalar, where
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.system import EquationsOfMotion
@@ -106,25 +105,41 @@ def _all_sliding(space: StateSpace, inputs: NamedParts, dq: Array) -> NamedParts
 
 
 class TangentMaps:
-    """Between tangent vectors of states and changes of their coordinates, for many states."""
+    """Between tangent vectors of states and changes of their coordinates, for many states.
+
+    blocks: places of the coordinates and of the tangents of joints that turn; the others are equal.
+    """
 
     def __init__(self, space: StateSpace) -> None:
-        self.space, ports = space, [Port("x", (space.size,))]
-        self.graph = trace(partial(tangents, space), ports) if curved(space.model) else None
+        self.space, model = space, space.model
+        own = [x for x in model.joints if x.follows is None and x.type not in SCREW_TYPES]
+        self.blocks = [(list(x.coords), list(x.dofs)) for x in own]
+        turned = [[k for block in self.blocks for k in block[side]] for side in range(2)]
+        sizes = space.size, space.rates
+        self.equal = [np.setdiff1d(np.arange(n), at) for n, at in zip(sizes, turned, strict=True)]
+        self.graph = trace(self._maps, [Port("x", (space.size,))]) if own else None
 
-    def out(self, x: Array) -> Array:
-        """Changes of the coordinates for unit tangent vectors, (S, x, N)."""
-        if self.graph is None:
-            return np.broadcast_to(np.eye(self.space.size), (len(x), self.space.size, x.shape[-1]))
-        return interpret(self.graph, x)[0]
+    def _maps(self, x: Array) -> tuple[Array, ...]:
+        N = tangents(self.space, x)
+        return tuple(N[np.ix_(*block)] for block in self.blocks)
 
     def along(self, x: Array, dx: Array) -> Array:
         """Changes of the coordinates, (S, c, x), of tangent vectors dx, (S, c, N)."""
-        return dx if self.graph is None else dx @ self.out(x).swapaxes(-1, -2)
+        if self.graph is None:
+            return dx
+        changes, (here, there) = np.empty((*dx.shape[:-1], self.space.size)), self.equal
+        changes[..., here] = dx[..., there]
+        for (coords, dofs), N in zip(self.blocks, interpret(self.graph, x), strict=True):
+            changes[..., coords] = dx[..., dofs] @ N.swapaxes(-1, -2)
+        return changes
 
     def back(self, x: Array, dx: Array) -> Array:
         """Tangent vectors, (S, c, N), of changes dx of the coordinates, (S, c, x)."""
         if self.graph is None:
             return dx
-        N = self.out(x)
-        return dx @ N / (N * N).sum(-2)[:, None]  # columns are orthogonal
+        vectors, (there, here) = np.empty((*dx.shape[:-1], self.space.rates)), self.equal
+        vectors[..., here] = dx[..., there]
+        for (coords, dofs), N in zip(self.blocks, interpret(self.graph, x), strict=True):
+            along = dx[..., coords] @ N
+            vectors[..., dofs] = along / (N * N).sum(-2)[:, None]  # columns are orthogonal
+        return vectors
