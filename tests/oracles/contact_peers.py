@@ -410,7 +410,7 @@ def main(names):
         for words, (run, more) in runs.items():
             print(compared(case, words, ours[case.dt], case.dt, run, more), flush=True)
         for words in [
-            list(runs)[k] for k in (3, 6, 9, 10)
+            list(runs)[k] for k in (4, 7, 10, 11)
         ]:  # stiff ones of each, with half the step
             run, more = runs[words]
             finer, half = (more[0] / 2,) if run is in_mujoco else more, case.dt / 2
