@@ -28,7 +28,6 @@ def line():
 
 
 DOORS = {
-    "simulate on a GPU": lambda: ROBOT.simulate(Q, REST, duration=0.1, method="rk4", target="cuda"),
     "sensitivities": lambda: ROBOT.sensitivities(Q, REST, duration=0.1),
     "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
     "algorithms.reference_regressor": lambda: algorithms.reference_regressor(MODEL, *STATE, REST),
