@@ -40,7 +40,7 @@ SAYS = {
     "17_gymnasium_pandas": r"mean distance from the goal 0\.\d+ m",
     "18_swing_up": r"upright after 6 s, to 0\.00\d rad; elbow at most 10\.0 N m",
     "20_shift_weight": r"places: True\n.*\n.* left foot 85%(.*\n)*the ground never pulls: True",
-    "21_hop": r"the last generation hops [1-9]\.\d m in 5 s",
+    "21_hop": r"the last generation hops [1-9]\d?\.\d m in 5 s",
     "19_reach_within_limits": r"without barriers.* violated: 1\nwith barriers.* violated: 0",
 }
 ERRORS = {

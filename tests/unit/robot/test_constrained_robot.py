@@ -28,7 +28,6 @@ def line():
 
 
 DOORS = {
-    "simulate on a GPU": lambda: ROBOT.simulate(Q, REST, duration=0.1, method="rk4", target="cuda"),
     "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
     "algorithms.reference_regressor": lambda: algorithms.reference_regressor(MODEL, *STATE, REST),
     "base_parameters_by_rules": lambda: algorithms.base_parameters_by_rules(MODEL),

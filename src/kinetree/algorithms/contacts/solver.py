@@ -300,7 +300,7 @@ class Round:
         A, m = np.array(problem.A, dtype=object), len(problem.friction)
         seats = [Seat(3 * k) for k in range(m)] if problem.seats is None else problem.seats
         responses = [seat.response(A) for seat in seats]
-        pads = sum(x[0, 0] for x in responses) * (SHARING / max(m, 1))
+        pads = sum(x[0, 0] + problem.softness for x in responses) * (SHARING / max(m, 1))
         contacts: list[Contact] = []
         for seat, x, mu in zip(seats, responses, problem.friction, strict=True):
             half, across, mean = (x[1, 1] - x[2, 2]) / 2, x[1, 2], (x[1, 1] + x[2, 2]) / 2
