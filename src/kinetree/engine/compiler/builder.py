@@ -102,7 +102,7 @@ class Builder:
             if number is not None:
                 return self.constant(number)
         if op == "select" and (chosen := known[args[0]]) is not None:
-            return args[1] if chosen > 0 else args[2]
+            return args[1] if chosen > 0 else args[-1]
         simplify = simplifier(kinds_of)
         if simplify is not None:
             # a rule builds its replacement through `apply`, which simplifies it again in turn
