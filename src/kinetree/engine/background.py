@@ -17,17 +17,20 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from kinetree.base.environment import setting
 from kinetree.base.system import on_fork
 from kinetree.engine.cache import folder
 from kinetree.engine.call.threads import thread_count, threads
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
 from kinetree.errors import CompileError
+
+if TYPE_CHECKING:
+    from kinetree.engine.compiler.program import Program
 
 log = logging.getLogger(__name__)
 
@@ -110,17 +113,17 @@ def compile_seconds(graph: Graph) -> float:
     return COMPILE_S_PER_NODE * length(graph) / thread_count()
 
 
-def length(graph: Graph | Program) -> int:
+def length(graph: "Graph | Program") -> int:
     """Return how many nodes the code of a graph or a program has; those of a loop count once."""
-    if isinstance(graph, Program):
+    if not isinstance(graph, Graph):
         return sum(length(body.graph) for body in graph.bodies)
     loops = [graph.nodes[i].sweep.graph for i in graph.repeats()]
     return len(graph.nodes) + sum(map(length, loops))
 
 
-def walked_length(graph: Graph | Program) -> int:
+def walked_length(graph: "Graph | Program") -> int:
     """Return how many nodes of a graph or a program are computed for a state, about."""
-    if isinstance(graph, Program):
+    if not isinstance(graph, Graph):
         lengths = [walked_length(body.graph) for body in graph.bodies]
         return sum(int(calls) * lengths[body] for body, calls, *_ in graph.runs)
     loops = [graph.nodes[i].sweep for i in graph.repeats()]

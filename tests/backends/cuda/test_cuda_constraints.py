@@ -47,6 +47,11 @@ def mechanism(name: str) -> kt.Robot:
     return getattr(kt.robots, name)()
 
 
+def on_stand_in(name: str) -> kt.Robot:
+    """A robot of its own, because loops are remembered with it, those of the stand-in too."""
+    return kt.Robot(mechanism(name).model.replace(name=f"{name} on a stand-in"))
+
+
 @cache
 def closed_states(name: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Closed positions around the start, and rates that the loops allow."""
@@ -134,14 +139,14 @@ def same_motion(found, expected, rtol: float) -> None:
 )
 def test_emitted_rollouts_have_the_bits_of_the_cpu(name, method, monkeypatch, tmp_path):
     pretend(monkeypatch, tmp_path)
-    robot, (q, dq) = mechanism(name), closed_states(name, 5)
+    robot, (q, dq) = on_stand_in(name), closed_states(name, 5)
     found = robot.simulate(moved(q), moved(dq), target="cuda", method=method, **ROLLOUT)
     same_motion(found.cpu(), robot.simulate(q, dq, method=method, **ROLLOUT), 0)
 
 
 def test_the_start_of_a_rollout_is_checked_wherever_it_lies(monkeypatch, tmp_path):
     pretend(monkeypatch, tmp_path)
-    robot, (q, dq) = mechanism("four_bar"), closed_states("four_bar", 3)
+    robot, (q, dq) = on_stand_in("four_bar"), closed_states("four_bar", 3)
     options = {"target": "cuda", "method": "rk4", **ROLLOUT}
     with pytest.raises(InputError, match=r"does not satisfy the constraints.*rollout \[1\]"):
         robot.simulate(moved(q + np.array([[0], [0.1], [0]])), moved(dq), **options)

@@ -54,7 +54,7 @@ from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 from kinetree.spatial import cross, skew
 from kinetree.spatial.matrices import InverseFactor, factor
 
-SHARING = 1e-6  # of the mean of A_nn: pads of this softness decide on redundant forces
+SHARING = 1e-6  # of the mean of A_nn with compliance: the softness of pads of all contacts
 HOLDING = 1e-12  # of A_ii: the softness of a joint that friction holds
 REGULAR = (
     1e-9  # of A_ii, added to it before A is inverted; rounds converge by this factor or faster

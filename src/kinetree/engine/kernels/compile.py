@@ -60,6 +60,8 @@ def _traced(
     from kinetree.engine.compiler.optimise import optimise
     from kinetree.engine.compiler.trace import trace
 
+    if request.target == "cpu":
+        prepare()  # while this thread traces
     quantity = request.quantity
     if request.wrt is not None:
         graphs: list[Graph] = []
@@ -119,6 +121,7 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
 
 def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
+    prepare()
     if request.wrt is not None:
         return computation(*_second(model, request), looped=True)
     function, ports = _prepared(model, request)
@@ -228,8 +231,6 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     are moved along tangent vectors of `integrate`, so d/d q has n entries for joints of any type.
     """
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
-    if issubclass(kind, Kernel):
-        prepare()
     if wrt is not None:
         second = request.order == 2
         looped = second and issubclass(kind, Kernel) and is_looped(model, SECOND)
