@@ -18,9 +18,9 @@ into the ground that the step begins with, is the residual.
 **Newton's method, with rounded corners.** max(0, x) is (x + sqrt(x^2 + 4 eps^2)) / 2, and likewise
 for the cone and for limits. eps shrinks with the error, and grows where a round does not make the
 error smaller, so that the search does not stop at a corner, and not always by as much, so that it
-does not go round in circles. In some rounds (DAMPED) a step that makes e larger is shortened: it
-helps robots with dry friction in their joints, and hinders those on flat feet. The impulses of the
-round with the smallest e are the result.
+does not go round in circles. With dry friction in joints, steps that make e larger are shortened in
+some rounds (DAMPED), which helps there and hinders contacts alone. The impulses of the round with
+the smallest e are the result.
 benchmarks/results/2026-11-18-contact-solver.md compares variants.
 
 **Carriers.** Several contacts of one link move with its twist: their velocities are w = X V + b
@@ -521,15 +521,16 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
     start, before = r, w
     r, w = start + step, problem.velocities(start + step)
     error, change = problem.error(r, w), w - before
-    damped = sum(
-        where(rounds - first + 0.5, 1, 0) * where(end - 0.5 - rounds, 1, 0) for first, end in DAMPED
-    )
-    worse = damped * where(error - last, 1, 0)
-    shorter, reached = start + step * SHORTER, before + change * SHORTER
-    other = problem.error(shorter, reached)
-    better = worse * where(error - other, 1, 0)
-    r, w = where(better, shorter, r), where(better, reached, w)
-    error = where(better, other, error)
+    if shape.joints:
+        damped = sum(
+            where(rounds - first + 0.5, 1, 0) * where(end - 0.5 - rounds, 1, 0)
+            for first, end in DAMPED
+        )
+        shorter, reached = start + step * SHORTER, before + change * SHORTER
+        other = problem.error(shorter, reached)
+        better = damped * where(error - last, 1, 0) * where(error - other, 1, 0)
+        r, w = where(better, shorter, r), where(better, reached, w)
+        error = where(better, other, error)
     grown: Any = GROWING[0]
     for k, growing in enumerate(GROWING[1:]):
         grown = where(turn - (k + 0.5), growing, grown)
