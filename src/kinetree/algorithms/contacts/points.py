@@ -93,7 +93,7 @@ def twist_jacobian(
 
 
 def curvatures(tree: Tree, places: Places, contacts: Sequence[Touch], dq: Array) -> list[Scalar]:
-    """Second derivatives of the gaps for constant rates dq, m/s^2, over level ground at each.
+    """Second derivatives of the gaps for constant rates dq, m/s^2, of ground that is flat.
 
     They are the accelerations along the normals of points, and of the centres of spheres and rims.
     """

@@ -8,13 +8,13 @@ the step if it is implicit. The impulses r of contacts and of joints with dry fr
 
 with M the matrix of the step. The conditions on r and w are those of solver.py, with
 
-    w_n >= -gap / h                where the gap is open: it can close within the step, not more
-    w_n >= PUSH |gap| / h          where a point is below the ground, up to PUSH_SPEED
-    w_n >= -e (J dq)_n             where it hits the ground faster than the step itself makes it
+    w_n >= -gap / h - h c / 2      where the gap is open: it can close within the step, not more
+    w_n >= PUSH |gap| / h - h c / 2    where a point is below the ground, up to PUSH_SPEED
+    w_n >= -e (J dq)_n - h c / 2   where it hits the ground faster than the step itself makes it
 
-q then moves with dq_next. A gap at the end of a step is wrong by the curvature of the motion alone,
-up to (h w)^2 l / 2 for a point at distance l from an axis that turns at w: for 0.1 m and h = 2 ms
-2e-7 m at 1 rad/s, 0.1 mm at 20 rad/s, in each step in which PUSH_SPEED does not undo as much.
+q then moves with dq_next. c is the second derivative of the gap for constant rates dq. Paths are
+curved: for a point at distance l from an axis that turns at w, h^2 c / 2 is (h w)^2 l / 2, which is
+0.1 mm for 0.1 m, 20 rad/s and h = 2 ms. A gap at the end of a step is wrong by the change of c.
 
 A resting point stays at rest: Newton's restitution e counts for impacts faster than REBOUND times
 the change of the velocity within the step, so that a ball comes to rest.
