@@ -61,7 +61,7 @@ def _file_feet(robot: Robot, pair: Collection[str]) -> list[Contact]:
 def _typed_feet(robot: Robot, words: Collection[str]) -> list[str | Contact]:
     """Names of links and shapes, and spheres about the origins of frames."""
     shapes, frames = robot.model.collisions.shapes, robot.model.frames
-    known = {*frames, *(x.name for x in shapes)}
+    known = dict.fromkeys([*frames, *(x.name for x in shapes)])  # in the order of the file
     feet: list[str | Contact] = []
     for word in words:
         frame, colon, radius = word.rpartition(":")
