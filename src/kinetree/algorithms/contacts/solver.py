@@ -60,7 +60,7 @@ REGULAR = (
     1e-9  # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 )
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
-ROUNDS = 80  # enough for all of 20,000 steps of falling robots; see the record
+ROUNDS = 80  # 1 of 10,000 steps of G1 needs more, with dry joints up to 70; see the record
 DAMPED, SHORTER = ((20, 40), (60, 80)), 0.3  # rounds that try this share of a step, too
 ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
 # where the error is below so many eps, eps is multiplied by this
