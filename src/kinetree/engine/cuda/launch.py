@@ -47,11 +47,15 @@ class Launch:
         """True if values did not fit the registers; careful sines always need a little memory."""
         return self.local > CAREFUL_BYTES
 
+    @property
+    def block_bytes(self) -> int:
+        """Bytes of shared memory of a block."""
+        return self.shared * self.threads // WARP
+
     def __call__(self, count: int, arrays: list[Any]) -> None:
         """Compute `count` states on the current stream of the current GPU."""
         grid = -(-count // self.threads)
-        shared = self.shared * self.threads // WARP
-        self.function((grid,), (self.threads,), (np.int64(count), *arrays), shared)
+        self.function((grid,), (self.threads,), (np.int64(count), *arrays), self.block_bytes)
 
 
 class Loaded:

@@ -15,7 +15,6 @@ from struct import Struct
 from typing import Any, Generic, TypeVar
 
 from kinetree.engine.cuda.launch import Launch
-from kinetree.engine.cuda.layout import WARP
 
 Value = TypeVar("Value")
 REMEMBERED_CALLS = 256  # calls of different shapes that are remembered for a kernel
@@ -89,7 +88,7 @@ def _enqueue(
     """
     threads = launch.threads
     sizes = (int(launch.function.ptr), -(-count // threads), 1, 1, threads, 1, 1)
-    shared = launch.shared * threads // WARP
+    shared = launch.block_bytes
     whole, offset, _ = runs[0]
 
     def at_once(stream: int, addresses: Sequence[int]) -> None:

@@ -3,45 +3,24 @@
 A compiled program of JAX refers to the name and may outlive the robot that it was made from; so may
 JAX's own cache on disk. A name is therefore a hash of the graph and never an address.
 
-On the CPU a handler is machine code that leads from XLA's call frame straight into a kernel's loop.
-Buffers are read and written where XLA has them, without Python and its lock; only batches for which
-several threads pay go to a handler in Python. Arguments either have the leading axes of the results
-or no leading axes; the latter serve all states.
-
-XLA switches the processor to a mode that rounds subnormal numbers to zero. The handler switches it
-off for the call of a kernel and restores it afterwards, so that results have the usual bits.
+A handler is machine code (`xla_code`) with one in Python for what it leaves out; without LLVM the
+latter does everything.
 """
 
 import ctypes
-import math
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.engine.call.blocks import Function, optimised
-from kinetree.engine.call.gufunc import InnerLoop
-from kinetree.engine.call.plan import strides
-from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.cuda.prepared import KnownCalls, Prepared
+from kinetree.engine.cuda.kernel import few_states
 from kinetree.engine.kernel import Kernel, has_llvm
-from kinetree.engine.llvm import engine
 from kinetree.engine.tensors import xla_frame
 from kinetree.engine.tensors.cupy import on_stream, view
 from kinetree.engine.tensors.operation import Operation
-from kinetree.engine.tensors.xla_frame import (
-    HANDLER,
-    METADATA,
-    Buffer,
-    Buffers,
-    CallFrame,
-    Metadata,
-    MetadataExtension,
-    Version,
-    python_handler,
-)
+from kinetree.engine.tensors.xla_code import CpuHandler, CudaHandler, Handler
+from kinetree.engine.tensors.xla_frame import HANDLER, Buffer, CallFrame, python_handler
 from kinetree.errors import need
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}  # JAX's names of lowerings, and of targets
@@ -75,12 +54,22 @@ def cpu_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
     slow = python_handler(run)
     if not has_llvm():
         return slow, None
-    dispatch, version = operation.dispatch(dtype), xla_frame.version()
+    dispatch = operation.dispatch(dtype)
     if isinstance(entered := dispatch.entered(), Kernel):
         entered.wait()  # the address of the loop is kept for good
-    loop, other = dispatch.loop(dtype), ctypes.cast(slow, ctypes.c_void_p).value or 0
-    address, code = Handler(operation.graph, loop, version, dispatch.large, other).load()
-    return HANDLER(address), (slow, loop, code)
+    common = operation.graph, xla_frame.version(), address_of(slow)
+    return loaded(CpuHandler(*common, dispatch.loop(dtype), dispatch.large), slow)
+
+
+def address_of(function: Any) -> int:
+    """The address of a function of ctypes."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def loaded(handler: Handler, slow: Any) -> tuple[Any, object]:
+    """The handler as a function, and what must live as long as it."""
+    address, code = handler.load()
+    return HANDLER(address), (handler, slow, code)
 
 
 def on_host(buffer: Buffer, dtype: str) -> Array:
@@ -94,14 +83,9 @@ def on_host(buffer: Buffer, dtype: str) -> Array:
 
 
 def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
-    """The CUDA kernel, queued on XLA's stream.
-
-    Python queues it, under its lock; the GPU does not wait for that while it has other work.
-    """
+    """The CUDA kernel, queued on XLA's stream; Python for broadcasts and for further GPUs."""
     cp = need("cupy", "cuda", f"{operation.name} of JAX arrays on a GPU")
-    kernel, known = operation.cuda, KnownCalls[Prepared]()
-    kernel.launch(dtype)  # compiled here and now, not in the middle of XLA's work
-    core = [len(port.shape) for port in operation.inputs]
+    kernel = operation.cuda
 
     def run(frame: CallFrame) -> None:
         args, rets = list(frame.args), list(frame.rets)
@@ -109,135 +93,21 @@ def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
         if not first:
             return  # no states
         device = cp.cuda.runtime.pointerGetAttributes(first).device
-        shapes = tuple([x.shape for x in args])
-        stream = xla_frame.stream(frame)
-        plan = known.get((device, shapes))
-        if plan is not None and cp.cuda.runtime.getDevice() == device:
-            plan.enqueue(stream, [x.data for x in (*args, *rets)])
-            return
-        with on_stream(cp, stream, device):
+        with on_stream(cp, xla_frame.stream(frame), device):
             outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in rets)
             kernel(*(view(cp, x.data, x.shape, dtype, device) for x in args), out=outs)
-            leads = {shape[: len(shape) - n] for shape, n in zip(shapes, core, strict=True)}
-            if len(leads) == 1:  # no state serves several others
-                known.keep((device, shapes), kernel.prepare(dtype, math.prod(*leads)))
 
-    return python_handler(run), None
-
-
-SYMBOL = "kernel_xla"
-BYTES = {"float32": 4, "float64": 8}
-
-# architecture -> (declarations, save the mode and set the usual one, put the mode back)
-MODES = {
-    "x86_64": (
-        "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
-        [
-            "%mode = alloca i32",
-            "%usual = alloca i32",
-            "store i32 8064, ptr %usual",  # 0x1f80: no exceptions, round to nearest
-            "call void @llvm.x86.sse.stmxcsr(ptr %mode)",
-            "call void @llvm.x86.sse.ldmxcsr(ptr %usual)",
-        ],
-        ["call void @llvm.x86.sse.ldmxcsr(ptr %mode)"],
-    ),
-    "aarch64": (
-        "declare i64 @llvm.aarch64.get.fpcr()\ndeclare void @llvm.aarch64.set.fpcr(i64)\n",
-        ["%mode = call i64 @llvm.aarch64.get.fpcr()", "call void @llvm.aarch64.set.fpcr(i64 0)"],
-        ["call void @llvm.aarch64.set.fpcr(i64 %mode)"],
-    ),
-}
-MODES["arm64"] = MODES["aarch64"]
+    slow = python_handler(run)
+    # compiled here and now, not in the middle of XLA's work
+    launches = kernel.launch(dtype, 1), kernel.launch(dtype)
+    if not has_llvm():
+        return slow, None
+    common = operation.graph, xla_frame.version(), address_of(slow)
+    where = few_states(), cp.cuda.runtime.getDevice()
+    return loaded(CudaHandler(*common, launches, *where, *driver()), slow)
 
 
-def emit_states() -> str:
-    """LLVM IR of `@states`: the product of the lengths of all axes before the last `core`."""
-    f = Function("states", "ptr %buffer, i64 %core", "i64")
-    dims = f.load("ptr", "%buffer", Buffer.dims.offset)
-    states = f.variable("i64", 1)
-    with f.each(f.let(f"sub i64 {f.load('i64', '%buffer', Buffer.rank.offset)}, %core")) as axis:
-        states.set(f.mul(states.get(), f.item("i64", dims, axis)))
-    f.give(states.get())
-    return f.text()
-
-
-@dataclass(frozen=True)
-class Handler:
-    """The parts of a handler in machine code.
-
-    graph, loop: the kernel; version: of XLA's interface; large: the number of states from which
-    another handler, the one at the address `other`, takes over.
-    """
-
-    graph: Graph
-    loop: InnerLoop
-    version: tuple[int, int]
-    large: int
-    other: int
-
-    def load(self) -> tuple[int, engine.Code]:
-        """Return the address of the handler, and the code that must live as long as it."""
-        from kinetree.engine.llvm.target import host_target
-
-        target = host_target()
-        text = optimised([self.emit(target.triple)], target)
-        code = engine.load(engine.assemble(text, target), target, [SYMBOL])
-        return code.address(SYMBOL), code
-
-    def emit(self, triple: str) -> str:
-        """LLVM IR of `ptr @kernel_xla(ptr frame)` and of the function that it calls."""
-        declared, enter, leave = MODES.get(triple.partition("-")[0], ("", [], []))
-        f = Function(SYMBOL, "ptr %frame")
-        self.answer(f)
-        places, steps, states = self.read(f)
-        count, problem = f.room("i64"), f.variable("ptr", "null")
-        for line in enter:
-            f.do(line)
-        f.put("i64", states, count)
-        few, done = f.compare("slt", "i64", states, self.large), f.new_label()
-        with f.when(few):
-            loop = f"inttoptr (i64 {self.loop.address} to ptr)"
-            f.call("void", loop, f"ptr {places}", f"ptr {count}", f"ptr {steps}", "ptr null")
-            f.go(done)
-        problem.set(f.call("ptr", f"inttoptr (i64 {self.other} to ptr)", "ptr %frame"))
-        f.label(done)
-        for line in leave:
-            f.do(line)
-        f.give(problem.get())
-        return declared + emit_states() + f.text()
-
-    def answer(self, f: Function) -> None:
-        """Answer a request for the version; any other call goes on."""
-        extension, usual = f.load("ptr", "%frame", CallFrame.extension.offset), f.new_label()
-        with f.when(f.compare("eq", "ptr", extension, "null")):
-            f.go(usual)
-        kind = f.load("i32", extension, MetadataExtension.type.offset)
-        with f.when(f.compare("eq", "i32", kind, METADATA)):
-            metadata = f.load("ptr", extension, MetadataExtension.metadata.offset)
-            version = f.at(metadata, Metadata.version.offset)
-            f.put("i32", self.version[0], f.at(version, Version.major.offset))
-            f.put("i32", self.version[1], f.at(version, Version.minor.offset))
-            f.put("i32", 0, f.at(metadata, Metadata.traits.offset))
-            f.give("null")
-        f.label(usual)
-
-    def read(self, f: Function) -> tuple[str, str, str]:
-        """Addresses and steps of all arrays, and the number of states, from the frame."""
-        size = BYTES[self.loop.dtype]
-        ports = [(CallFrame.args, k, port) for k, port in enumerate(self.graph.inputs)]
-        ports += [(CallFrame.rets, k, port) for k, port in enumerate(self.graph.outputs)]
-        core = [stride for _, _, port in ports for stride in strides(port, size)]
-        places = f.room(f"[{len(ports)} x ptr]")
-        steps = f.room(f"[{len(ports) + len(core)} x i64]")
-        total = ""
-        for i, (side, k, port) in enumerate(ports):
-            items = f.load("ptr", "%frame", side.offset + Buffers.items.offset)
-            buffer = f.load("ptr", items, 8 * k)
-            f.put("ptr", f.load("ptr", buffer, Buffer.data.offset), places, i)
-            states = f.call("i64", "@states", f"ptr {buffer}", f"i64 {len(port.shape)}")
-            single = f.compare("eq", "i64", states, 1)
-            f.put("i64", f.choose(single, "i64", 0, port.size * size), steps, i)
-            total = states if i == len(self.graph.inputs) else total
-        for k, stride in enumerate(core, start=len(ports)):
-            f.put("i64", stride, steps, k)
-        return places, steps, total
+def driver() -> tuple[int, int]:
+    """The addresses of the two functions of CUDA's driver that a handler calls."""
+    library = ctypes.CDLL("libcuda.so.1")  # JAX has GPUs on Linux only
+    return address_of(library.cuCtxGetDevice), address_of(library.cuLaunchKernel)

@@ -7,7 +7,6 @@ size, stride or address fails; kernels on the "GPU" are the CPU's.
 import ctypes
 import sys
 from contextlib import nullcontext
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +19,7 @@ from kinetree.engine.tensors import cupy as adapter
 from kinetree.engine.tensors import xla_frame
 from kinetree.engine.tensors import xla_handlers as xla_targets
 from kinetree.engine.tensors.operation import Operation
+from kinetree.engine.tensors.xla_code import CpuHandler
 from kinetree.engine.tensors.xla_frame import (
     HANDLER,
     Api,
@@ -31,7 +31,6 @@ from kinetree.engine.tensors.xla_frame import (
     MetadataExtension,
     StreamRequest,
 )
-from kinetree.engine.tensors.xla_handlers import Handler
 from tensor_robots import arm, state
 
 CONTEXT, STREAM, DEVICE = 4711, 77, 3
@@ -80,32 +79,56 @@ class HostKernel:
     """The kernel of an operation, called like a CUDA kernel."""
 
     def __init__(self, operation):
-        self.operation, self.launched, self.calls, self.streams = operation, [], 0, []
+        self.operation, self.launched, self.calls = operation, [], 0
 
-    def launch(self, dtype):
-        self.launched.append(dtype)
+    def launch(self, dtype, count=None):
+        self.launched.append((dtype, count))
+        few = count is not None
+        function = SimpleNamespace(ptr=11 if few else 12)
+        return SimpleNamespace(function=function, threads=32 if few else 128, block_bytes=96)
 
     def again(self, arrays, out=None):
         return None
 
-    def prepare(self, dtype, count):
-        return SimpleNamespace(enqueue=partial(self.enqueue, dtype, count))
-
-    def enqueue(self, dtype, count, stream, addresses):
-        self.streams.append(stream)
-        ports = (*self.operation.inputs, *self.operation.outputs)
-        kind = np.ctypeslib.as_ctypes_type(np.dtype(dtype))
-        arrays = [
-            np.ctypeslib.as_array((kind * (count * port.size)).from_address(x))
-            for x, port in zip(addresses, ports, strict=True)
-        ]
-        arrays = [x.reshape(count, *port.shape) for x, port in zip(arrays, ports, strict=True)]
-        split = len(self.operation.inputs)
-        self.operation.call(*arrays[:split], out=tuple(arrays[split:]))
-
     def __call__(self, *arrays, out=None):
         self.calls += 1
         return self.operation.call(*arrays, out=out) if out else self.operation.call(*arrays)
+
+
+class HostDriver:
+    """Two functions of CUDA's driver, which compute at once; `fails`: what launches return."""
+
+    def __init__(self, operation, dtype):
+        self.operation, self.dtype = operation, dtype
+        self.device, self.fails, self.launches = DEVICE, 0, []
+        number, address = ctypes.c_uint, ctypes.c_void_p
+        numbers = [number] * 7
+        get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int))(self.get_device)
+        kinds = [address, *numbers, address, ctypes.POINTER(address), address]
+        launch = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.launch)
+        self.kept = get, launch
+        self.addresses = tuple(map(xla_targets.address_of, self.kept))
+
+    def get_device(self, place):
+        place[0] = self.device
+        return 0
+
+    def launch(self, function, x, y, z, threads, ty, tz, shared, stream, given, extra):
+        if self.fails:
+            return self.fails
+        assert (y, z, ty, tz, extra) == (1, 1, 1, 1, None)
+        count = ctypes.c_int64.from_address(given[0]).value
+        self.launches.append((function, x, threads, shared, stream, count))
+        ports = (*self.operation.inputs, *self.operation.outputs)
+        kind = np.ctypeslib.as_ctypes_type(np.dtype(self.dtype))
+        arrays = []
+        for k, port in enumerate(ports, start=1):
+            place = ctypes.c_void_p.from_address(given[k]).value
+            numbers = (kind * (count * port.size)).from_address(place)
+            arrays.append(np.ctypeslib.as_array(numbers).reshape(count, *port.shape))
+        split = len(self.operation.inputs)
+        self.operation.call(*arrays[:split], out=tuple(arrays[split:]))
+        return 0
 
 
 @pytest.fixture
@@ -257,48 +280,74 @@ def frame_for(operation, batch, dtype="float64", **options):
     return Frame(x, [out], **options), x, out
 
 
+FEW = 64
+
+
+def on_gpu(operation, dtype, monkeypatch):
+    """The handler for a GPU, and the driver that it calls."""
+    pytest.importorskip("jax", reason="jax is not installed")
+    driver = HostDriver(operation, dtype)
+    monkeypatch.setattr(xla_targets, "driver", lambda: driver.addresses)
+    monkeypatch.setattr(xla_targets, "few_states", lambda: FEW)
+    handler, kept = xla_targets.cuda_handler(operation, dtype)
+    return handler, driver, kept
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_handler_queues_the_kernel_on_the_stream_of_xla(cp, operation, dtype):
-    handler, _ = xla_targets.cuda_handler(operation, dtype)
-    assert operation.cuda.launched == [dtype]  # compiled before XLA calls
-    frame, x, out = frame_for(operation, (6,), dtype)
+def test_a_handler_queues_the_kernel_on_the_stream_of_xla(cp, operation, dtype, monkeypatch):
+    """Without Python's lock; few states have a code of their own."""
+    handler, driver, _kept = on_gpu(operation, dtype, monkeypatch)
+    assert operation.cuda.launched == [(dtype, 1), (dtype, None)]  # compiled before XLA calls
+    batches = [(), (1,), (2, 3), (FEW,), (FEW + 1,), (3, 100)]
+    for batch in batches:
+        frame, x, out = frame_for(operation, batch, dtype)
+        assert frame.call(handler) is None and frame.errors == []
+        assert np.array_equal(out, operation.call(*x))
+        assert frame.contexts == [(ctypes.sizeof(StreamRequest), CONTEXT)]
+    few = [(11, -(-n // 32), 32, 96, STREAM, n) for n in (1, 1, 6, FEW)]
+    many = [(12, -(-n // 128), 128, 96, STREAM, n) for n in (FEW + 1, 300)]
+    assert driver.launches == few + many and operation.cuda.calls == 0
+
+
+@pytest.mark.parametrize("why", ["no LLVM", "device", "refused"])
+def test_other_calls_go_to_the_handler_in_python(cp, operation, why, monkeypatch):
+    """On another GPU than the first, where a launch fails, and where there is no LLVM."""
+    monkeypatch.setattr(xla_targets, "has_llvm", lambda: why != "no LLVM")
+    handler, driver, kept = on_gpu(operation, "float64", monkeypatch)
+    assert (kept is None) == (why == "no LLVM")
+    driver.device += why == "device"
+    driver.fails = 700 * (why == "refused")
+    frame, x, out = frame_for(operation, (6,))
     assert frame.call(handler) is None and frame.errors == []
     assert np.array_equal(out, operation.call(*x))
-    assert frame.contexts == [(ctypes.sizeof(StreamRequest), CONTEXT)]
+    assert operation.cuda.calls == 1 and driver.launches == []
     assert cp.streams == [(0, STREAM)] and cp.devices == [DEVICE]
 
 
-def test_a_handler_launches_a_call_like_one_before_at_once(cp, operation):
-    handler, _ = xla_targets.cuda_handler(operation, "float64")
-    for k, batch in enumerate([(6,), (6,), (2, 3), (2, 3), (6,)]):
-        frame, x, out = frame_for(operation, batch)
-        assert frame.call(handler) is None and frame.errors == []
-        assert np.array_equal(out, operation.call(*x))
-        assert operation.cuda.calls == (1 if k < 2 else 2)
-    assert operation.cuda.streams == [STREAM] * 3
+def test_one_state_serves_all_others_on_a_gpu(cp, operation, monkeypatch):
+    handler, driver, _kept = on_gpu(operation, "float64", monkeypatch)
     single = [np.zeros(2), *(np.ones((4, 2)) for _ in range(2))]
-    for _ in range(2):  # one state serves all others
-        out = np.zeros((4, 2))
-        assert Frame(single, [out]).call(handler) is None
-        assert np.array_equal(out, operation.call(*single))
-    assert operation.cuda.calls == 4
+    out = np.zeros((4, 2))
+    assert Frame(single, [out]).call(handler) is None
+    assert np.array_equal(out, operation.call(*single))
+    assert operation.cuda.calls == 1 and driver.launches == []
 
 
-def test_a_handler_does_nothing_for_no_states(cp, operation):
-    handler, _ = xla_targets.cuda_handler(operation, "float64")
+def test_a_handler_does_nothing_for_no_states(cp, operation, monkeypatch):
+    handler, driver, _kept = on_gpu(operation, "float64", monkeypatch)
     frame, _, _ = frame_for(operation, (0,))
     assert frame.call(handler) is None
-    assert frame.errors == frame.contexts == [] and operation.cuda.calls == 0
+    assert frame.errors == driver.launches == [] and operation.cuda.calls == 0
 
 
-def test_a_failure_becomes_an_error_of_xla(cp, operation):
-    handler, _ = xla_targets.cuda_handler(operation, "float64")
+def test_a_failure_becomes_an_error_of_xla(cp, operation, monkeypatch):
+    handler, driver, _kept = on_gpu(operation, "float64", monkeypatch)
     frame, _, out = frame_for(operation, (2,), problem=1)
     assert frame.call(handler) == 99
     size, code, message = frame.errors[0]
     assert (size, code) == (ctypes.sizeof(ErrorRequest), 13)  # XLA's "internal"
     assert message == "CompileError: XLA gave no stream for a kernel on the GPU."
-    assert not out.any() and operation.cuda.calls == 0
+    assert not out.any() and operation.cuda.calls == 0 and driver.launches == []
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -324,7 +373,8 @@ def test_the_cpu_s_handlers_read_and_write_xla_s_buffers(operation, dtype, llvm,
 def test_the_version_is_written_where_xla_reads_it_and_nowhere_else(operation):
     """Of a version whose major number is not the zero that is there already."""
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-    address, _code = Handler(operation.graph, InnerLoop("float64", 0, None), (3, 7), 1000, 0).load()
+    loop = InnerLoop("float64", 0, None)
+    address, _code = CpuHandler(operation.graph, (3, 7), 0, loop, 1000).load()
     metadata = Metadata()
     ctypes.memset(ctypes.byref(metadata), 0x55, ctypes.sizeof(metadata))
     question = MetadataExtension(ctypes.sizeof(MetadataExtension), xla_frame.METADATA, None)

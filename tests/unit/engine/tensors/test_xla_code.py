@@ -8,8 +8,8 @@ from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.call.plan import strides
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.tensors import xla_frame
+from kinetree.engine.tensors.xla_code import MODES, CpuHandler
 from kinetree.engine.tensors.xla_frame import HANDLER, CallFrame, Metadata, MetadataExtension
-from kinetree.engine.tensors.xla_handlers import MODES, Handler
 from kinetree.errors import CompileError
 from tensor_jax import jax
 from tensor_robots import arm
@@ -19,7 +19,7 @@ llvmlite = pytest.importorskip("llvmlite.binding", reason="llvmlite is not insta
 
 def handler(version=(0, 7)):
     graph = arm().inverse_dynamics.graph
-    return Handler(graph, InnerLoop("float64", 0, None), version, 1000, 0)
+    return CpuHandler(graph, version, 0, InnerLoop("float64", 0, None), 1000)
 
 
 def asked(function):
