@@ -8,6 +8,7 @@ import pytest
 
 from kinetree import threads
 from kinetree.engine import Kernel
+from kinetree.engine.call import dispatch
 from kinetree.engine.call import threads as module
 from kinetree.engine.call.threads import thread_count
 from kinetree.errors import InputError
@@ -36,7 +37,7 @@ def runs(monkeypatch):
         counts.append(len(pieces))
         run(pieces, count)
 
-    monkeypatch.setattr(module, "run", watched)
+    monkeypatch.setattr(dispatch, "run", watched)
     return counts
 
 

@@ -16,8 +16,8 @@ from kinetree.engine.call import Arguments, Options
 from kinetree.engine.call.foreign import call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
 from kinetree.engine.call.plan import Axes
-from kinetree.engine.call.threads import Batch, thread_count
-from kinetree.engine.call.vectorcall import new_array
+from kinetree.engine.call.threads import Batch, Work, grains, run, thread_count
+from kinetree.engine.call.vectorcall import new_array, shared_code, usable
 from kinetree.engine.compiler.graph import Graph, Port
 
 FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
@@ -223,9 +223,23 @@ class Dispatch:
         batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), out)
         if batch is None or batch.states < self._states:
             return None
+        outs = batch.outs or batch.new_outputs(gufunc, new_array)
         if count < 2:
-            return gufunc(*arrays, out=tuple(batch.new_outputs(gufunc, new_array)))
-        return batch.call(gufunc, count, new_array)
+            return gufunc(*arrays, out=tuple(outs))
+        share = self._share(batch, outs, count)
+        run(batch.pieces(gufunc, outs, count) if share is None else [share] * count, count)
+        return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _share(self, batch: Batch, outs: Sequence[Array], count: int) -> Work | None:
+        """What each of `count` threads calls; None where the batch is not a plain one."""
+        kinds = {array.dtype.name for array in batch.arrays}
+        if len(kinds) > 1 or not kinds <= {*self.dtypes} or not usable():
+            return None
+        from kinetree.engine.call.shares import PIECES, share
+
+        arrays, length = (*batch.arrays, *outs), grains(batch.states, count * PIECES)
+        address = shared_code().address("share")
+        return share(self.graph, arrays, batch.shape, length, self.loop(*kinds), address)
 
     def _with_numbers(self, arrays: Arguments) -> Arguments:
         """The arguments with floats for inputs of shape () as arrays of the type of the others."""

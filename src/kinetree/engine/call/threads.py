@@ -1,7 +1,8 @@
 """Large batches on all cores.
 
-States are independent, so a batch is cut along one of its axes and each piece is an ordinary call
-of the gufunc, which releases the GIL. Results are bitwise the same for every number of threads.
+States are independent, so a batch is cut along one of its axes, and threads take the pieces: in
+machine code where the arrays are simple (`shares`), else each piece is an ordinary call of the
+gufunc, which releases the GIL. Results are bitwise the same for every number of threads.
 """
 
 import contextvars
@@ -28,6 +29,7 @@ from kinetree.errors import InputError
 log = logging.getLogger(__name__)
 
 Make = Callable[[tuple[int, ...], "np.dtype[Any]"], Array]  # a new array of a shape and a type
+Work = Callable[[], object]
 
 GRAIN = 64  # pieces are multiples of this many states, so that vectors stay full
 PIECES = 4  # pieces for each thread, so that a busy core does not keep the others waiting
@@ -231,9 +233,8 @@ class Batch:
         """Number of states."""
         return math.prod(self.shape) if self.shape else 0
 
-    def call(self, gufunc: np.ufunc, count: int, make: Make = np.empty) -> Any:
-        """Compute `gufunc(*arrays, out=out)` on `count` threads; `make` makes new arrays."""
-        outs = self.outs or self.new_outputs(gufunc, make)
+    def pieces(self, gufunc: np.ufunc, outs: Sequence[Array], count: int) -> list[Work]:
+        """Calls of the gufunc for parts of the batch, PIECES for each of `count` threads."""
         # the longest axis, the first of equals
         axis = max(range(len(self.shape)), key=lambda k: (self.shape[k], -k))
 
@@ -245,8 +246,7 @@ class Batch:
 
             return call
 
-        run([piece(part) for part in cut(self.shape[axis], count * PIECES)], count)
-        return outs[0] if len(outs) == 1 else tuple(outs)
+        return [piece(part) for part in cut(self.shape[axis], count * PIECES)]
 
     def new_outputs(self, gufunc: np.ufunc, make: Make) -> list[Array]:
         """Return new arrays for the results, of the dtypes that NumPy would choose."""
@@ -283,7 +283,12 @@ def given_outputs(
     return outs
 
 
+def grains(size: int, count: int, grain: int = GRAIN) -> int:
+    """The length of `count` pieces of `size` states, a multiple of `grain`."""
+    return -(-size // (count * grain)) * grain
+
+
 def cut(size: int, count: int, grain: int = GRAIN) -> list[slice]:
     """Cut `size` states into at most `count` nearly equal pieces, multiples of `grain`."""
-    length = -(-size // (count * grain)) * grain
+    length = grains(size, count, grain)
     return [slice(start, min(start + length, size)) for start in range(0, size, length)]

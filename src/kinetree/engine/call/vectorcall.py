@@ -35,7 +35,8 @@ PYSSIZET, READONLY = 19, 1
 
 OUT = sys.intern("out")  # the keyword: names in calls are interned too
 ONLY_OUT = (OUT,)  # names of a call with no other keyword
-SHARED = ("enter", "choose", "new_array", "pool_take", "pool_zeros", "pool_change", "pool_return")
+POOL = ("new_array", "pool_take", "pool_zeros", "pool_change", "pool_return")
+SHARED = ("enter", "choose", "share", *POOL)
 
 
 class _Member(ctypes.Structure):
@@ -136,8 +137,9 @@ def shared_code() -> Code:
         from kinetree.engine.call.blocks import optimised  # neither for code that is on disk
         from kinetree.engine.call.enter import emit_enter
         from kinetree.engine.call.named import emit_by_name
+        from kinetree.engine.call.shares import emit_share
 
-        return optimised([*emit_enter(), *emit_by_name(), *emit_buffers()], target)
+        return optimised([*emit_enter(), *emit_by_name(), *emit_buffers(), emit_share()], target)
 
     key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache
     return load_or_compile(key, target, text, SHARED)

@@ -26,6 +26,7 @@ EMITTER = (
     "engine/call/fastcall.py",
     "engine/call/named.py",
     "engine/call/plan.py",
+    "engine/call/shares.py",
 )
 
 
