@@ -60,19 +60,14 @@ def counting():
 def test_each_state_is_computed_once(size, turn):
     loop, seen = counting()
     x, out = np.zeros((size, 3)), np.zeros((size, 3))
-    one = Share(
-        [Port("x", (3,)), Port("y", (3,))],
-        [x, out],
-        loop,
-        (size, 64, turn),
-        shared_code().address("share"),
-    )
-    helpers = [threading.Thread(target=one) for _ in range(4)]
+    one = Share([Port("x", (3,)), Port("y", (3,))], [x, out], loop, (size, 64, turn))
+    function = shared_code().address("share")
+    helpers = [threading.Thread(target=one.enter, args=(function,)) for _ in range(4)]
     for helper in helpers:
         helper.start()
     for helper in helpers:
         helper.join()
-    one()  # nothing is left
+    assert not one.left()
     assert (out[:, 0] == 1).all() and not out[:, 1:].any() and not x.any()
     assert sorted(seen, reverse=True) == [64] * (size // 64) + [size % 64] * (size % 64 > 0)
 

@@ -10,6 +10,7 @@ from kinetree import threads
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
 from kinetree.engine.call import threads as module
+from kinetree.engine.call.crew import Crew
 from kinetree.engine.call.threads import thread_count
 from kinetree.errors import InputError
 
@@ -29,15 +30,20 @@ def eager(arm):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The number of pieces of each call that was cut."""
+    """The number of threads of each call that was cut."""
     counts = []
-    run = module.run
+    run, lead = module.run, Crew.lead
 
     def watched(pieces, count):
-        counts.append(len(pieces))
+        counts.append(count)
         run(pieces, count)
 
+    def led(crew, job, helpers):
+        counts.append(helpers + 1)
+        return lead(crew, job, helpers)
+
     monkeypatch.setattr(dispatch, "run", watched)
+    monkeypatch.setattr(Crew, "lead", led)
     return counts
 
 

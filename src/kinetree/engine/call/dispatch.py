@@ -6,6 +6,7 @@ Tensors (torch, JAX, CuPy) and labelled arrays (dicts, pandas) go to the functio
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from kinetree.engine.call import Arguments, Options
 from kinetree.engine.call.foreign import call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
 from kinetree.engine.call.plan import Axes
-from kinetree.engine.call.threads import Batch, Work, grains, run, thread_count
+from kinetree.engine.call.threads import Batch, grains, run, thread_count
 from kinetree.engine.call.vectorcall import new_array, shared_code, usable
 from kinetree.engine.compiler.graph import Graph, Port
 
@@ -226,20 +227,28 @@ class Dispatch:
         outs = batch.outs or batch.new_outputs(gufunc, new_array)
         if count < 2:
             return gufunc(*arrays, out=tuple(outs))
-        share = self._share(batch, outs, count)
-        run(batch.pieces(gufunc, outs, count) if share is None else [share] * count, count)
+        if not self._shared(batch, outs, count):
+            run(batch.pieces(gufunc, outs, count), count)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
-    def _share(self, batch: Batch, outs: Sequence[Array], count: int) -> Work | None:
-        """What each of `count` threads calls; None where the batch is not a plain one."""
+    def _shared(self, batch: Batch, outs: Sequence[Array], count: int) -> bool:
+        """Compute a plain batch on `count` threads in machine code; False where it is not one."""
         kinds = {array.dtype.name for array in batch.arrays}
         if len(kinds) > 1 or not kinds <= {*self.dtypes} or not usable():
-            return None
+            return False
+        from kinetree.engine.call.crew import FUNCTIONS, crew
         from kinetree.engine.call.shares import PIECES, share
 
-        arrays, length = (*batch.arrays, *outs), grains(batch.states, count * PIECES)
-        address = shared_code().address("share")
-        return share(self.graph, arrays, batch.shape, length, self.loop(*kinds), address)
+        code, length = shared_code(), grains(batch.states, count * PIECES)
+        job = share(self.graph, (*batch.arrays, *outs), batch.shape, length, self.loop(*kinds))
+        if job is None:
+            return False
+        helpers = crew(count - 1, *map(code.address, FUNCTIONS))
+        while job.left():
+            if not helpers.lead(job.address, count - 1):  # another thread has them
+                enter = partial(job.enter, code.address("share"))
+                run([enter] * count, count)
+        return True
 
     def _with_numbers(self, arrays: Arguments) -> Arguments:
         """The arguments with floats for inputs of shape () as arrays of the type of the others."""

@@ -1,9 +1,9 @@
 """Threads that share a batch in machine code: each takes the next piece until none is left.
 
 A thread that asks Python for its next piece waits for the interpreter's lock; sixteen threads wait
-longer than they compute. Here every thread enters machine code once, with the address of a `Job`:
-it takes pieces by an atomic counter and passes each to the kernel's inner loop. After many of them
-it returns for a moment, so that the user can interrupt long work.
+longer than they compute. Here every thread has the address of a `Job`: it takes pieces by an atomic
+counter and passes each to the kernel's inner loop. After many pieces it returns, so that the user
+can interrupt long work. `crew` has the threads.
 """
 
 import ctypes
@@ -68,10 +68,10 @@ def emit_share() -> str:
 
 
 class Share:
-    """What each thread calls, once. It holds the arrays, and the code of the loop.
+    """A job with all that it refers to: the arrays, and the code of the loop.
 
     arrays: those of the ports, each with one axis of states or with none. sizes: states of the
-    batch, states of a piece, pieces of a turn. address: that of `@share`.
+    batch, states of a piece, pieces of a turn.
     """
 
     def __init__(
@@ -80,7 +80,6 @@ class Share:
         arrays: Sequence[Array],
         loop: InnerLoop,
         sizes: tuple[int, int, int],
-        address: int,
     ) -> None:
         cores = [x.ndim - len(port.shape) for x, port in zip(arrays, ports, strict=True)]
         over = [x.strides[0] if k and len(x) > 1 else 0 for x, k in zip(arrays, cores, strict=True)]
@@ -89,27 +88,24 @@ class Share:
         self._job = Job(0, *sizes, loop.address, len(arrays))
         self._job.places, self._job.steps = places, (ctypes.c_int64 * len(steps))(*steps)
         self._kept = arrays, loop
-        self._enter = SHARE(address)
+        self.address = ctypes.addressof(self._job)
 
-    def __call__(self) -> None:
-        """Compute pieces that no other thread has taken."""
-        job = self._job
-        while job.next < job.total:
-            self._enter(ctypes.addressof(job))
+    def left(self) -> bool:
+        """Return True until all pieces are taken."""
+        return self._job.next < self._job.total
+
+    def enter(self, function: int) -> None:
+        """Compute pieces that no other thread has taken; `function` is the address of `@share`."""
+        while self.left():
+            SHARE(function)(self.address)
 
 
 def share(
-    graph: Graph,
-    arrays: Sequence[Array],
-    shape: tuple[int, ...],
-    length: int,
-    loop: InnerLoop,
-    address: int,
+    graph: Graph, arrays: Sequence[Array], shape: tuple[int, ...], length: int, loop: InnerLoop
 ) -> Share | None:
-    """The share of each thread; None where NumPy has more to do than to call loops.
+    """The job of a batch; None where NumPy has more to do than to call loops.
 
-    arrays: inputs and outputs, of which states broadcast to `shape`; length: states of a piece;
-    address: that of `@share`.
+    arrays: inputs and outputs, of which states broadcast to `shape`; length: states of a piece.
     """
     ports = (*graph.inputs, *graph.outputs)
     simple: list[Array] = []
@@ -119,7 +115,7 @@ def share(
             return None
         simple.append(one_axis)
     turn = 1 + OPERATIONS // (length * (graph.operations + 1))
-    return Share(ports, simple, loop, (math.prod(shape), length, turn), address)
+    return Share(ports, simple, loop, (math.prod(shape), length, turn))
 
 
 def flat(x: Array, shape: tuple[int, ...], port: Port, dtype: str) -> Array | None:

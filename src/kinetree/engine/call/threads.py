@@ -29,7 +29,6 @@ from kinetree.errors import InputError
 log = logging.getLogger(__name__)
 
 Make = Callable[[tuple[int, ...], "np.dtype[Any]"], Array]  # a new array of a shape and a type
-Work = Callable[[], object]
 
 GRAIN = 64  # pieces are multiples of this many states, so that vectors stay full
 PIECES = 4  # pieces for each thread, so that a busy core does not keep the others waiting
@@ -233,7 +232,9 @@ class Batch:
         """Number of states."""
         return math.prod(self.shape) if self.shape else 0
 
-    def pieces(self, gufunc: np.ufunc, outs: Sequence[Array], count: int) -> list[Work]:
+    def pieces(
+        self, gufunc: np.ufunc, outs: Sequence[Array], count: int
+    ) -> list[Callable[[], object]]:
         """Calls of the gufunc for parts of the batch, PIECES for each of `count` threads."""
         # the longest axis, the first of equals
         axis = max(range(len(self.shape)), key=lambda k: (self.shape[k], -k))

@@ -36,7 +36,7 @@ PYSSIZET, READONLY = 19, 1
 OUT = sys.intern("out")  # the keyword: names in calls are interned too
 ONLY_OUT = (OUT,)  # names of a call with no other keyword
 POOL = ("new_array", "pool_take", "pool_zeros", "pool_change", "pool_return")
-SHARED = ("enter", "choose", "share", *POOL)
+SHARED = ("enter", "choose", "share", "crew_wait", "crew_lead", *POOL)
 
 
 class _Member(ctypes.Structure):
@@ -135,11 +135,13 @@ def shared_code() -> Code:
 
     def text() -> str:
         from kinetree.engine.call.blocks import optimised  # neither for code that is on disk
+        from kinetree.engine.call.crew import emit_crew
         from kinetree.engine.call.enter import emit_enter
         from kinetree.engine.call.named import emit_by_name
         from kinetree.engine.call.shares import emit_share
 
-        return optimised([*emit_enter(), *emit_by_name(), *emit_buffers(), emit_share()], target)
+        functions = [*emit_enter(), *emit_by_name(), *emit_buffers(), emit_share(), *emit_crew()]
+        return optimised(functions, target)
 
     key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache
     return load_or_compile(key, target, text, SHARED)

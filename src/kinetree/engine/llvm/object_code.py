@@ -22,6 +22,7 @@ EMITTER = (
     "engine/call/blocks.py",
     "engine/call/buffers.py",
     "engine/call/c_api.py",
+    "engine/call/crew.py",
     "engine/call/enter.py",
     "engine/call/fastcall.py",
     "engine/call/named.py",
