@@ -11,7 +11,6 @@ carried inward together with the composite bodies.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree, TreeLink, body_onto
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros

@@ -12,7 +12,7 @@ B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.recursion import split
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import tree_of, without_constraints

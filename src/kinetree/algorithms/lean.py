@@ -7,7 +7,7 @@ position.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean_frames import Placement, place_frames, seen_from
 from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
 from kinetree.base.arrays import Array, is_numeric, times
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.base.wide import Wide, is_wide, wide, wide_product
 from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES

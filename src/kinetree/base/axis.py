@@ -3,11 +3,12 @@
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 
 TIMES = ("t", "time", "timestamp", "stamp", "sec", "secs")

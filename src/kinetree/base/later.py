@@ -1,8 +1,20 @@
-"""Names of a package that are imported when they are first used, so that programs start quickly."""
+"""Work that is put off until its first use, so that programs start quickly: imports and records.
 
+A frozen dataclass takes about 0.5 ms to define, since Python compiles the text of six methods, and
+a program defines a hundred of them and uses thirty.
+"""
+
+import dataclasses
+import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+# what a dataclass is made of; names that the class defines itself are left alone
+PARTS = ("__init__", "__repr__", "__eq__", "__hash__")
+SHAPE = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+MAKING = threading.RLock()  # a class makes those that it derives from
+BODY = ("__annotations__", "__doc__", "__module__", "__orig_bases__", "__post_init__")
 
 
 def later(
@@ -26,3 +38,62 @@ def later(
         return value
 
     return attribute
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(cls: type | None = None, /, **options: bool) -> Any:
+        """`dataclasses.dataclass`; methods of frozen records are made at their first use (`_Part`).
+
+        The first object, comparison or look at the fields is such a use. One difference: objects of
+        a subclass are frozen too, with all their attributes. Records with slots are made at once.
+        """
+        if cls is None:
+            return lambda cls: dataclass(cls, **options)
+        if options.get("slots") or not options.get("frozen"):
+            return dataclasses.dataclass(cls, **options)
+        compared, shown = options.get("eq", True), options.get("repr", True)
+        wanted = {"__repr__": shown, "__eq__": compared, "__hash__": compared}
+        for name in (*PARTS, *SHAPE):
+            if wanted.get(name, True) and vars(cls).get(name) is None:
+                setattr(cls, name, _Part(cls, name, options))
+        cls.__setattr__, cls.__delattr__ = _refuse_change, _refuse_removal
+        return cls
+
+
+class _Part:
+    """A method or a table of a dataclass until it is first used, which makes all of them."""
+
+    def __init__(self, cls: type, name: str, options: Mapping[str, bool]) -> None:
+        self.cls, self.name, self.options = cls, name, options
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        with MAKING:
+            self._make()
+        return getattr(owner if instance is None else instance, self.name)
+
+    def _make(self) -> None:
+        """Move the parts of a dataclass with the same fields here; the class keeps its identity."""
+        cls, body = self.cls, dict(vars(self.cls))
+        if body[self.name] is not self:  # another thread made them
+            return
+        fields = body.get("__annotations__", {})
+        kept = {name: x for name, x in body.items() if name in fields or name in BODY}
+        made = dataclasses.dataclass(**self.options)(
+            type(cls)(cls.__name__, cls.__bases__, kept | {"__qualname__": cls.__qualname__})
+        )
+        for name, value in body.items():
+            if isinstance(value, dataclasses.Field):  # of the class, its default alone remains
+                delattr(cls, name)
+            if isinstance(value, _Part | dataclasses.Field) and name in vars(made):
+                setattr(cls, name, vars(made)[name])
+
+
+def _refuse_change(record: object, name: str, value: object) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_removal(record: object, name: str) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")

@@ -9,8 +9,8 @@ that the name, its line and its tests go together. docs/versions.md is the polic
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from kinetree.base.later import dataclass
 from kinetree.errors import KinetreeDeprecationWarning, warn
 
 __version__ = "0.2.0"

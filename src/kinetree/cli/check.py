@@ -1,6 +1,6 @@
 """`kinetree check`: how near every joint of a trajectory comes to each of its limits, and when."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import degrees as in_degrees
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     USUAL,

@@ -10,13 +10,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.cli.arguments import AS_NAMED, STREAM, Recorded
 from kinetree.cli.messages import notify
 from kinetree.cli.output import Rows, csv_line, number_lines

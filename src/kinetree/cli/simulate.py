@@ -1,7 +1,7 @@
 """`kinetree simulate`: a motion from a state, forces and a controller."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from rich.console import Group
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     NUMBERS,

@@ -9,13 +9,14 @@ import contextlib
 import pkgutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 from kinetree import robots
+from kinetree.base.later import dataclass
 from kinetree.base.tables import nearest
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.records import ArgumentValue

@@ -14,8 +14,6 @@ Tangent vectors of joints with several degrees of freedom turn with the joint: a
 of the joint's own rates, and zero for joints of one degree of freedom.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
@@ -27,6 +25,7 @@ from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.model import Model

@@ -21,7 +21,7 @@ that the change needs, to which the motion of the wrench through joint b is adde
 give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +51,7 @@ from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.recursion import split
 from kinetree.algorithms.tree import Pair, Step, Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints

@@ -1,7 +1,6 @@
 """Recursion: the record that all four formulations of inverse dynamics return."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +13,7 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.joints.rotors import rotor_forces
 from kinetree.algorithms.joints.springs import Springs
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import notebook_table, number
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
