@@ -39,9 +39,9 @@ from kinetree.algorithms.joints.friction import (
     load_of,
 )
 from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
-from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.base.later import dataclass

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.lean import of_frame
+from kinetree.algorithms.traced import of_frame
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.later import dataclass

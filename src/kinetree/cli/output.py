@@ -1,7 +1,6 @@
 """Output: files and standard output (CSV rows, JSON, text), lines on stderr, progress."""
 
 import io
-import json
 import os
 import sys
 import threading
@@ -111,6 +110,8 @@ def print_json(value: Mapping[str, Any], output: Path | None = None) -> None:
 
 def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
     """JSON of numbers in full precision; NaN and infinity, which JSON lacks, become null."""
+    import json  # here, since it is for --json
+
     return json.dumps(_plain(value), allow_nan=False, indent=indent)
 
 
@@ -153,7 +154,7 @@ def waiting(text: str) -> Generator[None]:
     from rich.markup import escape
 
     from kinetree.base import progress
-    from kinetree.cli.tables import Terminal
+    from kinetree.cli.terminal import Terminal
 
     screen = Terminal(stderr=True)
     room = screen.width - 3 - len(" ...")  # beside the spinner; a second line would stay
@@ -185,7 +186,7 @@ def progress_bar() -> Generator[Callable[[int | None, int | None, str], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
-    from kinetree.cli.tables import Terminal
+    from kinetree.cli.terminal import Terminal
 
     one_line = Column(no_wrap=True, overflow="ellipsis")
     columns = (

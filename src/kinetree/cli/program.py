@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from kinetree.base import system
-from kinetree.cli.messages import ERROR, WARNING, notify, plain_usage, suggestion_first
+from kinetree.cli.messages import ERROR, WARNING, notify_of_library, plain_usage, suggestion_first
 from kinetree.errors import KinetreeError, KinetreeWarning
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
 
 def end(code: int, message: str) -> NoReturn:
     """Print a message on stderr, its suggestion first, and exit."""
-    notify(suggestion_first(message), ERROR)
+    notify_of_library(suggestion_first(message), ERROR)
     sys.exit(code)
 
 
@@ -115,7 +115,7 @@ def show_warning(
 ) -> None:
     """Print a warning of kinetree as one paragraph, any other as Python prints it."""
     if issubclass(category, KinetreeWarning):
-        notify(str(message), WARNING)
+        notify_of_library(str(message), WARNING)
     else:
         text = warnings.formatwarning(message, category, filename, lineno)
         print(text, end="", file=sys.stderr)
@@ -126,7 +126,7 @@ class LogLines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message, whose first word can be the name of the program."""
-        notify(record.getMessage().removeprefix("kinetree "), WARNING)
+        notify_of_library(record.getMessage().removeprefix("kinetree "), WARNING)
 
 
 def end_promptly() -> None:

@@ -47,8 +47,7 @@ from kinetree.algorithms.joints.friction import (
     load_factors,
     motor_friction_slopes,
 )
-from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.textbook.recursion import split
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.later import dataclass
@@ -60,6 +59,7 @@ from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
+from kinetree.spatial.twist import split
 
 
 @labelled(("n", "n"), ("n", "n"))
