@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-# what a dataclass is made of; names that the class defines itself are left alone
-PARTS = ("__init__", "__repr__", "__eq__", "__hash__")
-SHAPE = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+# what a dataclass is made of, for new objects and for old ones
+NEW = ("__init__", "__dataclass_fields__", "__dataclass_params__", "__match_args__")
+OLD = ("__repr__", "__eq__", "__hash__")
 MAKING = threading.RLock()  # a class makes those that it derives from
 BODY = ("__annotations__", "__doc__", "__module__", "__orig_bases__", "__post_init__")
 
@@ -56,38 +56,47 @@ else:
             return dataclasses.dataclass(cls, **options)
         compared, shown = options.get("eq", True), options.get("repr", True)
         wanted = {"__repr__": shown, "__eq__": compared, "__hash__": compared}
-        for name in (*PARTS, *SHAPE):
-            if wanted.get(name, True) and vars(cls).get(name) is None:
-                setattr(cls, name, _Part(cls, name, options))
+        fields = vars(cls).get("__annotations__", {})
+        body = {name: x for name, x in vars(cls).items() if name in fields or name in BODY}
+        for name in (*NEW, *OLD):
+            if wanted.get(name, True) and vars(cls).get(name) is None:  # not of the class itself
+                setattr(cls, name, _Part(cls, name, options, body))
         cls.__setattr__, cls.__delattr__ = _refuse_change, _refuse_removal
         return cls
 
 
 class _Part:
-    """A method or a table of a dataclass until it is first used, which makes all of them."""
+    """A method or a table of a dataclass until its first use, which makes it and its siblings.
 
-    def __init__(self, cls: type, name: str, options: Mapping[str, bool]) -> None:
-        self.cls, self.name, self.options = cls, name, options
+    They are those of another dataclass with the same fields, made from `body`; the class keeps its
+    identity.
+    """
+
+    def __init__(
+        self, cls: type, name: str, options: Mapping[str, bool], body: Mapping[str, Any]
+    ) -> None:
+        self.cls, self.name, self.options, self.body = cls, name, options, body
 
     def __get__(self, instance: object, owner: type) -> Any:
         with MAKING:
-            self._make()
+            if vars(self.cls)[self.name] is self:  # else another thread has just made it
+                self._make()
         return getattr(owner if instance is None else instance, self.name)
 
     def _make(self) -> None:
-        """Move the parts of a dataclass with the same fields here; the class keeps its identity."""
-        cls, body = self.cls, dict(vars(self.cls))
-        if body[self.name] is not self:  # another thread made them
-            return
-        fields = body.get("__annotations__", {})
-        kept = {name: x for name, x in body.items() if name in fields or name in BODY}
-        made = dataclasses.dataclass(**self.options)(
-            type(cls)(cls.__name__, cls.__bases__, kept | {"__qualname__": cls.__qualname__})
+        cls, is_new = self.cls, self.name in NEW
+        others = {"repr": False, "eq": False} if is_new else {"init": False}
+        named = {**self.body, "__qualname__": cls.__qualname__}
+        made = dataclasses.dataclass(**{**self.options, **others})(
+            type(cls)(cls.__name__, cls.__bases__, named)
         )
-        for name, value in body.items():
-            if isinstance(value, dataclasses.Field):  # of the class, its default alone remains
+        for name in self.body:
+            if isinstance(vars(cls).get(name), dataclasses.Field):  # its default alone remains
                 delattr(cls, name)
-            if isinstance(value, _Part | dataclasses.Field) and name in vars(made):
+                if name in vars(made):
+                    setattr(cls, name, vars(made)[name])
+        for name in NEW if is_new else OLD:
+            if isinstance(vars(cls).get(name), _Part):
                 setattr(cls, name, vars(made)[name])
 
 

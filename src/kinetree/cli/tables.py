@@ -25,8 +25,10 @@ from kinetree.errors import visible
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.table import Table
     from rich.text import Text
 
+MANY_ROWS = 200  # above which a table is made at once; rich takes a millisecond a row
 GAP = 2  # blanks between two columns of a table
 NO_UNIT = "1"  # of a pure number, such as an entry of a quaternion
 TURN, SLIDE = "turn", "slide"
@@ -162,9 +164,17 @@ class Blocks:
         return "\n\n".join(parts)
 
     def __rich__(self) -> "Group":
-        from kinetree.cli.terminal import drawn
+        """The table for rich, titles and headings in bold."""
+        from rich.console import Group
+        from rich.text import Text
 
-        return drawn(self.blocks)
+        parts: list[Any] = []
+        for k, block in enumerate(self.blocks):
+            parts += [Text()] if k else []
+            parts += [Text(block.title, style="bold")] if block.title else []
+            parts += [Text(block.legend)] if block.legend else []
+            parts.append(_rich_text(block) or _rich_table(block))
+        return Group(*parts)
 
 
 def styled(text: str, style: str) -> Cell:
@@ -259,6 +269,44 @@ def _fill(widths: Sequence[int], room: int) -> list[list[int]]:
         groups[-1].append(k)
         used += GAP + widths[k]
     return groups
+
+
+def _rich_text(block: Block) -> "Text | None":
+    """The text of `_rich_table`, made at once for many rows; None if a cell must be folded."""
+    from rich.text import Text
+
+    lines = block.lines(console().width) if len(block.rows) > MANY_ROWS else None
+    if lines is None:
+        return None
+    head = Text("\n".join(lines[0]), style="bold", no_wrap=True)
+    return Text("", no_wrap=True).append_text(head).append("\n" + "\n".join(lines[1]))
+
+
+def _rich_table(block: Block) -> "Table":
+    """A table with a rule below the headings."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
+        header_style="bold",
+    )  # fmt: skip
+    heads, left, widths = block.heads, block.left, widths_of(block.heads, block.rows)
+    for k in block.shown:
+        lines = heads[k].split("\n")
+        head = heads[k] if k in left else "\n".join(x.rjust(widths[k]) for x in lines)
+        table.add_column(Text(head), overflow="fold")
+    for row in block.rows:
+        cells: list[Text] = []
+        for k in block.shown:
+            cell = row[k]
+            text = Text(cell) if isinstance(cell, str) else cell.copy()
+            # rich's own justification would strip blanks after a unit
+            text.pad_left(0 if k in left else max(widths[k] - text.cell_len, 0))
+            cells.append(text)
+        table.add_row(*cells)
+    return table
 
 
 def unit_column(head: str, texts: Sequence[str], units: Sequence[str]) -> tuple[str, list[str]]:
