@@ -4,7 +4,6 @@ import atexit
 import gc
 import logging
 import os
-import socket
 import sys
 import threading
 import time
@@ -133,23 +132,20 @@ def end_promptly() -> None:
     """End the program within a second of Ctrl-C, even inside compiled code.
 
     Python raises KeyboardInterrupt between two of its own instructions. While LLVM compiles a large
-    robot there are none for seconds. So the signal also wakes a thread, through a socket; if Python
+    robot there are none for seconds. So the signal also wakes a thread, through a pipe; if Python
     has not handled the signal after INTERRUPT_WAIT_S, that thread ends the process. Call this once,
     in the main thread.
     """
     noticed = threading.Event()
-    receiver, sender = socket.socketpair()
-    sender.setblocking(False)
     stderr = sys.stderr.fileno()  # taken now: progress displays replace sys.stderr
 
     def handler(number: int, frame: FrameType | None) -> None:
         noticed.set()
         raise KeyboardInterrupt
 
-    def listen(receiver: socket.socket, sender: socket.socket) -> None:
-        # `sender` is an argument so that it stays open while the thread lives
+    def listen() -> None:
         while True:
-            while receiver.recv(1) != system.INTERRUPT:
+            while wait() != system.INTERRUPT:
                 pass
             time.sleep(INTERRUPT_WAIT_S)
             if not noticed.is_set():
@@ -158,5 +154,5 @@ def end_promptly() -> None:
                 os._exit(INTERRUPTED)
             noticed.clear()  # Python handled this signal; the next one needs watching again
 
-    system.on_interrupt(handler, sender)
-    threading.Thread(target=listen, args=(receiver, sender), daemon=True, name="interrupt").start()
+    wait = system.on_interrupt(handler)
+    threading.Thread(target=listen, daemon=True, name="interrupt").start()

@@ -6,7 +6,6 @@ opens a file of the current folder.
 """
 
 import contextlib
-import pkgutil
 import sys
 from collections.abc import Mapping
 from dataclasses import field
@@ -84,6 +83,8 @@ def description_names() -> list[str]:
     """Names of the modules of robot_descriptions; empty if the package is not installed."""
     if find_spec(PACKAGE) is None:
         return []
+    import pkgutil  # here, since it is for errors
+
     places = import_module(PACKAGE).__path__
     names = (module.name for module in pkgutil.iter_modules(places))
     return sorted(name for name in names if name.endswith(MODULE_END) and name[0] != "_")

@@ -11,7 +11,6 @@ import hashlib
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,6 +152,8 @@ def info() -> CacheInfo:
 
 def _write(folder: Path, name: str, data: bytes) -> None:
     """Write to a temporary file, then rename it: readers see the whole file or no file."""
+    import tempfile  # here, since most programs only read
+
     number, aside = tempfile.mkstemp(prefix=ASIDE, dir=folder)  # readable by its owner alone
     try:
         with os.fdopen(number, "wb") as file:
