@@ -4,7 +4,6 @@ A frozen dataclass takes about 0.5 ms to define, since Python compiles the text 
 a program defines a hundred of them and uses thirty.
 """
 
-import dataclasses
 import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -53,6 +52,8 @@ else:
         if cls is None:
             return lambda cls: dataclass(cls, **options)
         if options.get("slots") or not options.get("frozen"):
+            import dataclasses  # here and below, since it imports `inspect`, 6 ms
+
             return dataclasses.dataclass(cls, **options)
         compared, shown = options.get("eq", True), options.get("repr", True)
         wanted = {"__repr__": shown, "__eq__": compared, "__hash__": compared}
@@ -84,6 +85,8 @@ class _Part:
         return getattr(owner if instance is None else instance, self.name)
 
     def _make(self) -> None:
+        import dataclasses
+
         cls, is_new = self.cls, self.name in NEW
         others = {"repr": False, "eq": False} if is_new else {"init": False}
         named = {**self.body, "__qualname__": cls.__qualname__}
@@ -101,8 +104,12 @@ class _Part:
 
 
 def _refuse_change(record: object, name: str, value: object) -> NoReturn:
+    import dataclasses
+
     raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
 def _refuse_removal(record: object, name: str) -> NoReturn:
+    import dataclasses
+
     raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
