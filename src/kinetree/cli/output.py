@@ -9,12 +9,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kinetree.base.tables import counted, csv_cell
 from kinetree.cli.messages import notify as notify
 from kinetree.errors import InputError, visible
-from kinetree.model import Model
+
+if TYPE_CHECKING:
+    from kinetree.model import Model
 
 ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
 PAGES = (".html", ".htm")
@@ -203,6 +205,6 @@ def progress_bar() -> Generator[Callable[[int | None, int | None, str], None]]:
         yield show
 
 
-def compiling(what: str, model: Model) -> str:
+def compiling(what: str, model: "Model") -> str:
     """The text of the spinner while a kernel is compiled: its name and the size of the robot."""
     return f"compiling {what} of {model.name} ({counted(len(model.joints), 'joint')})"
