@@ -139,7 +139,7 @@ def test_the_drawing_of_the_architecture_shows_the_imports(monkeypatch, capsys):
 
 def test_importing_kinetree_is_quiet_and_light():
     """No heavy package is loaded and nothing is printed before it is needed."""
-    heavy = sorted(OPTIONAL | {"rich", "cyclopts", "numba"})
+    heavy = sorted(OPTIONAL | {"rich", "cyclopts", "numba", "dataclasses", "inspect"})
     code = f"import sys, kinetree; print([name for name in {heavy} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]" and run.stderr == ""

@@ -17,7 +17,6 @@ that motion: dx of a link is dx of its parent and A ddq of its joint, without te
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from kinetree.algorithms.joints.rotors import armature
 from kinetree.algorithms.textbook.newton_euler import inertia_names
 from kinetree.algorithms.tree import Pair, Step, Tree, plus
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros

@@ -11,7 +11,7 @@ Dry friction counts with its slope beside rest, and load friction is not part of
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.joints.friction import without_load_friction
-from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import Model

@@ -27,7 +27,7 @@ from kinetree.algorithms.coriolis_matrix import (
     rigid,
 )
 from kinetree.algorithms.energy import mass_to_divide_by
-from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import WORLD, Model

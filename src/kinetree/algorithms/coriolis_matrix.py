@@ -11,7 +11,6 @@ carried inward together with the composite bodies.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,10 @@ from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_coriolis_matrix
 from kinetree.algorithms.inverse_dynamics import tree_bias_forces
 from kinetree.algorithms.joints.springs import without_passive_forces
-from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree, TreeLink, body_onto
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros

@@ -10,7 +10,8 @@ from kinetree.algorithms.drive_terms import spin_momenta
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.springs import spring_energy
 from kinetree.algorithms.kinematics import forward_kinematics
-from kinetree.algorithms.lean import lean_model, lean_tree, over_tree
+from kinetree.algorithms.lean import lean_model, lean_tree
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree, pair_onto, plus, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.errors import ModelError

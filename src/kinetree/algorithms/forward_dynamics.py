@@ -5,7 +5,7 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,12 @@ from kinetree.algorithms.joints.friction import (
     load_of,
 )
 from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
-from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike, is_numeric
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import is_recording, piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import tree_of, without_constraints

@@ -16,15 +16,15 @@ without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt d
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.lean import of_frame
+from kinetree.algorithms.traced import of_frame
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled

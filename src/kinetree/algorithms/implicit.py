@@ -18,7 +18,6 @@ of the step is that of the velocity in fixed axes, v + h (a + w x v) seen from t
 has it: with c = (0, w x v), the damping of such a joint adds -h D c to the right-hand side.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +44,7 @@ from kinetree.algorithms.stiction import (
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum

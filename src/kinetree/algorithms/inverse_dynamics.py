@@ -12,12 +12,11 @@ B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.book import book_tree, moving_base
 from kinetree.algorithms.joints.friction import (
     friction_forces,
     load_coefficients,
@@ -26,10 +25,10 @@ from kinetree.algorithms.joints.friction import (
 )
 from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
 from kinetree.algorithms.joints.springs import without_passive_forces
-from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.textbook.recursion import split
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import tree_of, without_constraints
@@ -38,6 +37,7 @@ from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
+from kinetree.spatial.twist import split
 
 
 @labelled("n")
@@ -79,6 +79,8 @@ def inverse_dynamics(
             F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation,
         )  # fmt: skip
         return record.tau
+    from kinetree.algorithms.book import book_tree, moving_base  # not for kernels
+
     tree = replace(book_tree(model, q, F_ext, F_tip), base=moving_base(model, V_base, dV_base))
     return tree_inverse_dynamics(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 

@@ -6,8 +6,7 @@ are given to it (`regroup`). A LeanModel has all that does not depend on q; `lea
 position.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,12 @@ from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.lean_frames import Placement, place_frames, seen_from
 from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
 from kinetree.base.arrays import Array, is_numeric, times
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.base.wide import Wide, is_wide, wide, wide_product
 from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.model.model import Frame
-from kinetree.model.quantity import Make
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
 from kinetree.spatial.inertia import Moments, mirrored
@@ -264,39 +263,3 @@ def _turned(Sigma: Array, R: Array, turn: tuple[float, float]) -> Array:
     c, s = turn
     R = times(R, np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
     return mirrored(times(R, Sigma, R.T))
-
-
-def over_tree(
-    function: Callable[..., Any],
-    rates: int,
-    *,
-    of: Callable[[Model], Model] = lambda model: model,
-    whole: bool = False,
-) -> Make:
-    """Trace a function of a tree and of some rates, in lean frames.
-
-    Args:
-        function: takes the tree and, besides q, `rates` further arguments; F_ext may follow them.
-        rates: the number of arguments besides q and F_ext.
-        of: the robot whose tree it is.
-        whole: masses stay on their own links, because the result is not only about joint forces.
-    """
-
-    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-        lean = lean_model(of(model), regrouped=regrouped and not whole)
-        return lambda q, *rest: function(lean_tree(lean, q, *rest[rates:]), *rest[:rates])
-
-    return make
-
-
-def of_frame(function: Callable[..., Any]) -> Make:
-    """Trace a function of a tree, a frame, the axes of its twist, and some rates."""
-
-    def make(
-        model: Model, regrouped: bool, frame: str | None, expressed: str
-    ) -> Callable[..., Any]:
-        lean = lean_model(model, regrouped=regrouped)
-        place = lean_frame(lean, frame)
-        return lambda q, *motion: function(lean_tree(lean, q), place, expressed, *motion)
-
-    return make

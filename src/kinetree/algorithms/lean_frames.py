@@ -10,12 +10,12 @@ link is and where its x points. Wide numbers (`base/wide.py`) are used, so that 
 clearly from small numbers on every platform.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.wide import ONE, Wide, wide, wide_product
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD, Model

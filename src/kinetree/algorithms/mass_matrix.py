@@ -16,9 +16,9 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
-from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tiles import factor_in_tiles
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree, body_onto
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.pieces import is_recording, piece

@@ -27,7 +27,7 @@ from kinetree.algorithms.drive_terms import spin_momenta
 from kinetree.algorithms.joints.friction import friction_forces, load_of
 from kinetree.algorithms.joints.motors import inertia_forces
 from kinetree.algorithms.joints.rotors import armature, armature_bias
-from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Pair, Tree, TreeLink, pair_onto, plus
 from kinetree.base.arrays import Array, StateLike
 from kinetree.model import Model

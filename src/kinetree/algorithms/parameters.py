@@ -7,7 +7,7 @@ each motor of coupled joints: those of a joint, over the rate of the motor.
 Geometry, gear ratios, gravity and friction functions are not parameters.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.base.axis import Axis
 from kinetree.base.labels import by_name
+from kinetree.base.later import dataclass
 from kinetree.errors import ModelError
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import documented

@@ -6,7 +6,6 @@ themselves, so it integrates their time derivatives (`coordinate_rates`) and bri
 to length 1 after each step (`normalised`).
 """
 
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from kinetree.algorithms.joints.motors import motor_rates
 from kinetree.algorithms.joints.tangents import integrate, inverse_rate, tangent_map
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model

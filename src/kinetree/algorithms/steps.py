@@ -13,7 +13,6 @@ contacts are solved together (contacts/step.py).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,6 +39,7 @@ from kinetree.algorithms.state import StateSpace, store, within_ranges
 from kinetree.algorithms.stiction import accelerations, dry_dofs
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike, known, scalar
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros

@@ -15,7 +15,7 @@ can run them on all lanes of a vector register.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import JointFriction, Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import zeros

@@ -5,11 +5,10 @@ as pieces on tiles of a few rows they are some hundred calls of the same code. T
 operations on each entry is that of `spatial.matrices.factor`.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.spatial.matrices import factor, is_zero
 

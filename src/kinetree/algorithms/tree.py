@@ -7,13 +7,14 @@ one. Joint forces, M, C, energies and momentum do not depend on the choice.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from kinetree.algorithms.joints.springs import Springs, without_passive_forces
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD, JointRotor, Model
 from kinetree.model.inputs import zeros

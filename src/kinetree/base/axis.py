@@ -1,13 +1,13 @@
 """Axis: the names along an axis of an array, and how the labels of an object fit them."""
 
-import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 
 TIMES = ("t", "time", "timestamp", "stamp", "sec", "secs")
@@ -149,6 +149,8 @@ def _hint(unknown: Sequence[str], missing: Sequence[str], axis: Axis, polars: bo
         prefix = _prefix(name, axis)
         if prefix:
             return f" Remove the beginning {prefix!r} of the names."
+        import difflib  # here, since it is for errors
+
         near = difflib.get_close_matches(name, missing or axis.names, 1)
         if near:
             return f" Was {near[0]!r} meant by {name!r}?"

@@ -6,12 +6,13 @@ A `Series` is a line or a cloud of points, a `Chart` has the series of one panel
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, floor, log10
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import page_number
 from kinetree.errors import InputError
 

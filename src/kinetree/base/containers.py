@@ -8,12 +8,14 @@ order is that of the rows, and `read_times` takes them as they are, in seconds.
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kinetree.base.units import Dims, Unit, nested_attributes, unit_of, unit_spans, unit_subject
 from kinetree.errors import InputError
+
+if TYPE_CHECKING:
+    from kinetree.base.units import Dims, Unit
 
 DICT, SERIES, FRAME, POLARS, XARRAY = "dict", "Series", "DataFrame", "polars", "xarray"
 PACKAGE = {SERIES: "pandas", FRAME: "pandas", POLARS: "polars", XARRAY: "xarray"}
@@ -140,6 +142,8 @@ def check_units(value: Any, argument: str, labels: Sequence[object] = ()) -> Non
     with the word unit or uom, also of nested attributes. A coordinate of xarray with such a name
     gives them, too.
     """
+    from kinetree.base.units import nested_attributes, unit_of, unit_subject  # for labelled objects
+
     attributes: Mapping[Any, Any] = getattr(value, "attrs", None) or {}
     coordinates: Mapping[Any, Any] = getattr(value, "coords", None) or {}
     stated: list[object] = []
@@ -172,8 +176,10 @@ def check_units(value: Any, argument: str, labels: Sequence[object] = ()) -> Non
             )
 
 
-def _units_of_name(name: object, dims: Collection[Dims]) -> Iterator[Unit]:
+def _units_of_name(name: object, dims: "Collection[Dims]") -> "Iterator[Unit]":
     """Units other than SI that a name states for quantities of some dimensions."""
+    from kinetree.base.units import unit_spans
+
     if not isinstance(name, str) or not dims:
         return
     for _, end, unit in unit_spans(name):

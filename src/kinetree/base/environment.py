@@ -8,11 +8,11 @@ import logging
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 
 log = logging.getLogger(__name__)

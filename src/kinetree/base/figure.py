@@ -1,12 +1,12 @@
 """Figure: charts one below the other, which notebooks show and files keep."""
 
-from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetree.base.charts import Chart
 from kinetree.base.display import shown_html
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, need
 

@@ -11,7 +11,6 @@ Plain arrays pass through untouched. `base/containers.py` recognises the types.
 import functools
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
@@ -37,6 +36,7 @@ from kinetree.base.containers import (
     structured,
     type_name,
 )
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError, need
 
 

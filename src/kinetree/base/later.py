@@ -1,8 +1,19 @@
-"""Names of a package that are imported when they are first used, so that programs start quickly."""
+"""Work that is put off until its first use, so that programs start quickly: imports and records.
 
+A frozen dataclass takes about 0.5 ms to define, since Python compiles the text of six methods, and
+a program defines a hundred of them and uses thirty.
+"""
+
+import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+# what a dataclass is made of, for new objects and for old ones
+NEW = ("__init__", "__dataclass_fields__", "__dataclass_params__", "__match_args__")
+OLD = ("__repr__", "__eq__", "__hash__")
+MAKING = threading.RLock()  # a class makes those that it derives from
+BODY = ("__annotations__", "__doc__", "__module__", "__orig_bases__", "__post_init__")
 
 
 def later(
@@ -26,3 +37,79 @@ def later(
         return value
 
     return attribute
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(cls: type | None = None, /, **options: bool) -> Any:
+        """`dataclasses.dataclass`; methods of frozen records are made at their first use (`_Part`).
+
+        The first object, comparison or look at the fields is such a use. One difference: objects of
+        a subclass are frozen too, with all their attributes. Records with slots are made at once.
+        """
+        if cls is None:
+            return lambda cls: dataclass(cls, **options)
+        if options.get("slots") or not options.get("frozen"):
+            import dataclasses  # here and below, since it imports `inspect`, 6 ms
+
+            return dataclasses.dataclass(cls, **options)
+        compared, shown = options.get("eq", True), options.get("repr", True)
+        wanted = {"__repr__": shown, "__eq__": compared, "__hash__": compared}
+        fields = vars(cls).get("__annotations__", {})
+        body = {name: x for name, x in vars(cls).items() if name in fields or name in BODY}
+        for name in (*NEW, *OLD):
+            if wanted.get(name, True) and vars(cls).get(name) is None:  # not of the class itself
+                setattr(cls, name, _Part(cls, name, options, body))
+        cls.__setattr__, cls.__delattr__ = _refuse_change, _refuse_removal
+        return cls
+
+
+class _Part:
+    """A method or a table of a dataclass until its first use, which makes it and its siblings.
+
+    They are those of another dataclass with the same fields, made from `body`; the class keeps its
+    identity.
+    """
+
+    def __init__(
+        self, cls: type, name: str, options: Mapping[str, bool], body: Mapping[str, Any]
+    ) -> None:
+        self.cls, self.name, self.options, self.body = cls, name, options, body
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        with MAKING:
+            if vars(self.cls)[self.name] is self:  # else another thread has just made it
+                self._make()
+        return getattr(owner if instance is None else instance, self.name)
+
+    def _make(self) -> None:
+        import dataclasses
+
+        cls, is_new = self.cls, self.name in NEW
+        others = {"repr": False, "eq": False} if is_new else {"init": False}
+        named = {**self.body, "__qualname__": cls.__qualname__}
+        made = dataclasses.dataclass(**{**self.options, **others})(
+            type(cls)(cls.__name__, cls.__bases__, named)
+        )
+        for name in self.body:
+            if isinstance(vars(cls).get(name), dataclasses.Field):  # its default alone remains
+                delattr(cls, name)
+                if name in vars(made):
+                    setattr(cls, name, vars(made)[name])
+        for name in NEW if is_new else OLD:
+            if isinstance(vars(cls).get(name), _Part):
+                setattr(cls, name, vars(made)[name])
+
+
+def _refuse_change(record: object, name: str, value: object) -> NoReturn:
+    import dataclasses
+
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_removal(record: object, name: str) -> NoReturn:
+    import dataclasses
+
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")

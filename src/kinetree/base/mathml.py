@@ -12,11 +12,12 @@ Browsers have other rules of their own, so attributes are written where these di
 import base64
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib.resources import files
 
+from kinetree.base.later import dataclass
 from kinetree.base.math_symbols import (
     ACCENTS,
     ALIGNED,

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[[int, FrameType | None], None]
 
-INTERRUPT = bytes([signal.SIGINT])  # what `on_interrupt` sends through its socket
+INTERRUPT = bytes([signal.SIGINT])  # the byte of Ctrl-C
 LOCKED_BYTE = 1 << 30  # position of the byte that is locked on Windows, beyond any text
 WAITS = (0.001, 0.01, 0.05, 0.1, 0.2, 0.4)  # s between attempts to replace a file on Windows
 
@@ -202,15 +202,26 @@ def own_session() -> dict[str, Any]:
 # Signals
 
 
-def on_interrupt(handler: Handler, wake: "socket.socket") -> None:
-    """Call `handler` at Ctrl-C, and send INTERRUPT through the socket `wake` at once.
+def on_interrupt(handler: Handler) -> Callable[[], bytes]:
+    """Call `handler` at Ctrl-C; return a function that waits for INTERRUPT, which is sent at once.
 
     Python calls the handler between two of its own instructions; the byte is sent by the system's
     handler, even inside compiled code. Call this in the main thread. Every other signal that
-    Python handles sends a byte too.
+    Python handles sends a byte too. Bytes go through a pipe, on Windows through a socket.
     """
+    if sys.platform == "win32":
+        import socket
+
+        receiver, sender = socket.socketpair()
+        sender.setblocking(False)
+        wake, wait = sender.detach(), partial(receiver.recv, 1)
+    else:
+        source, wake = os.pipe()
+        os.set_blocking(wake, False)
+        wait = partial(os.read, source, 1)
     signal.signal(signal.SIGINT, handler)
-    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    return wait
 
 
 def on_termination(handler: Handler) -> None:

@@ -10,8 +10,6 @@ A table's cells are texts, numbers or symbols; everything that a name from a fil
 HTML or Markdown is escaped here.
 """
 
-import difflib
-import html
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -112,6 +110,8 @@ def listing(names: Iterable[object], most: float = inf) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
+    import difflib  # here, since it is for errors
+
     plain = {name.lower(): name for name in islice(known, 2000)}  # files can have a million names
     similar = difflib.get_close_matches(word[:60].lower(), plain, n=1, cutoff=0.6)
     return f" Did you mean {plain[similar[0]]!r}?" if similar else ""
@@ -158,6 +158,8 @@ def markdown_text(text: str) -> str:
 
 def escape(text: str) -> str:
     """`text` for HTML and SVG: no markup, and characters that a reader does not see as escapes."""
+    import html  # here, since it is for pages
+
     return html.escape(visible(text))
 
 

@@ -3,12 +3,13 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from cyclopts import CoercionError, Group, Parameter, Token
 
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 
 STREAM = "<standard stream>"  # replaces the word `-`: standard input, or output

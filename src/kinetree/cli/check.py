@@ -1,15 +1,14 @@
 """`kinetree check`: how near every joint of a trajectory comes to each of its limits, and when."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import degrees as in_degrees
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from rich.console import Group
-from rich.text import Text
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     USUAL,
@@ -24,7 +23,7 @@ from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.states import factors
-from kinetree.cli.tables import console, fits, screen_table
+from kinetree.cli.tables import Blocks, Cell, console, fits, screen_table, styled
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
@@ -220,7 +219,7 @@ def print_verdict(report: "LimitReport", rows: list[Margin], degrees: bool) -> N
         screen.print(wrapped(f"- {line}", screen.width, "  "), soft_wrap=True)
 
 
-def margin_table(rows: list[Margin]) -> Group:
+def margin_table(rows: list[Margin]) -> Blocks:
     """A row for every limit; of two limits the nearer one.
 
     The joint's name is in a column, once; or on a line above its rows if the table would not fit.
@@ -232,7 +231,7 @@ def margin_table(rows: list[Margin]) -> Group:
     wide = [[names[k] if first[k] else "", *cells[k]] for k in range(len(rows))]
     if fits(heads, wide, console().width):
         return screen_table("", heads, wide, left=(0, 1, 5, 7))
-    narrow: list[list[str | Text]] = []
+    narrow: list[list[Cell]] = []
     for k, row in enumerate(cells):
         if first[k]:
             narrow.append([names[k], *[""] * (len(row) - 1)])
@@ -240,11 +239,11 @@ def margin_table(rows: list[Margin]) -> Group:
     return screen_table("", ["joint", *heads[2:]], narrow, left=(0, 4, 6))
 
 
-def _cells(x: Margin) -> list[str | Text]:
+def _cells(x: Margin) -> list[Cell]:
     """Quantity, worst value, limit, margin, unit, time and verdict."""
     value = x.value if abs(x.value) > ROUNDING * min(abs(x.upper), abs(x.lower)) else 0.0
     limit = x.upper if x.upper - value <= value - x.lower else x.lower
-    verdict = "ok" if x.ok else Text("OVER", style="bold red")
+    verdict = "ok" if x.ok else styled("OVER", "bold red")
     numbers = number(value, 5), number(limit, 5), number(x.margin, 4)
     return [x.quantity, *numbers, x.unit, f"{x.t:.4g}", verdict]
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from kinetree import algorithms
@@ -11,7 +10,7 @@ from kinetree.base.arrays import Array
 from kinetree.cli.arguments import Degrees, Json
 from kinetree.cli.output import print_json
 from kinetree.cli.states import factors, units
-from kinetree.cli.tables import console
+from kinetree.cli.tables import Screen, console
 from kinetree.engine.kernel import llvm_problem
 from kinetree.robots.exercises import EXERCISES, Exercise
 
@@ -46,7 +45,7 @@ def forces(exercise: Exercise, gravity: bool = True) -> Array:
     return algorithms.inverse_dynamics(robot.model, *state, formulation=TEXTBOOK)
 
 
-def demonstrate(screen: Console) -> None:
+def demonstrate(screen: Screen) -> None:
     """Print the table of exercises, and how well the four formulations and the kernel agree."""
     table = Table(title="Inverse dynamics of the course's robots: joint forces in N m and N")
     for column in ("exercise", "joint", "computed", "printed", "computed, gravity", "printed"):

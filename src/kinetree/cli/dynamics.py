@@ -6,7 +6,6 @@ hundred joints, while the algorithm takes milliseconds for a state.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     STREAM,

@@ -17,7 +17,7 @@ from kinetree.cli.arguments import (
 from kinetree.cli.choices import choose, find_robot
 from kinetree.cli.messages import notify
 from kinetree.cli.output import check_output, print_json, print_text
-from kinetree.cli.tables import Terminal
+from kinetree.cli.terminal import Terminal
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.friction import JointFriction

@@ -26,7 +26,8 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import PAGES, check_output, check_page, print_json
-from kinetree.cli.tables import Terminal, console
+from kinetree.cli.tables import console
+from kinetree.cli.terminal import Terminal
 from kinetree.errors import InputError, need
 
 if TYPE_CHECKING:

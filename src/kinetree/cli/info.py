@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Group
 
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
-from kinetree.cli.tables import NO_UNIT, aligned, column_table, console, screen_table, unit_column
+from kinetree.cli.tables import (
+    NO_UNIT,
+    Blocks,
+    aligned,
+    column_table,
+    console,
+    screen_table,
+    unit_column,
+)
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, drive_parts
 from kinetree.files.description.friction import law_numbers, smooth_laws
@@ -240,7 +247,7 @@ def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
     return () if source is None else missing_meshes(source)
 
 
-def joint_table(model: Model, degrees: bool, parents: bool) -> Group:
+def joint_table(model: Model, degrees: bool, parents: bool) -> Blocks:
     """A row for every joint; `parents` adds a column of parent links."""
     columns = [
         ("joint", [x.name for x in model.joints]),
@@ -350,7 +357,7 @@ def _links(model: Model, x: JointSpring | JointActuator) -> dict[str, list[str]]
     return {"links": [names[point.link] for point in x.points]} if x.points else {}
 
 
-def spring_table(model: Model, degrees: bool) -> Group:
+def spring_table(model: Model, degrees: bool) -> Blocks:
     """A row for every spring: the sum of positions that it measures, stiffness and rest."""
     springs = [_spring(model, x, degrees) for x in model.springs]
     columns = [("spring", [x["name"] for x in springs]), ("pulls on", sums(springs))]
@@ -399,7 +406,7 @@ def _in_degrees(model: Model, x: JointActuator, limits: Range, degrees: bool) ->
     return limits[0] * scale, limits[1] * scale
 
 
-def constraint_table(model: Model) -> Group:
+def constraint_table(model: Model) -> Blocks:
     """A row for every constraint: its kind, its frames or joints, its equations."""
     from kinetree.files.report import constraint_rows
 
@@ -411,7 +418,7 @@ def constraint_table(model: Model) -> Group:
     return screen_table("constraints", heads, rows, left=(0, 1, 2))
 
 
-def actuator_table(model: Model, degrees: bool) -> Group:
+def actuator_table(model: Model, degrees: bool) -> Blocks:
     """A row for every actuator: its kind, the joints with their gears, its ranges and delays."""
     actuators = [_actuator(model, x, degrees) for x in model.actuators]
     ranges = {
@@ -441,7 +448,7 @@ def _limits(limits: Range, unit: str) -> str:
     return " ".join((" .. ".join(number(end, 4) for end in limits), *([unit] if unit else ())))
 
 
-def drive_table(model: Model, degrees: bool) -> Group:
+def drive_table(model: Model, degrees: bool) -> Blocks:
     """A row for every drive: its torque-speed curve and other numbers, as far as there are any."""
     driven = [(x, x.drive, *_angle(x, degrees)) for x in model.joints if x.drive is not None]
     parts = [drive_parts(drive, angle) for _, drive, angle, _ in driven]
@@ -460,7 +467,7 @@ def drive_table(model: Model, degrees: bool) -> Group:
     return column_table("drives", columns, left=(0, 1))
 
 
-def link_table(model: Model) -> Group:
+def link_table(model: Model) -> Blocks:
     """A row for every moving link, and one for a base that has mass."""
     base, *moving = _bodies(model)
     links = [base, *moving] if base["mass"] else moving

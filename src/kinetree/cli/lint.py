@@ -10,13 +10,14 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 
 from kinetree.base.arrays import Array, known
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted, listing, number
 from kinetree.cli.arguments import BASIC, BasicReading, Json, RobotName, option
 from kinetree.cli.choices import find_robot, mesh_folder

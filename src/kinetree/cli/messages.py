@@ -190,9 +190,14 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     return "\n".join(lines).replace("\u00a0", " ")
 
 
+def notify_of_library(text: str, style: str = "") -> None:
+    """Print a message of the library on stderr, in the words of the command line."""
+    notify(shorten(translate(text)), style)
+
+
 def notify(text: str, style: str = "") -> None:
     """Print a message for the user on stderr, as one paragraph that begins with the program."""
-    text = f"kinetree: {' '.join(visible(shorten(translate(text))).split())}"
+    text = f"kinetree: {' '.join(visible(text).split())}"
     if not sys.stderr.isatty():
         print(text, file=sys.stderr)
         return

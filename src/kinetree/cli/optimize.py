@@ -26,7 +26,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.check import sentence
 from kinetree.cli.choices import find_robot
-from kinetree.cli.messages import WARNING, notify
+from kinetree.cli.messages import WARNING, notify, notify_of_library
 from kinetree.cli.output import compiling, waiting
 from kinetree.cli.plan import SHOWN, Planned
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
@@ -313,7 +313,10 @@ def verdict(
     missed: distance of the end that is due to the length of the steps, rad or m.
     """
     if not solution.converged:
-        notify(f"the plan has not converged: {solution.reason}; --iterations allows more", WARNING)
+        reason = solution.reason
+        notify_of_library(
+            f"the plan has not converged: {reason}; --iterations allows more", WARNING
+        )
     if max(misses.values()) > NEAR:
         reach = "it may be out of reach; " if "position" in misses else ""
         notify(
@@ -323,7 +326,8 @@ def verdict(
     if not report.ok:
         more = len(report.violations) - 1
         others = f" and {counted(more, 'violation')} more" if more else ""
-        notify(f"limits are not kept: {sentence(report.violations[0], degrees)}{others}", WARNING)
+        first = sentence(report.violations[0], degrees)
+        notify_of_library(f"limits are not kept: {first}{others}", WARNING)
     if not missed <= STRAY:
         unit = solution.trajectory.units["q"]
         notify(

@@ -1,7 +1,6 @@
 """Output: files and standard output (CSV rows, JSON, text), lines on stderr, progress."""
 
 import io
-import json
 import os
 import sys
 import threading
@@ -10,12 +9,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kinetree.base.tables import counted, csv_cell
 from kinetree.cli.messages import notify as notify
 from kinetree.errors import InputError, visible
-from kinetree.model import Model
+
+if TYPE_CHECKING:
+    from kinetree.model import Model
 
 ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
 PAGES = (".html", ".htm")
@@ -111,6 +112,8 @@ def print_json(value: Mapping[str, Any], output: Path | None = None) -> None:
 
 def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
     """JSON of numbers in full precision; NaN and infinity, which JSON lacks, become null."""
+    import json  # here, since it is for --json
+
     return json.dumps(_plain(value), allow_nan=False, indent=indent)
 
 
@@ -153,7 +156,7 @@ def waiting(text: str) -> Generator[None]:
     from rich.markup import escape
 
     from kinetree.base import progress
-    from kinetree.cli.tables import Terminal
+    from kinetree.cli.terminal import Terminal
 
     screen = Terminal(stderr=True)
     room = screen.width - 3 - len(" ...")  # beside the spinner; a second line would stay
@@ -185,7 +188,7 @@ def progress_bar() -> Generator[Callable[[int | None, int | None, str], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
-    from kinetree.cli.tables import Terminal
+    from kinetree.cli.terminal import Terminal
 
     one_line = Column(no_wrap=True, overflow="ellipsis")
     columns = (
@@ -202,6 +205,6 @@ def progress_bar() -> Generator[Callable[[int | None, int | None, str], None]]:
         yield show
 
 
-def compiling(what: str, model: Model) -> str:
+def compiling(what: str, model: "Model") -> str:
     """The text of the spinner while a kernel is compiled: its name and the size of the robot."""
     return f"compiling {what} of {model.name} ({counted(len(model.joints), 'joint')})"

@@ -1,7 +1,6 @@
 """`kinetree plan`: a motion to a goal or through waypoints, within the limits of the robot."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.cli.arguments import (
     NUMBERS,

@@ -10,15 +10,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.cli.arguments import AS_NAMED, STREAM, Recorded
-from kinetree.cli.messages import notify
+from kinetree.cli.messages import notify, notify_of_library
 from kinetree.cli.output import Rows, csv_line, number_lines
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import FREE, SPHERICAL
@@ -155,7 +155,7 @@ def whole_blocks(
 def announce(name: str, notes: Sequence[str], missing: Sequence[str]) -> None:
     """Print the notes of the reader, and the quantities that are taken as zero."""
     for note in notes:
-        notify(f"{name}: {note}.")
+        notify_of_library(f"{name}: {note}.")
     if missing:
         notify(f"{name} has no columns of {' and '.join(missing)}: taken as zero.")
 

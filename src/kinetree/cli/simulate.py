@@ -1,16 +1,16 @@
 """`kinetree simulate`: a motion from a state, forces and a controller."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
-from rich.console import Group
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     NUMBERS,
@@ -30,7 +30,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.controls import read_controls
-from kinetree.cli.messages import WARNING, notify
+from kinetree.cli.messages import WARNING, notify, notify_of_library
 from kinetree.cli.output import (
     check_output,
     compiling,
@@ -46,7 +46,7 @@ from kinetree.cli.states import (
     units,
     vector,
 )
-from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
+from kinetree.cli.tables import Blocks, clear_rounding, column_table, console, unit_column
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
@@ -241,7 +241,7 @@ def simulate(
     if motion is None:
         if options.json:
             print_json(empty_document(loaded, degrees, ended) | goal.document())
-        notify(str(ended), WARNING)
+        notify_of_library(str(ended), WARNING)
         return 1
     if plot is not None:
         motion.plot(plot, robot=loaded)
@@ -449,15 +449,15 @@ class Result:
         if output is not None and output != STDOUT:
             write_trajectory(shown, output, self.degrees)
         for stuck in self.motion.meta.get("stuck", ()):
-            notify(str(stuck), WARNING)
+            notify_of_library(str(stuck), WARNING)
         noted = [] if self.ended.at else self.violations()
         for violation in noted[:MAX_VIOLATIONS]:
-            notify(f"at {violation}", WARNING)
+            notify_of_library(f"at {violation}", WARNING)
         if len(noted) > MAX_VIOLATIONS:
             more = len(noted) - MAX_VIOLATIONS
             notify(f"and {more} more violations (--json has all)", WARNING)
         if self.ended.at:
-            notify(str(self.ended), WARNING)
+            notify_of_library(str(self.ended), WARNING)
 
     def violations(self) -> "list[Violation]":
         """The violations that the simulation recorded, angles in the user's unit."""
@@ -529,7 +529,7 @@ class Result:
         screen.print()
         screen.print(f"energy: {self._energies(shown)}")
 
-    def _contacts(self, meta: Mapping[str, Any]) -> Group:
+    def _contacts(self, meta: Mapping[str, Any]) -> Blocks:
         """Forces of the ground at the end and their peaks, and how the contacts end."""
         forces = meta["contact_forces"]
         rows = [(*x[-1], np.linalg.norm(x, axis=-1).max()) for x in forces.values()]
@@ -569,7 +569,7 @@ def _table(
     rows: Sequence[str],
     values: Sequence[Sequence[float]],
     units: Sequence[str],
-) -> Group:
+) -> Blocks:
     """Numbers of every joint; the unit is in the headings, or beside the numbers if it differs."""
     columns = [(quantity, list(rows))]
     for head, numbers in zip(heads, zip(*values, strict=True), strict=True):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from rich.text import Text
 
 from kinetree.base.charts import Axis, Chart, Series
 from kinetree.base.figure import Figure
@@ -26,7 +25,7 @@ from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import notify
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import check_files
-from kinetree.cli.tables import column_table, console, screen_table, unit_column
+from kinetree.cli.tables import column_table, console, screen_table, styled, unit_column
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
@@ -241,7 +240,7 @@ def print_motors(compared: Sequence["MotorLoad"]) -> None:
         [
             x.joint if k == 0 or compared[k - 1].joint != x.joint else "", x.motor.name,
             *(number(100 * y if y > ROUNDING else 0, 3) for y in x.shares),
-            "enough" if x.ok else Text(f"NOT ENOUGH: {shortage(x)}", style="bold red"),
+            "enough" if x.ok else styled(f"NOT ENOUGH: {shortage(x)}", "bold red"),
         ]
         for k, x in enumerate(compared)
     ]  # fmt: skip

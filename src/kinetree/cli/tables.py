@@ -4,26 +4,31 @@ A table that is too wide is broken into groups of columns, and the names of its 
 in every group; no number and no name is cut or wrapped unless it alone is wider than the screen.
 A unit stands in the heading if all numbers of a column share it, else beside each number.
 
+A pipe or a file gets plain text without colours, which takes no rich: rich takes 25 ms to import
+(`kinetree.cli.terminal`) and prints what has colours, what must be folded, and everything else.
+
 Numbers that are rounding alone are shown as 0. `clear_rounding` takes the size below which a
 number cannot be told from a rounding error of its computation; JSON and CSV keep every bit.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.later import dataclass
 from kinetree.base.tables import number
 from kinetree.errors import visible
 
-MANY_ROWS = 200  # above which a table is made without rich
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+MANY_ROWS = 200  # above which a table is made at once; rich takes a millisecond a row
 GAP = 2  # blanks between two columns of a table
 NO_UNIT = "1"  # of a pure number, such as an entry of a quaternion
 TURN, SLIDE = "turn", "slide"
@@ -33,34 +38,161 @@ MATRIX_UNITS = {
     "C": {(TURN, TURN): "kg m^2/s", (TURN, SLIDE): "kg m/s", (SLIDE, SLIDE): "kg/s"},
 }
 
-Cell = str | Text
+FORCING = ("FORCE_COLOR", "TTY_COMPATIBLE")  # variables that make rich colour a pipe
+DEFAULT_WIDTH = 80
+
+Cell: TypeAlias = "str | Text"
 
 
-class Terminal(Console):
-    """A console of rich that shows control characters of names as escapes.
+class Screen(Protocol):
+    """Standard output, of which tables and paragraphs ask the width."""
 
-    Names come from files of others: a control character could move the cursor or hide text.
+    @property
+    def width(self) -> int:
+        """Characters of a line."""
+        ...
+
+    def print(self, *objects: Any, style: str | None = None, soft_wrap: bool = False) -> None:
+        """Print a table, another renderable of rich, or a text, which is wrapped by default."""
+        ...
+
+
+class Pipe:
+    """Standard output that is no terminal: the text that rich would print, without rich."""
+
+    @property
+    def width(self) -> int:
+        """The width of a terminal that another stream has, as rich takes it, else 80."""
+        columns = os.environ.get("COLUMNS", "")
+        if columns.isdigit():
+            return int(columns) or DEFAULT_WIDTH
+        for stream in range(3):
+            try:
+                return os.get_terminal_size(stream).columns or DEFAULT_WIDTH
+            except OSError:
+                continue
+        return DEFAULT_WIDTH
+
+    def print(self, *objects: Any, style: str | None = None, soft_wrap: bool = False) -> None:
+        """Print as rich does; what is not a text or a table that fits is left to rich."""
+        text = self._text(objects, soft_wrap)
+        if text is None:
+            from kinetree.cli.terminal import standard_output
+
+            standard_output().print(*objects, style=style, soft_wrap=soft_wrap)
+        else:
+            sys.stdout.write(text + "\n")
+
+    def _text(self, objects: Sequence[Any], soft_wrap: bool) -> str | None:
+        if not objects:
+            return ""
+        if len(objects) == 1 and isinstance(objects[0], Blocks):
+            return objects[0].text(self.width)
+        if len(objects) == 1 and isinstance(objects[0], str):
+            lines = visible(objects[0]).split("\n")
+            plain = all(x.isascii() and x.isprintable() for x in lines)
+            if plain and (soft_wrap or max(map(len, lines)) <= self.width):
+                return "\n".join(lines)
+        return None
+
+
+def console() -> Screen:
+    """Standard output; names are printed as they are, with escapes, and never as markup."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    forced = any(x in os.environ for x in FORCING) or not encoding.lower().startswith("utf")
+    if not sys.stdout.isatty() and not forced:
+        return Pipe()
+    from kinetree.cli.terminal import standard_output
+
+    return standard_output()
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some columns of a table, `shown`, below a line in bold and a legend, which can be empty.
+
+    left: columns that are aligned left, the others are aligned right.
     """
 
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print as rich does. Texts are escaped before rich removes some characters from them."""
-        super().print(*(visible(x) if isinstance(x, str) else x for x in objects), **options)
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    left: Sequence[int]
+    shown: Sequence[int]
+    legend: str = ""
 
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """Render as rich does, with escapes in the texts of tables and other renderables."""
-        for segment in super().render(renderable, options):
-            text = segment.text if segment.control else visible(segment.text)
-            yield segment if text == segment.text else Segment(text, segment.style)
+    def lines(self, width: int) -> tuple[list[str], list[str]] | None:
+        """Lines of the heading and of the body; None if a cell has a style or must be folded."""
+        cells = [[self.rows[i][k] for k in self.shown] for i in range(len(self.rows))]
+        widths = widths_of(self.heads, self.rows)
+        chosen = [widths[k] for k in self.shown]
+        total = sum(chosen) + GAP * (len(chosen) - 1)
+        texts = [[x for x in row if isinstance(x, str) and x.isprintable()] for row in cells]
+        if total > width or not cells or any(len(row) != len(chosen) for row in texts):
+            return None
+
+        def line(texts: Sequence[str]) -> str:
+            padded: list[str] = []
+            for k, text, size in zip(self.shown, texts, chosen, strict=True):
+                blanks = " " * (size - cells_of(text))
+                padded.append(text + blanks if k in self.left else blanks + text)
+            return (" " * GAP).join(padded)
+
+        lines = [self.heads[k].split("\n") for k in self.shown]
+        high = max(map(len, lines))
+        table = [[""] * (high - len(x)) + x for x in lines]
+        head = [line(x) for x in zip(*table, strict=True)]
+        return head, ["\u2500" * total, *map(line, texts)]
 
 
-def console() -> Terminal:
-    """Standard output; names are printed as they are, with escapes, and never as markup.
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A table, broken into blocks of columns with an empty line between two."""
 
-    rich leaves colours out if the output is not a terminal or NO_COLOR is set.
-    """
-    return Terminal(markup=False, highlight=False, emoji=False)
+    blocks: Sequence[Block]
+
+    def text(self, width: int) -> str | None:
+        """The table as plain text; None if it has colours or is too wide."""
+        parts: list[str] = []
+        for block in self.blocks:
+            made = block.lines(width)
+            above = [x for x in (block.title, block.legend) if x]
+            fine = all(x.isprintable() and cells_of(x) <= width for x in above)
+            if made is None or not fine:
+                return None
+            parts.append("\n".join([*above, *made[0], *made[1]]))
+        return "\n\n".join(parts)
+
+    def __rich__(self) -> "Group":
+        """The table for rich, titles and headings in bold."""
+        from rich.console import Group
+        from rich.text import Text
+
+        parts: list[Any] = []
+        for k, block in enumerate(self.blocks):
+            parts += [Text()] if k else []
+            parts += [Text(block.title, style="bold")] if block.title else []
+            parts += [Text(block.legend)] if block.legend else []
+            parts.append(_rich_text(block) or _rich_table(block))
+        return Group(*parts)
+
+
+def styled(text: str, style: str) -> Cell:
+    """A cell in colours, which need rich; plain where there are none."""
+    if isinstance(console(), Pipe):
+        return text
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def cells_of(text: str) -> int:
+    """The width of a text on a terminal, on which some characters are wide."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def screen_table(
@@ -69,7 +201,7 @@ def screen_table(
     rows: Sequence[Sequence[Cell]],
     left: Sequence[int] = (0,),
     width: int | None = None,
-) -> Group:
+) -> Blocks:
     """A table that fits `width`, by default that of the screen.
 
     heads: headings, of one or several lines each. left: columns that are aligned left, the others
@@ -79,19 +211,16 @@ def screen_table(
     rows = [[visible(x, "") if isinstance(x, str) else x for x in row] for row in rows]
     if all(x.endswith("\n") or "\n" not in x for x in heads):  # all units are beside the numbers
         heads = [x.removesuffix("\n") for x in heads]
-    parts: list[RenderableType] = []
+    blocks: list[Block] = []
     for k, group in enumerate(column_groups(widths_of(heads, rows), width)):
-        if k:
-            parts.append(Text())
-        if title:
-            parts.append(Text(title if k == 0 else f"{title}, continued", style="bold"))
-        parts.append(_table(heads, rows, left, group))
-    return Group(*parts)
+        head = f"{title}, continued" if title and k else title
+        blocks.append(Block(head, heads, rows, left, group))
+    return Blocks(blocks)
 
 
 def column_table(
     title: str, columns: Sequence[tuple[str, Sequence[Cell]]], left: Sequence[int] = (0,)
-) -> Group:
+) -> Blocks:
     """A table of columns, each with its heading and its cells; see `screen_table`."""
     heads, cells = zip(*columns, strict=True)
     return screen_table(title, heads, list(zip(*cells, strict=True)), left)
@@ -108,11 +237,11 @@ def widths_of(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[int]
     lines = [
         [head.split("\n"), *([_plain(row[k])] for row in rows)] for k, head in enumerate(heads)
     ]
-    return [max(cell_len(x) for cell in column for x in cell) for column in lines]
+    return [max(cells_of(x) for cell in column for x in cell) for column in lines]
 
 
 def _plain(cell: Cell) -> str:
-    return cell.plain if isinstance(cell, Text) else cell
+    return cell if isinstance(cell, str) else cell.plain
 
 
 def column_groups(widths: Sequence[int], width: int) -> list[list[int]]:
@@ -142,74 +271,42 @@ def _fill(widths: Sequence[int], room: int) -> list[list[int]]:
     return groups
 
 
-def _table(
-    heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
-) -> Table | Text:
-    if len(rows) > MANY_ROWS:
-        made_at_once = plain_table(heads, rows, left, shown)
-        if made_at_once is not None:
-            return made_at_once
-    return rich_table(heads, rows, left, shown)
+def _rich_text(block: Block) -> "Text | None":
+    """The text of `_rich_table`, made at once for many rows; None if a cell must be folded."""
+    from rich.text import Text
 
-
-def plain_table(
-    heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
-) -> Text | None:
-    """The text of `rich_table`, made at once; None if a cell has a style or needs to be folded.
-
-    rich takes a millisecond a row.
-    """
-    cells: list[list[str]] = []
-    for row in rows:
-        cells.append([x for k in shown if isinstance(x := row[k], str)])
-    if any(len(row) != len(shown) for row in cells):
+    lines = block.lines(console().width) if len(block.rows) > MANY_ROWS else None
+    if lines is None:
         return None
-    widths = widths_of(heads, rows)
-    chosen = [widths[k] for k in shown]
-    width = sum(chosen) + GAP * (len(chosen) - 1)
-    if width > console().width:
-        return None
-    sides = [k in left for k in shown]
-
-    def line(texts: Sequence[str]) -> str:
-        padded: list[str] = []
-        for text, size, is_left in zip(texts, chosen, sides, strict=True):
-            blanks = " " * (size - cell_len(text))
-            padded.append(text + blanks if is_left else blanks + text)
-        return (" " * GAP).join(padded)
-
-    lines = [heads[k].split("\n") for k in shown]
-    high = max(map(len, lines))
-    table = [["", *x] if len(x) < high else x for x in lines] if high == 2 else lines
-    head = [line([x[k] if k < len(x) else "" for x in table]) for k in range(high)]
-    table_head = Text("\n".join(head), style="bold", no_wrap=True)
-    body = ["\u2500" * width, *map(line, cells)]
-    return Text("", no_wrap=True).append_text(table_head).append("\n" + "\n".join(body))
+    head = Text("\n".join(lines[0]), style="bold", no_wrap=True)
+    return Text("", no_wrap=True).append_text(head).append("\n" + "\n".join(lines[1]))
 
 
-def rich_table(
-    heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: Sequence[int], shown: Sequence[int]
-) -> Table:
-    """A table with a rule below the headings, the columns `shown`."""
+def _rich_table(block: Block) -> "Table":
+    """A table with a rule below the headings."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0),
         header_style="bold",
     )  # fmt: skip
-    widths = widths_of(heads, rows)
-    for k in shown:
+    heads, left, widths = block.heads, block.left, widths_of(block.heads, block.rows)
+    for k in block.shown:
         lines = heads[k].split("\n")
         head = heads[k] if k in left else "\n".join(x.rjust(widths[k]) for x in lines)
         table.add_column(Text(head), overflow="fold")
-    for row in rows:
-        table.add_row(*(_aligned(row[k], 0 if k in left else widths[k]) for k in shown))
+    for row in block.rows:
+        cells: list[Text] = []
+        for k in block.shown:
+            cell = row[k]
+            text = Text(cell) if isinstance(cell, str) else cell.copy()
+            # rich's own justification would strip blanks after a unit
+            text.pad_left(0 if k in left else max(widths[k] - text.cell_len, 0))
+            cells.append(text)
+        table.add_row(*cells)
     return table
-
-
-def _aligned(cell: Cell, width: int) -> Text:
-    """The cell moved to the right; rich's own justification would strip blanks after a unit."""
-    text = Text(cell) if isinstance(cell, str) else cell.copy()
-    text.pad_left(max(width - text.cell_len, 0))
-    return text
 
 
 def unit_column(head: str, texts: Sequence[str], units: Sequence[str]) -> tuple[str, list[str]]:
@@ -249,7 +346,7 @@ def matrix_tables(
     matrix: Array,
     width: int,
     digits: int = 5,
-) -> Iterator[Group]:
+) -> Iterator[Blocks]:
     """A square matrix with joint names beside the rows, its columns in groups that fit `width`.
 
     letter: "M" or "C", which have units. sliding: whether each entry of dq is in m/s.
@@ -263,17 +360,14 @@ def matrix_tables(
     rows = [[label[i], *cells[i]] for i in range(n)]
     groups = column_groups(widths_of(heads, rows), width)
     heading = f"{title}, {unit}" if unit else title
-    legend: list[Text] = []
+    legend = ""
     if not unit:
         which = ", ".join(str(k) for k, kind in enumerate(kinds, 1) if kind == SLIDE)
-        legend = [
-            Text(
-                f"{units[TURN, TURN]}; rows and columns of sliding joints ({which}): "
-                f"{units[TURN, SLIDE]}; where both slide: {units[SLIDE, SLIDE]}"
-            )
-        ]
+        legend = (
+            f"{units[TURN, TURN]}; rows and columns of sliding joints ({which}): "
+            f"{units[TURN, SLIDE]}; where both slide: {units[SLIDE, SLIDE]}"
+        )
     for group in groups:
         columns = f", columns {group[1]} to {group[-1]}" if len(groups) > 1 else ""
-        head = Text(f"{heading}{columns}", style="bold")
-        yield Group(head, *legend, _table(heads, rows, (0,), group))
-        heading, legend = letter if not unit else f"{letter}, {unit}", []
+        yield Blocks([Block(f"{heading}{columns}", heads, rows, (0,), group, legend)])
+        heading, legend = letter if not unit else f"{letter}, {unit}", ""

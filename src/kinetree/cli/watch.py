@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from rich.text import Text
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, listing, number
@@ -366,4 +365,4 @@ def show(result: Watched) -> None:
     screen.print(f"thresholds from {result.source}; gain {number(result.gain, 3)} 1/s.")
     for note in result.notes:
         text = wrapped(f"note: {note}", screen.width, "  ")
-        screen.print(Text(text), soft_wrap=True)
+        screen.print(text, soft_wrap=True)

@@ -8,7 +8,7 @@ the error dies out whatever the masses are. Y itself is never formed: the recurs
 `algorithms/regressor.py` computes Y theta and Y^T s.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from kinetree.algorithms.regressor import numbers_of, reference_forces
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
+from kinetree.base.later import dataclass
 from kinetree.controllers.terms import (
     Following,
     RobotLike,

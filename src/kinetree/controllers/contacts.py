@@ -22,7 +22,6 @@ its beginning, does: both edges are off by the rise to that share only, not by t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log, pi, sqrt
 from typing import Protocol, runtime_checkable
 
@@ -32,6 +31,7 @@ from kinetree.algorithms.joints.friction import friction_forces
 from kinetree.algorithms.natural_units import natural_units
 from kinetree.base.arrays import Array, StateLike, scalar
 from kinetree.base.labels import vector_by_name
+from kinetree.base.later import dataclass
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import WORLD, Model

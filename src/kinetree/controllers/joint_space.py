@@ -7,13 +7,13 @@ same effect (terms.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
+from kinetree.base.later import dataclass
 from kinetree.controllers.terms import (
     BY_JOINT,
     Following,

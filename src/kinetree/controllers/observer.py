@@ -14,7 +14,6 @@ Nothing is differentiated twice, the update is stable for any K dt, and its erro
 trapezoidal rule for f.
 """
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +23,7 @@ from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import read_times
 from kinetree.base.labels import Alignment
+from kinetree.base.later import dataclass
 from kinetree.controllers.contacts import (
     Contact,
     ContactRules,

@@ -1,13 +1,14 @@
 """Controllers step by step, for a loop of the user: hardware, another simulator, a lesson."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kinetree.algorithms import neutral
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
+from kinetree.base.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace

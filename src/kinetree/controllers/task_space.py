@@ -10,7 +10,6 @@ move the frame remains (Khatib).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
+from kinetree.base.later import dataclass
 from kinetree.controllers.terms import (
     BY_JOINT,
     Gained,

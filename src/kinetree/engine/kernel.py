@@ -8,11 +8,11 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from kinetree.base.later import dataclass
 from kinetree.base.system import once
 from kinetree.engine import background
 from kinetree.engine.call import plan as plans

@@ -1,7 +1,7 @@
 """explain: inverse dynamics with the parts of every intermediate, and the forms it prints in."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from kinetree.algorithms.joints.rotors import turns_armature
 from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.algorithms.textbook.recursion import Recursion
 from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.explain.constraints import (
     SHARE,

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from importlib import import_module
 from inspect import getsource
@@ -11,6 +11,7 @@ from inspect import getsource
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.mathml import from_latex
 from kinetree.base.tables import counted, escape, text_table
 from kinetree.explain.numbers import column_cells

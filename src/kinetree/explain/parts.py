@@ -7,7 +7,6 @@ Nothing is carried from link to link here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from kinetree.algorithms.joints.springs import Springs
 from kinetree.algorithms.textbook.closed import closed_form, column
 from kinetree.algorithms.textbook.recursion import Recursion
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import WORLD, JointRotor, Model, joint_pose
 from kinetree.model.inputs import Motion, link_adjoints, link_pose, zeros
 from kinetree.spatial import ad, cross

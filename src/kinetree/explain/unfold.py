@@ -11,7 +11,7 @@ the recursion: the difference is at most a few units of rounding of the sum of |
 tests allow 4 eps.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from kinetree.algorithms.constraints.at_state import constraint_jacobian
 from kinetree.algorithms.textbook.newton_euler import newton_euler
 from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, Key, Share, Shares, bodies_of, shares_of
 from kinetree.explain.constraints import carried_forces, refuse_moving_base

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf, isinf
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.algorithms import total_mass
 from kinetree.algorithms.constraints.mobility import mobility
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted, notebook_table, number
 from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod

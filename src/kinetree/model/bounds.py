@@ -1,12 +1,13 @@
 """Joint limits of a robot as arrays over its degrees of freedom."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.labels import vector_by_name
+from kinetree.base.later import dataclass
 from kinetree.base.options import numbers
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.drive import Curve, Drive

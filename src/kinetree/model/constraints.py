@@ -6,12 +6,13 @@ joints with motors, and the result of the search for independent rows (algorithm
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen
+from kinetree.base.later import dataclass
 from kinetree.files.description.constraints import Constraint
 from kinetree.scalars import Scalar
 

@@ -6,13 +6,14 @@ the columns of a robot without the Stribeck effect, and static friction stays th
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, fields, replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from kinetree.base.arrays import known_number, scalar
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Drive

@@ -4,7 +4,6 @@ Every public function checks its arguments here once; the functions below it tru
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, is_numeric
 from kinetree.base.axis import Axis
 from kinetree.base.labels import Alignment, by_name
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL

@@ -1,12 +1,13 @@
 """Joint: the motion of a link relative to its parent, and the drive of that motion."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array, frozen, known
+from kinetree.base.later import dataclass
 from kinetree.base.tables import number
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import UNLIMITED, Range

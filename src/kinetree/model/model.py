@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -10,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted, notebook_table
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator

@@ -6,12 +6,13 @@ springs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, known_number, scalar
+from kinetree.base.later import dataclass
 from kinetree.base.options import numbers
 from kinetree.base.tables import counted
 from kinetree.errors import InputError, ModelError, ShapeError

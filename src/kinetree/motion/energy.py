@@ -1,10 +1,9 @@
 """The energy balance of a motion: energy, work of the joint forces, and friction losses."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.options import typed
 from kinetree.base.tables import notebook_table
 from kinetree.engine.kernels.memo import kernel

@@ -1,7 +1,6 @@
 """Plots of a motion over time: positions, rates, joint forces with their limits, and energy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from kinetree.algorithms.joints.configuration import difference
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.charts import TIME, Axis, Bound, Chart, Series
 from kinetree.base.figure import Figure
+from kinetree.base.later import dataclass
 from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model

@@ -6,7 +6,7 @@ limits, files, plots) take a Record, so that nothing here depends on them.
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.axis import Axis
 from kinetree.base.containers import has_labels, read_times, refuse_labels
 from kinetree.base.labels import Alignment, check_rows, own_axis, time_first
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model

@@ -4,10 +4,8 @@ from collections.abc import Callable
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from kinetree.base.tables import nearest as _nearest
-from kinetree.robot import Robot
-
 if TYPE_CHECKING:
+    from kinetree.robot import Robot
     from kinetree.robots.arms import iiwa_14, panda, ur5e
     from kinetree.robots.classics import (
         cart_pole,
@@ -57,11 +55,13 @@ _FILES = {
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> Callable[[], Robot]:
+def __getattr__(name: str) -> "Callable[[], Robot]":
     for file, names in _FILES.items():
         if name in names:
             return getattr(_import_module(file), name)
+    from kinetree.base.tables import nearest
+
     raise AttributeError(
-        f"there is no built-in robot {name!r}.{_nearest(name, __all__)} Choose "
+        f"there is no built-in robot {name!r}.{nearest(name, __all__)} Choose "
         f"{', '.join(__all__)}; kt.load reads others from files."
     )

@@ -6,16 +6,16 @@ opens a file of the current folder.
 """
 
 import contextlib
-import pkgutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 from kinetree import robots
+from kinetree.base.later import dataclass
 from kinetree.base.tables import nearest
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.records import ArgumentValue
@@ -83,6 +83,8 @@ def description_names() -> list[str]:
     """Names of the modules of robot_descriptions; empty if the package is not installed."""
     if find_spec(PACKAGE) is None:
         return []
+    import pkgutil  # here, since it is for errors
+
     places = import_module(PACKAGE).__path__
     names = (module.name for module in pkgutil.iter_modules(places))
     return sorted(name for name in names if name.endswith(MODULE_END) and name[0] != "_")

@@ -115,3 +115,8 @@ def swap_order(V: Array) -> Array:
         V: twist or wrench, shape (6,), of any unit.
     """
     return np.concatenate([V[3:], V[:3]])
+
+
+def split(x: Array) -> tuple[Array, Array]:
+    """Angular and linear half of a 6-vector."""
+    return x[:3], x[3:]

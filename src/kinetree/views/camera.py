@@ -1,10 +1,9 @@
 """Camera: the point of view that shows a robot whole and upright, and a still picture from it."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.contacts import HeightField, Plane

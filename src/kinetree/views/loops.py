@@ -6,13 +6,13 @@ joins those of an open one and the ends of a rod. A frame that is held has a lar
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.joints.configuration import integrate, start_position
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.errors import InputError
 from kinetree.files.description.constraints import Couple, Hold, Loop, Rod

@@ -3,13 +3,13 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.later import dataclass
 from kinetree.base.tables import nearest
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model

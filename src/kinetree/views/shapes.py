@@ -1,8 +1,7 @@
 """Shape and Scene: what is drawn of a robot, as plain records for pages and the workbench."""
 
-from dataclasses import dataclass
-
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.files.description.meshes import TriangleMesh
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255

@@ -1,12 +1,13 @@
 """Studio: a robot, a camera and what is to be drawn, turned into frames of pixels or SVG."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import escape
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import along, link_poses

@@ -16,7 +16,7 @@ the misalignment is what the source says; a warning names it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from kinetree.algorithms.constraints.closures import placed, plain_floats, tree_
 from kinetree.algorithms.constraints.regularity import ClosedPosition, measured, opened
 from kinetree.algorithms.constraints.row_space import dots, row_space
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted, listing
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of

@@ -18,13 +18,14 @@ origin, and the opposite on {a}.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import WORLD, Model
 from kinetree.model.constraints import ROD, Closure, Coupling, Term
 from kinetree.model.inputs import zeros

@@ -15,7 +15,7 @@ at single positions, though all rows together keep their rank; then all rows are
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from kinetree.algorithms.constraints.projection import MANY_EQUATIONS
 from kinetree.algorithms.constraints.regularity import RANK, OnlySingularError, check_regular
 from kinetree.algorithms.constraints.row_space import dots, row_space
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted, listing
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.constraints import Constraint

@@ -10,7 +10,7 @@ as closed up to `Constraints.tolerance`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import tee
 
 import numpy as np
@@ -38,6 +38,7 @@ from kinetree.algorithms.joints.configuration import (
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, nearest_length
+from kinetree.base.later import dataclass
 from kinetree.base.tables import listing
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.joints import REVOLUTE, SCREW_TYPES, SPHERICAL

@@ -14,7 +14,7 @@ J_f L^-1 D^-1/2 y = wanted - J x (row_space.py).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from kinetree.algorithms.constraints.regularity import RANK
 from kinetree.algorithms.constraints.row_space import dots, least_squares
 from kinetree.algorithms.joints.configuration import integrate, moved_along, neutral
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.tables import listing
 from kinetree.errors import InputError
 from kinetree.model import Model

@@ -16,7 +16,7 @@ count as zero.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from kinetree.algorithms.joints.configuration import integrate
 from kinetree.algorithms.mass_matrix import mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import listing
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model

@@ -21,7 +21,7 @@ independent joints of the mechanism. All of this is multiplication by 0 and 1, w
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from kinetree.algorithms.constraints.solve import (
 )
 from kinetree.algorithms.textbook.newton_euler import mass_names
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import Model
 from kinetree.spatial.matrices import (
     is_symmetric,

@@ -1,7 +1,6 @@
 """Contacts of a robot at one position: gaps, points, directions and Jacobians, over any scalars."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from kinetree.algorithms.lean import LeanModel
 from kinetree.algorithms.lean_frames import seen_from
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import WORLD, Model
 from kinetree.model.contacts import contact_places
 from kinetree.model.inputs import zeros

@@ -14,19 +14,18 @@ Tangent vectors of joints with several degrees of freedom turn with the joint: a
 of the joint's own rates, and zero for joints of one degree of freedom.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.forward_dynamics import driving_forces
 from kinetree.algorithms.joints.friction import friction_forces, load_coefficients, load_factors
-from kinetree.algorithms.lean import over_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.model import Model

@@ -21,7 +21,7 @@ that the change needs, to which the motion of the wrench through joint b is adde
 give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,10 +47,10 @@ from kinetree.algorithms.joints.friction import (
     load_factors,
     motor_friction_slopes,
 )
-from kinetree.algorithms.lean import over_tree
-from kinetree.algorithms.textbook.recursion import split
+from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
@@ -59,6 +59,7 @@ from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
+from kinetree.spatial.twist import split
 
 
 @labelled(("n", "n"), ("n", "n"))

@@ -40,7 +40,6 @@ from kinetree.algorithms.inverse_dynamics import (
 )
 from kinetree.algorithms.joints.friction import friction_forces
 from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
-from kinetree.algorithms.textbook.recursion import split
 from kinetree.algorithms.tree import Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array
 from kinetree.base.pieces import piece
@@ -49,6 +48,7 @@ from kinetree.model.inputs import zeros
 from kinetree.model.joint import is_plain
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
+from kinetree.spatial.twist import split
 
 ARGUMENTS = ("q", "dq", "ddq")
 Blocks = dict[tuple[str, str], Array]

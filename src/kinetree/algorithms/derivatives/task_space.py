@@ -10,7 +10,7 @@ beyond a, in {s} -1 where it does not. With e = dJ/dt dq, and J_bar = M^-1 J^T L
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from kinetree.algorithms.task_space import task_space
 from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented

@@ -14,7 +14,6 @@ torque-speed curve at the present rate.
 """
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
@@ -24,6 +23,7 @@ from kinetree.algorithms.joints.gains import Gains, no_gains
 from kinetree.algorithms.joints.paths import path_length, stretches
 from kinetree.algorithms.joints.presliding import refuse_presliding
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive

@@ -10,7 +10,6 @@ from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.algorithms.joints.tangents import multiply, normalized
 from kinetree.base.arrays import Array, StateLike, length, times
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
@@ -121,6 +120,8 @@ def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
 
 def moved_along(joints: Sequence[Joint], q: Array, v: Array) -> Array:
     """The position reached from q, (nq,), if only some joints move along v, (n,)."""
+    from kinetree.algorithms.joints.tangents import multiply, normalized
+
     out = q.astype(np.result_type(q, v))  # a copy
     for joint in joints:
         coords, step = list(joint.coords), v[list(joint.dofs)]

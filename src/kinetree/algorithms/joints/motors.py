@@ -10,12 +10,13 @@ not a joint: fixed steps find what it holds in the rates of `MotorRates` (sticti
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model import GearedMotor, JointFriction, Model
 from kinetree.model.friction import is_zero

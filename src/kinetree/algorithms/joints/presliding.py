@@ -11,7 +11,7 @@ implicit steps are the secants from rest: the flat tangents of fast sliding woul
 pass through rest and back for ever.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from kinetree.algorithms.joints.friction import sliding_friction
 from kinetree.algorithms.joints.gains import Gains
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Presliding
 from kinetree.model import Joint, Model

@@ -13,7 +13,6 @@ M ddq + c + g + springs + friction = tau. Both are linear in the stiffness k and
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.friction import frictionless
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import documented

@@ -10,7 +10,6 @@ Stacks have one block of six rows a link (N links, n degrees of freedom); W hold
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from kinetree.algorithms.joints.rotors import rotor_moments
 from kinetree.algorithms.kinematics import forward_kinematics
 from kinetree.algorithms.textbook.recursion import Recursion, record_screws
 from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.base.later import dataclass
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented

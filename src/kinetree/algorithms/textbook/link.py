@@ -3,10 +3,11 @@
 import numpy as np
 
 from kinetree.algorithms.joints.rotors import rotor_moments
-from kinetree.algorithms.textbook.recursion import Recursion, record, split, stack
+from kinetree.algorithms.textbook.recursion import Recursion, record, stack
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import cross
+from kinetree.spatial.twist import split
 
 
 def link_recursion(model: Model, x: Motion) -> Recursion:

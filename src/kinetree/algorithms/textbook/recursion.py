@@ -1,7 +1,6 @@
 """Recursion: the record that all four formulations of inverse dynamics return."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,10 +13,12 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.joints.rotors import rotor_forces
 from kinetree.algorithms.joints.springs import Springs
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import notebook_table, number
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
 from kinetree.spatial import cross
+from kinetree.spatial.twist import split
 
 Rows = Mapping[int, Array] | Array  # one row a link
 
@@ -155,8 +156,3 @@ def in_links(frame: str, T_si: Array, rows: Array) -> Array:
 def stack(x: Mapping[int, Array], model: Model, *shape: int) -> Array:
     """One row a link, of a mapping from link to arrays of the given shape."""
     return np.array([x[i] for i in model.links]).reshape(len(model.links), *shape)
-
-
-def split(x: Array) -> tuple[Array, Array]:
-    """Angular and linear half of a 6-vector."""
-    return x[:3], x[3:]

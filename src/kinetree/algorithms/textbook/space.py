@@ -4,10 +4,11 @@ import numpy as np
 
 from kinetree.algorithms.joints.rotors import rotor_moments
 from kinetree.algorithms.kinematics import forward_kinematics
-from kinetree.algorithms.textbook.recursion import Recursion, record, split
+from kinetree.algorithms.textbook.recursion import Recursion, record
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion
 from kinetree.spatial import cross
+from kinetree.spatial.twist import split
 
 
 def space_recursion(model: Model, x: Motion) -> Recursion:

@@ -11,11 +11,8 @@ import hashlib
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from kinetree.base import system
@@ -55,30 +52,35 @@ def source_hash(*places: str) -> str:
 
     A program that was packed without its sources is identified by the version instead.
     """
+    # read from the loaded package: this stage must not import the top-level module
+    package = sys.modules["kinetree"]
     digest = hashlib.sha256()
     try:
         for place in places:
-            modules = list(_modules(files("kinetree").joinpath(*place.split("/"))))
+            modules = list(_modules(os.path.join(package.__path__[0], *place.split("/"))))
             if not modules:
                 raise FileNotFoundError(f"{place} has no modules")
-            for module in modules:
-                for data in (module.name.encode(), module.read_bytes()):
+            for path in modules:
+                with open(path, "rb", buffering=0) as file:
+                    source = file.read()
+                for data in (os.path.basename(path).encode(), source):
                     digest.update(len(data).to_bytes(8, "little"))
                     digest.update(data)
-    except FileNotFoundError:
-        # read from the loaded package: this stage must not import the top-level module
-        return f"kinetree {sys.modules['kinetree'].__version__} without its source"
+    except (FileNotFoundError, NotADirectoryError):
+        return f"kinetree {package.__version__} without its source"
     return digest.hexdigest()
 
 
-def _modules(place: Traversable) -> Iterator[Traversable]:
-    """Iterate over the module itself, or over those of a folder in a fixed order."""
-    if place.name.endswith(".py"):
+def _modules(place: str) -> Iterator[str]:
+    """Iterate over the path of the module itself, or over those of a folder in a fixed order."""
+    if place.endswith(".py"):
         yield place
     else:
-        for item in sorted(place.iterdir(), key=lambda item: item.name):
-            if item.name.endswith(".py") or (item.is_dir() and item.name != "__pycache__"):
-                yield from _modules(item)
+        with os.scandir(place) as listed:
+            items = sorted((x.name, x.is_dir()) for x in listed)
+        for name, is_folder in items:
+            if name.endswith(".py") or (is_folder and name != "__pycache__"):
+                yield from _modules(os.path.join(place, name))
 
 
 def load(key: str) -> bytes | None:
@@ -150,6 +152,8 @@ def info() -> CacheInfo:
 
 def _write(folder: Path, name: str, data: bytes) -> None:
     """Write to a temporary file, then rename it: readers see the whole file or no file."""
+    import tempfile  # here, since most programs only read
+
     number, aside = tempfile.mkstemp(prefix=ASIDE, dir=folder)  # readable by its owner alone
     try:
         with os.fdopen(number, "wb") as file:

@@ -7,12 +7,11 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.named_states import NamedStates
 from kinetree.engine.call import Arguments, Options
 from kinetree.engine.call.foreign import call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
@@ -20,6 +19,9 @@ from kinetree.engine.call.plan import Axes
 from kinetree.engine.call.threads import Batch, grains, run, thread_count
 from kinetree.engine.call.vectorcall import new_array, shared_code, usable
 from kinetree.engine.compiler.graph import Graph, Port
+
+if TYPE_CHECKING:
+    from kinetree.base.named_states import NamedStates
 
 FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 
@@ -61,6 +63,7 @@ class Dispatch:
         "_every",
         "_least",
         "_loop",
+        "_named",
         "_nin",
         "_single",
         "_states",
@@ -70,7 +73,6 @@ class Dispatch:
         "entered",
         "graph",
         "name",
-        "named",
         "operation",
     )
 
@@ -85,9 +87,9 @@ class Dispatch:
     ) -> None:
         self.graph, self.name, self.dtypes, self.axes = graph, name, dtypes, axes
         self._doc, self._loop = doc, loop
+        self._named: NamedStates | None = None
         self.operation: object = None  # what `kinetree.engine.tensors` made of the graph
         self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
-        self.named = None if axes is None else NamedStates(*axes)  # for dicts of one state
         self.before_many: Callable[[int], None] = _none_waits  # of so many states
         self._nin = len(graph.inputs)
         self.renew()
@@ -97,6 +99,15 @@ class Dispatch:
         )
         # a batch whose arrays are all below this size is not large
         self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
+
+    @property
+    def named(self) -> "NamedStates | None":
+        """The call with dicts of one state; None if the axes have no names."""
+        from kinetree.base.named_states import NamedStates
+
+        if self._named is None and self.axes is not None:
+            self._named = NamedStates(*self.axes)
+        return self._named
 
     @property
     def large(self) -> int:

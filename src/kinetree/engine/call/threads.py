@@ -12,11 +12,10 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -25,6 +24,9 @@ from kinetree.base.environment import setting
 from kinetree.base.system import cores, on_fork
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ PIECES = 4  # pieces for each thread, so that a busy core does not keep the othe
 _chosen: "list[tuple[weakref.ref[threads], int]]" = []
 _choosing = threading.Lock()
 _here: contextvars.ContextVar[int | None] = contextvars.ContextVar("kinetree_threads", default=None)
-_pool: ThreadPoolExecutor | None = None
+_pool: "ThreadPoolExecutor | None" = None
 _pool_size = 0
 
 
@@ -169,15 +171,17 @@ def run(
     shared.finish()
 
 
-def start_helpers(work: Callable[[], None], count: int) -> list[Future[None]]:
+def start_helpers(work: Callable[[], None], count: int) -> "list[Future[None]]":
     """Start `work` in `count` other threads; in fewer where Python is shutting down."""
     global _pool, _pool_size
     if count < 1:
         return []
-    if _pool is None or _pool_size < count:
-        _pool, _pool_size = ThreadPoolExecutor(count, thread_name_prefix="kinetree"), count
-    started = []
+    started: list[Future[None]] = []
     try:
+        if _pool is None or _pool_size < count:
+            from concurrent.futures import ThreadPoolExecutor  # here, for large batches alone
+
+            _pool, _pool_size = ThreadPoolExecutor(count, thread_name_prefix="kinetree"), count
         for _ in range(count):
             started.append(_pool.submit(work))
     except RuntimeError as problem:

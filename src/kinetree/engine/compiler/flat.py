@@ -14,11 +14,11 @@ of compiled code. `engine/llvm/walk.py` has the walker.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Port
 from kinetree.engine.compiler.program import INPUTS, Body, Program
 

@@ -1,9 +1,10 @@
 """kt.export: a quantity of a robot as source code, written from the graph of its kernel."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Unpack, overload
 
+from kinetree.base.later import dataclass
 from kinetree.base.options import is_one_of, switch
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import write_c, write_cpp

@@ -3,10 +3,10 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kinetree.algorithms.constraints.quantities import honours
 from kinetree.algorithms.quantities import CONSTRAINED
+from kinetree.base.later import dataclass
 from kinetree.base.versions import __version__
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.files.description.joints import PRISMATIC

@@ -4,10 +4,11 @@ Constants are written so that every language reads them back as the same float, 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from kinetree.base.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import GraphError, InputError
 

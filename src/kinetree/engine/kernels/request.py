@@ -1,10 +1,11 @@
 """A request for a kernel: the name of a quantity and its options, as one value, checked once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from kinetree.algorithms.quantities import DECLARED
+from kinetree.base.later import dataclass
 from kinetree.base.options import is_one_of, names, optional_name, switch
 from kinetree.base.options import name as read_name
 from kinetree.base.tables import listing

@@ -25,7 +25,7 @@ from kinetree.algorithms.derivatives.second import (
     tree_second_derivatives,
 )
 from kinetree.algorithms.joints.friction import load_coefficients
-from kinetree.algorithms.lean import over_tree
+from kinetree.algorithms.traced import over_tree
 from kinetree.base.arrays import Array
 from kinetree.engine.compiler.derivatives import Along, jacobian
 from kinetree.engine.compiler.graph import Graph, Port

@@ -10,11 +10,12 @@ velocity servos, dampers and integrated-velocity servos are cases of this law.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Any
 
 from kinetree.base.arrays import ArrayLike
+from kinetree.base.later import dataclass
 from kinetree.base.options import finite
 from kinetree.errors import InputError
 

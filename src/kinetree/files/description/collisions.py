@@ -6,13 +6,14 @@ Meshes and ellipsoids have no contacts.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import pi
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.files.description.contacts import Contact, ContactPoint, ContactRim, Ground
 from kinetree.scalars import cos, sin
 

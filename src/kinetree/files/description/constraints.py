@@ -5,10 +5,11 @@ them by name and gives a robot whose forward and inverse dynamics honour them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kinetree.base.arrays import ArrayLike
+from kinetree.base.later import dataclass
 from kinetree.scalars import Scalar
 
 __all__ = ["Couple", "Hold", "Loop", "Rod"]

@@ -12,8 +12,9 @@ of a joint describe them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kinetree.base.later import dataclass
 from kinetree.base.options import finite
 from kinetree.base.tables import counted, number
 from kinetree.errors import InputError

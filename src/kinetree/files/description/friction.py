@@ -18,9 +18,10 @@ model/friction.py checks the numbers, algorithms/joints/friction.py adds the for
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, field, fields
 from typing import Any, ClassVar
 
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError, KinetreeError
 from kinetree.scalars import FUNCTIONS, Scalar, tanh
 

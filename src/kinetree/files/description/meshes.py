@@ -6,7 +6,6 @@ inside the same folder.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.collada import read_collada
 from kinetree.files.description.packages import Packages

@@ -1,12 +1,13 @@
 """The records between a source (file, table, list of screws) and the model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
+from kinetree.base.later import dataclass
 from kinetree.files.description.actuators import UNLIMITED, Actuator, Points, Range
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained

@@ -4,7 +4,6 @@ Messages begin with file:line where the records have it, so that readers of file
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 
 from kinetree.base.tables import show
 from kinetree.errors import ModelError, NameLookupError, ParseError
@@ -70,6 +69,8 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     """A hint: the nearest of the known names, or a few of them."""
     known = sorted(names)
     same = [other for other in known if other.strip().lower() == name.strip().lower()]
+    from difflib import get_close_matches  # here, since it is for errors
+
     near = same or get_close_matches(name[:60], known[:2000], 1)
     if near:
         return f" Was {show(near[0])} meant? (Case and blanks count.)"

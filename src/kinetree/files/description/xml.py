@@ -1,10 +1,11 @@
 """A thin reader of XML on the standard library's expat: bounded, no DTD, positions everywhere."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from kinetree.base.later import dataclass
 from kinetree.base.tables import clip as clip  # readers take both from here
 from kinetree.base.tables import show as show
 from kinetree.errors import ParseError

@@ -17,13 +17,14 @@ ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from kinetree import algorithms
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.motion.curve.splines import Number, evaluate, quintic_coefficients

@@ -8,13 +8,14 @@ of quadratics again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.options import typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.files.description.drive import Curve

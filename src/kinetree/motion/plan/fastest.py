@@ -1,11 +1,12 @@
 """The fastest speed profile along one smooth path that keeps a robot within its limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Curve

@@ -9,9 +9,10 @@ what to read and for which robot, and make a Table of a whole file; `read` makes
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import Model
 from kinetree.model.units import entry_names
 from kinetree.motion.record import FRICTION_STATE as FRICTION_STATE

@@ -7,9 +7,9 @@ a program received the messages.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import listing
 from kinetree.base.units import Unit
 from kinetree.errors import ParseError

@@ -22,8 +22,8 @@ line that names the quantity.
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from kinetree.base.later import dataclass
 from kinetree.base.units import LENGTH, MASS, Unit, unit_of, unit_spans
 from kinetree.base.units import TIME as TIME_BASE
 from kinetree.errors import ParseError

@@ -1,11 +1,12 @@
 """The layout of a table: which of its columns is which, and how their numbers become SI units."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.base.units import Unit
 from kinetree.errors import ParseError

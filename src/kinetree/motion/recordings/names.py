@@ -8,8 +8,9 @@ of it. kinetree's own names, `t` and `q:JOINT`, come first and mean nothing else
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kinetree.base.later import dataclass
 from kinetree.base.units import Unit, unit_of, units_in
 from kinetree.motion.recordings import SIGNALS
 

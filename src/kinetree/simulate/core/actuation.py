@@ -13,7 +13,6 @@ delays.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from kinetree.algorithms.joints.actuation import (
 from kinetree.algorithms.joints.gains import Gains
 from kinetree.algorithms.steps import Method
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.model import Model

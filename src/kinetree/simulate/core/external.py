@@ -7,13 +7,14 @@ and taken apart again by name inside the traced function.
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 from kinetree.simulate.core.laws import Parts
 from kinetree.simulate.core.signals import TimeSource, is_on_gpu

@@ -9,7 +9,7 @@ code drives the CPU and the GPU (`Machine`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
@@ -21,6 +21,7 @@ from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.base.progress import Progress
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_run

@@ -12,11 +12,12 @@ A step ends at a break, where an input may jump (switches.py); where a mode of d
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.simulate.core.closure import check_closed
 from kinetree.simulate.core.compiled_steps import ATTEMPTS, CompiledSteps, Memory

@@ -14,7 +14,7 @@ remembers something is declared: `controllers.Stateful` or `controllers.Sampled`
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ import numpy as np
 from kinetree.base.arrays import Array, read_only
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import by_name
+from kinetree.base.later import dataclass
 from kinetree.base.options import typed
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law

@@ -1,13 +1,13 @@
 """Limits of joints in a simulation: margins that are watched at every step, and violations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernels.forms import computation
 from kinetree.engine.kernels.memo import remembered

@@ -5,7 +5,7 @@ the GPU stay there.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +15,7 @@ from kinetree.algorithms.contacts.step import contact_sizes
 from kinetree.algorithms.steps import Method
 from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import Model
 from kinetree.simulate.core.forces import ActingForces
 from kinetree.simulate.friction.modes import friction_size

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from functools import cached_property
 from inspect import Parameter, Signature
 from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
@@ -15,6 +15,7 @@ from kinetree.algorithms.steps import METHODS, Method
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.axis import Axis
 from kinetree.base.labels import Alignment
+from kinetree.base.later import dataclass
 from kinetree.base.options import is_one_of, switch
 from kinetree.base.progress import Progress
 from kinetree.engine.kernels.compile import check_model

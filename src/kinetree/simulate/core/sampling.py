@@ -8,13 +8,14 @@ object, made at the beginning of the run.
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.base.labels import by_name
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis

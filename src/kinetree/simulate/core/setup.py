@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
@@ -13,6 +13,7 @@ from kinetree.algorithms.state import StateSpace
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.containers import has_labels
 from kinetree.base.labels import Alignment
+from kinetree.base.later import dataclass
 from kinetree.base.options import numbers
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError

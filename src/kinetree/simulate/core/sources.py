@@ -6,7 +6,6 @@ traced is sampled outside the loop.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from kinetree.base.arrays import Array, ArrayLike, read_only
 from kinetree.base.axis import Axis
 from kinetree.base.containers import refuse_labels
 from kinetree.base.labels import Alignment
+from kinetree.base.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError

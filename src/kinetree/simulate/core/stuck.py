@@ -12,7 +12,6 @@ Robots with constraints, wrenches and parameters that differ between rollouts ar
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from kinetree.algorithms.joints.motors import motor_rates
 from kinetree.algorithms.stiction import dry_friction, dry_levels, without_dry_friction
 from kinetree.base.arrays import Array
 from kinetree.base.containers import has_labels
+from kinetree.base.later import dataclass
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis

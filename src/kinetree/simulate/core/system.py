@@ -13,7 +13,7 @@ runs in Python, rollout by rollout.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import cast
 
@@ -44,6 +44,7 @@ from kinetree.algorithms.steps import Method, contact_step_rate
 from kinetree.algorithms.stiction import accelerations
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

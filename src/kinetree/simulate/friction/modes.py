@@ -7,7 +7,7 @@ agree (`consistent_modes`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from kinetree.algorithms.stiction import (
 )
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute

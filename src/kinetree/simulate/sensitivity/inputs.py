@@ -6,13 +6,14 @@ enter every step; the samples of a signal enter the steps near their times, by w
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms import parameter_list
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.engine.kernels.free import FREE, OF_CONTACTS, free_values
 from kinetree.errors import InputError
 from kinetree.simulate.core.external import ExternalInputs

@@ -15,7 +15,6 @@ depend on a too. The forces of such friction are a part of f, and inverse dynami
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -25,6 +24,7 @@ from kinetree.algorithms.joints.friction import refuse_load_friction
 from kinetree.algorithms.joints.presliding import without_bristle_friction
 from kinetree.algorithms.state import StateSpace, tangents
 from kinetree.base.arrays import Array
+from kinetree.base.later import dataclass
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

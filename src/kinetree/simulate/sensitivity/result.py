@@ -11,7 +11,6 @@ every state.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from kinetree.algorithms.joints.tangents import tangent_map
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.containers import refuse_labels
+from kinetree.base.later import dataclass
 from kinetree.base.tables import counted
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port

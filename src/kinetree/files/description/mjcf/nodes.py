@@ -6,9 +6,9 @@ recursion, however deep a document is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
+from kinetree.base.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.source import decode
 from kinetree.files.description.xml import Bounds, clip, parse_xml
