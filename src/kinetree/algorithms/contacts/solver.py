@@ -60,6 +60,7 @@ REGULAR = (
     1e-9  # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 )
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
+FINE = 1e-10  # the same where one more round reaches it: pads move velocities by SHARING alone
 ROUNDS = 80  # 1 of 10,000 steps of G1 needs more, with dry joints up to 70; see the record
 DAMPED, SHORTER = ((20, 40), (60, 80)), 0.3  # rounds that try this share of a step, too
 ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
@@ -491,7 +492,7 @@ class Round:
 def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     """Impulses that satisfy all conditions, with the residual that is left, over any scalars.
 
-    rounds: how many at most; it ends as soon as the residual is TOLERANCE.
+    rounds: how many at most; it ends a round after the residual is TOLERANCE, or where it is FINE.
     """
     round_ = Round.of(problem)
     scale = round_.scale()
@@ -499,7 +500,8 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     r = round_.stuck()
     w = round_.velocities(r)
     error = round_.error(r, w)
-    is_open = where(scale, where(error - most * most, 1, 0), 0)
+    fine = scale * FINE
+    is_open = where(scale, where(error - fine * fine, 1, 0), 0)
     if problem.rebound is not None:
         is_open = where(scale, 1, 0)  # a round looks at the energy
     near = where(START * START * scale * scale - error, 1, 0)  # else it begins anew
@@ -509,7 +511,7 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     n, size = len(r), where(scale, scale, 1)
     trees = len(set(round_.shape.trees))
     carried = np.array([is_open, 0, 0, error, error, eps, *[1] * trees, *r, *r, *w])
-    fixed = np.concatenate([round_.flat, [most * most, scale, 1 / size]])
+    fixed = np.concatenate([round_.flat, [most * most, fine * fine, scale, 1 / size]])
     end = repeated(
         functools.partial(_next, round_.shape), rounds, carried, fixed, solves=problem.smooth
     )
@@ -534,9 +536,9 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
     restitution of every tree, the best and the last impulses, and the last w.
     """
     _, rounds, turn, least, last, eps = carried[:6]
-    n, (enough, scale, per_scale) = 3 * len(shape.seats) + shape.joints, fixed[-3:]
+    n, (enough, fine, scale, per_scale) = 3 * len(shape.seats) + shape.joints, fixed[-4:]
     elastic, best, r, w = np.split(carried[6:], len(carried) - 6 - np.array([3, 2, 1]) * n)
-    problem = Round.from_flat(shape, fixed[:-3]).rebounding(elastic)
+    problem = Round.from_flat(shape, fixed[:-4]).rebounding(elastic)
     step = problem.step(*problem.rounded(r, w, eps), eps * per_scale)
     start, before = r, w
     r, w = start + step, problem.velocities(start + step)
@@ -559,8 +561,8 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
         factor = where(times * times * eps * eps - error, share, factor)
     turn = where(len(GROWING) - 1.5 - turn, turn + 1, 0)
     best = where(where(least - error, 1, 0), r, best)
-    least = minimum(error, least)
-    is_open = where(least - enough, 1, 0)
+    was, least = least, minimum(error, least)
+    is_open = where(was - enough, 1, 0) * where(least - fine, 1, 0)
     eps = minimum(eps * factor, scale)
     if shape.trees:  # begin again with half of the restitution of trees that gain energy
         gains = [(1 - is_open) * x for x in problem.gains(r, w)]
@@ -568,7 +570,7 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
         halves = [where(x / 2 - LEAST_REBOUND, x / 2, 0) for x in elastic]
         elastic = np.array([where(*x) for x in zip(gains, halves, elastic, strict=True)])
         again = functools.reduce(maximum, gains)
-        changed = Round.from_flat(shape, fixed[:-3]).rebounding(elastic).b - problem.b
+        changed = Round.from_flat(shape, fixed[:-4]).rebounding(elastic).b - problem.b
         is_open, w = maximum(is_open, again), w + changed
         least, error = where(again, scale * scale, least), where(again, scale * scale, error)
         eps = where(again, scale * ROUNDED, eps)
