@@ -45,7 +45,8 @@ def episode_kernel(task: Task, last: int, same: bool, free: Sequence[str] = ()) 
         free: robot data that differ between environments, as in `Robot.compile`.
     """
     graph = episode_graph(task, last, same, free)
-    return Kernel(graph, "environment_step", f"A step of an environment of {task.robot.name}.")
+    doc = f"A step of an environment of {task.robot.name}."
+    return Kernel(graph, "environment_step", doc, dtypes=("float64",))
 
 
 def observation_kernel(task: Task) -> Kernel:

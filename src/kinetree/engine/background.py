@@ -141,15 +141,16 @@ def prepare() -> None:
 
 
 def _prepare() -> None:
-    # imported here, beside the imports of the thread that traces
-    from kinetree.engine.call import vectorcall
-    from kinetree.engine.llvm.walk import walker
+    with engine.calls:  # a fork waits, and finds the code and no module half imported
+        # imported here, beside the imports of the thread that traces
+        from kinetree.engine.call import vectorcall
+        from kinetree.engine.llvm.walk import walker
 
-    try:
-        if vectorcall.usable():
-            walker()
-    except Exception as problem:  # it is raised again where the code is needed
-        log.debug("kinetree could not make the code that kernels share: %s", problem)
+        try:
+            if vectorcall.usable():
+                walker()
+        except Exception as problem:  # it is raised again where the code is needed
+            log.debug("kinetree could not make the code that kernels share: %s", problem)
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:

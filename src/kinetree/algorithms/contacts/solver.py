@@ -34,16 +34,16 @@ which has the size of V, 12 for a humanoid on two feet.
 **Restitution.** Newton's law with friction can gain energy, because it fixes the velocity after an
 impact and not the work of the impulses. Where r (v + w) / 2 is positive, with v and w the
 velocities before and after all impulses, the rebound is halved and the rounds go on, until there is
-no gain.
+no gain. Robots that stand apart in one model are looked at one by one (`trees`).
 
 **Redundant forces.** More points touch than the robot can push apart with four legs or a flat foot.
-All points have soft pads of one softness, SHARING times the mean of their A_nn; they decide on
-forces that the motion leaves open. The velocities of contact change by this share.
+All points of a link have soft pads of one softness, SHARING times the mean of their A_nn; they
+decide on forces that the motion leaves open. The velocities of contact change by this share.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,13 @@ from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 from kinetree.spatial import cross, skew
 from kinetree.spatial.matrices import InverseFactor, factor
 
-SHARING = 1e-6  # of the mean of A_nn with compliance: the softness of pads of all contacts
+SHARING = 1e-6  # of the mean of A_nn with compliance: the softness of pads of a link's contacts
 HOLDING = 1e-12  # of A_ii: the softness of a joint that friction holds
 REGULAR = (
     1e-9  # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 )
 TOLERANCE = 1e-8  # of the residual, relative to the velocities into the ground
+FINE = 1e-10  # the same where one more round reaches it: pads move velocities by SHARING alone
 ROUNDS = 80  # 1 of 10,000 steps of G1 needs more, with dry joints up to 70; see the record
 DAMPED, SHORTER = ((20, 40), (60, 80)), 0.3  # rounds that try this share of a step, too
 ROUNDED = 0.3  # eps of the first round, of the velocities into the ground
@@ -133,7 +134,9 @@ class Problem:
     softness: of the normals, (m,), m/s for a unit impulse. smooth: the impulses have derivatives by
     A, b and friction, one-sided where a contact is between two modes. rebound: None without
     restitution, else the part of b of every normal that is due to it, (m,), and the velocities
-    without impulses, (N,), without those that close gaps.
+    without impulses, (N,), without those that close gaps. links: the number of every contact's
+    link, (m,). trees: that of the tree, from 0 on, of every contact and joint, (m + k,), which do
+    not move one another. None: one for all.
     """
 
     A: Array
@@ -144,6 +147,8 @@ class Problem:
     softness: Any = 0
     smooth: bool = False
     rebound: tuple[Array, Array] | None = None
+    links: Sequence[int] | None = None
+    trees: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,13 +273,13 @@ class Contact:
 class Shape:
     """What is the same in every round: D, seats as (first, has an arm), and the count of joints.
 
-    elastic: whether contacts rebound.
+    trees: of contacts and joints, if contacts rebound, else none.
     """
 
     size: int
     seats: tuple[tuple[int, bool], ...]
     joints: int
-    elastic: bool
+    trees: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,6 +296,7 @@ class Round:
     weights: Array
     limits: Array
     rebound: tuple[Array, Array] | None
+    trees: tuple[int, ...] = ()
 
     @staticmethod
     def of(problem: Problem) -> "Round":
@@ -301,9 +307,11 @@ class Round:
         A, m = np.array(problem.A, dtype=object), len(problem.friction)
         seats = [Seat(3 * k) for k in range(m)] if problem.seats is None else problem.seats
         responses = [seat.response(A) for seat in seats]
-        pads = sum(x[0, 0] + problem.softness for x in responses) * (SHARING / max(m, 1))
+        links = [0] * m if problem.links is None else problem.links
         contacts: list[Contact] = []
-        for seat, x, mu in zip(seats, responses, problem.friction, strict=True):
+        for seat, x, mu, link in zip(seats, responses, problem.friction, links, strict=True):
+            own = [y[0, 0] for y, other in zip(responses, links, strict=True) if other == link]
+            pads = (sum(own) * (1 / len(own)) + problem.softness) * SHARING
             half, across, mean = (x[1, 1] - x[2, 2]) / 2, x[1, 2], (x[1, 1] + x[2, 2]) / 2
             largest = mean + sqrt(half * half + across * across + TINY)
             a = x[0, 0] + problem.softness + TINY, largest
@@ -314,13 +322,15 @@ class Round:
         limits = np.array(problem.limits, dtype=object).reshape(-1, 2)
         joints = [A[i, i] + TINY for i in range(len(A) - len(limits), len(A))]
         b, weights = np.array(problem.b), np.array(joints)
-        return Round(A, inverse, b, contacts, weights, limits, problem.rebound)
+        trees = [0] * (m + len(limits)) if problem.trees is None else problem.trees
+        return Round(A, inverse, b, contacts, weights, limits, problem.rebound, tuple(trees))
 
     @property
     def shape(self) -> Shape:
         """The shape of the problem."""
         seats = tuple((x.seat.first, x.seat.arm is not None) for x in self.contacts)
-        return Shape(len(self.A), seats, len(self.limits), self.rebound is not None)
+        trees = () if self.rebound is None else self.trees
+        return Shape(len(self.A), seats, len(self.limits), trees)
 
     @property
     def flat(self) -> Array:
@@ -349,23 +359,30 @@ class Round:
             a, a_t, soft, soft_t, mu, steep = take(6)
             seat = Seat(first, take(3), take(9).reshape(3, 3)) if has_arm else Seat(first)
             contacts.append(Contact(seat, (a, a_t), (soft, soft_t), mu, steep))
-        rebound = (take(m), take(3 * m + k)) if shape.elastic else None
-        return Round(A, inverse, b, contacts, weights, limits, rebound)
+        rebound = (take(m), take(3 * m + k)) if shape.trees else None
+        return Round(A, inverse, b, contacts, weights, limits, rebound, shape.trees)
 
-    def rebounding(self, share: Any) -> "Round":
-        """The problem with a share of the restitution."""
+    def rebounding(self, shares: Array) -> "Round":
+        """The problem with a share of the restitution for every tree."""
         if self.rebound is None:
             return self
         b = list(self.b)
         for k, part in enumerate(self.rebound[0]):
-            b[3 * k] = b[3 * k] - part * (1 - share)
+            b[3 * k] = b[3 * k] - part * (1 - shares[self.trees[k]])
         return replace(self, b=np.array(b))
 
-    def gains(self, r: Array, w: Array) -> Any:
-        """1 where the impulses gain energy, else 0."""
+    def gains(self, r: Array, w: Array) -> Array:
+        """1 where the impulses gain energy, else 0, of every tree."""
         assert self.rebound is not None
-        change = r @ (w - self.b)
-        return where(r @ self.rebound[1] + change / 2 - change * GAIN, 1, 0)
+        work: list[Any] = [0] * (max(self.trees) + 1)
+        m = len(self.contacts)
+        rows = [range(3 * k, 3 * k + 3) for k in range(m)]
+        rows += [range(i, i + 1) for i in range(3 * m, len(r))]
+        for tree, own in zip(self.trees, rows, strict=True):
+            at = list(own)
+            change = r[at] @ (w - self.b)[at]
+            work[tree] = work[tree] + (r[at] @ self.rebound[1][at] + change * (0.5 - GAIN))
+        return np.array([where(x, 1, 0) for x in work])
 
     def velocities(self, r: Array) -> Array:
         """w of all rows for impulses r, (N,)."""
@@ -446,7 +463,7 @@ class Round:
 
         more: by which part of its weight a row is stiffer.
         """
-        B, right = self.inverse.copy(), [0] * len(self.A)
+        B, right = self.inverse.astype(object), [0] * len(self.A)
         solved: list[tuple[Array, Array]] = []
         for k, x in enumerate(self.contacts):
             free, K = x.eliminated(e[3 * k : 3 * k + 3], slopes[k], more)
@@ -476,7 +493,7 @@ class Round:
 def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     """Impulses that satisfy all conditions, with the residual that is left, over any scalars.
 
-    rounds: how many at most; it ends as soon as the residual is TOLERANCE.
+    rounds: how many at most; it ends a round after the residual is TOLERANCE, or where it is FINE.
     """
     round_ = Round.of(problem)
     scale = round_.scale()
@@ -484,7 +501,8 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     r = round_.stuck()
     w = round_.velocities(r)
     error = round_.error(r, w)
-    is_open = where(scale, where(error - most * most, 1, 0), 0)
+    fine = scale * FINE
+    is_open = where(scale, where(error - fine * fine, 1, 0), 0)
     if problem.rebound is not None:
         is_open = where(scale, 1, 0)  # a round looks at the energy
     near = where(START * START * scale * scale - error, 1, 0)  # else it begins anew
@@ -492,11 +510,15 @@ def solve_contacts(problem: Problem, rounds: int = ROUNDS) -> Solution:
     error = where(near, error, scale * scale)
     eps = where(near, sqrt(error), scale * ROUNDED)
     n, size = len(r), where(scale, scale, 1)
-    carried = np.array([is_open, 0, 0, error, error, eps, 1, *r, *r, *w])
-    fixed = np.concatenate([round_.flat, [most * most, scale, 1 / size]])
-    end = repeated(partial(_next, round_.shape), rounds, carried, fixed, solves=problem.smooth)
+    trees = len(set(round_.shape.trees))
+    carried = np.array([is_open, 0, 0, error, error, eps, *[1] * trees, *r, *r, *w])
+    fixed = np.concatenate([round_.flat, [most * most, fine * fine, scale, 1 / size]])
+    end = repeated(
+        functools.partial(_next, round_.shape), rounds, carried, fixed, solves=problem.smooth
+    )
     residual = where(scale, sqrt(end[3]) / size, 0)
-    round_, r = round_.rebounding(end[6]), round_.within(end[7 : 7 + n])
+    shares, best = np.split(end[6 : 6 + trees + n], [trees])
+    round_, r = round_.rebounding(shares), round_.within(best)
     if problem.smooth:  # by the implicit function theorem, at a solution without an error
         r, known = constant(r), Round.from_flat(round_.shape, constant(round_.flat))
         r = r + known.step(*known.rounded(r, known.velocities(r), 0), 0)
@@ -512,12 +534,12 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
     """One round.
 
     carried: open, rounds, rounds modulo those of GROWING, least and last e^2, eps, the share of the
-    restitution, the best and the last impulses, and the last w.
+    restitution of every tree, the best and the last impulses, and the last w.
     """
-    _, rounds, turn, least, last, eps, elastic = carried[:7]
-    problem = Round.from_flat(shape, fixed[:-3]).rebounding(elastic)
-    n, (enough, scale, per_scale) = len(problem.b), fixed[-3:]
-    best, r, w = np.split(carried[7:], [n, 2 * n])
+    _, rounds, turn, least, last, eps = carried[:6]
+    n, (enough, fine, scale, per_scale) = 3 * len(shape.seats) + shape.joints, fixed[-4:]
+    elastic, best, r, w = np.split(carried[6:], len(carried) - 6 - np.array([3, 2, 1]) * n)
+    problem = Round.from_flat(shape, fixed[:-4]).rebounding(elastic)
     step = problem.step(*problem.rounded(r, w, eps), eps * per_scale)
     start, before = r, w
     r, w = start + step, problem.velocities(start + step)
@@ -540,17 +562,20 @@ def _next(shape: Shape, carried: Array, fixed: Array) -> Array:
         factor = where(times * times * eps * eps - error, share, factor)
     turn = where(len(GROWING) - 1.5 - turn, turn + 1, 0)
     best = where(where(least - error, 1, 0), r, best)
-    least = minimum(error, least)
-    is_open = where(least - enough, 1, 0)
+    was, least = least, minimum(error, least)
+    is_open = where(was - enough, 1, 0) * where(least - fine, 1, 0)
     eps = minimum(eps * factor, scale)
-    if shape.elastic:  # begin again with half of the restitution where this one gains energy
-        again = (1 - is_open) * problem.gains(r, w) * where(elastic, 1, 0)
-        less = where(elastic / 2 - LEAST_REBOUND, elastic / 2, 0)
-        changed = Round.from_flat(shape, fixed[:-3]).rebounding(less).b - problem.b
-        elastic, is_open = where(again, less, elastic), maximum(is_open, again)
+    if shape.trees:  # begin again with half of the restitution of trees that gain energy
+        gains = [(1 - is_open) * x for x in problem.gains(r, w)]
+        gains = [x * where(share, 1, 0) for x, share in zip(gains, elastic, strict=True)]
+        halves = [where(x / 2 - LEAST_REBOUND, x / 2, 0) for x in elastic]
+        elastic = np.array([where(*x) for x in zip(gains, halves, elastic, strict=True)])
+        again = functools.reduce(maximum, gains)
+        changed = Round.from_flat(shape, fixed[:-4]).rebounding(elastic).b - problem.b
+        is_open, w = maximum(is_open, again), w + changed
         least, error = where(again, scale * scale, least), where(again, scale * scale, error)
-        eps, w = where(again, scale * ROUNDED, eps), where(again, w + changed, w)
-    return np.array([is_open, rounds + 1, turn, least, error, eps, elastic, *best, *r, *w])
+        eps = where(again, scale * ROUNDED, eps)
+    return np.array([is_open, rounds + 1, turn, least, error, eps, *elastic, *best, *r, *w])
 
 
 def _eliminated(rows: Array, right: Sequence[Any]) -> Array:

@@ -10,7 +10,8 @@ with M the matrix of the step. The conditions on r and w are those of solver.py,
 
     w_n >= -gap / h - h c / 2      where the gap is open: it can close within the step, not more
     w_n >= PUSH |gap| / h - h c / 2    where a point is below the ground, up to PUSH_SPEED
-    w_n >= -e (J dq)_n - h c / 2   where it hits the ground faster than the step itself makes it
+    w_n >= -e (J dq)_n - h c / 2   where it hits the ground faster than the step itself makes it,
+                                   at most -(J v)_n - h c / 2, beyond which energy would grow
 
 q then moves with dq_next. c is the second derivative of the gap for constant rates dq. Paths are
 curved: for a point at distance l from an axis that turns at w, h^2 c / 2 is (h w)^2 l / 2, which is
@@ -24,7 +25,7 @@ a step are those in the axes at its beginning, a + (0, w x v) their acceleration
 straight, and its momentum does not depend on its spin.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,6 +199,8 @@ def contact_rate(
         0 if soft is None else soft / (h * h),  # w_n + gap / h + softness r_n = 0
         smooth=soft is not None,
         rebound=start[1:] if any(not is_zero(e) for e in model.contacts.restitutions) else None,
+        links=[x.link for x in contacts],
+        trees=None if kkt else separate_trees(tree, [x.link for x in contacts], dry.slide),
     )
     solution = solve_contacts(problem)
     a, lam = step.pushed(solution.carried / h)
@@ -207,6 +210,14 @@ def contact_rate(
     return np.concatenate([dq, a]), np.concatenate(
         [*results, *recorded(contacts, problem, solution, h)]
     )
+
+
+def separate_trees(tree: Tree, links: Sequence[int], dofs: Iterable[int]) -> list[int]:
+    """Numbers, from 0 on, of the trees on the base that links and degrees of freedom belong to."""
+    moved = {d: i for i, link in enumerate(tree.links) for d in link.dofs}
+    roots = [min(tree.path_inward(i)) for i in (*links, *(moved[d] for d in dofs))]
+    numbers = {root: k for k, root in enumerate(dict.fromkeys(roots))}
+    return [numbers[root] for root in roots]
 
 
 def body_turning(model: Model, dq: Array) -> Array:
@@ -272,7 +283,8 @@ def start_velocities(
         hits = where(-(b[0] + at.gap / h), 1, 0)
         fast = where(-old[0] - absolute(more[0]) * REBOUND, 1, 0)
         stopped = minimum(close, 0)
-        bounces.append(where(hits * fast, minimum(e * old[0] - stopped, 0), 0))
+        rebound = maximum(e * old[0], b[0])  # a faster one would gain energy
+        bounces.append(where(hits * fast, minimum(rebound - stopped, 0), 0))
         bent = (curve - seat.velocities(turning)[0]) * (h / 2)
         parts += [b[0] + where(hits * fast, stopped, close) + bounces[-1] + bent, *b[1:]]
         moving += list(b)

@@ -14,6 +14,8 @@ from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
+from kinetree.errors import InputError
+
 # name -> (number of arguments, floating-point operations it counts for)
 OPERATIONS: dict[str, tuple[int, int]] = {
     "const": (0, 0),
@@ -39,6 +41,8 @@ OPERATIONS: dict[str, tuple[int, int]] = {
     "min": (2, 0),  # a where a < b and where a is NaN, b elsewhere
     "max": (2, 0),
 }
+
+FLOAT32_ZERO = 2.0**-150  # rounds to zero in float32, and so does all that is smaller
 
 # A loop (`kinetree.base.repeat`). "repeat": its value is a `Sweep`, its arguments the numbers that
 # the first round begins with, and those that stay. "carried": a number after the last round; its
@@ -144,6 +148,19 @@ class Graph:
         """Return the operations that occur in the graph and in its loops."""
         inside = [self.nodes[i].sweep.graph.everywhere() for i in self.repeats()]
         return {node.op for node in self.nodes}.union(*inside)
+
+    def check_type(self, dtype: str, name: str) -> None:
+        """Raise InputError if numbers of the graph of `name` vanish in float32."""
+        if dtype != "float32":
+            return
+        for node in self.nodes:
+            if node.op == "repeat":
+                node.sweep.graph.check_type(dtype, name)
+            elif node.op == "const" and 0 < abs(node.number) <= FLOAT32_ZERO:
+                raise InputError(
+                    f"{name} was given float32, which its numbers do not fit ({node.number:g}, for "
+                    "instance): contacts are solved in float64. Give the arrays as float64."
+                )
 
     def with_nodes(self, nodes: Iterable[Node], results: tuple[tuple[int, ...], ...]) -> "Graph":
         """Return a plain graph of other nodes between the same ports."""

@@ -128,6 +128,7 @@ class CudaKernel:
         short: in an order with few values alive at once, and with room for values beyond those that
         fit the registers.
         """
+        self.graph.check_type(dtype, self.name)
         graph = short_lived(self.graph) if short else self.graph
         layout = plan(graph, ITEMSIZE[dtype], self._budget)
         return graph, replace(layout, spare=SPARE) if short else layout

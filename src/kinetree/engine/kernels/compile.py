@@ -15,7 +15,7 @@ from kinetree.base.axis import Axis
 from kinetree.engine.background import prepare
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.kernel import Kernel, More
+from kinetree.engine.kernel import DTYPES, Kernel, More
 from kinetree.engine.kernels.forms import SECOND, computation, is_looped
 from kinetree.engine.kernels.help import derivative_help, kernel_help
 from kinetree.engine.kernels.request import Request
@@ -231,6 +231,8 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     are moved along tangent vectors of `integrate`, so d/d q has n entries for joints of any type.
     """
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
+    # contacts are solved in float64, also for arrays of float32
+    dtypes = ("float64",) if quantity.step and model.contacts is not None else DTYPES
     if wrt is not None:
         second = request.order == 2
         looped = second and issubclass(kind, Kernel) and is_looped(model, SECOND)
@@ -239,14 +241,15 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
         doc = derivative_help(request, model, graph)
         axes = port_axes(model, graph) if second else _slope_axes(model, graph, request)
         name = f"{'second_' if second else ''}derivative_of_{request.name}"
-        return made_kernel(graph, kind, name, doc, axes)
+        return made_kernel(graph, kind, name, doc, axes, dtypes=dtypes)
     looped = issubclass(kind, Kernel) and is_looped(model, request.name)
     graph = (recorded_program if looped else traced_graph)(model, request)
     more = None
     if quantity.wrenches and not request.wrenches and not request.free:
         more = "F_ext", partial(compiled, model, replace(request, wrenches=True))
     doc = kernel_help(quantity, model, graph, None if more is None else more[0])
-    return made_kernel(graph, kind, request.name, doc, port_axes(model, graph, request.rows), more)
+    axes = port_axes(model, graph, request.rows)
+    return made_kernel(graph, kind, request.name, doc, axes, more, dtypes=dtypes)
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":
@@ -265,10 +268,11 @@ def made_kernel(
     doc: str,
     axes: Axes,
     more: More | None = None,
+    dtypes: tuple[str, ...] = DTYPES,
 ) -> "Kernel | CudaKernel":
     """Return the kernel of a graph; the one of the CPU takes labelled arrays, too."""
     if issubclass(kind, Kernel):
-        return kind(graph, name, doc, more=more, axes=axes)
+        return kind(graph, name, doc, dtypes=dtypes, more=more, axes=axes)
     return kind(graph, name, doc, more=more)
 
 

@@ -14,6 +14,7 @@ several axes: half of the sum of both orders is the second derivative by v.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -172,13 +173,14 @@ def _pairs(model: Model, changes: Graph, slopes: Graph, wrt: Sequence[str]) -> G
 
 
 def _symmetric(block: Array, apart: set[tuple[int, int]]) -> Array:
-    """The block with its lower half mirrored; both halves are read where they differ."""
-    size = len(block)
+    """The block, (*a, *a), with its lower half mirrored; both are read where they differ."""
+    size = isqrt(block.size)
+    M = block.reshape(size, size)
     rows: list[list[Any]] = [[0] * size for _ in range(size)]
     for i in range(size):
         for j in range(i + 1):
-            entry = block[i, j]
+            entry = M[i, j]
             if i != j and (i, j) in apart:
-                entry = (entry + block[j, i]) * 0.5
+                entry = (entry + M[j, i]) * 0.5
             rows[i][j] = rows[j][i] = entry
-    return np.array(rows, dtype=object)
+    return np.array(rows, dtype=object).reshape(block.shape)

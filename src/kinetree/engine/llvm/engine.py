@@ -122,7 +122,8 @@ def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
 
     The effort of the code generator is 0 to 3; None: as suits the length of the text.
     """
-    from kinetree.engine.llvm.modules import cut  # not for code that is on disk
+    with calls:  # a fork must not find a module half imported
+        from kinetree.engine.llvm.modules import cut  # not for code that is on disk
 
     effort = level(text) if effort is None else effort
     modules = cut(text)
@@ -206,21 +207,29 @@ def fuses(target: Target) -> bool:
 
 
 class Calls(AbstractContextManager[None]):
-    """Calls of LLVM that are under way. A fork waits for their end and keeps others waiting.
+    """Calls of LLVM and imports of the background. A fork waits for their end and keeps others out.
 
-    A forked child has no other threads: what these had locked in LLVM would stay locked in it.
+    A forked child has no other threads: what these had locked, in LLVM or by importing a module,
+    would stay locked in it. A thread may enter again while it is inside.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._running, self._closed = 0, False
+        self._here = threading.local()
 
     def __enter__(self) -> None:
+        self._here.depth = depth = getattr(self._here, "depth", 0) + 1
+        if depth > 1:
+            return
         with self._changed:
             self._changed.wait_for(lambda: not self._closed)
             self._running += 1
 
     def __exit__(self, *error: object) -> None:
+        self._here.depth -= 1
+        if self._here.depth:
+            return
         with self._changed:
             self._running -= 1
             self._changed.notify_all()

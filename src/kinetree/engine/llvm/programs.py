@@ -52,9 +52,10 @@ class Programs:
     def text(self, dtype: str) -> str:
         """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
         # imported here: a kernel from the cache needs no emitter
-        from kinetree.engine.compiler.program import Program
-        from kinetree.engine.llvm.emit import emit
-        from kinetree.engine.llvm.looped import emit_program
+        with engine.calls:  # a fork must not find a module half imported
+            from kinetree.engine.compiler.program import Program
+            from kinetree.engine.llvm.emit import emit
+            from kinetree.engine.llvm.looped import emit_program
 
         graph: Graph | Program = self.graph  # a program may take the place of a graph
         if isinstance(graph, Program):

@@ -65,6 +65,7 @@ class Operation:
     def dispatch(self, dtype: str) -> Dispatch:
         """Return the CPU's kernel for numbers of one type; only this type is compiled."""
         if dtype not in self._dispatches:
+            self.graph.check_type(dtype, self.name)
             kernel = self._kernels.setdefault(dtype, Kernel(self.graph, self.name, dtypes=(dtype,)))
             self._dispatches.setdefault(dtype, kernel._dispatch)
         return self._dispatches[dtype]

@@ -251,6 +251,13 @@ class Contacts:
         if self.compliance is not None:
             compliance = at_least_zero(self.compliance, "compliance of the contacts", "m/N")
             _store(self, compliance=compliance)
+            elastic = [x.name for x, e in zip(points, self.restitutions, strict=True) if e != 0]
+            if elastic:
+                raise InputError(
+                    f"contact {elastic[0]!r} has a restitution, and the contacts a compliance, "
+                    "which spring back by their own depth; expected one of them. Leave out "
+                    "compliance= for Newton's restitution, or set restitution=0."
+                )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -44,11 +44,11 @@ def read_gpu_setup(run: Run) -> Setup:
     """
     cp, model = require_device(), run.model
     dtype = number_type(run.q0)
-    if model.constraints is not None and dtype == "float32":
+    tied = [name for name in ("constraints", "contacts") if getattr(model, name) is not None]
+    if tied and dtype == "float32":
         raise InputError(
-            f"q0 is float32, and {model.name!r} has constraints, which a simulation closes to "
-            f"{model.constraints.tolerance:g} m or rad: float32 does not resolve that. Give q0 as "
-            "float64."
+            f"q0 is float32, and {model.name!r} has {' and '.join(tied)}, which need more digits "
+            "than float32 has. Give q0 as float64."
         )
     moved = _arrays_on_gpu(cp, run)
     rows = {name: np.zeros(x.shape[-AXES.get(name, 1) :]) for name, x in moved.items()}
