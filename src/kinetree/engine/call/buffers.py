@@ -30,7 +30,7 @@ from kinetree.engine.llvm.engine import Code
 LEAST = 32 * 1024  # bytes of a result from which the pool pays
 WARM = 128_000_000  # bytes that are kept on every system
 # bytes that are kept by default where the system can take them: a humanoid with contacts, 4,096
-# rollouts of 100 steps, has records of 680 MB
+# rollouts of 100 steps, has records of 780 MB
 LAZY = 1_000_000_000
 LEAST_LAZY = 4 << 20  # bytes of a buffer from which a call of the system pays; 32 are about WARM
 MADV_FREE = 8
