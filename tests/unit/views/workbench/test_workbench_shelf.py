@@ -312,7 +312,7 @@ def test_machine_code_of_dropped_robots_is_unmapped(monkeypatch):
     finally:
         small.close()
     assert sizes[0] < sizes[1] < sizes[2]  # of one robot, and of two
-    assert max(sizes[room + 1 :]) == sizes[room + 1]
+    assert max(sizes[room + 1 :]) <= sizes[room + 1] + sizes[2] - sizes[1]  # not of five more
 
 
 def test_a_robot_that_is_not_open_any_more_is_not_compiled_to_the_end(monkeypatch):
