@@ -1,5 +1,6 @@
 """Large kernels answer at once, and their own code takes over without a change of any bit."""
 
+import gc
 import itertools
 import logging
 import os
@@ -7,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -225,6 +227,21 @@ def test_a_kernel_whose_turn_has_not_come_is_compiled_where_it_is_needed(gate, m
     monkeypatch.setattr(background.Job, "run", RUN)
     second.wait()  # while the first is kept waiting in the background
     assert not second._compiled.is_first and first._compiled.is_first
+
+
+def test_nothing_is_compiled_for_kernels_that_no_longer_exist(gate, compiled):
+    first = chirp().compile("inverse_dynamics")
+    kernels = [chirp().compile("mass_matrix"), kt.robots.panda().compile("mass_matrix")]
+    robots = [weakref.ref(x) for kernel in kernels for x in (kernel, kernel._compiled)]
+    del kernels
+    gc.collect()
+    assert [x() for x in robots] == [None] * 4  # while they wait for their turn
+    gate.set()
+    idle()
+    assert not first._compiled.is_first
+    assert len([text for text in compiled if "@kernel_block" in text]) == 1
+    again = chirp().compile("mass_matrix")
+    assert answers(again.wait()) == answers(chirp().compile("mass_matrix"))
 
 
 def test_an_error_is_logged_and_raised_where_the_code_is_needed(gate, monkeypatch, caplog):

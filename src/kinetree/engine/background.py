@@ -4,7 +4,8 @@ The code of a graph takes a tenth of a second to compile, and that of a large on
 kernel first walks through the operations of the graph (`llvm/walk.py`): that code is the same for
 all kernels, so it is there as soon as the graph is, takes ten to thirty times as long, and gives
 the same bits. Meanwhile one thread compiles the kernels that wait, one after the other; each kernel
-then takes its own code. A batch so large that compiling is quicker waits for that.
+then takes its own code. A batch so large that compiling is quicker waits for that. The queue keeps
+no kernel alive: code for kernels that no longer exist is not made.
 
 The thread and its helpers are daemons and leave one core free. When Python ends they stop after the
 module that they compile; a process that forks waits for that module too, and its child goes on with
@@ -15,6 +16,7 @@ Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 import atexit
 import logging
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -48,10 +50,14 @@ class Job:
 
     def __init__(self, key: str) -> None:
         self.key, self.begun, self.done = key, False, threading.Event()
-        self.programs: list[Programs] = []
+        self.programs: list[weakref.ref[Programs]] = []
         self.then: list[Callable[[], None]] = []
         self._modules: Callable[[], None] | None = None  # compiles until no module is left
         self._offered = threading.Event()  # set when there are modules, and at the end
+
+    def wanted(self) -> list[Programs]:
+        """Return the programs that still exist."""
+        return [x for reference in self.programs if (x := reference()) is not None]
 
     def help(self) -> None:
         """Compile modules beside the thread that runs the job, and wait for its end."""
@@ -73,10 +79,15 @@ class Job:
         """Compile the graph, and let all that wait for it take the code."""
         token = engine.offer.set(self._offer)
         try:
-            code = self.programs[0].code("float64")
+            with _lock:
+                wanted = self.wanted()
+                if not wanted:
+                    _jobs.pop(self.key, None)
+                    return
+            code = wanted[0].code("float64")
             with _lock:  # nothing joins from here on, and whoever finds no job finds the code
                 _jobs.pop(self.key, None)
-                for programs in self.programs[1:]:
+                for programs in self.wanted():
                     programs.adopt("float64", code)
             for act in self.then:
                 act()
@@ -154,12 +165,15 @@ def _prepare() -> None:
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:
-    """Compile the code of `programs` in the background, then call `then` in that thread."""
+    """Compile the code of `programs` in the background, then call `then` in that thread.
+
+    then: must not refer to `programs`, which would keep it alive.
+    """
     global _worker
     key = digest(programs.graph)
     with _lock:
         job = _jobs.setdefault(key, Job(key))
-        job.programs.append(programs)
+        job.programs.append(weakref.ref(programs))
         job.then.append(then)
         if _worker is None:
             _worker = threading.Thread(target=_work, name="kinetree compiler", daemon=True)
@@ -214,12 +228,12 @@ def _end() -> None:
     What is quickly compiled is, so that a short program finds it in the cache the next time.
     """
     left = LONGEST_END_S if folder.enabled() else 0.0
-    for job in list(_jobs.values()):
-        left -= compile_seconds(job.programs[0].graph)
+    for programs in [x for job in list(_jobs.values()) for x in job.wanted()[:1]]:
+        left -= compile_seconds(programs.graph)
         if left < 0:
             break
         with suppress(CompileError):
-            finish(job.programs[0])
+            finish(programs)
     engine.abandoned.set()
     for thread in (_worker, _preparing):
         if thread is not None:

@@ -3,13 +3,16 @@
 import ctypes
 import gc
 import os
+import random
 import sys
 import threading
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.engine import has_llvm
 from kinetree.engine.call import buffers, vectorcall
 from kinetree.engine.call import c_api as abi
@@ -19,6 +22,7 @@ pytestmark = pytest.mark.skipif(
     not POOLED or not buffers.limit(), reason="results have no pool here"
 )
 
+multiarray = np._core.multiarray if hasattr(np, "_core") else np.core.multiarray
 STATES = 4096  # results of 98 kB
 MANY = STATES * 3 * 8
 
@@ -53,9 +57,8 @@ def test_results_are_ordinary_arrays(arm, pair, states):
         assert str(x.flags) == str(plain.flags) and x.strides == plain.strides
         assert sys.getrefcount(x) == sys.getrefcount(plain) + 1  # also in the list
         assert place(x) % buffers.ALIGN == 0
-        name = np._core.multiarray if hasattr(np, "_core") else np.core.multiarray
-        assert name.get_handler_name(x) == "kinetree"
-    assert name.get_handler_name(arm(*states(10, 3))) == "default_allocator"
+        assert multiarray.get_handler_name(x) == "kinetree"
+    assert multiarray.get_handler_name(arm(*states(10, 3))) == "default_allocator"
 
 
 def keepers():
@@ -188,3 +191,84 @@ def test_large_batches_on_threads_use_the_pool(arm, states):
         del first
         assert place(arm(*arrays)) == at
     assert arm.gufunc(*arrays).tobytes() == expected
+
+
+def test_results_of_hundreds_of_megabytes_use_the_pool_too():
+    if buffers.limit() < buffers.LAZY:
+        pytest.skip("this system keeps less")
+    first = vectorcall.new_array((20_000_000,))
+    at = place(first)
+    del first
+    assert place(vectorcall.new_array((5_000_000, 4))) == at
+
+
+def test_the_pool_never_takes_much_more_than_results_did():
+    """Of random sizes: results and buffers stay within WARM of the most that results ever took."""
+    rng, living = random.Random(3), []
+    pool = buffers._pools[0]
+    others = pool[buffers.LIVE]
+
+    def rounded(x):
+        return -(-x.nbytes // buffers.PAGE) * buffers.PAGE
+
+    peak = pool[buffers.PEAK]
+    for turn in range(400):
+        if living and rng.random() < 0.5:
+            del living[rng.randrange(len(living))]
+        else:
+            size = rng.choice([5_000, 40_000, 2_000_000, 9_000_000, 40_000_000])
+            living.append(vectorcall.new_array((rng.randrange(size // 2, size),)))
+        if turn % 100 == 50:
+            living.clear()
+        own = sum(rounded(x) for x in living if x.nbytes >= buffers.LEAST)
+        live, idle = pool[buffers.LIVE] - others, buffers.idle()[1]
+        assert own <= live <= 1.5 * own + 8192 * len(living)  # of which a third may be unused
+        peak = max(peak, pool[buffers.LIVE])
+        assert pool[buffers.LIVE] + idle <= peak + buffers.WARM
+        assert idle <= buffers.limit()
+    living.clear()
+    assert pool[buffers.LIVE] == others
+
+
+def lazily_freed():
+    """Bytes that the system may take from this process when it needs them."""
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    found = [line.split()[1] for line in lines if line.startswith("LazyFree:")]
+    return 1024 * sum(map(int, found)) if found else None
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="the system lists no memory")
+def test_the_system_may_take_buffers_beyond_those_kept_warm():
+    if lazily_freed() is None or not buffers._pools[0][buffers.ADVISE]:
+        pytest.skip("this system does not mark memory")
+    kept, numbers = vectorcall.new_array((1_000_000,)), np.arange(1e6)
+    kept[:] = numbers
+    gone = vectorcall.new_array((buffers.WARM // 8 + 4_000_000,))
+    gone[:] = 1
+    at, size, before = place(gone), gone.nbytes, lazily_freed()
+    del gone
+    assert lazily_freed() - before > 0.9 * size
+    again = vectorcall.new_array((size // 8,))
+    assert place(again) == at
+    again[:] = 2  # used again, and so no longer the system's
+    assert lazily_freed() - before < 0.1 * size
+    assert (again == 2).all() and (kept == numbers).all()
+
+
+def test_records_of_rollouts_use_the_pool_and_leave_no_number_in_it():
+    robot, q = kt.robots.planar_2r(), np.random.default_rng(0).normal(size=(200, 2))
+
+    def run():
+        motion = robot.simulate(q, duration=0.1, dt=1e-3, method="rk4", tau=lambda t, q, dq: -q)
+        return [motion.q, motion.dq, motion.ddq, motion.tau]
+
+    first = run()
+    at, expected = sorted(map(place, first)), [x.tobytes() for x in first]
+    for x in first:
+        (x if x.base is None else x.base)[...] = np.nan
+    del first, x
+    second = run()
+    assert [x.tobytes() for x in second] == expected
+    assert sorted(map(place, second)) == at
+    owners = [x if x.base is None else x.base for x in second]
+    assert {multiarray.get_handler_name(x) for x in owners} == {"kinetree"}

@@ -8,26 +8,39 @@ that own their memory: NumPy lets every array name the functions that allocate a
 refers to it. Until then its memory is in no pool, so no memory is ever in two results.
 
 The pool keeps at most `limit()` bytes that no result uses, the newest ones; the environment
-variable KINETREE_BUFFERS sets that number in MB, and 0 or "off" turns the pool off. Its functions
-are called with the GIL, which makes them safe for threads; a forked child has a copy of its own.
-Fresh memory comes from NumPy's default handler.
+variable KINETREE_BUFFERS sets that number in MB, and 0 or "off" turns the pool off. Before fresh
+memory is taken, the oldest buffers are freed until results and buffers together have at most WARM
+bytes more than all results had at their peak. Large buffers beyond WARM are marked on Linux
+(MADV_FREE): the system takes their pages when memory is short; otherwise they are used again
+without a page fault. Where memory cannot be marked, the pool keeps WARM bytes.
+
+Functions of the pool are called with the GIL, which makes them safe for threads; a forked child has
+a copy of its own. Fresh memory comes from NumPy's default handler, which asks for huge pages.
 """
 
 import ctypes
 
 from kinetree.base.environment import setting
+from kinetree.base.system import madvise
 from kinetree.engine.call import c_api as abi
 from kinetree.engine.call.blocks import Function
 from kinetree.engine.call.fastcall import ROWS
 from kinetree.engine.llvm.engine import Code
 
 LEAST = 32 * 1024  # bytes of a result from which the pool pays
-MEGABYTES = 128  # kept by default
+WARM = 128_000_000  # bytes that are kept on every system
+# bytes that are kept by default where the system can take them: a humanoid with contacts, 4,096
+# rollouts of 100 steps, has records of 780 MB
+LAZY = 1_000_000_000
+LEAST_LAZY = 4 << 20  # bytes of a buffer from which a call of the system pays; 32 are about WARM
+MADV_FREE = 8
 
-# words of a pool; pairs of address and size follow, the oldest first
-DEFAULT, IDLE, BOUND, COUNT = range(4)
-FIRST, SLOTS = 4, 32
+# words of a pool; pairs of address and size follow, the oldest first. LIVE and PEAK: bytes of all
+# results now, and the most there ever were. ADVISE: address of `madvise`, 0 where there is none.
+DEFAULT, IDLE, BOUND, COUNT, LIVE, PEAK, ADVISE = range(7)
+FIRST, SLOTS = 7, 32
 ALIGN, HEAD, PAGE = 64, 16, 4096  # before the data: the address of the block, and the data's size
+ANY_PAGE = 1 << 16  # a multiple of the page size of every processor
 
 # NumPy's handler: a name of 127 bytes, a version of one, then an allocator: five addresses
 CONTEXT, ALLOCATE, ALLOCATE_ZEROS, CHANGE, FREE = (128 + 8 * k for k in range(5))
@@ -42,7 +55,8 @@ def emit_buffers() -> list[str]:
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
         "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)\n"
     )
-    return [copies, emit_take(), emit_zeros(), emit_return(), emit_change(), emit_new()]
+    functions = (emit_drop, emit_take, emit_zeros, emit_return, emit_change, emit_new)
+    return [copies, *(emit() for emit in functions)]
 
 
 def slot(f: Function, index: str | int) -> str:
@@ -68,6 +82,32 @@ def remove(f: Function, index: str | int, size: str) -> None:
     f.put("i64", f.let(f"sub i64 {idle}, {size}"), "%pool", IDLE)
 
 
+def free(f: Function, data: str, size: str) -> None:
+    """Return memory to NumPy's handler."""
+    handler = f.item("ptr", "%pool", DEFAULT)
+    context, release = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, FREE)
+    block, whole = f.item("ptr", data, -2), f.add(size, HEAD + ALIGN)
+    f.call("void", release, f"ptr {context}", f"ptr {block}", f"i64 {whole}")
+
+
+def count_result(f: Function, size: str) -> None:
+    """Add the bytes of a result to those of all results."""
+    live, peak = f.add(f.item("i64", "%pool", LIVE), size), f.item("i64", "%pool", PEAK)
+    f.put("i64", live, "%pool", LIVE)
+    f.put("i64", f.choose(f.compare("ugt", "i64", live, peak), "i64", live, peak), "%pool", PEAK)
+
+
+def emit_drop() -> str:
+    """LLVM IR of `@pool_drop`: free the buffer that has been idle for longest."""
+    f = Function("pool_drop", "ptr %pool", "void")
+    oldest = slot(f, 0)
+    data, size = f.item("ptr", oldest, 0), f.item("i64", oldest, 1)
+    remove(f, 0, size)
+    free(f, data, size)
+    f.give()
+    return f.text()
+
+
 def emit_take() -> str:
     """LLVM IR of `@pool_take`: memory for `size` bytes, of an earlier result if one fits."""
     f = Function("pool_take", "ptr %pool, i64 %size")
@@ -82,8 +122,16 @@ def emit_take() -> str:
         with f.when(f.both(enough, f.compare("ule", "i64", size, most))):
             data = f.item("ptr", place, 0)
             remove(f, index, size)
+            count_result(f, size)
             f.give(data)
     rounded = f.let(f"and i64 {f.add('%size', PAGE - 1)}, {-PAGE}")
+    live, peak = f.add(f.item("i64", "%pool", LIVE), rounded), f.item("i64", "%pool", PEAK)
+    allowed = f.add(f.choose(f.compare("ugt", "i64", live, peak), "i64", live, peak), WARM)
+    with f.repeat() as enough_free:
+        total = f.add(live, f.item("i64", "%pool", IDLE))
+        with f.when(f.compare("ule", "i64", total, allowed)):
+            f.go(enough_free)
+        f.call("void", "@pool_drop", "ptr %pool")
     handler = f.item("ptr", "%pool", DEFAULT)
     context, allocate = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, ALLOCATE)
     block = f.call("ptr", allocate, f"ptr {context}", f"i64 {f.add(rounded, HEAD + ALIGN)}")
@@ -93,6 +141,7 @@ def emit_take() -> str:
     data = f.let(f"inttoptr i64 {f.let(f'and i64 {behind}, {-ALIGN}')} to ptr")
     f.put("ptr", block, data, -2)
     f.put("i64", rounded, data, -1)
+    count_result(f, rounded)
     f.give(data)
     return f.text()
 
@@ -114,31 +163,30 @@ def emit_return() -> str:
     with f.when(f.compare("eq", "ptr", "%data", "null")):
         f.give()
     size, bound = f.item("i64", "%data", -1), f.item("i64", "%pool", BOUND)
-
-    def free(data: str, size: str) -> None:
-        handler = f.item("ptr", "%pool", DEFAULT)
-        context, oldest_size = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, FREE)
-        block = f"ptr {f.item('ptr', data, -2)}"
-        f.call("void", oldest_size, f"ptr {context}", block, f"i64 {f.add(size, HEAD + ALIGN)}")
-
+    f.put("i64", f.let(f"sub i64 {f.item('i64', '%pool', LIVE)}, {size}"), "%pool", LIVE)
     with f.when(f.compare("ugt", "i64", size, bound)):
-        free("%data", size)
+        free(f, "%data", size)
         f.give()
-    with f.repeat() as kept:
-        count = f.item("i64", "%pool", COUNT)
+    with f.repeat() as room:
         total = f.add(f.item("i64", "%pool", IDLE), size)
         fits = f.compare("ule", "i64", total, bound)
+        count = f.item("i64", "%pool", COUNT)
         with f.when(f.both(fits, f.compare("slt", "i64", count, SLOTS))):
-            place = slot(f, count)
-            f.put("ptr", "%data", place)
-            f.put("i64", size, place, 1)
-            f.put("i64", f.add(count, 1), "%pool", COUNT)
-            f.put("i64", total, "%pool", IDLE)
-            f.go(kept)
-        oldest = slot(f, 0)
-        data, oldest_size = f.item("ptr", oldest, 0), f.item("i64", oldest, 1)
-        remove(f, 0, oldest_size)
-        free(data, oldest_size)
+            f.go(room)
+        f.call("void", "@pool_drop", "ptr %pool")
+    place = slot(f, count)
+    f.put("ptr", "%data", place)
+    f.put("i64", size, place, 1)
+    f.put("i64", f.add(count, 1), "%pool", COUNT)
+    f.put("i64", total, "%pool", IDLE)
+    advise = f.item("ptr", "%pool", ADVISE)
+    known, large = f.compare("ne", "ptr", advise, "null"), f.compare("uge", "i64", size, LEAST_LAZY)
+    with f.when(f.both(f.both(known, large), f.compare("ugt", "i64", total, WARM))):
+        begin = f.let("ptrtoint ptr %data to i64")
+        start = f.let(f"and i64 {f.add(begin, ANY_PAGE - 1)}, {-ANY_PAGE}")  # whole pages
+        end = f.let(f"and i64 {f.add(begin, size)}, {-ANY_PAGE}")
+        pages, length = f.let(f"inttoptr i64 {start} to ptr"), f.let(f"sub i64 {end}, {start}")
+        f.call("i32", advise, f"ptr {pages}", f"i64 {length}", f"i32 {MADV_FREE}")
     f.give()
     return f.text()
 
@@ -200,7 +248,9 @@ def emit_new() -> str:
 def limit() -> int:
     """Return the bytes that the pool may keep, from KINETREE_BUFFERS; 0: there is no pool."""
     chosen = setting("KINETREE_BUFFERS")
-    return MEGABYTES * 1_000_000 if chosen is None else chosen
+    if chosen is not None:
+        return chosen
+    return LAZY if madvise() else WARM
 
 
 def make_pool(code: Code) -> tuple[int, int]:
@@ -213,7 +263,7 @@ def make_pool(code: Code) -> tuple[int, int]:
     if not bound or not abi.handlers_as_expected():
         return 0, 0
     pool = (ctypes.c_ssize_t * (FIRST + 2 * SLOTS))()
-    pool[DEFAULT], pool[BOUND] = abi.default_handler(), bound
+    pool[DEFAULT], pool[BOUND], pool[ADVISE] = abi.default_handler(), bound, madvise()
     handler = ctypes.create_string_buffer(NAME, FREE + 8)
     handler[127] = bytes([VERSION])
     words = ("pool_take", "pool_zeros", "pool_change", "pool_return")

@@ -175,8 +175,9 @@ def move_entry(instance: object, address: int) -> None:
     ctypes.c_void_p.from_address(id(instance) + ENTRY).value = address
 
 
-def new_array(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+def new_array(shape: tuple[int, ...], dtype: "np.dtype[Any] | str" = "float64") -> Array:
     """Return a new array for a result; a large one has memory of the pool (buffers.py)."""
+    dtype = np.dtype(dtype)
     size = dtype.itemsize * math.prod(shape)
     kinds = {kind: id(kind) for kind in (np.dtype(np.float64), np.dtype(np.float32))}
     if size < LEAST or dtype not in kinds or not usable():

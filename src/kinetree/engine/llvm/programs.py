@@ -40,7 +40,7 @@ UNKNOWN = ("", "", "")
 class Programs:
     """Machine code of `graph` for each number type."""
 
-    __slots__ = ("_codes", "_first", "graph", "stages", "target")
+    __slots__ = ("__weakref__", "_codes", "_first", "graph", "stages", "target")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

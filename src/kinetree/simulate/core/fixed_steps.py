@@ -23,6 +23,7 @@ from kinetree.algorithms.stiction import dry_dofs
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass
 from kinetree.base.progress import Progress
+from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_run
 from kinetree.engine.compiler.stepping import Run as LoopCall
@@ -43,11 +44,12 @@ from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, PYTHON_CALLS
 class Machine:
     """The processor that runs the loop: its module of arrays and its entry into the loop.
 
-    integers: the type of row numbers. work, table: the operations, and the numbers of the table,
-    in one call.
+    new: makes an array of a shape and a dtype. integers: the type of row numbers. work, table: the
+    operations, and the numbers of the table, in one call.
     """
 
     xp: ModuleType
+    new: Callable[..., Any]
     call: Callable[[LoopCall], None]
     integers: str
     work: int
@@ -84,7 +86,7 @@ class FixedSteps:
         state, params = setup.x0.copy(), external.params(batch, xp, dtype)
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
         amount = xp.zeros((count, self.stepping.watched), dtype)
-        records = [xp.empty((len(kept), count, x.size), dtype) for x in self.stepping.fields]
+        records = [machine.new((len(kept), count, x.size), dtype) for x in self.stepping.fields]
         h = np.append(np.diff(times), 0.0)
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
         sampling = setup.sampling
@@ -147,7 +149,7 @@ def cpu_machine(system: System, stepping: Stepping) -> Machine:
         call = partial(_run_by_python, stepping, system)
     else:
         call = Rollout(stepping).run
-    return Machine(np, call, "int64", CPU_OPERATIONS, CPU_TABLE)
+    return Machine(np, new_array, call, "int64", CPU_OPERATIONS, CPU_TABLE)
 
 
 def _run_by_python(stepping: Stepping, system: System, call: LoopCall) -> None:

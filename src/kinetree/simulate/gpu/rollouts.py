@@ -126,7 +126,8 @@ def cuda_machine(system: System, stepping: Stepping) -> Machine:
             "with kinetree.scalars, or simulate with target='cpu'."
         )
     cp = require_device()
-    return Machine(cp, GpuCall(CudaRollout(stepping), cp), "int32", GPU_OPERATIONS, GPU_TABLE)
+    call = GpuCall(CudaRollout(stepping), cp)
+    return Machine(cp, cp.empty, call, "int32", GPU_OPERATIONS, GPU_TABLE)
 
 
 @dataclass(frozen=True, eq=False)

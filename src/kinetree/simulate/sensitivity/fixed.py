@@ -13,6 +13,7 @@ import numpy as np
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.steps import Method
 from kinetree.base.arrays import Array
+from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.kernel import Kernel
@@ -58,7 +59,7 @@ class FixedDerivatives:
         stages = times[:-1, None] + h[:, None] * np.array(self.method.times)
         table = self.steps.table(external, stages, setup.batch)
         table = np.broadcast_to(table, (*table.shape[:2], B, table.shape[-1]))
-        changes = np.empty((E, B, columns, N))
+        changes = new_array((E, B, columns, N))
         block = max(1, DERIVATIVE_BLOCK // (B * N * (columns + N) * (len(self.method.stages) + 2)))
         for begin in range(0, E, block):
             part = slice(begin, min(begin + block, E))

@@ -52,16 +52,17 @@ def _ready(model: Model) -> dict[str, Quantity]:
     return remembered(model, ("workbench", "ready"), dict[str, Quantity])
 
 
-def compile_in_thread(robot: Robot, closing: threading.Event) -> threading.Thread:
+def compile_in_thread(robot: Robot, ended: Callable[[], bool]) -> threading.Thread:
     """Start a thread that compiles the kernels of a robot one after the other.
 
-    closing: set when the workbench ends, after which no more kernels are begun.
+    ended: whether the workbench has ended or the robot is not open any more, after which no more
+    kernels are begun.
     """
 
     def run() -> None:
         try:
             for name, function in kernels(robot):
-                if closing.is_set():
+                if ended():
                     return
                 _ready(robot.model)[name] = function()
         except KinetreeError:  # the plain functions go on answering, and name the problem

@@ -15,12 +15,12 @@ import tempfile
 import threading
 import time
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from weakref import WeakKeyDictionary
 
 from kinetree import robots
 from kinetree.base.arrays import Array
@@ -77,7 +77,8 @@ class Shelf:
         self.closing = threading.Event()  # set when the workbench ends
         self.given: Opened | None = None
         self._robots: Recent[Opened] = Recent(MAX_BYTES, bytes_of)
-        self._compiling: WeakKeyDictionary[Opened, threading.Thread] = WeakKeyDictionary()
+        self._compiling: weakref.WeakKeyDictionary[Opened, threading.Thread]
+        self._compiling = weakref.WeakKeyDictionary()
         self._turn = threading.Lock()  # of the dict above
         self._computing: Counter[str] = Counter()  # requests by the id of their robot
         self._computed = threading.Condition()
@@ -134,9 +135,14 @@ class Shelf:
         """Compile the kernels of a robot in a thread, once; a large robot keeps plain functions."""
         if opened.robot.n > MAX_COMPILED:
             return
+        is_open, closing = weakref.ref(opened), self.closing
+
+        def ended() -> bool:
+            return closing.is_set() or is_open() is None
+
         with self._turn:
-            if opened not in self._compiling and not self.closing.is_set():
-                self._compiling[opened] = compile_in_thread(opened.robot, self.closing)
+            if opened not in self._compiling and not closing.is_set():
+                self._compiling[opened] = compile_in_thread(opened.robot, ended)
 
     @contextmanager
     def turn(self, key: str) -> Generator[None, None, None]:

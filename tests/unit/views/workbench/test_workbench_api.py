@@ -90,7 +90,7 @@ def test_a_large_robot_has_no_simulation_and_says_so(shelf, monkeypatch):
 def test_readings_are_those_of_the_robot(shelf, ask, name, compiled):
     robot = shelf.find(name).robot
     if compiled:
-        compile_in_thread(robot, shelf.closing).join(120)
+        compile_in_thread(robot, shelf.closing.is_set).join(120)
     for seed in range(3):
         request = random_request(robot, name, seed)
         q, dq, ddq = request["q"], request["dq"], request["ddq"]

@@ -1,6 +1,8 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
+import gc
 import os
+import threading
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -280,6 +282,60 @@ def test_robots_that_were_not_used_for_longest_are_dropped_with_their_kernels(mo
         assert small.robot(loads[0]) is not variants[0]  # dropped, and made again
     finally:
         small.close()
+
+
+def code_bytes() -> int:
+    """Bytes of memory that can be executed and belongs to no file."""
+    total = 0
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        places, rights, *_, last = line.split()
+        if "x" in rights and last == "0":  # the number of the file, behind which no name follows
+            start, end = (int(x, 16) for x in places.split("-"))
+            total += end - start
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system lists no memory")
+def test_machine_code_of_dropped_robots_is_unmapped(monkeypatch):
+    room, sizes = 2, [code_bytes()]
+    monkeypatch.setattr(shelves, "MAX_BYTES", (room + 0.5) * shelves.ROBOT_BYTES)
+    small = Shelf()
+    try:
+        for k in range(4 * room):
+            opened = small.upload(packed({"r.urdf": numbered(100 + k)})["files"], None)
+            opened.robot.simulate(np.zeros(1), duration=0.01)
+            for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics"):
+                getattr(opened.robot, name).wait()
+            del opened
+            gc.collect()
+            sizes.append(code_bytes())
+    finally:
+        small.close()
+    assert sizes[0] < sizes[1] < sizes[2]  # of one robot, and of two
+    assert max(sizes[room + 1 :]) <= sizes[room + 1] + sizes[2] - sizes[1]  # not of five more
+
+
+def test_a_robot_that_is_not_open_any_more_is_not_compiled_to_the_end(monkeypatch):
+    monkeypatch.setattr(shelves, "MAX_BYTES", 1.5 * shelves.ROBOT_BYTES)
+    small, go_on, made = Shelf(), threading.Event(), []
+
+    def called(robot, name, *arguments):
+        made.append(name)
+        assert go_on.wait(60)
+        return robot.mass_matrix
+
+    monkeypatch.setattr(quantities, "_called", called)
+    try:
+        opened = small.upload(packed({"r.urdf": numbered(200)})["files"], None)
+        small.compile(opened)
+        (thread,) = small._compiling.values()
+        del opened
+        small.upload(packed({"r.urdf": numbered(201)})["files"], None)
+        go_on.set()
+        thread.join(60)
+    finally:
+        small.close()
+    assert made == ["link_poses"] and not thread.is_alive()
 
 
 def test_meshes_count_as_memory_once():
