@@ -19,7 +19,17 @@ from kinetree.base.arrays import Array
 from kinetree.base.system import once
 from kinetree.engine.call import c_api
 from kinetree.engine.call.buffers import LEAST, emit_buffers, make_pool
-from kinetree.engine.call.fastcall import ENTRY, GENERAL, LIMIT, OWN, PLAN, ROWS, TABLE
+from kinetree.engine.call.fastcall import (
+    ENTRY,
+    GENERAL,
+    LIMIT,
+    NAMES,
+    OWN,
+    PACKAGE,
+    PLAN,
+    ROWS,
+    TABLE,
+)
 from kinetree.engine.llvm.engine import Code
 from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
@@ -35,7 +45,8 @@ PYSSIZET, READONLY = 19, 1
 
 OUT = sys.intern("out")  # the keyword: names in calls are interned too
 ONLY_OUT = (OUT,)  # names of a call with no other keyword
-SHARED = ("enter", "choose", "new_array", "pool_take", "pool_zeros", "pool_change", "pool_return")
+SHARED = ("enter", "choose", "tensor_key", "new_array")
+SHARED = (*SHARED, "pool_take", "pool_zeros", "pool_change", "pool_return")
 
 
 class _Member(ctypes.Structure):
@@ -104,11 +115,13 @@ def table() -> Any:
     arrays = {
         "PyArray_NewFromDescr": c_api.NEW_FROM_DESCR,
         "PyArray_Scalar": c_api.SCALAR,
+        "PyArray_SetBaseObject": c_api.SET_BASE,
     }
     rows = {"ndarray": id(np.ndarray), "float": id(float), "double": id(np.float64)}
     rows |= {kind.__name__: id(kind) for kind in (int, list, tuple, dict)}
     rows |= {f"float{k}": id(np.dtype(f"float{k}")) for k in (32, 64)}
-    rows |= {"None": id(None), "out": id(OUT), "only_out": id(ONLY_OUT)}
+    rows |= {"None": id(None), "False": id(False), "out": id(OUT), "only_out": id(ONLY_OUT)}
+    rows |= {name: id(name) for name in NAMES} | dict.fromkeys(PACKAGE, 0)
     code = shared_code()
     rows |= dict(zip(OWN, (code.address("enter"), *make_pool(code)), strict=True))
     for name in ROWS:
@@ -135,9 +148,11 @@ def shared_code() -> Code:
     def text() -> str:
         from kinetree.engine.call.blocks import optimised  # neither for code that is on disk
         from kinetree.engine.call.enter import emit_enter
+        from kinetree.engine.call.exchange import emit_exchange
         from kinetree.engine.call.named import emit_by_name
 
-        return optimised([*emit_enter(), *emit_by_name(), *emit_buffers()], target)
+        called = [*emit_enter(), *emit_by_name(), *emit_exchange()]
+        return optimised([*called, *emit_buffers()], target)
 
     key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache
     return load_or_compile(key, target, text, SHARED)

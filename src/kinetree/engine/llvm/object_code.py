@@ -23,6 +23,7 @@ EMITTER = (
     "engine/call/buffers.py",
     "engine/call/c_api.py",
     "engine/call/enter.py",
+    "engine/call/exchange.py",
     "engine/call/fastcall.py",
     "engine/call/named.py",
     "engine/call/plan.py",
