@@ -142,13 +142,13 @@ def questions() -> tuple[tuple[Callable[[], object], object], ...]:
     mode. One that is never answered so for a torch that lacks any: nothing is repeated then.
     """
     names = "_are_functorch_transforms_active", "_len_torch_dispatch_stack"
-    names = *names, "_len_torch_function_stack", "_get_tracing_state"
+    names = *names, "_len_torch_function_stack", "_is_tracing"
     known: list[Any] = [getattr(torch()._C, name, None) for name in names]
     forward = vars(torch().autograd.forward_ad)
     if None in known or "_current_level" not in forward:
         return ((bool, True),)
     level = functools.partial(forward.get, "_current_level")
-    return tuple(zip((*known, level), (False, 0, 0, None, -1), strict=True))
+    return tuple(zip((*known, level), (False, 0, 0, False, -1), strict=True))
 
 
 @functools.cache
