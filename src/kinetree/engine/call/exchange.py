@@ -162,9 +162,7 @@ def emit_key_call() -> str:
     table = f.load("ptr", "%self", TABLE)
     count = f.let(f"and i64 %nargsf, {COUNT}")
     described = f.room(f"[{MAX_PORTS * DESCRIPTION} x i8]")
-    f.require(
-        f.compare("ule", "i64", count, MAX_PORTS), f.compare("eq", "ptr", "%kwnames", "null")
-    )
+    f.require(f.compare("ule", "i64", count, MAX_PORTS), f.compare("eq", "ptr", "%kwnames", "null"))
     given = f"ptr {table}, ptr %args, i64 {count}, ptr {described}"
     flags = f.call("i32", "@read_tensors", given)
     f.require(f.compare("eq", "i32", f.let(f"and i32 {flags}, {FLOATS}"), 0))  # nor unread

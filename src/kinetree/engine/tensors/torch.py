@@ -22,6 +22,7 @@ from kinetree.engine.tensors.cupy import CupyArray, on_stream, view
 from kinetree.engine.tensors.operation import (
     NUMBERS,
     Operation,
+    Wrt,
     check_call,
     check_real,
     holds,
@@ -116,7 +117,7 @@ def repeat(plan: Plan, tensors: Sequence[Tensor]) -> Any:
 
 def evaluate(operation: Operation, tensors: Sequence[Tensor]) -> Any:
     """Apply an operation to tensors that are known to fit."""
-    if tensors[0].is_cpu and not transformed()():
+    if tensors[0].is_cpu:
         return operation.entry(dtype_name(tensors[0]))(*tensors)
     results = again(operation, tensors)
     if results is None:
@@ -239,23 +240,26 @@ def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Tensor) -> None
 def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
     """The vjp of every argument that needs one; None means zero."""
     operation, tensors = ctx.operation, ctx.saved_tensors
-    wrt = tuple(k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed)
+    wrt = needed(ctx.needs_input_grad)
     slopes: list[Any] = [None] * (1 + len(tensors))
-    if not wrt or all(w is None for w in cotangents):
+    known = [w for w in cotangents if w is not None]
+    if not wrt or not known:
         return tuple(slopes)
-    # zeros of one state serve all states
-    like = tensors[0].new_zeros
-    weights = [
-        like(port.shape) if w is None else w.contiguous()
-        for port, w in zip(operation.outputs, cotangents, strict=True)
-    ]
-    gradients = evaluate(operation.vjp(wrt), [*tensors, *weights])
-    for k, slope in zip(
-        wrt, gradients if isinstance(gradients, tuple) else (gradients,), strict=True
-    ):
+    if len(known) < len(cotangents):  # zeros of one state serve all states
+        pairs = zip(operation.outputs, cotangents, strict=True)
+        known = [tensors[0].new_zeros(port.shape) if w is None else w for port, w in pairs]
+    weights = [w.contiguous() for w in known]
+    gradients = evaluate(operation.vjp(wrt), (*tensors, *weights))
+    for k, slope in zip(wrt, gradients if len(wrt) > 1 else (gradients,), strict=True):
         shape = tensors[k].shape  # a sum over the states that it was broadcast to
         slopes[1 + k] = slope if slope.shape == shape else slope.sum_to_size(shape)
     return tuple(slopes)
+
+
+@functools.cache
+def needed(needs: tuple[bool, ...]) -> Wrt:
+    """Numbers of the tensors that need a gradient; the first argument is not a tensor."""
+    return tuple(k for k, need in enumerate(needs[1:]) if need)
 
 
 def jvp(ctx: Context, *tangents: Tensor) -> Any:
