@@ -284,6 +284,102 @@ def test_a_handler_launches_a_call_like_one_before_at_once(cp, operation):
     assert operation.cuda.calls == 4
 
 
+class HostDriver:
+    """CUDA's driver for one function of the host; `context` is that of the thread."""
+
+    FUNCTION, BLOCKS, THREADS, SHARED = 4242, 5, 128, 640
+
+    def __init__(self, operation):
+        self.operation, self.context, self.launches, self.refusal = operation, 11, [], 0
+        pointer, number = ctypes.c_void_p, ctypes.c_uint
+        self.get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(pointer))(self.current)
+        kinds = [pointer, *[number] * 7, pointer, ctypes.POINTER(pointer), pointer]
+        self.run = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(self.launch)
+        self.addresses = tuple(ctypes.cast(x, pointer).value for x in (self.get, self.run))
+
+    def prepare(self, dtype, count):
+        made = HostKernel.prepare(self.operation.cuda, dtype, count)
+        made.grid = (self.FUNCTION, self.BLOCKS + count, self.THREADS, self.SHARED)
+        return made
+
+    def current(self, place):
+        place[0] = self.context
+        return 0
+
+    def launch(self, function, *sizes_and_rest):
+        *sizes, stream, arguments, extra = sizes_and_rest
+        if self.refusal:
+            return self.refusal
+        ports = len(self.operation.inputs) + len(self.operation.outputs)
+        count, *addresses = (
+            ctypes.c_int64.from_address(arguments[k]).value for k in range(1 + ports)
+        )
+        assert function == self.FUNCTION and extra is None
+        assert sizes == [self.BLOCKS + count, 1, 1, self.THREADS, 1, 1, self.SHARED]
+        self.launches.append((count, stream))
+        self.operation.cuda.enqueue("float64", count, stream, addresses)
+        return 0
+
+
+@pytest.fixture
+def driver(cp, operation, monkeypatch):
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    pytest.importorskip("jax", reason="jax is not installed")
+    made = HostDriver(operation)
+    cp.cuda.driver = SimpleNamespace(ctxGetCurrent=lambda: made.context)
+    monkeypatch.setattr(operation.cuda, "prepare", made.prepare)
+    monkeypatch.setattr(xla_targets, "driver_functions", lambda: made.addresses)
+    return made
+
+
+def test_machine_code_launches_a_number_of_states_that_is_known(cp, operation, driver):
+    handler, kept = xla_targets.cuda_handler(operation, "float64")
+    assert kept is not None
+    for batch in ((6,), (6,), (2, 3), (4,), (4,), (), (), (6,)):
+        frame, x, out = frame_for(operation, batch)
+        assert frame.call(handler) is None and frame.errors == []
+        assert np.array_equal(out, operation.call(*x))
+        assert frame.contexts == [(ctypes.sizeof(StreamRequest), CONTEXT)]
+    assert driver.launches == [(6, STREAM), (6, STREAM), (4, STREAM), (1, STREAM), (6, STREAM)]
+    assert operation.cuda.calls == 3  # by Python
+
+
+def test_machine_code_leaves_other_calls_to_python(cp, operation, driver):
+    """Another context, one state for all, no states, a launch that is refused, a full table."""
+    handler, _kept = xla_targets.cuda_handler(operation, "float64")
+
+    def call(batch):
+        frame, x, out = frame_for(operation, batch)
+        assert frame.call(handler) is None and frame.errors == []
+        assert np.array_equal(out, operation.call(*x))
+
+    call((4,))
+    driver.context = 12
+    call((4,))
+    driver.context = 11
+    single = [np.zeros(2), *(np.ones((4, 2)) for _ in range(2))]
+    out = np.zeros((4, 2))
+    assert Frame(single, [out]).call(handler) is None
+    assert np.array_equal(out, operation.call(*single))
+    call((0,))
+    driver.refusal = 1
+    call((4,))
+    assert driver.launches == []
+    driver.refusal = 0
+    for count in range(5, 5 + xla_targets.Queue.MOST):
+        call((count,))
+    call((4,))
+    call((4 + xla_targets.Queue.MOST,))
+    assert driver.launches == [(4, STREAM)]
+
+
+def test_machine_code_returns_an_error_of_xla(cp, operation, driver):
+    handler, _kept = xla_targets.cuda_handler(operation, "float64")
+    assert frame_for(operation, (2,))[0].call(handler) is None
+    frame, _, out = frame_for(operation, (2,), problem=77)
+    assert frame.call(handler) == 77 and driver.launches == [] and not out.any()
+
+
 def test_a_handler_does_nothing_for_no_states(cp, operation):
     handler, _ = xla_targets.cuda_handler(operation, "float64")
     frame, _, _ = frame_for(operation, (0,))
