@@ -51,6 +51,7 @@ Tensor: TypeAlias = Any  # torch.Tensor; torch may be missing
 Context: TypeAlias = Any  # torch's record of a call of an autograd function
 
 
+@functools.cache
 def make_call() -> ForeignCall:
     """Return the function for calls with tensors, which torch.compile leaves out of its graphs."""
     compiler = torch().compiler
