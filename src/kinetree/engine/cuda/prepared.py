@@ -64,24 +64,21 @@ class Prepared:
     the arguments that are new in every call; neighbours are written at once.
     """
 
-    __slots__ = ("_launch", "enqueue", "grid")
+    __slots__ = ("_launch", "enqueue")
 
     def __init__(
         self, cp: Any, launch: Launch, count: int, values: Sequence[int], places: Sequence[int]
     ) -> None:
         self._launch = launch  # keeps the module loaded
-        # the function, blocks, threads of each, and bytes that a block shares
-        threads = launch.threads
-        shared = launch.shared * threads // WARP
-        self.grid = int(launch.function.ptr), -(-count // threads), threads, shared
         self.enqueue: Callable[[int, Sequence[int]], None] = _enqueue(
-            cp.cuda.driver.launchKernel, self.grid, Block(cp, values), neighbours(places)
+            cp.cuda.driver.launchKernel, launch, count, Block(cp, values), neighbours(places)
         )
 
 
 def _enqueue(
     call: Callable[..., None],
-    grid: tuple[int, int, int, int],
+    launch: Launch,
+    count: int,
     block: Block,
     runs: Sequence[tuple[Callable[..., None], int, int]],
 ) -> Callable[[int, Sequence[int]], None]:
@@ -90,8 +87,9 @@ def _enqueue(
     Its arguments are a stream of the GPU, which must be the current one of the thread, and the
     addresses of contiguous arrays in the order of the places.
     """
-    function, blocks, threads, shared = grid
-    sizes = (function, blocks, 1, 1, threads, 1, 1)
+    threads = launch.threads
+    sizes = (int(launch.function.ptr), -(-count // threads), 1, 1, threads, 1, 1)
+    shared = launch.shared * threads // WARP
     whole, offset, _ = runs[0]
 
     def at_once(stream: int, addresses: Sequence[int]) -> None:
