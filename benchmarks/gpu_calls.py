@@ -26,7 +26,7 @@ from benchmarks.machine import commit
 BATCHES = (4096, 65536)
 LARGE = 2**22
 CALLS, REPEATS, CAPTURED = 200, 15, 20
-Work = Callable[[], Any]
+Work = Callable[..., Any]
 # microseconds at most, or 1e9 states a second or ratios at least
 REQUIRED = {"CuPy": 12, "torch": 18, "torch, recorded": 40, "ten steps": 100, "captured": 2.0}
 RATIOS = {4096: 40, 65536: 100, LARGE: 200}
@@ -106,11 +106,15 @@ def torch_rows(robot: kt.Robot, states: int) -> dict[str, float]:
     def slopes() -> Any:
         return torch.autograd.grad(robot.inverse_dynamics(*moving), moving, weights)
 
+    def own_slopes() -> Any:
+        return torch.autograd.grad(moving[0] * moving[1] + moving[2], moving, weights)
+
     rows = {
         "torch": call_time(lambda: robot.inverse_dynamics(*x), wait),
         "torch, recorded": call_time(lambda: robot.inverse_dynamics(*moving), wait),
         "torch, with its gradient": call_time(slopes, wait, 50),
         "torch's own q + dq": call_time(lambda: x[0] + x[1], wait),
+        "torch's own gradient of q * dq + ddq": call_time(own_slopes, wait, 50),
     }
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -125,12 +129,20 @@ def jax_rows(robot: kt.Robot, states: int) -> dict[str, float]:
     jax = importlib.import_module("jax")
     x = [jax.numpy.asarray(y) for y in np.random.default_rng(1).normal(size=(3, states, 7))]
     x = [y.astype("float32") for y in x]
-    function, last = jax.jit(robot.inverse_dynamics), []
+    functions = {
+        "JAX, jit": jax.jit(robot.inverse_dynamics),
+        "JAX": robot.inverse_dynamics,
+        "JAX's own jitted q + dq * ddq": jax.jit(lambda q, dq, ddq: q + dq * ddq),
+    }
+    last: list[Any] = []
 
-    def work() -> None:
+    def work(function: Work) -> None:
         last[:] = [function(*x)]
 
-    return {"JAX, jit": call_time(work, lambda: jax.block_until_ready(last))}
+    return {
+        name: call_time(lambda f=function: work(f), lambda: jax.block_until_ready(last))
+        for name, function in functions.items()
+    }
 
 
 def frax_rates(urdf: Path, states: int) -> float:

@@ -22,6 +22,7 @@ CType = type[ctypes.c_int] | type[ctypes.c_void_p] | type["ctypes.py_object[Any]
 # positions in the tables
 SCALAR = 60  # PyArray_Scalar(data, descr, base) -> scalar object
 NEW_FROM_DESCR = 94  # PyArray_NewFromDescr(type, descr, nd, dims, strides, data, flags, obj)
+SET_BASE = 282  # PyArray_SetBaseObject(array, owner) -> 0
 HANDLER_NOW = 305  # PyDataMem_GetHandler() -> capsule
 FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature(...)
 

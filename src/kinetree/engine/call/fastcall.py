@@ -19,6 +19,7 @@ ENTRY, TABLE, GENERAL, LIMIT, PLAN = range(16, 56, 8)
 FUNCTIONS = (
     "PyArray_NewFromDescr",
     "PyArray_Scalar",
+    "PyArray_SetBaseObject",
     "PyTuple_New",
     "PyTuple_SetItem",
     "Py_IncRef",
@@ -27,9 +28,13 @@ FUNCTIONS = (
 
 # rows of the table: types, dtypes, None, names, and addresses of functions and of the pool
 TYPES = ("ndarray", "float", "double", "int", "list", "tuple", "dict")
-OBJECTS = (*TYPES, "float64", "float32", "None", "out", "only_out")
+OBJECTS = (*TYPES, "float64", "float32", "None", "False", "out", "only_out")
 OTHERS = (
     "PyObject_Vectorcall",
+    "PyObject_VectorcallMethod",
+    "PyObject_CallNoArgs",
+    "PyObject_CallOneArg",
+    "PyObject_GetAttr",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
     "PyLong_AsDouble",
@@ -40,9 +45,16 @@ OTHERS = (
     "PyDict_New",
     "PyDict_SetItem",
     "PyFloat_FromDouble",
+    "PyBytes_FromStringAndSize",
 )
 OWN = ("enter", "pool", "handler")
-ROWS = (*OBJECTS, *OWN, *FUNCTIONS, *OTHERS)
+# of a package of tensors, zero until its first tensor arrives (exchange.py)
+NAMES = ("requires_grad", "is_neg")
+PACKAGE = (
+    "describe", "questions", "records", "record", "elsewhere", "from_numpy", "to_tensors",
+    "parameter", "tensor",
+)  # fmt: skip
+ROWS = (*OBJECTS, *OWN, *FUNCTIONS, *OTHERS, *NAMES, *PACKAGE)
 
 # nargsf carries a flag of the caller in its highest bit
 COUNT = (1 << 63) - 1

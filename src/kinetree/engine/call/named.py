@@ -5,15 +5,15 @@ that it does not take itself. It reads each dict whose keys are the very names o
 axis, in any order, into a new array, enters the kernel with these arrays, and makes dicts of the
 results. Names in programs are interned, as those of a robot are, so equal names are mostly the same
 object. Keys that are other objects, values other than floats and whole numbers, results with other
-axes, and everything else go on, unchanged, to the object's general call, which compares names by
-value (`base/named_states.py`) and has the messages.
+axes, and everything else go on, unchanged, to `@by_exchange` (exchange.py) and from there to the
+object's general call, which compares names by value (`base/named_states.py`) and has the messages.
 
 No code of Python runs while a dict is read: keys are compared by their addresses alone.
 """
 
 from kinetree.engine.call import c_api as abi
 from kinetree.engine.call.blocks import FAILED, Function
-from kinetree.engine.call.fastcall import COUNT, ENTRY, GENERAL, PLAN, PROTOCOL, ROWS, TABLE
+from kinetree.engine.call.fastcall import COUNT, ENTRY, PLAN, PROTOCOL, ROWS, TABLE
 from kinetree.engine.call.plan import FIRST, MAX_PORTS, NAMES, NDIM, NIN, NOUT, PORT, SIZE
 
 # block in which the arrays that were made are released before the general call
@@ -66,9 +66,7 @@ class ByName:
         f.label(MISMATCH)
         self.release()
         f.label(FAILED)
-        general = f.load("ptr", "%self", GENERAL)
-        again = row(f, f.load("ptr", "%self", TABLE), "PyObject_Vectorcall")
-        f.pass_on(again, f"ptr {general}", "ptr %args", "i64 %nargsf", "ptr %kwnames")
+        f.pass_on("@by_exchange", PROTOCOL)
         return f.text()
 
     def is_type(self, x: str, name: str) -> str:

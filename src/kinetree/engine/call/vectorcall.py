@@ -19,7 +19,17 @@ from kinetree.base.arrays import Array
 from kinetree.base.system import once
 from kinetree.engine.call import c_api
 from kinetree.engine.call.buffers import LEAST, emit_buffers, make_pool
-from kinetree.engine.call.fastcall import ENTRY, GENERAL, LIMIT, OWN, PLAN, ROWS, TABLE
+from kinetree.engine.call.fastcall import (
+    ENTRY,
+    GENERAL,
+    LIMIT,
+    NAMES,
+    OWN,
+    PACKAGE,
+    PLAN,
+    ROWS,
+    TABLE,
+)
 from kinetree.engine.llvm.engine import Code
 from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
@@ -36,7 +46,7 @@ PYSSIZET, READONLY = 19, 1
 OUT = sys.intern("out")  # the keyword: names in calls are interned too
 ONLY_OUT = (OUT,)  # names of a call with no other keyword
 POOL = ("new_array", "pool_take", "pool_zeros", "pool_change", "pool_return")
-SHARED = ("enter", "choose", "share", "crew_wait", "crew_lead", *POOL)
+SHARED = ("enter", "choose", "tensor_key", "share", "crew_wait", "crew_lead", *POOL)
 
 
 class _Member(ctypes.Structure):
@@ -105,11 +115,13 @@ def table() -> Any:
     arrays = {
         "PyArray_NewFromDescr": c_api.NEW_FROM_DESCR,
         "PyArray_Scalar": c_api.SCALAR,
+        "PyArray_SetBaseObject": c_api.SET_BASE,
     }
     rows = {"ndarray": id(np.ndarray), "float": id(float), "double": id(np.float64)}
     rows |= {kind.__name__: id(kind) for kind in (int, list, tuple, dict)}
     rows |= {f"float{k}": id(np.dtype(f"float{k}")) for k in (32, 64)}
-    rows |= {"None": id(None), "out": id(OUT), "only_out": id(ONLY_OUT)}
+    rows |= {"None": id(None), "False": id(False), "out": id(OUT), "only_out": id(ONLY_OUT)}
+    rows |= {name: id(name) for name in NAMES} | dict.fromkeys(PACKAGE, 0)
     code = shared_code()
     rows |= dict(zip(OWN, (code.address("enter"), *make_pool(code)), strict=True))
     for name in ROWS:
@@ -137,11 +149,13 @@ def shared_code() -> Code:
         from kinetree.engine.call.blocks import optimised  # neither for code that is on disk
         from kinetree.engine.call.crew import emit_crew
         from kinetree.engine.call.enter import emit_enter
+        from kinetree.engine.call.exchange import emit_exchange
         from kinetree.engine.call.named import emit_by_name
         from kinetree.engine.call.shares import emit_share
 
-        functions = [*emit_enter(), *emit_by_name(), *emit_buffers(), emit_share(), *emit_crew()]
-        return optimised(functions, target)
+        called = [*emit_enter(), *emit_by_name(), *emit_exchange()]
+        shared = [emit_share(), *emit_crew()]
+        return optimised([*called, *emit_buffers(), *shared], target)
 
     key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache
     return load_or_compile(key, target, text, SHARED)

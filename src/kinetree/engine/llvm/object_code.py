@@ -24,6 +24,7 @@ EMITTER = (
     "engine/call/c_api.py",
     "engine/call/crew.py",
     "engine/call/enter.py",
+    "engine/call/exchange.py",
     "engine/call/fastcall.py",
     "engine/call/named.py",
     "engine/call/plan.py",

@@ -38,9 +38,32 @@ JaxArray: TypeAlias = Any  # jax.Array or a tracer of it; JAX may be missing
 
 
 def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
-    """Evaluate a kernel on arrays of JAX."""
-    jnp = need("jax", "jax", "arrays of JAX").numpy
+    """Evaluate a kernel on arrays of JAX.
+
+    Outside of all transformations the whole call is a program that JAX compiles for each shape and
+    type: later calls are neither read nor checked in Python.
+    """
     operation = operation_of(dispatch)
+    for x in arrays:
+        if options or not has_numbers(type(x)):
+            return evaluate(operation, arrays, options)
+    if "call" not in operation.kept:
+        from jax import jit
+
+        operation.kept["call"] = jit(lambda *xs: evaluate(operation, xs, {}))
+    return operation.kept["call"](*arrays)
+
+
+@functools.cache
+def has_numbers(kind: type) -> bool:
+    """Return True for the type of JAX's arrays, False for one that a transformation follows."""
+    jax = need("jax", "jax", "arrays of JAX")
+    return issubclass(kind, jax.Array) and not issubclass(kind, jax.core.Tracer)
+
+
+def evaluate(operation: Operation, arrays: Arguments, options: Options) -> Any:
+    """Check and broadcast the arguments, and compute."""
+    jnp = need("jax", "jax", "arrays of JAX").numpy
     if options.get("out") is not None:
         raise InputError(
             f"out= was given to {operation.name} with arrays of JAX, which never change; use its "
@@ -110,11 +133,12 @@ def common_lead(operation: Operation, operands: Sequence[JaxArray]) -> tuple[int
 
 def compute(*operands: JaxArray, operation: Operation) -> list[JaxArray]:
     """Outside of jit: a program of this one operation, compiled once for each shape."""
-    if "jit" not in operation.kept:
-        from jax import jit
+    import jax
 
-        operation.kept["jit"] = jit(lambda *xs: bind(operation, xs))
-    return operation.kept["jit"](*operands)
+    if "jit" not in operation.kept:
+        operation.kept["jit"] = jax.jit(lambda *xs: bind(operation, xs))
+    with jax.disable_jit(False):  # else the program would be this function again
+        return operation.kept["jit"](*operands)
 
 
 def shapes(*operands: JaxArray, operation: Operation) -> list[JaxArray]:

@@ -7,7 +7,7 @@ derivatives can be differentiated. Memory is not copied: NumPy and CuPy see that
 
 import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
@@ -16,10 +16,13 @@ import numpy as np
 from kinetree.base.arrays import Array
 from kinetree.engine.call import Arguments, ForeignCall, Options
 from kinetree.engine.call.dispatch import Dispatch
+from kinetree.engine.call.tensor_package import TensorPackage
+from kinetree.engine.kernel import Kernel
 from kinetree.engine.tensors.cupy import CupyArray, on_stream, view
 from kinetree.engine.tensors.operation import (
     NUMBERS,
     Operation,
+    Wrt,
     check_call,
     check_real,
     holds,
@@ -29,11 +32,14 @@ from kinetree.engine.tensors.operation import (
     refuse_kind,
 )
 from kinetree.engine.tensors.torch_calls import (
+    READ_IN_CODE,
     Plan,
     find,
     host_arrays,
     on_host,
+    questions,
     remember,
+    to_tensors,
     torch,
     transformed,
 )
@@ -45,9 +51,21 @@ Tensor: TypeAlias = Any  # torch.Tensor; torch may be missing
 Context: TypeAlias = Any  # torch's record of a call of an autograd function
 
 
+@functools.cache
 def make_call() -> ForeignCall:
     """Return the function for calls with tensors, which torch.compile leaves out of its graphs."""
     compiler = torch().compiler
+    key = TensorPackage(
+        tensor=torch().Tensor,
+        parameter=torch().nn.Parameter,
+        questions=questions(),
+        records=torch().is_grad_enabled,
+        record=recorded(record_on_host).apply,
+        elsewhere=elsewhere,
+        from_numpy=torch().from_numpy,
+        to_tensors=to_tensors,
+    ).learn()
+    READ_IN_CODE[:] = [] if key is None else [key]
     apart = compiler.disable(call)
 
     def either(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
@@ -79,17 +97,29 @@ def again(operation: Operation, tensors: Sequence[object]) -> Any:
         if arrays is not None:
             return on_host(operation, arrays)
         plan = find(operation, tensors)
-        if plan is None:
-            return None
-        if plan.recorded and torch().is_grad_enabled():
-            return recorded_function().apply(plan, *tensors)
-        return plan.run(tensors)
+        return None if plan is None else repeat(plan, tensors)
     except RuntimeError:  # a tensor that outlived a transformation has no memory of its own
         return None
 
 
+def elsewhere(kernel: Kernel, key: bytes | None, *tensors: Tensor) -> Any:
+    """The results for tensors of a GPU, which machine code has read."""
+    plan = operation_of(kernel._dispatch).plans.get(key)
+    results = None if plan is None else repeat(plan, tensors)
+    return call(kernel._dispatch, tensors, {}) if results is None else results
+
+
+def repeat(plan: Plan, tensors: Sequence[Tensor]) -> Any:
+    """The results of a call like one before; None where it has changed."""
+    if plan.recorded and torch().is_grad_enabled():
+        return recorded(record).apply(plan, *tensors)
+    return plan.run(tensors)
+
+
 def evaluate(operation: Operation, tensors: Sequence[Tensor]) -> Any:
     """Apply an operation to tensors that are known to fit."""
+    if tensors[0].is_cpu:
+        return operation.entry(dtype_name(tensors[0]))(*tensors)
     results = again(operation, tensors)
     if results is None:
         results = function().apply(operation, *tensors)
@@ -165,23 +195,34 @@ def function() -> Any:
 
 
 @functools.cache
-def recorded_function() -> Any:
-    """The same for a call like one before, outside of all transformations: apply(plan, *tensors).
+def recorded(rule: Callable[..., Any]) -> Any:
+    """The same for calls that were checked, outside of all transformations; rule: its forward.
 
     torch binds the arguments of a function with a separate `setup_context` to its signature on
     every call, which costs more than the kernel.
     """
-    members = {"forward": staticmethod(record), "backward": staticmethod(backward)}
+    members = {"forward": staticmethod(rule), "backward": staticmethod(backward)}
     return type("KinetreeRecorded", (torch().autograd.Function,), members)
 
 
 def record(ctx: Context, plan: Plan, *tensors: Tensor) -> Any:
-    """Compute the results and save the arguments, which the derivatives need."""
-    ctx.operation = plan.operation
-    ctx.save_for_backward(*tensors)
-    ctx.set_materialize_grads(False)
+    """Compute the results of a call like one before, and save the arguments."""
+    save(ctx, plan.operation, tensors)
     results = plan.run(tensors)
     return forward(plan.operation, *tensors) if results is None else results
+
+
+def record_on_host(ctx: Context, kernel: Kernel, *tensors: Tensor) -> Any:
+    """Compute the results of a kernel on tensors of the CPU, and save the arguments."""
+    save(ctx, operation_of(kernel._dispatch), tensors)
+    return kernel(*tensors)  # nothing is recorded inside of a rule
+
+
+def save(ctx: Context, operation: Operation, tensors: Sequence[Tensor]) -> None:
+    """Save the arguments, which the derivatives need."""
+    ctx.operation = operation
+    ctx.save_for_backward(*tensors)
+    ctx.set_materialize_grads(False)
 
 
 def forward(operation: Operation, *tensors: Tensor) -> Any:
@@ -191,33 +232,35 @@ def forward(operation: Operation, *tensors: Tensor) -> Any:
 
 
 def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Tensor) -> None:
-    """Save the arguments, which the derivatives need."""
-    ctx.operation, *tensors = inputs
-    ctx.save_for_backward(*tensors)
+    """Save the arguments for derivatives of both modes."""
+    operation, *tensors = inputs
+    save(ctx, operation, tensors)
     ctx.save_for_forward(*tensors)
-    ctx.set_materialize_grads(False)
 
 
 def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
     """The vjp of every argument that needs one; None means zero."""
     operation, tensors = ctx.operation, ctx.saved_tensors
-    wrt = tuple(k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed)
+    wrt = needed(ctx.needs_input_grad)
     slopes: list[Any] = [None] * (1 + len(tensors))
-    if not wrt or all(w is None for w in cotangents):
+    known = [w for w in cotangents if w is not None]
+    if not wrt or not known:
         return tuple(slopes)
-    # zeros of one state serve all states
-    like = tensors[0].new_zeros
-    weights = [
-        like(port.shape) if w is None else w.contiguous()
-        for port, w in zip(operation.outputs, cotangents, strict=True)
-    ]
-    gradients = evaluate(operation.vjp(wrt), [*tensors, *weights])
-    for k, slope in zip(
-        wrt, gradients if isinstance(gradients, tuple) else (gradients,), strict=True
-    ):
+    if len(known) < len(cotangents):  # zeros of one state serve all states
+        pairs = zip(operation.outputs, cotangents, strict=True)
+        known = [tensors[0].new_zeros(port.shape) if w is None else w for port, w in pairs]
+    weights = [w.contiguous() for w in known]
+    gradients = evaluate(operation.vjp(wrt), (*tensors, *weights))
+    for k, slope in zip(wrt, gradients if len(wrt) > 1 else (gradients,), strict=True):
         shape = tensors[k].shape  # a sum over the states that it was broadcast to
         slopes[1 + k] = slope if slope.shape == shape else slope.sum_to_size(shape)
     return tuple(slopes)
+
+
+@functools.cache
+def needed(needs: tuple[bool, ...]) -> Wrt:
+    """Numbers of the tensors that need a gradient; the first argument is not a tensor."""
+    return tuple(k for k, need in enumerate(needs[1:]) if need)
 
 
 def jvp(ctx: Context, *tangents: Tensor) -> Any:

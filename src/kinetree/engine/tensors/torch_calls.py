@@ -9,7 +9,7 @@ call is read from the start.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -22,6 +22,9 @@ from kinetree.errors import need
 
 Tensor: TypeAlias = Any  # torch.Tensor; torch may be missing
 KINDS = {np.dtype(kind).char: kind for kind in FLOATS}
+
+# the function that describes tensors in machine code, where the package allows it
+READ_IN_CODE: list[Callable[..., bytes | None]] = []
 
 
 @functools.cache
@@ -74,7 +77,11 @@ def host_arrays(tensors: Sequence[Any]) -> list[Array] | None:
 
 def on_host(operation: Operation, arrays: Sequence[Array]) -> Any:
     """The results of a kernel of the CPU on arrays of one type, as new tensors."""
-    results = operation.entry(KINDS[arrays[0].dtype.char])(*arrays)
+    return to_tensors(operation.entry(KINDS[arrays[0].dtype.char])(*arrays))
+
+
+def to_tensors(results: Any) -> Any:
+    """Results of a kernel of the CPU as tensors: arrays, numbers, or a tuple of them."""
     from_numpy = torch().from_numpy
     if type(results) is np.ndarray:
         return from_numpy(results)
@@ -109,8 +116,10 @@ class CudaPlan:
         return made[0] if len(made) == 1 else tuple(made)
 
 
-def described(tensors: Sequence[Any]) -> tuple[object, ...] | None:
+def described(tensors: Sequence[Any]) -> Hashable:
     """All that a plan depends on; None where some arguments are not dense tensors."""
+    if READ_IN_CODE:
+        return READ_IN_CODE[0](*tensors)
     try:
         return tuple(
             [
@@ -126,26 +135,34 @@ def described(tensors: Sequence[Any]) -> tuple[object, ...] | None:
 
 
 @functools.cache
-def transformed() -> Callable[[], bool]:
-    """Return a function that is True while torch transforms or watches what is called.
+def questions() -> tuple[tuple[Callable[[], object], object], ...]:
+    """Functions, and what each returns while torch neither transforms nor watches what is called.
 
-    True always with a torch that does not answer these questions: nothing is repeated then.
+    Transformations of torch.func, modes that watch or replace operations, torch.jit.trace, forward
+    mode. One that is never answered so for a torch that lacks any: nothing is repeated then.
     """
     names = "_are_functorch_transforms_active", "_len_torch_dispatch_stack"
-    names = *names, "_len_torch_function_stack", "_get_tracing_state"
+    names = *names, "_len_torch_function_stack", "_is_tracing"
     known: list[Any] = [getattr(torch()._C, name, None) for name in names]
-    forward = torch().autograd.forward_ad
-    if None in known or not hasattr(forward, "_current_level"):
-        return lambda: True
-    mapped, watched, replaced, traced = known
+    forward = vars(torch().autograd.forward_ad)
+    if None in known or "_current_level" not in forward:
+        return ((bool, True),)
+    level = functools.partial(forward.get, "_current_level")
+    return tuple(zip((*known, level), (False, 0, 0, False, -1), strict=True))
 
-    def either() -> bool:
-        return bool(
-            mapped() or watched() or replaced() or traced() is not None
-            or forward._current_level >= 0
-        )  # fmt: skip
 
-    return either
+@functools.cache
+def transformed() -> Callable[[], bool]:
+    """Return a function that is True while torch transforms or watches what is called."""
+    pairs = questions()
+
+    def any_unusual() -> bool:
+        for ask, usual in pairs:
+            if ask() != usual:
+                return True
+        return False
+
+    return any_unusual
 
 
 def find(operation: Operation, tensors: Sequence[object]) -> Plan | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kinetree.engine import ArgumentError
+from kinetree.engine.tensors import jax as rules
 from kinetree.engine.tensors import xla_handlers as xla_targets
 from kinetree.errors import InputError, ShapeError
 from tensor_jax import jax, with_x64
@@ -231,3 +232,37 @@ def test_many_threads_may_call_at_once():
     [w.start() for w in workers]
     [w.join() for w in workers]
     assert all(np.array_equal(x, robot.gravity_forces(q)) for x in found)
+
+
+def test_a_call_outside_of_jit_is_read_once_for_each_shape(monkeypatch):
+    """Also where the first call of all was made while JAX traced a function."""
+    robot = arm().with_payload(0.21)  # whose kernels no other test has called
+    reads, original = [], rules.evaluate
+
+    def counted(operation, *given):
+        reads.append(operation.name)
+        return original(operation, *given)
+
+    monkeypatch.setattr(rules, "evaluate", counted)
+    kernel = robot.compile("inverse_dynamics")
+    arrays = state(robot, kernel, (3,))
+    x = [jnp.asarray(y) for y in arrays]
+    jax.jit(kernel)(*x)
+    reads.clear()
+    for _ in range(3):
+        assert np.array_equal(kernel(*x), kernel(*arrays))
+    assert len(reads) == 1
+    assert kernel(*[y[:2] for y in x]).shape == (2, 2)
+    assert kernel(x[0], x[1][0], x[2]).shape == (3, 2)
+    assert len(reads) == 3
+    with pytest.raises(ShapeError, match=r"ddq has shape \(3,\)"):
+        kernel(*x[:2], jnp.ones(3))
+    with pytest.raises(InputError, match="different types"):
+        kernel(*x[:2], x[2].astype("float32"))
+
+
+def test_a_call_without_jit_computes():
+    kernel = arm().compile("inverse_dynamics")
+    arrays = state(arm(), kernel, (3,))
+    with jax.disable_jit():
+        assert np.array_equal(kernel(*map(jnp.asarray, arrays)), kernel(*arrays))
