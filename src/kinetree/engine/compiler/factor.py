@@ -9,7 +9,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from kinetree.engine.compiler.builder import Builder
-from kinetree.engine.compiler.graph import Graph, prune, select
+from kinetree.engine.compiler.graph import Graph, needed_nodes, select
 
 LEAST = 1 / 1000  # sums to change for each operation of the graph from which a round is worth it
 SUMS = frozenset({"add", "sub", "neg"})
@@ -32,7 +32,7 @@ def factor(graph: Graph) -> Graph:
     """
     # each round rebuilds the whole graph: for a handful of sums that is not worth the time
     while len(brackets := grouped_sums(graph)) > LEAST * graph.operations:
-        factored = prune(rebuild(graph, brackets))
+        factored = rebuild(graph, brackets)
         if factored.operations >= graph.operations:
             break
         graph = factored
@@ -52,27 +52,32 @@ def grouped_sums(graph: Graph) -> dict[int, list[Product]]:
 
 
 def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
-    """Build the graph again with some of its sums replaced."""
+    """Build the graph again with some of its sums replaced, without dead nodes."""
     builder = Builder()
     new: list[int] = []
     ready: list[int] = []  # for each new node: after which old node it can be computed
     for i, node in enumerate(graph.nodes):
-        if node.op == "const":
-            new.append(builder.constant(node.number))
-        elif node.op == "input":
-            new.append(builder.input(*node.place))
+        op, args, value = node
+        if len(args) == 2 and i not in brackets:  # as most are
+            new.append(builder.apply(op, (new[args[0]], new[args[1]])))
         elif i in brackets:
             new.append(build_sum(builder, brackets[i], new))
+        elif op == "const":
+            new.append(builder.constant(node.number))
+        elif op == "input":
+            new.append(builder.input(*node.place))
         else:
-            args = tuple([new[arg] for arg in node.args])
-            new.append(builder.apply(node.op, args, node.value))
+            new.append(builder.apply(op, tuple([new[arg] for arg in args]), value))
+        if args and i not in brackets:
             ready += [i] * (len(builder.ops) - len(ready))
         for k in range(len(ready), len(builder.ops)):
             ready.append(max([ready[arg] for arg in builder.args[k]], default=-1))
     results = [[new[node] for node in result] for result in graph.results]
     rebuilt = builder.graph(graph.inputs, graph.outputs, results)
+    needed = needed_nodes(rebuilt)
     # A sum may reach over half the graph: its parts are computed when they are ready, not last.
-    return select(rebuilt, sorted(range(len(ready)), key=ready.__getitem__))
+    order = sorted(range(len(ready)), key=ready.__getitem__)
+    return select(rebuilt, [k for k in order if needed[k]])
 
 
 def inner_nodes(graph: Graph) -> list[bool]:
@@ -107,6 +112,9 @@ def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
 
 def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
     """Return the factors of a product that has no other use, from left to right."""
+    args = graph.nodes[i].args
+    if len(args) == 2 and not (inner[args[0]] or inner[args[1]]):  # as most are
+        return args
     leaves: list[int] = []
     stack = [i]
     while stack:
