@@ -112,7 +112,12 @@ class Builder:
             known = self.numbers[args[0]]
             assert known is not None
             number = -known
-        node = nodes[args] = self._append(op, args, None, number, kind)
+        node = nodes[args] = len(self.ops)  # as `_append` does
+        self.ops.append(op)
+        self.args.append(args)
+        self.values.append(None)
+        self.numbers.append(number)
+        self.kinds.append(kind)
         return node
 
     def _append(

@@ -45,7 +45,11 @@ def grouped_sums(graph: Graph) -> dict[int, list[Product]]:
     brackets: dict[int, list[Product]] = {}
     for i, node in enumerate(graph.nodes):
         if node.op in SUMS and not inner[i]:
-            grouped = group(products(graph, inner, i))
+            terms = products(graph, inner, i)
+            flat = [f for _, factors in terms if len(factors) > 1 for f in factors]
+            if len(set(flat)) == len(flat):  # so it is with most sums
+                continue
+            grouped = group([Product(*term) for term in terms])
             if grouped is not None:
                 brackets[i] = grouped
     return brackets
@@ -60,7 +64,10 @@ def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
         op, args, value = node
         if len(args) == 2 and i not in brackets:  # as most are
             new.append(builder.apply(op, (new[args[0]], new[args[1]])))
-        elif i in brackets:
+            if len(ready) < len(builder.ops):
+                ready += [i] * (len(builder.ops) - len(ready))
+            continue
+        if i in brackets:
             new.append(build_sum(builder, brackets[i], new))
         elif op == "const":
             new.append(builder.constant(node.number))
@@ -93,9 +100,11 @@ def inner_nodes(graph: Graph) -> list[bool]:
     return inner
 
 
-def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
-    """Return the sum at `root` as signed products, from left to right."""
-    terms: list[Product] = []
+def products(
+    graph: Graph, inner: list[bool], root: int
+) -> list[tuple[bool, tuple[int, ...]]]:
+    """Return the sum at `root` as signed products, from left to right: is negative, factors."""
+    terms: list[tuple[bool, tuple[int, ...]]] = []
     stack = [(root, False)]
     nodes = graph.nodes
     while stack:
@@ -106,7 +115,7 @@ def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
             if len(args) == 2:
                 stack.append((args[0], negative))
         else:
-            terms.append(Product(negative, factors(graph, inner, i) if inner[i] else (i,)))
+            terms.append((negative, factors(graph, inner, i) if inner[i] else (i,)))
     return terms
 
 
@@ -149,10 +158,7 @@ def group(terms: list[Product]) -> list[Product] | None:
 def common_factor(terms: list[Product]) -> int | None:
     """Return the first factor that most products of the sum have; None where all occur once."""
     several = [t.factors for t in terms if not t.bracket and len(t.factors) > 1]
-    flat = [f for factors in several for f in set(factors)]
-    if len(set(flat)) == len(flat):  # so it is with most sums
-        return None
-    counts = Counter(flat)
+    counts = Counter([f for factors in several for f in set(factors)])
     ordered = [f for t in terms for f in t.factors if counts[f] > 1]
     return max(ordered, key=lambda f: counts[f], default=None)
 
