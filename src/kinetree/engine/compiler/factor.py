@@ -100,9 +100,7 @@ def inner_nodes(graph: Graph) -> list[bool]:
     return inner
 
 
-def products(
-    graph: Graph, inner: list[bool], root: int
-) -> list[tuple[bool, tuple[int, ...]]]:
+def products(graph: Graph, inner: list[bool], root: int) -> list[tuple[bool, tuple[int, ...]]]:
     """Return the sum at `root` as signed products, from left to right: is negative, factors."""
     terms: list[tuple[bool, tuple[int, ...]]] = []
     stack = [(root, False)]

@@ -171,7 +171,11 @@ def _flip(graph: Graph, flipped: Plan) -> Graph:
 
     for i, node in enumerate(graph.nodes):
         op, args, value = node
-        args = (place[args[0]], place[args[1]]) if len(args) == 2 else tuple([place[arg] for arg in args])
+        args = (
+            (place[args[0]], place[args[1]])
+            if len(args) == 2
+            else tuple([place[arg] for arg in args])
+        )
         if op == "neg":
             place.append(negative(node.args[0]))
         elif i not in flipped:
