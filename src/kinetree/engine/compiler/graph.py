@@ -255,11 +255,6 @@ def select(graph: Graph, order: list[int]) -> Graph:
     return graph.with_nodes(nodes, results)
 
 
-def with_args(node: Node, args: tuple[int, ...]) -> Node:
-    """Return the node with other arguments."""
-    return node if args == node.args else Node(node.op, args, node.value)
-
-
 def text(graph: Graph) -> str:
     """Return a listing with one node a line. Equal graphs have equal listings.
 

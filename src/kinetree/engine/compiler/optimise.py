@@ -16,7 +16,6 @@ from kinetree.engine.compiler.graph import (
     prune,
     select,
     share,
-    with_args,
 )
 from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.schedule import schedule
@@ -203,13 +202,11 @@ def fuse(graph: Graph) -> Graph:
     where they are level), so that the other is computed meanwhile. The choice is made here, once,
     so that every backend rounds alike.
     """
-    # Equal products were one before, so that no two fused operations are equal; and what a fused
-    # operation leaves unused is its product.
     uses = graph.uses()
     free = [node.op == "mul" and n == 1 for node, n in zip(graph.nodes, uses, strict=True)]
     depth: list[int] = []
     nodes = list(graph.nodes)
-    gone: set[int] = set()
+    gone: set[int] = set()  # products that nothing else uses
     for i, (op, args, _) in enumerate(graph.nodes):
         if len(args) == 2:
             a, b = args
@@ -223,7 +220,7 @@ def fuse(graph: Graph) -> Graph:
         else:
             depth.append(1 + max([depth[arg] for arg in args]) if args else 0)
     made = graph.with_nodes(nodes, graph.results)
-    return select(made, [i for i in range(len(nodes)) if i not in gone])
+    return share(select(made, [i for i in range(len(nodes)) if i not in gone]))
 
 
 PASSES = (prune, factor, reciprocals, resolve_signs, fuse, schedule)

@@ -403,7 +403,7 @@ def is_constant(formula: Term) -> bool:
 
 def has_constants(formula: Term) -> bool:
     """Return True for a formula with a number or a letter for a constant."""
-    return not formula.args and formula.op != "any" or any(map(has_constants, formula.args))
+    return (not formula.args and formula.op != "any") or any(map(has_constants, formula.args))
 
 
 def computed(formula: Term, letters: dict[str | int, str]) -> str:
