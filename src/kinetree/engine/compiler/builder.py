@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.engine.compiler.graph import Graph, Port, Sweep, node_of
-from kinetree.engine.compiler.rules import COMMUTATIVE, fold, simplifier
+from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Port, Sweep, node_of
+from kinetree.engine.compiler.rules import COMMUTATIVE, FORMS
 from kinetree.errors import GraphError
 
 
@@ -13,9 +13,8 @@ class Builder:
     """A growing list of nodes. Nodes are named by their positions.
 
     `ops`, `args` and `values` are the fields of each node, `numbers` the constant that a node
-    stands for (None where it depends on an input), and `kinds` its key in the index of rules: its
-    operation, or "0" and "1" for these two constants. `refused` is the first error that a traced
-    scalar raised; "" without any.
+    stands for (None where it depends on an input), and `kinds` its key in the index of rules
+    (`rules.py`). `refused` is the first error that a traced scalar raised; "" without any.
     """
 
     def __init__(self) -> None:
@@ -26,8 +25,7 @@ class Builder:
         self.numbers: list[float | None] = []
         self.kinds: list[str] = []
         self._leaves: dict[float | tuple[int, int], int] = {}
-        self._nodes: dict[tuple[Any, ...], int] = {}
-        self._memo: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._nodes: dict[str, dict[Any, int]] = {op: {} for op in (*OPERATIONS, *LOOPS)}
 
     def constant(self, value: float) -> int:
         """Return the node of a number; a negative one is the negation of a positive one."""
@@ -70,15 +68,24 @@ class Builder:
 
         value: that of a part of a loop, which is left as it is.
         """
+        nodes = self._nodes[op]
         if value is not None:
-            key = (op, args, value)
-            if key not in self._nodes:
-                self._nodes[key] = self._append(op, args, value, None, op)
-            return self._nodes[key]
-        key = (op, args)
-        node = self._memo.get(key)
+            if (args, value) not in nodes:
+                nodes[args, value] = self._append(op, args, value, None, op)
+            return nodes[args, value]
+        node = nodes.get(args)
+        if node is not None:
+            return node
+        kinds = self.kinds
+        if len(args) == 2:  # as most have: without a list
+            simplify, kind = FORMS[op, kinds[args[0]], kinds[args[1]]]
+        else:
+            simplify, kind = FORMS[op, *[kinds[arg] for arg in args]]
+        # a rule builds its replacement through `apply`, which simplifies it again in turn
+        node = None if simplify is None else simplify(self, args)
         if node is None:
-            node = self._memo[key] = self._simplify(op, args)
+            node = self._intern(op, args, kind)
+        nodes[args] = node
         return node
 
     def graph(
@@ -88,45 +95,29 @@ class Builder:
         nodes = map(node_of, zip(self.ops, self.args, self.values, strict=True))
         return Graph(tuple(nodes), tuple(inputs), tuple(outputs), tuple(map(tuple, results)))
 
-    def _simplify(self, op: str, args: tuple[int, ...]) -> int:
-        known, kinds = self.numbers, self.kinds
-        if len(args) == 2:  # as most have: without lists
-            a, b = args
-            is_number = known[a] is not None and known[b] is not None
-            kinds_of = (op, kinds[a], kinds[b])
-        else:
-            is_number = None not in [known[arg] for arg in args]
-            kinds_of = (op, *[kinds[arg] for arg in args])
-        if is_number or op == "div":  # a division by a known zero is an error
-            number = fold(op, [known[arg] for arg in args])
-            if number is not None:
-                return self.constant(number)
-        if op == "select" and (chosen := known[args[0]]) is not None:
-            return args[1] if chosen > 0 else args[-1]
-        simplify = simplifier(kinds_of)
-        if simplify is not None:
-            # a rule builds its replacement through `apply`, which simplifies it again in turn
-            node = simplify(self, args)
-            if node is not None:
-                return node
-        return self._intern(op, args)
-
-    def _intern(self, op: str, args: tuple[int, ...]) -> int:
-        if op in COMMUTATIVE and args[0] > args[1]:
-            args = (args[1], args[0])
-        key = (op, args)
-        node = self._nodes.get(key)
-        if node is not None:
-            return node
-        number = None
-        if op == "sub":
-            reverse = self._nodes.get((op, (args[1], args[0])))
-            if reverse is not None:  # a - b and b - a are one subtraction
-                return self.apply("neg", (reverse,))
-        elif op == "neg" and (known := self.numbers[args[0]]) is not None:
+    def _intern(self, op: str, args: tuple[int, ...], kind: str) -> int:
+        """Return the node of an operation that no rule fits; there is one for a + b and b + a."""
+        nodes, number = self._nodes[op], None
+        if op in COMMUTATIVE:
+            if args[0] > args[1]:
+                args = (args[1], args[0])
+                if (node := nodes.get(args)) is not None:
+                    return node
+        elif op == "sub":
+            reverse = nodes.get((args[1], args[0]))
+            if reverse is not None and self.args[reverse] == (args[1], args[0]):
+                return self.apply("neg", (reverse,))  # a - b and b - a are one subtraction
+        elif kind == "-const":
             # kept with the node, so that -(2) is folded like 2 although it is two nodes
+            known = self.numbers[args[0]]
+            assert known is not None
             number = -known
-        node = self._nodes[key] = self._append(op, args, None, number, op)
+        node = nodes[args] = len(self.ops)  # as `_append` does
+        self.ops.append(op)
+        self.args.append(args)
+        self.values.append(None)
+        self.numbers.append(number)
+        self.kinds.append(kind)
         return node
 
     def _append(

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from kinetree.engine.compiler.builder import Builder
-from kinetree.engine.compiler.graph import Graph, prune, select
+from kinetree.engine.compiler.graph import Graph, needed_nodes, select
 
 LEAST = 1 / 1000  # sums to change for each operation of the graph from which a round is worth it
 SUMS = frozenset({"add", "sub", "neg"})
@@ -32,7 +32,7 @@ def factor(graph: Graph) -> Graph:
     """
     # each round rebuilds the whole graph: for a handful of sums that is not worth the time
     while len(brackets := grouped_sums(graph)) > LEAST * graph.operations:
-        factored = prune(rebuild(graph, brackets))
+        factored = rebuild(graph, brackets)
         if factored.operations >= graph.operations:
             break
         graph = factored
@@ -45,34 +45,46 @@ def grouped_sums(graph: Graph) -> dict[int, list[Product]]:
     brackets: dict[int, list[Product]] = {}
     for i, node in enumerate(graph.nodes):
         if node.op in SUMS and not inner[i]:
-            grouped = group(products(graph, inner, i))
+            terms = products(graph, inner, i)
+            flat = [f for _, factors in terms if len(factors) > 1 for f in factors]
+            if len(set(flat)) == len(flat):  # so it is with most sums
+                continue
+            grouped = group([Product(*term) for term in terms])
             if grouped is not None:
                 brackets[i] = grouped
     return brackets
 
 
 def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
-    """Build the graph again with some of its sums replaced."""
+    """Build the graph again with some of its sums replaced, without dead nodes."""
     builder = Builder()
     new: list[int] = []
     ready: list[int] = []  # for each new node: after which old node it can be computed
     for i, node in enumerate(graph.nodes):
-        if node.op == "const":
-            new.append(builder.constant(node.number))
-        elif node.op == "input":
-            new.append(builder.input(*node.place))
-        elif i in brackets:
+        op, args, value = node
+        if len(args) == 2 and i not in brackets:  # as most are
+            new.append(builder.apply(op, (new[args[0]], new[args[1]])))
+            if len(ready) < len(builder.ops):
+                ready += [i] * (len(builder.ops) - len(ready))
+            continue
+        if i in brackets:
             new.append(build_sum(builder, brackets[i], new))
+        elif op == "const":
+            new.append(builder.constant(node.number))
+        elif op == "input":
+            new.append(builder.input(*node.place))
         else:
-            args = tuple([new[arg] for arg in node.args])
-            new.append(builder.apply(node.op, args, node.value))
+            new.append(builder.apply(op, tuple([new[arg] for arg in args]), value))
+        if args and i not in brackets:
             ready += [i] * (len(builder.ops) - len(ready))
         for k in range(len(ready), len(builder.ops)):
             ready.append(max([ready[arg] for arg in builder.args[k]], default=-1))
     results = [[new[node] for node in result] for result in graph.results]
     rebuilt = builder.graph(graph.inputs, graph.outputs, results)
+    needed = needed_nodes(rebuilt)
     # A sum may reach over half the graph: its parts are computed when they are ready, not last.
-    return select(rebuilt, sorted(range(len(ready)), key=ready.__getitem__))
+    order = sorted(range(len(ready)), key=ready.__getitem__)
+    return select(rebuilt, [k for k in order if needed[k]])
 
 
 def inner_nodes(graph: Graph) -> list[bool]:
@@ -88,9 +100,9 @@ def inner_nodes(graph: Graph) -> list[bool]:
     return inner
 
 
-def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
-    """Return the sum at `root` as signed products, from left to right."""
-    terms: list[Product] = []
+def products(graph: Graph, inner: list[bool], root: int) -> list[tuple[bool, tuple[int, ...]]]:
+    """Return the sum at `root` as signed products, from left to right: is negative, factors."""
+    terms: list[tuple[bool, tuple[int, ...]]] = []
     stack = [(root, False)]
     nodes = graph.nodes
     while stack:
@@ -101,12 +113,15 @@ def products(graph: Graph, inner: list[bool], root: int) -> list[Product]:
             if len(args) == 2:
                 stack.append((args[0], negative))
         else:
-            terms.append(Product(negative, factors(graph, inner, i) if inner[i] else (i,)))
+            terms.append((negative, factors(graph, inner, i) if inner[i] else (i,)))
     return terms
 
 
 def factors(graph: Graph, inner: list[bool], i: int) -> tuple[int, ...]:
     """Return the factors of a product that has no other use, from left to right."""
+    args = graph.nodes[i].args
+    if len(args) == 2 and not (inner[args[0]] or inner[args[1]]):  # as most are
+        return args
     leaves: list[int] = []
     stack = [i]
     while stack:
@@ -141,10 +156,7 @@ def group(terms: list[Product]) -> list[Product] | None:
 def common_factor(terms: list[Product]) -> int | None:
     """Return the first factor that most products of the sum have; None where all occur once."""
     several = [t.factors for t in terms if not t.bracket and len(t.factors) > 1]
-    flat = [f for factors in several for f in set(factors)]
-    if len(set(flat)) == len(flat):  # so it is with most sums
-        return None
-    counts = Counter(flat)
+    counts = Counter([f for factors in several for f in set(factors)])
     ordered = [f for t in terms for f in t.factors if counts[f] > 1]
     return max(ordered, key=lambda f: counts[f], default=None)
 

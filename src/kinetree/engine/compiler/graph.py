@@ -215,6 +215,12 @@ class Sweep:
 
 def prune(graph: Graph) -> Graph:
     """Remove the nodes that no output needs; the others keep their order."""
+    needed = needed_nodes(graph)
+    return graph if all(needed) else select(graph, [i for i, kept in enumerate(needed) if kept])
+
+
+def needed_nodes(graph: Graph) -> list[bool]:
+    """Mark the nodes that some output needs."""
     needed = [False] * len(graph.nodes)
     for root in graph.roots():
         needed[root] = True
@@ -222,11 +228,13 @@ def prune(graph: Graph) -> Graph:
         if needed[i]:
             for arg in node.args:
                 needed[arg] = True
-    return graph if all(needed) else select(graph, [i for i, kept in enumerate(needed) if kept])
+    return needed
 
 
 def share(graph: Graph) -> Graph:
     """Merge equal nodes; for passes that may make different nodes equal."""
+    if len(set(graph.nodes)) == len(graph.nodes):
+        return graph
     seen: dict[object, int] = {}
     nodes: list[Node] = []
     first: list[int] = []  # the place among `nodes` of each node or the one that equals it
@@ -248,19 +256,20 @@ def select(graph: Graph, order: list[int]) -> Graph:
 
     Every argument and every result must be among them, and arguments come before their use.
     """
-    position = dict(zip(order, range(len(order)), strict=True))
     nodes: list[Node] = []
     old_nodes = graph.nodes
-    for old in order:
+    position = [-1] * len(old_nodes)
+    for new, old in enumerate(order):
+        position[old] = new
         op, args, value = node = old_nodes[old]
-        nodes.append(node_of((op, tuple([position[arg] for arg in args]), value)) if args else node)
+        if len(args) == 2:  # as most have: without a list
+            a, b = args
+            node = node_of((op, (position[a], position[b]), value))
+        elif args:
+            node = node_of((op, tuple([position[arg] for arg in args]), value))
+        nodes.append(node)
     results = tuple(tuple(position[node] for node in result) for result in graph.results)
     return graph.with_nodes(nodes, results)
-
-
-def with_args(node: Node, args: tuple[int, ...]) -> Node:
-    """Return the node with other arguments."""
-    return node if args == node.args else Node(node.op, args, node.value)
 
 
 def text(graph: Graph) -> str:

@@ -5,9 +5,18 @@ the order of evaluation have files of their own.
 """
 
 from collections import Counter
+from functools import cache
 
 from kinetree.engine.compiler.factor import factor
-from kinetree.engine.compiler.graph import Graph, Node, no_collection, prune, share, with_args
+from kinetree.engine.compiler.graph import (
+    Graph,
+    Node,
+    no_collection,
+    node_of,
+    prune,
+    select,
+    share,
+)
 from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.schedule import schedule
 from kinetree.engine.compiler.verify import verify
@@ -68,7 +77,7 @@ def reciprocals(graph: Graph) -> Graph:
             r = inverse[node.args[1]]
             place.append(_append(nodes, known, Node("mul", (args[0], r))) if args[0] else r)
         else:
-            place.append(_append(nodes, known, with_args(node, args)))
+            place.append(_append(nodes, known, node_of((node.op, args, node.value))))
         if i in many:
             inverse[i] = _append(nodes, known, Node("div", (0, place[i])))
     results = tuple(tuple(place[node] for node in result) for result in graph.results)
@@ -77,9 +86,12 @@ def reciprocals(graph: Graph) -> Graph:
 
 def _append(nodes: list[Node], known: dict[Key, int], node: Node) -> int:
     """Return the position of an equal node, or append this one."""
-    args = tuple(sorted(node.args)) if node.op == "mul" else node.args
-    value = repr(node.value) if node.op == "const" else node.value  # -0.0 is not 0.0
-    position = known.setdefault((node.op, args, value), len(nodes))
+    op, args, value = key = node
+    if op == "mul" and args[0] > args[1]:
+        key = (op, (args[1], args[0]), value)
+    elif op == "const":
+        key = (op, args, repr(value))  # -0.0 is not 0.0
+    position = known.setdefault(key, len(nodes))
     if position == len(nodes):
         nodes.append(node)
     return position
@@ -148,6 +160,7 @@ def _flip(graph: Graph, flipped: Plan) -> Graph:
         nodes.append(node)
         return len(nodes) - 1
 
+    @cache
     def negative(arg: int) -> int:
         """Return the negation of an old node: a constant, flipped, or negated elsewhere too."""
         old = graph.nodes[arg]
@@ -156,11 +169,17 @@ def _flip(graph: Graph, flipped: Plan) -> Graph:
         return place[arg] if arg in flipped else append(Node("neg", (place[arg],)))
 
     for i, node in enumerate(graph.nodes):
-        args = tuple([place[arg] for arg in node.args])
-        if node.op == "neg":
+        op, args, value = node
+        args = (
+            (place[args[0]], place[args[1]])
+            if len(args) == 2
+            else tuple([place[arg] for arg in args])
+        )
+        if op == "neg":
             place.append(negative(node.args[0]))
         elif i not in flipped:
-            place.append(append(with_args(node, args)))
+            place.append(len(nodes))
+            nodes.append(node_of((op, args, value)))
         elif node.op == "sub":
             place.append(append(Node("sub", args[::-1])))
         else:
@@ -184,19 +203,24 @@ def fuse(graph: Graph) -> Graph:
     so that every backend rounds alike.
     """
     uses = graph.uses()
+    free = [node.op == "mul" and n == 1 for node, n in zip(graph.nodes, uses, strict=True)]
     depth: list[int] = []
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        op, args, _ = node
-        depth.append(1 + max([depth[arg] for arg in args]) if args else 0)
-        if op in ("add", "sub"):
-            single = [k for k, arg in enumerate(args) if uses[arg] == 1 and nodes[arg].op == "mul"]
-            if single:
-                k = single[0] if len(single) == 1 else int(depth[args[1]] >= depth[args[0]])
+    nodes = list(graph.nodes)
+    gone: set[int] = set()  # products that nothing else uses
+    for i, (op, args, _) in enumerate(graph.nodes):
+        if len(args) == 2:
+            a, b = args
+            before, later = depth[a], depth[b]
+            depth.append(1 + (before if before > later else later))
+            if (op == "add" or op == "sub") and (free[a] or free[b]):
+                k = int(later >= before) if free[a] and free[b] else int(free[b])
                 fused = "fma" if op == "add" else ("fms", "fnma")[k]
-                node = Node(fused, (*nodes[args[k]].args, args[1 - k]))
-        nodes.append(node)
-    return prune(share(graph.with_nodes(nodes, graph.results)))
+                gone.add(args[k])
+                nodes[i] = node_of((fused, (*nodes[args[k]].args, args[1 - k]), None))
+        else:
+            depth.append(1 + max([depth[arg] for arg in args]) if args else 0)
+    made = graph.with_nodes(nodes, graph.results)
+    return share(select(made, [i for i in range(len(nodes)) if i not in gone]))
 
 
 PASSES = (prune, factor, reciprocals, resolve_signs, fuse, schedule)

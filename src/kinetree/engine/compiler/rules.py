@@ -8,8 +8,8 @@ their arguments.
 
 The table is written in terms, small formulas that are kept as trees: a rule can be read, matched
 against nodes, and tested on numbers. Matching is indexed by the operation and the kinds of its
-arguments, since most operations of a traced algorithm fit no rule; rules that may fit become a
-function of Python (`simplifier`), since matching trees takes several times as long.
+arguments (`FORMS`), since most operations of a traced algorithm fit no rule; rules that may fit
+become a function of Python, since matching trees takes several times as long.
 """
 
 import math
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kinetree import scalars
 from kinetree.engine.compiler.interpret import FLOATS
@@ -174,39 +174,53 @@ class Nodes(Protocol):
 
 Simplifier = Callable[[Nodes, Sequence[int]], int | None]
 
+# The kind of a node decides which rules are worth trying on what uses it. It is "0", "1" or "const"
+# for these constants, "-const" for the negation of one, and else the operation, with " const"
+# behind it where an argument of a sum, difference or product is a constant.
+CONSTANTS = ("0", "1", "const")
+WITH_CONSTANTS = ("add", "sub", "mul")
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One line of the table, with its sums and products in one order of their arguments."""
+
+class Rule(NamedTuple):
+    """One line of the table, with its sums and products in one order of their arguments.
+
+    heads: the kinds that each argument of the pattern can match; None: every kind. twice: both
+    arguments are one letter, so that they are of one kind. certain: it fits where the kinds do.
+    """
 
     pattern: Term
     replacement: Term
+    heads: tuple[frozenset[str] | None, ...]
+    twice: bool
+    certain: bool
 
-    @property
-    def op(self) -> str:
-        """The operation at the top of the pattern."""
-        return self.pattern.op
+    @classmethod
+    def of(cls, pattern: Term, replacement: Term) -> "Rule":
+        """Return the rule of a pattern and its replacement."""
+        args = pattern.args
+        leaves = [leaf for arg in args for leaf in arg.args or (arg,)]
+        letters = [leaf.value for leaf in leaves if leaf.op == "any"]
+        exact = [arg for arg in args if arg.op == "number" and arg.value in (0, 1)]
+        certain = len(set(letters)) == len(letters) == len(leaves) - len(exact)
+        certain = certain and (replacement.op == "number" or not has_constants(replacement))
+        twice = len(args) == 2 and args[0] == args[1] and args[0].op == "any"
+        return cls(pattern, replacement, tuple(map(head, args)), twice, certain)
 
-    def admits(self, op: str, kinds: tuple[str, ...]) -> bool:
-        """Return False where the operation or the kinds of its arguments exclude a match."""
-        return op == self.op and all(
-            (heads := head(arg)) is None or kind in heads
-            for arg, kind in zip(self.pattern.args, kinds, strict=True)
-        )
+    def fits(self, kinds: Sequence[str]) -> bool:
+        """Return False where the kinds of the arguments exclude a match."""
+        if self.twice and kinds[0] != kinds[1]:
+            return False
+        pairs = zip(self.heads, kinds, strict=True)
+        return all([heads is None or kind in heads for heads, kind in pairs])
 
 
 @cache
-def candidates(op: str, kinds: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules worth trying on `op` of arguments of these kinds, in the table's order."""
-    return tuple(rule for rule in every_rule() if rule.admits(op, kinds))
-
-
-@cache
-def every_rule() -> tuple[Rule, ...]:
-    """Return every rule, with its sums and products in every order of their arguments."""
+def rules_of(op: str) -> tuple[Rule, ...]:
+    """Return the rules for an operation, with sums and products in every order of arguments."""
     return tuple(
-        Rule(variant, term(replacement))
+        Rule.of(variant, term(replacement))
         for pattern, replacement in RULES
+        if pattern.op == op
         for variant in orders(pattern)
     )
 
@@ -224,47 +238,91 @@ def orders(formula: Term) -> Iterator[Term]:
 
 
 def head(pattern: Term) -> frozenset[str] | None:
-    """Return the kinds of node that a pattern can match (None: every kind); see `Builder.kinds`."""
+    """Return the kinds of node that a pattern can match; None: every kind."""
     match pattern.op:
         case "any":
             return None
         case "constant":
-            return frozenset({"0", "1", "const"})
+            return frozenset(CONSTANTS)
         case "number":
             return frozenset({str(pattern.value) if pattern.value in (0, 1) else "const"})
         case op:
-            return frozenset({op})
+            certain = any(arg.op in ("constant", "number") for arg in pattern.args)
+            special = "-const" if op == "neg" else f"{op} const"
+            return frozenset({special} if certain else {op, special})
+
+
+class Forms(dict[tuple[str, ...], tuple[Simplifier | None, str]]):
+    """By an operation and the kinds of its arguments: a function of its rules, and its own kind.
+
+    The function returns the node of the first replacement, None if no rule fits; None is in its
+    place where no rule can. Tracing spends most of its time on rules that do not fit in the end: in
+    a function that is written for them, a test is the comparison of two numbers.
+    """
+
+    def __missing__(self, form: tuple[str, ...]) -> tuple[Simplifier | None, str]:
+        op, *kinds = form
+        known = [kind in CONSTANTS or kind == "-const" for kind in kinds]
+        # a division by a known zero is an error
+        folds = all(known) or (op == "div" and kinds[1] == "0")
+        fitting: list[int] = []
+        for k, rule in enumerate(rules_of(op)):
+            if rule.fits(kinds):
+                fitting.append(k)
+                if rule.certain:
+                    break
+        made = simplifier(op, len(kinds), folds, op == "select" and known[0], tuple(fitting))
+        constant = not set(CONSTANTS).isdisjoint(kinds)
+        kind = op
+        if constant and op == "neg":
+            kind = "-const"
+        elif constant and op in WITH_CONSTANTS:
+            kind = f"{op} const"
+        self[form] = made, kind
+        return self[form]
+
+
+FORMS = Forms()
 
 
 @cache
-def simplifier(kinds: tuple[str, ...]) -> Simplifier | None:
-    """Return the rules worth trying as one function of Python; kinds: operation, then arguments.
+def simplifier(
+    op: str, arity: int, folds: bool, chooses: bool, fitting: tuple[int, ...]
+) -> Simplifier | None:
+    """Return some rules of an operation as one function of Python; None if there is nothing to do.
 
-    It returns the node of the first replacement, None if no rule fits; None in its place where no
-    rule can. Tracing spends most of its time on rules that do not fit in the end: in a function
-    that is written for them, a test is the comparison of two numbers.
+    folds: all arguments are numbers. chooses: the first argument of a choice is one.
     """
-    rules = candidates(kinds[0], kinds[1:])
-    if not rules:
+    if not (folds or chooses or fitting):
         return None
     scope: dict[str, Any] = {"fold": fold}
-    exec("\n".join(RulesWriter(rules).lines), scope)  # the text is made from the table above alone
+    rules = [rules_of(op)[k] for k in fitting]
+    # the text is made from the table above alone
+    exec("\n".join(RulesWriter(op, arity, folds, chooses, rules).lines), scope)
     return scope["simplify"]
 
 
 class RulesWriter:
     """Writes the function `simplify(nodes, args)` of some rules, each a return inside of tests."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self, op: str, arity: int, folds: bool, chooses: bool, rules: Sequence[Rule]
+    ) -> None:
         self._names = 0
         self._depth = 1
         self._unpacked: dict[str, list[str]] = {}  # arguments of nodes that all rules can name
-        places = [f"a{k}" for k in range(len(rules[0].pattern.args))]
+        places = [f"a{k}" for k in range(arity)]
         self.lines = [
             "def simplify(nodes, given):",
             f"    {', '.join(places)}, = given",
             "    ops, args, numbers = nodes.ops, nodes.args, nodes.numbers",
         ]
+        if folds:
+            numbers = ", ".join(f"numbers[{x}]" for x in places)
+            value = self._let(f"fold({op!r}, [{numbers}])")
+            self._line(f"if {value} is not None: return nodes.constant({value})")
+        if chooses:
+            self._line("return a1 if numbers[a0] > 0 else a2")
         for rule in rules:
             self._depth = 1
             letters: dict[str | int, str] = {}
@@ -303,7 +361,8 @@ class RulesWriter:
         if op == "number":
             if not known:
                 self._only_if(f"ops[{node}] == 'const'")
-            self._only_if(f"numbers[{node}] == {pattern.value}")
+            if not known or pattern.value not in (0, 1):
+                self._only_if(f"numbers[{node}] == {pattern.value}")
             return
         if not known:
             self._only_if(f"ops[{node}] == {op!r}")
@@ -327,6 +386,8 @@ class RulesWriter:
         """
         if formula.op == "any":
             return letters[formula.value]
+        if formula.op == "number":
+            return self._let(f"nodes.constant({formula.value})")
         if is_constant(formula):
             value = self._let(computed(formula, letters))
             self._only_if(f"{value} is not None")
@@ -338,6 +399,11 @@ class RulesWriter:
 def is_constant(formula: Term) -> bool:
     """Return True for a formula whose letters all denote constants."""
     return formula.op != "any" and all(map(is_constant, formula.args))
+
+
+def has_constants(formula: Term) -> bool:
+    """Return True for a formula with a number or a letter for a constant."""
+    return (not formula.args and formula.op != "any") or any(map(has_constants, formula.args))
 
 
 def computed(formula: Term, letters: dict[str | int, str]) -> str:

@@ -9,7 +9,11 @@ A GPU needs another measure, see `short_lived`.
 """
 
 from heapq import heapify, heappop, heappush
+from itertools import chain
 
+import numpy as np
+
+from kinetree.base.arrays import Array
 from kinetree.engine.compiler.graph import Graph, select
 
 LEAVES = frozenset({"const", "input"})
@@ -17,6 +21,7 @@ MEMORY = 64  # operations after which a value that was not touched has left the 
 
 Args = list[list[int]]  # for each node its computed arguments, each once
 Order = list[int]
+Uses = tuple[Array, Array]
 
 
 def schedule(graph: Graph) -> Graph:
@@ -24,7 +29,8 @@ def schedule(graph: Graph) -> Graph:
     args, as_traced = computed(graph)
     roots = [root for root in graph.roots() if graph.nodes[root].op not in LEAVES]
     orders = (as_traced, greedy_order(args, as_traced), depth_first_order(args, as_traced, roots))
-    counts = [reloads(args, order) for order in orders]
+    uses = all_uses(args)
+    counts = [reloads(uses, order) for order in orders]
     best = [order for order, count in zip(orders, counts, strict=True) if count == min(counts)]
     if len(best) > 1:
         best.sort(key=lambda order: sum(waiting(args, order)))
@@ -52,31 +58,41 @@ def short_lived(graph: Graph) -> Graph:
 def computed(graph: Graph) -> tuple[Args, Order]:
     """Return the computed arguments of each node, and the computed nodes in their order."""
     leaf = [node.op in LEAVES for node in graph.nodes]
-    args = [[a for a in dict.fromkeys(node.args) if not leaf[a]] for node in graph.nodes]
+    args = [[a for a in node.args if not leaf[a]] for node in graph.nodes]
+    args = [x if len(x) < 2 or len(set(x)) == len(x) else list(dict.fromkeys(x)) for x in args]
     return args, [i for i, is_leaf in enumerate(leaf) if not is_leaf]
 
 
 def with_leaves(graph: Graph, order: Order) -> Order:
     """Insert each constant and input just before its first use."""
-    everything = dict.fromkeys(j for i in order for j in (*graph.nodes[i].args, i))
+    nodes = graph.nodes
+    everything = dict.fromkeys(chain.from_iterable([(*nodes[i].args, i) for i in order]))
     outputs = dict.fromkeys(graph.roots())  # a leaf may be an output and nothing else
     return list(everything | outputs)
 
 
-def reloads(args: Args, order: Order) -> int:
+def all_uses(args: Args) -> Uses:
+    """Return every use of a value as two arrays: the value, and the node that uses it."""
+    values = np.array(list(chain.from_iterable(args)), int)
+    return values, np.repeat(np.arange(len(args)), list(map(len, args)))
+
+
+def reloads(uses: Uses, order: Order) -> int:
     """Count the uses that come so long after the last touch that the value is loaded again.
 
     On traced robot dynamics this count follows the number of loads under an optimal choice of the
     values to spill with 30 registers, and is much quicker to find.
     """
-    touched = [0] * len(args)
-    count = 0
-    for time, i in enumerate(order):
-        for arg in args[i]:
-            count += time - touched[arg] > MEMORY
-            touched[arg] = time
-        touched[i] = time
-    return count
+    values, users = uses
+    made = np.array(order, int)
+    length = int(made.max(initial=0)) + 1
+    time = np.zeros(length, int)
+    time[made] = np.arange(len(made))
+    # each touch of a value, when it is made and when it is used, as one number: value, then time
+    touches = np.concatenate([made, values]) * length + time[np.concatenate([made, users])]
+    touches.sort()
+    late = np.diff(touches) > MEMORY
+    return int(np.count_nonzero(late & (np.diff(touches // length) == 0)))
 
 
 def waiting(args: Args, order: Order) -> list[int]:
@@ -113,19 +129,13 @@ def greedy_order(args: Args, order_before: Order) -> Order:
     unused = [len(nodes) for nodes in users]  # uses of each value that are still to come
     done = [False] * len(args)
 
-    def growth(i: int) -> int:
-        """Return by how much the number of live values grows if node i is next."""
-        nodes = 1 if users[i] else 0
-        for arg in args[i]:
-            nodes -= unused[arg] == 1
-        return nodes
-
     order: Order = []
-    # A heap of (growth, node) as one number: growth times the number of nodes, plus the node.
-    # Entries are never updated: a node whose growth falls is pushed again, and the older entry is
-    # skipped when it comes up.
+    # A heap of (growth, node) as one number: growth times the number of nodes, plus the node. The
+    # growth is by how much the number of live values grows if the node is next. Entries are never
+    # updated: a node whose growth falls is pushed again, and the older entry is skipped when it
+    # comes up.
     total = len(args)
-    ready = [growth(i) * total + i for i in order_before if not args[i]]
+    ready = [(total if users[i] else 0) + i for i in order_before if not args[i]]
     heapify(ready)
     while ready:
         i = heappop(ready) % total
@@ -133,16 +143,25 @@ def greedy_order(args: Args, order_before: Order) -> Order:
             continue  # it was in the heap twice: its growth had changed
         done[i] = True
         order.append(i)
+        changed: list[int] = []
         for user in users[i]:
             missing[user] -= 1
             if not missing[user]:
-                heappush(ready, growth(user) * total + user)
+                changed.append(user)
         for arg in args[i]:
             unused[arg] -= 1
             if unused[arg] == 1:  # the one use that is left became more attractive
-                user = next(user for user in users[arg] if not done[user])
-                if not missing[user]:
-                    heappush(ready, growth(user) * total + user)
+                for user in users[arg]:
+                    if not done[user]:
+                        if not missing[user]:
+                            changed.append(user)
+                        break
+        for user in changed:
+            key = user + total if users[user] else user
+            for arg in args[user]:
+                if unused[arg] == 1:
+                    key -= total
+            heappush(ready, key)
     return order
 
 
@@ -161,7 +180,10 @@ def depth_first_order(args: Args, order_before: Order, roots: list[int]) -> Orde
                 done[i] = True
                 stack.append(~i)
                 parts = args[i]
-                stack.extend(parts if len(parts) < 2 else sorted(parts, key=need.__getitem__))
+                if len(parts) == 2 and need[parts[0]] <= need[parts[1]]:
+                    stack += parts
+                else:
+                    stack += parts if len(parts) < 2 else sorted(parts, key=need.__getitem__)
     return order
 
 

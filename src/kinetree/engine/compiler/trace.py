@@ -9,6 +9,7 @@ error and goes on would leave the graph of another branch, so its trace fails al
 import itertools
 import linecache
 import math
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -54,7 +55,17 @@ def binary_method(op: str) -> Any:
 
 def reflected_method(op: str) -> Any:
     """Make an operator for a number on the left of a traced scalar."""
-    return lambda self, other: reflected(op, self, other)
+
+    def apply(self: "TracedScalar", other: object) -> Any:
+        if not isinstance(other, NUMBERS):
+            return NotImplemented
+        builder = self.builder
+        node = builder.constant(other := float(other))
+        if op == "mul" and (other == 0 or other == 1):  # most entries of constant matrices
+            return self if other else TracedScalar(builder, node)
+        return TracedScalar(builder, builder.apply(op, (node, self.node)))
+
+    return apply
 
 
 class TracedScalar:
@@ -227,14 +238,22 @@ def guarded(x: Any) -> Any:
 
 
 # NumPy's functions whose loops over objects use the operators of the elements
-OBJECT_LOOPS = frozenset(
-    {np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.matmul}
-)
+OBJECT_LOOPS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.negative: operator.neg,
+    np.positive: operator.pos,
+    np.matmul: operator.matmul,
+}
 
 
 def numpy_function(ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
     """Apply a function of NumPy to traced scalars and arrays of them; unknown ones are named."""
     if ufunc in OBJECT_LOOPS:
+        if isinstance(args[0], np.generic) and isinstance(args[-1], TracedScalar) and not options:
+            return OBJECT_LOOPS[ufunc](boxed(args[0]), args[-1])
         if "out" in options:
             options["out"] = tuple(boxed(x) for x in options["out"])
         args = tuple(boxed(x) for x in args)
@@ -320,17 +339,6 @@ def binary(op: str, x: TracedScalar, other: object) -> Any:
         if op == "mul" and (other == 0 or other == 1):  # most entries of constant matrices
             return TracedScalar(builder, x.node if other else node)
         return TracedScalar(builder, builder.apply(op, (x.node, node)))
-    return NotImplemented
-
-
-def reflected(op: str, x: TracedScalar, other: object) -> Any:
-    """Return `other op x` for a number on the left."""
-    if isinstance(other, NUMBERS):
-        builder = x.builder
-        node = builder.constant(other := float(other))
-        if op == "mul" and (other == 0 or other == 1):  # most entries of constant matrices
-            return x if other else TracedScalar(builder, node)
-        return TracedScalar(builder, builder.apply(op, (node, x.node)))
     return NotImplemented
 
 

@@ -214,20 +214,26 @@ class GraphCode:
     """Writes the nodes of a graph, part by part.
 
     `slots` are the places of the values that go from part to part, `kept` is their number. whole:
-    nodes up to which there is one part.
+    nodes up to which there is one part. like: code of the same graph, in whose order this one is.
     """
 
     def __init__(
-        self, graph: Graph, name: str, dtype: str, lanes: int, whole: int | None = None
+        self,
+        graph: Graph,
+        name: str,
+        dtype: str,
+        lanes: int,
+        whole: int | None = None,
+        like: "GraphCode | None" = None,
     ) -> None:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.nodes = graph.nodes
         self.patterns: dict[str, str] = {}  # STATEMENTS with the words of this code
         self.type = vector(scalar.word, lanes)
-        self.stages = angle_stages(graph)
-        whole = whole or (WHOLE_NODES if lanes > 1 else PART_NODES)
-        self.parts = split(list(order(graph, self.stages)), whole)
+        self.stages = angle_stages(graph) if like is None else like.stages
+        self.order = list(order(graph, self.stages)) if like is None else like.order
+        self.parts = split(self.order, whole or (WHOLE_NODES if lanes > 1 else PART_NODES))
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
         self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}
@@ -266,10 +272,9 @@ class GraphCode:
 
     def statement(self, i: int) -> str:
         """An arithmetic node."""
-        node = self.nodes[i]
-        pattern = self.patterns.get(node.op) or self.pattern(i, node.op)
-        arguments = [self.operand(arg) for arg in node.args]
-        return pattern.format(*arguments, i=i)
+        op, args, _ = self.nodes[i]
+        pattern = self.patterns.get(op) or self.pattern(i, op)
+        return pattern.format(*[self.operand(arg) for arg in args], i=i)
 
     def pattern(self, i: int, op: str) -> str:
         """Return the statement of an operation, with places for its arguments and its number."""
@@ -284,52 +289,56 @@ class GraphCode:
 
     def lines(self, moves: Moves) -> list[list[str]]:
         """The statements of each part."""
-        return [list(self.part(moves, items)) for items in self.parts]
+        return [self.part(moves, items) for items in self.parts]
 
-    def part(self, moves: Moves, items: Sequence[Item]) -> Iterator[str]:
+    def part(self, moves: Moves, items: Sequence[Item]) -> list[str]:
         """The statements of one part. A result is stored as soon as it is known."""
+        lines: list[str] = []
         known: set[int] = set()
         for item in items:
             for i in needed(self.nodes, item):
                 if i not in known:
                     known.add(i)
-                    yield from self.load(moves, i)
+                    self.load(moves, i, lines)
             if isinstance(item, list):
-                yield moves.angles(item)
+                lines.append(moves.angles(item))
                 continue
             if item not in known:
                 known.add(item)
-                yield from self.evaluate(moves, item)
-            for output, element in self.places.get(item, ()):
-                yield moves.store(self.operand(item), *moves.output(output, element))
-            for frame, slot in self.handed.get(item, ()):
-                yield moves.store(self.operand(item), frame, slot)
+                self.evaluate(moves, item, lines)
+            if item in self.places:
+                for output, element in self.places[item]:
+                    lines.append(moves.store(self.operand(item), *moves.output(output, element)))
+            if item in self.handed:
+                for frame, slot in self.handed[item]:
+                    lines.append(moves.store(self.operand(item), frame, slot))
+        return lines
 
-    def load(self, moves: Moves, i: int) -> Iterator[str]:
-        """A value of an earlier part."""
+    def load(self, moves: Moves, i: int, lines: list[str]) -> None:
+        """Append a value of an earlier part."""
         op = self.nodes[i].op
         if op in IN_MEMORY:
-            yield from self.evaluate(moves, i)
+            self.evaluate(moves, i, lines)
         elif op != "const":
-            yield moves.load(i, "%kept", self.slots[i])
+            lines.append(moves.load(i, "%kept", self.slots[i]))
 
-    def evaluate(self, moves: Moves, i: int) -> Iterator[str]:
-        """One node."""
-        node = self.nodes[i]
-        if node.op == "input":
-            yield moves.load(i, *moves.input(*node.place))
-        elif node.op in ("sin", "cos"):
-            buffer = "%sines" if node.op == "sin" else "%cosines"
-            yield moves.load(i, buffer, moves.angle_slot[node.args[0]])
-        elif node.op == "carried":
-            yield moves.load(i, self.loops[node.args[0]], node.place[1])
-        elif node.op == "repeat":
+    def evaluate(self, moves: Moves, i: int, lines: list[str]) -> None:
+        """Append one node."""
+        op, args, _ = node = self.nodes[i]
+        if op == "input":
+            lines.append(moves.load(i, *moves.input(*node.place)))
+        elif op == "sin" or op == "cos":
+            buffer = "%sines" if op == "sin" else "%cosines"
+            lines.append(moves.load(i, buffer, moves.angle_slot[args[0]]))
+        elif op == "carried":
+            lines.append(moves.load(i, self.loops[args[0]], node.place[1]))
+        elif op == "repeat":
             frame = self.loops[i]
-            yield f"  call void @{self.loop_name}_{frame[1:]}_{self.lanes}(ptr {frame})"
-        elif node.op != "const":
-            yield self.statement(i)
+            lines.append(f"  call void @{self.loop_name}_{frame[1:]}_{self.lanes}(ptr {frame})")
+        elif op != "const":
+            lines.append(self.statement(i))
             if i in self.slots:
-                yield moves.store(f"%n{i}", "%kept", self.slots[i])
+                lines.append(moves.store(f"%n{i}", "%kept", self.slots[i]))
 
 
 def consecutive_inputs(graph: Graph, nodes: list[int]) -> tuple[int, int] | None:

@@ -64,7 +64,7 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
         )
     lanes = target.lanes(dtype)
     block = Block(graph, name, dtype, lanes)
-    one = One(graph, name, dtype, lanes)
+    one = One(graph, name, dtype, lanes, like=block.body)
     bodies = [block.text(), StatesLoop(graph, name, dtype, lanes).text(), one.text()]
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     if block.angle_slot:

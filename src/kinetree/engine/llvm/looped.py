@@ -173,7 +173,7 @@ class BodyCode:
             return self._sines()
         items: list[Item] = list(order(self.body.graph, self.code.stages))
         self.code.slots, self.code.kept = {}, 0  # the body is not cut into parts
-        statements = list(self.code.part(self, items))
+        statements = self.code.part(self, items)
         head = [f"define internal void @{self.own}({ARGUMENTS}){ATTRIBUTES} {{", "entry:"]
         slots = len(self.angle_slot)
         buffer = f"[{slots * self.wide} x {self.scalar.word}], align {self.scalar.size * self.wide}"

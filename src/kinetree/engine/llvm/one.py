@@ -30,9 +30,11 @@ class One:
     Every array is contiguous and aligned to its elements; outputs overlap nothing.
     """
 
-    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+    def __init__(
+        self, graph: Graph, name: str, dtype: str, lanes: int, like: GraphCode | None = None
+    ) -> None:
         self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
-        self.body = GraphCode(graph, name, dtype, 1)
+        self.body = GraphCode(graph, name, dtype, 1, like=like)
         self.scalar = self.body.scalar
         self.writer = Writer()
         self.angle_slot: dict[int, int] = {}  # angle -> its place among the sines and cosines

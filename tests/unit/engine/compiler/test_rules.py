@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from kinetree import scalars
 from kinetree.engine import OPERATIONS
-from kinetree.engine.compiler.rules import RULES, term
+from kinetree.engine.compiler.builder import Builder
+from kinetree.engine.compiler.rules import RULES, orders, term
+from kinetree.errors import GraphError
 
 MEANING = {
     "add": operator.add,
@@ -77,3 +79,32 @@ def test_both_sides_have_one_value(pattern, replacement, data):
 @pytest.mark.parametrize(("pattern", "replacement"), RULES, ids=IDS)
 def test_no_rule_costs_operations(pattern, replacement):
     assert cost(term(replacement)) <= cost(pattern)
+
+
+def built(builder, formula, letters):
+    if formula.op in ("any", "constant"):
+        return letters[formula.value]
+    if formula.op == "number":
+        return builder.constant(formula.value)
+    return builder.apply(formula.op, tuple(built(builder, arg, letters) for arg in formula.args))
+
+
+@pytest.mark.parametrize(("pattern", "replacement"), RULES, ids=IDS)
+def test_the_index_finds_every_rule_in_every_order_of_arguments(pattern, replacement):
+    for variant in orders(pattern):
+        builder = Builder()
+        letters = {name: builder.input(0, k) for k, name in enumerate("xy")}
+        letters |= {name: builder.constant(0.25 * 3**k) for k, name in enumerate("abc")}
+        node = built(builder, variant, letters)
+        assert node == built(builder, term(replacement), letters)
+
+
+def test_a_choice_and_a_fold_by_constants_need_no_rule():
+    builder = Builder()
+    x, y = builder.input(0, 0), builder.input(0, 1)
+    three, minus_two = builder.constant(3), builder.constant(-2)
+    assert builder.apply("select", (three, x, y)) == x
+    assert builder.apply("select", (minus_two, x, y)) == y
+    assert builder.apply("mul", (three, minus_two)) == builder.constant(-6)
+    with pytest.raises(GraphError, match="divides by the constant 0"):
+        builder.apply("div", (x, builder.constant(0)))
