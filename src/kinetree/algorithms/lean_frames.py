@@ -171,7 +171,7 @@ def _sparse_turns(R: Wide) -> tuple[Wide, Wide]:
     """
     z = R[:, :, 2]
     level = np.abs(z.astype(float)) < ROUNDING_OF_ZERO
-    sparse = level.any(-1)[:, None]
+    sparse = np.asarray(level.any(-1))[:, None]
     normal = stack([-z[:, 1], z[:, 0], z[:, 0] - z[:, 0]])
     length = where(sparse, wide(1), _column(_norm(normal)))
     x = where(sparse, wide(np.eye(3))[level.argmax(-1)], normal / length)

@@ -3,16 +3,15 @@
 A piece is an ordinary function. While a recorder is active on this thread, its calls go to the
 recorder instead, which may compute a piece once and run it in a loop over the links. The arguments
 are then taken apart into their numbers, and put together again around others: a piece therefore
-takes and returns numbers, arrays, tuples and frozen records of these, and what else it is given
-(None, a bool, a word) decides which arithmetic it has.
+takes and returns numbers, arrays, tuples and frozen records of these, none of which may be written
+to afterwards, and what else it is given (None, a bool, a word) decides which arithmetic it has.
 """
 
 import functools
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
-from itertools import islice
 from math import prod
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -20,9 +19,6 @@ import numpy as np
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-
-Form = Any  # how arguments are put together: nested tuples that can be compared and hashed
-NUMBER = "number"
 
 
 class Recorder(Protocol):
@@ -64,36 +60,77 @@ def recording(recorder: Recorder | None) -> Generator[None]:
         _active.reset(token)
 
 
-def take_apart(x: Any, numbers: list[Any]) -> Form:
-    """Append the numbers of x, of any scalar kind, to a list; return how x is made of them."""
-    kind = type(x)
-    if kind is np.ndarray:
-        numbers.extend(x.ravel().tolist())
-        return (kind, x.shape)
-    if kind is tuple or kind is list:
-        return (tuple, *[take_apart(part, numbers) for part in x])
-    if x is None or kind is bool or kind is str:
-        return (None, x)
-    if is_dataclass(kind):
-        return (kind, *[take_apart(getattr(x, name), numbers) for name in _names(kind)])
-    numbers.append(x)
-    return NUMBER
+class Form:
+    """How a value is made of its parts. There is one object for each form (`form_of`).
+
+    kind: np.ndarray, whose part is its shape; tuple or a record, whose parts are forms; None for
+    what has no numbers, whose part is the value itself. size: how many numbers it has.
+    """
+
+    __slots__ = ("kind", "parts", "size")
+
+    def __init__(self, kind: Any, *parts: Any) -> None:
+        self.kind, self.parts = kind, parts
+        inside = prod(parts[0]) if kind is np.ndarray else sum(x.size for x in parts if kind)
+        self.size: int = 1 if kind is float else inside
 
 
-def put_together(form: Form, numbers: Iterator[Any]) -> Any:
-    """Return what was taken apart, around other numbers."""
-    if form is NUMBER:
-        return next(numbers)
-    kind, *parts = form
-    if kind is np.ndarray:
-        shape = parts[0]
-        made = np.empty(prod(shape), dtype=object)
-        made[:] = list(islice(numbers, len(made)))
-        return made.reshape(shape)
-    if kind is None:
-        return parts[0]
-    rebuilt = [put_together(part, numbers) for part in parts]
-    return tuple(rebuilt) if kind is tuple else kind(*rebuilt)
+form_of = functools.lru_cache(None, typed=True)(Form)
+NUMBER = form_of(float)
+
+
+class Parts:
+    """Takes values apart into their numbers, and puts values together, each once.
+
+    A value that comes again is recognised: its arrays must not be written to in between. key: makes
+    what stands for a number from it.
+    """
+
+    def __init__(self, key: Callable[[Any], Any]) -> None:
+        self._key = key
+        # by id; the value itself is kept, so that no other gets its id
+        self._known: dict[int, tuple[Form, list[Any], Any]] = {}
+
+    def of(self, x: Any) -> tuple[Form, list[Any], Any]:
+        """The form of x, the keys of its numbers, and x."""
+        known = self._known.get(id(x))
+        if known is not None:
+            return known
+        kind = type(x)
+        if kind is np.ndarray:
+            found = form_of(kind, x.shape), list(map(self._key, x.ravel().tolist())), x
+        elif x is None or kind is bool or kind is str:
+            found = form_of(None, x), [], x
+        elif kind is tuple or kind is list or is_dataclass(kind):
+            names = () if kind is tuple or kind is list else _names(kind)
+            parts = [self.of(part) for part in ([getattr(x, k) for k in names] if names else x)]
+            form = form_of(tuple if kind is list else kind, *[part[0] for part in parts])
+            found = form, [key for part in parts for key in part[1]], x
+            if kind is list:  # it may grow
+                return found
+        else:
+            return NUMBER, [self._key(x)], x
+        self._known[id(x)] = found
+        return found
+
+    def together(self, form: Form, numbers: Sequence[Any], keys: list[Any]) -> Any:
+        """A value of a form around numbers with these keys."""
+        if form is NUMBER:
+            return numbers[0]
+        if form.kind is None:
+            return form.parts[0]
+        if form.kind is np.ndarray:
+            value = np.fromiter(numbers, object, form.size).reshape(form.parts[0])
+        else:
+            made: list[Any] = []
+            at = 0
+            for part in form.parts:
+                end = at + part.size
+                made.append(self.together(part, numbers[at:end], keys[at:end]))
+                at = end
+            value = tuple(made) if form.kind is tuple else form.kind(*made)
+        self._known[id(value)] = form, keys, value
+        return value
 
 
 @functools.cache

