@@ -83,7 +83,7 @@ class Parts:
     """Takes values apart into their numbers, and puts values together, each once.
 
     A value that comes again is recognised: its arrays must not be written to in between. key: makes
-    what stands for a number from it.
+    what stands for a number from it; a float stands for itself.
     """
 
     def __init__(self, key: Callable[[Any], Any]) -> None:
@@ -98,41 +98,50 @@ class Parts:
             return known
         kind = type(x)
         if kind is np.ndarray:
-            found = form_of(kind, x.shape), list(map(self._key, x.ravel().tolist())), x
+            key = self._key
+            keys = [y if type(y) is float else key(y) for y in x.ravel().tolist()]
+            form = form_of(kind, x.shape)
         elif x is None or kind is bool or kind is str:
-            found = form_of(None, x), [], x
-        elif kind is tuple or kind is list or is_dataclass(kind):
-            names = () if kind is tuple or kind is list else _names(kind)
-            parts = [self.of(part) for part in ([getattr(x, k) for k in names] if names else x)]
-            form = form_of(tuple if kind is list else kind, *[part[0] for part in parts])
-            found = form, [key for part in parts for key in part[1]], x
-            if kind is list:  # it may grow
-                return found
+            form, keys = form_of(None, x), []
+        elif (names := _names(kind)) is not None:
+            parts = [getattr(x, name) for name in names] if names else x
+            forms: list[Form] = []
+            keys = []
+            for part in parts:
+                its_form, its_keys, _ = self.of(part)
+                forms.append(its_form)
+                keys += its_keys
+            form = form_of(tuple if kind is list else kind, *forms)
         else:
-            return NUMBER, [self._key(x)], x
-        self._known[id(x)] = found
+            return NUMBER, [x if kind is float else self._key(x)], x
+        if kind is list:  # it may grow
+            return form, keys, x
+        found = self._known[id(x)] = form, keys, x
         return found
 
     def together(self, form: Form, numbers: Sequence[Any], keys: list[Any]) -> Any:
         """A value of a form around numbers with these keys."""
         if form is NUMBER:
             return numbers[0]
-        if form.kind is None:
-            return form.parts[0]
-        if form.kind is np.ndarray:
-            value = np.fromiter(numbers, object, form.size).reshape(form.parts[0])
-        else:
-            made: list[Any] = []
-            at = 0
-            for part in form.parts:
-                end = at + part.size
-                made.append(self.together(part, numbers[at:end], keys[at:end]))
-                at = end
-            value = tuple(made) if form.kind is tuple else form.kind(*made)
+        kind, parts = form.kind, form.parts
+        if kind is None:
+            return parts[0]
+        if kind is np.ndarray:  # known as a part of what it belongs to, which is enough
+            return np.fromiter(numbers, object, form.size).reshape(parts[0])
+        made: list[Any] = []
+        at = 0
+        for part in parts:
+            end = at + part.size
+            made.append(self.together(part, numbers[at:end], keys[at:end]))
+            at = end
+        value = tuple(made) if kind is tuple else kind(*made)
         self._known[id(value)] = form, keys, value
         return value
 
 
 @functools.cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _names(kind: type) -> tuple[str, ...] | None:
+    """The names of the parts of a record; none for a tuple or list, None for a number."""
+    if kind is tuple or kind is list:
+        return ()
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
