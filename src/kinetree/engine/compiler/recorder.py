@@ -6,6 +6,7 @@ are the constants 0, 1 and -1, and which are equal. Every further call is only n
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count, repeat
 from typing import Any, cast
 
@@ -75,6 +76,8 @@ class PieceRecorder:
         self._variants: dict[Any, Variant] = {}
         self._patterns: dict[Any, list[tuple[Any, ...]]] = {}
         self._known: dict[Any, tuple[Variant, list[int], list[int]]] = {}  # calls like one before
+        # not a method of the recorder, which would keep itself alive
+        self._key = partial(_key, self.builder.numbers)
         self._parts = Parts(self._key)
 
     def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -127,13 +130,6 @@ class PieceRecorder:
             self._known[like] = variant, chosen, [k for k in heads if pattern[k][2]]
         return variant, *self._chosen(flat, pattern)
 
-    def _key(self, x: Any) -> int | float:
-        """What stands for a number: its node, or the constant that it is."""
-        if type(x) is TracedScalar:
-            number = self.builder.numbers[x.node]
-            return x.node + NODES if number is None else number
-        return float(x)
-
     def _chosen(
         self, flat: Sequence[int | float], pattern: tuple[Any, ...]
     ) -> tuple[tuple[int, ...], tuple[float, ...]]:
@@ -172,6 +168,14 @@ class PieceRecorder:
             self.common[kind] = merged
             raise Again
         return shared
+
+
+def _key(known: Sequence[float | None], x: Any) -> int | float:
+    """What stands for a number: its node, or the constant that it is; known: those of nodes."""
+    if type(x) is TracedScalar:
+        number = known[x.node]
+        return x.node + NODES if number is None else number
+    return float(x)
 
 
 def _shared(patterns: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
