@@ -6,6 +6,7 @@ are given to it (`regroup`). A LeanModel has all that does not depend on q; `lea
 position.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -140,11 +141,14 @@ def _pitch(joint: Joint) -> Scalar:
 
 def _axes(joint: Joint, pitch: Scalar) -> Array:
     """Twist of the link in its lean frame for unit rates, (6, k)."""
-    if joint.type == PRISMATIC:
-        return np.array([[0, 0, 0, 0, 0, 1]]).T * joint.scale
-    if joint.type in SCREW_TYPES:
-        return np.array([[0, 0, 1, 0, 0, pitch]]).T * joint.scale
-    return joint.A
+    if joint.type not in SCREW_TYPES:
+        return joint.A
+    return _screw(joint.type == PRISMATIC, pitch, joint.scale)
+
+
+@functools.lru_cache(1, typed=True)  # one array for all links that have the same
+def _screw(slides: bool, pitch: Scalar, scale: Scalar) -> Array:
+    return np.array([[0, 0, 0, 0, 0, 1] if slides else [0, 0, 1, 0, 0, pitch]]).T * scale
 
 
 def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
@@ -159,17 +163,16 @@ def _step(link: LeanLink, q: Array) -> Step:
     """The way to a link from its parent; q is the whole vector of positions."""
     joint, place = link.joint, link.place
     # products of objects are summed in order, also those of constants
-    R, coords = place.R.astype(object), q[list(joint.coords)]
+    R = place.R.astype(object)
     if joint.type not in SCREW_TYPES:
-        T = joint_pose(joint, coords)
+        T = joint_pose(joint, q[list(joint.coords)])
         return Step(R, Rotation(T[:3, :3]), place.p + R @ T[:3, 3])
-    z = place.R[:, 2]
+    z, angle = place.R[:, 2], q[joint.coords[0]] * joint.scale
     c_0, s_0 = place.turn
     if joint.type == PRISMATIC:
         turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
-        return Step(R, turn, place.p + z * (coords[0] * joint.scale + joint.offset))
+        return Step(R, turn, place.p + z * (angle + joint.offset))
     # cos(q) and sin(q) are turned by the constant angles, so that joints that share q share them
-    angle = coords[0] * joint.scale
     c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
     if joint.offset != 0:
         c, s = _added((c, s), (cos(joint.offset), sin(joint.offset)))

@@ -127,7 +127,8 @@ class Parts:
         if kind is None:
             return parts[0]
         if kind is np.ndarray:  # known as a part of what it belongs to, which is enough
-            return np.fromiter(numbers, object, form.size).reshape(parts[0])
+            value = np.fromiter(numbers, object, form.size)
+            return value if len(parts[0]) == 1 else value.reshape(parts[0])
         made: list[Any] = []
         at = 0
         for part in parts:

@@ -7,6 +7,7 @@ Whatever the function computes outside its pieces becomes calls of bodies of one
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -164,12 +165,12 @@ class Assembly:
         groups: Groups = {}
         for variant, own in numbers.items():
             calls = [self.calls[k] for k in own]
-            rows = (
-                np.array([call.values for call in calls], int),
-                np.array([call.constants for call in calls], float),
-                np.array([self.made[k] for k in own], int),
+            groups[variant] = Group(
+                np.array(own),
+                table([call.values for call in calls], int),
+                table([call.constants for call in calls], float),
+                table([self.made[k] for k in own], int),
             )
-            groups[variant] = Group(np.array(own), *(x.reshape(len(own), -1) for x in rows))
         return groups
 
     def _makers(self) -> tuple[Array, Array]:
@@ -412,6 +413,11 @@ class Places:
     sheaf: Array
     at: Array
     count: int
+
+
+def table(rows: Sequence[Sequence[Any]], kind: type) -> Array:
+    """Rows of one length as an array, in half the time that NumPy takes for tuples."""
+    return np.fromiter(chain.from_iterable(rows), kind).reshape(len(rows), len(rows[0]))
 
 
 def bundled(spaces: Array, spots: Array) -> tuple[Bundle, ...]:

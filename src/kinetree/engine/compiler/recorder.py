@@ -94,7 +94,7 @@ class PieceRecorder:
         known = self._known.get(like)
         if known is not None:
             variant, chosen, fixed = known
-            values = tuple([int(flat[k]) - NODES for k in chosen])
+            values = cast("tuple[int, ...]", tuple([flat[k] - NODES for k in chosen]))
             constants = tuple([flat[k] for k in fixed])
         else:
             variant, values, constants = self._like_no_other(like, tuple(kind), flat)
