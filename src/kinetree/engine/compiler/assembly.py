@@ -254,7 +254,8 @@ class Assembly:
         kind: the variant of each call, as a number.
         """
         count = len(self.calls)
-        pairs: list[Array] = []  # maker * count + user, where one call needs the other
+        # maker * count + user, where one call needs the other
+        pairs: list[Array] = [np.zeros(0, int)]
         for group in self.groups.values():
             makers = self.maker[group.values]
             # most values come from the same call as their neighbours
