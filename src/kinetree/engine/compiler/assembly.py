@@ -372,9 +372,10 @@ class Assembly:
             if len(rows):
                 tables.add(len(bodies), rows, np.zeros((len(rows), 0)))
                 bodies.append(Body(_copied(space, "outputs"), (Bundle(space, ((0, 0),)),), ((0,),)))
-        fixed = [(k, x) for k, x in enumerate(numbers) if x is not None]
+        fixed = [k for k, x in enumerate(numbers) if x is not None]
         if fixed:
-            tables.add(len(bodies), np.array([[k] for k, _ in fixed]), np.array([x for _, x in fixed]))
+            constants = np.array([numbers[k] for k in fixed], float)
+            tables.add(len(bodies), np.array(fixed)[:, None], constants)
             bodies.append(Body(_copied(None, "outputs"), (), ((0,),)))
 
 

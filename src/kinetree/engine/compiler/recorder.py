@@ -19,7 +19,8 @@ from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.trace import TracedScalar, read_results, trace, traced_array
 
 VARIANTS = 12  # patterns of a piece that get bodies of their own; more are made one
-SHORTENING = {0.0: -1, 1.0: -2, -1.0: -3}  # constants that shorten a body; numbers of arguments follow
+# constants that shorten a body, each with a number that no argument has
+SHORTENING = {0.0: -1, 1.0: -2, -1.0: -3}
 NODES = 1 << 60  # added to a node beside constants, none of which is so large a whole number
 
 

@@ -15,8 +15,15 @@ import numpy as np
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.model import Model
 
-# quantities that consist of one pass over the links outward and one inward
-RECURSIONS = ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces")
+# quantities that consist of one pass over the links outward and one inward, and the pose, which is
+# one pass: operations for one generic link
+INVERSE = 165
+RECURSIONS = {
+    **dict.fromkeys(
+        ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces"), INVERSE
+    ),
+    "pose": 60,
+}
 # matrices, which have an entry for every joint and ancestor: operations for a link, for a pair, and
 # for a joint and two of its ancestors (twice as many as there are: these loops lose least)
 SECOND = "second derivatives of inverse_dynamics"
@@ -31,7 +38,6 @@ MATRICES = {
 FORWARD = "forward_dynamics"
 STEP = "step_"  # before the names of methods
 
-INVERSE = 165  # operations of inverse dynamics for one generic link
 ZEROS_OF_ONE_AXIS = 4  # zeros in the matrix of a turn about one axis
 ONE_AXIS_SHARE = (
     0.65  # of these operations, for a link turned about one axis of its parent, or none
@@ -54,7 +60,7 @@ def is_looped(model: Model, name: str) -> bool:
     if name in MATRICES:
         counts = len(model.links), related(model, 1), related(model, 2)
         return float(np.dot(MATRICES[name], counts)) * share > LONGEST_MATRIX
-    operations = float(INVERSE * len(model.links))
+    operations = float(RECURSIONS.get(name, INVERSE) * len(model.links))
     if forward and operations * share <= LONGEST_STRAIGHT:
         from kinetree.algorithms.grouping import estimated
 
