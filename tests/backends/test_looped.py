@@ -137,7 +137,7 @@ def test_long_chains_are_looped_and_short_ones_are_not():
     assert not is_looped(kt.robots.humanoid().model, "forward_dynamics")
     assert is_looped(chain(60).model, "forward_dynamics")
     assert not is_looped(chain(60).model, "mass_matrix")
-    assert is_looped(chain(300).model, "pose") and not is_looped(chain(150).model, "pose")
+    assert is_looped(chain(600).model, "pose") and not is_looped(chain(150).model, "pose")
     for name in forms.MATRICES:
         assert is_looped(chain(150).model, name)
         assert not is_looped(kt.robots.humanoid().model, name)
