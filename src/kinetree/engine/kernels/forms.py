@@ -56,7 +56,7 @@ def is_looped(model: Model, name: str) -> bool:
     if any(spring.points for spring in model.springs):  # a path needs the poses of its links
         return False
     plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS_OF_ONE_AXIS
-    share = 1 - (1 - ONE_AXIS_SHARE) * float(plain.mean())
+    share = 1 - (1 - ONE_AXIS_SHARE) * float(plain.sum()) / max(1, len(plain))
     if name in MATRICES:
         counts = len(model.links), related(model, 1), related(model, 2)
         return float(np.dot(MATRICES[name], counts)) * share > LONGEST_MATRIX
