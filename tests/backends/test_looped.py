@@ -17,7 +17,7 @@ ROBOTS = {
     "panda": lambda: kt.robots.panda(friction=True).model,
     "hand": lambda: kt.robots.hand().model,
 }
-QUANTITIES = ("inverse_dynamics", "forward_dynamics", "gravity_forces", "coriolis_forces")
+QUANTITIES = ("inverse_dynamics", "forward_dynamics", "gravity_forces", "coriolis_forces", "pose")
 
 
 def states(model, count, seed=0):
@@ -42,7 +42,8 @@ def both(monkeypatch, model, name, **options):
 
 def of_quantity(name, q, dq, third):
     """The arguments that a quantity takes."""
-    arguments = dict.fromkeys(("gravity_forces", "mass_matrix", "inverse_mass_matrix"), (q,))
+    of_q = ("gravity_forces", "mass_matrix", "inverse_mass_matrix", "pose")
+    arguments = dict.fromkeys(of_q, (q,))
     arguments |= dict.fromkeys(("coriolis_forces", "coriolis_matrix", "mass_matrix_rate"), (q, dq))
     arguments[forms.SECOND] = q, dq, third, third[:, ::-1]
     return arguments.get(name, (q, dq, third))
@@ -136,6 +137,7 @@ def test_long_chains_are_looped_and_short_ones_are_not():
     assert not is_looped(kt.robots.humanoid().model, "forward_dynamics")
     assert is_looped(chain(60).model, "forward_dynamics")
     assert not is_looped(chain(60).model, "mass_matrix")
+    assert is_looped(chain(600).model, "pose") and not is_looped(chain(150).model, "pose")
     for name in forms.MATRICES:
         assert is_looped(chain(150).model, name)
         assert not is_looped(kt.robots.humanoid().model, name)

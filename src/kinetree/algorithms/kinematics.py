@@ -1,15 +1,21 @@
 """Forward kinematics: poses of links and frames, their Jacobians, and the rates of these."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.pieces import is_recording, piece
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import columns, coordinates, link_pose, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.spatial import Ad, ad, inverse
+from kinetree.spatial import pose as pose_from
+
+if TYPE_CHECKING:
+    from kinetree.algorithms.tree import Step
 
 
 @labelled("l", "4", "4")
@@ -29,6 +35,36 @@ def pose(model: Model, q: StateLike, frame: str | None = None) -> Array:
     if place.link == WORLD:
         return np.array(place.T_if)
     return forward_kinematics(model, q)[place.link] @ place.T_if
+
+
+def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
+    """Trace the pose of a frame; of a long robot as a loop, in lean frames, from the frame inward.
+
+    The loop has a piece for each link, whose frame may be any: only in lean frames are the axes of
+    all joints the same.
+    """
+    if not is_recording():
+        return lambda q: pose(model, q, frame)
+    from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
+
+    lean = lean_model(model, regrouped=regrouped)
+    place = lean_frame(lean, frame)
+
+    def function(q: Array) -> Array:
+        tree = lean_tree(lean, q)
+        R, p = place.T_if[:3, :3], place.T_if[:3, 3]
+        for i in tree.path_inward(place.link):
+            R, p = pose_inward(tree.links[i].to, R, p)
+        return pose_from(R, p)
+
+    return function
+
+
+@piece
+def pose_inward(to: "Step", R: Array, p: Array) -> tuple[Array, Array]:
+    """Rotation and position of a frame, given in a link, in the frame of the link's parent."""
+    columns = [to.inward(R[:, k]) for k in range(3)]
+    return np.array(columns).T, to.p + to.inward(p)
 
 
 @labelled("l", "6", "n")
@@ -123,7 +159,7 @@ POSE = Quantity(
     (Result("T_sb", "4 4", "pose of the frame in the space frame", "position in m"),),
     "Pose T_sb of a frame in {s}.",
     "T_sb of the frame",
-    textbook(pose, framed=True),
+    _pose_of,
     ("robot.pose([0.1, 0.2])[:3, 3].round(3)", "array([1.759, 0.336, 0.   ])"),
     framed=True,
 )  # fmt: skip

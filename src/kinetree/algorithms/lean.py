@@ -6,6 +6,7 @@ are given to it (`regroup`). A LeanModel has all that does not depend on q; `lea
 position.
 """
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from kinetree.algorithms.tree import Load, Rotation, Step, Tree, TreeLink, Turn,
 from kinetree.base.arrays import Array, is_numeric, times
 from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
-from kinetree.base.wide import Wide, is_wide, wide, wide_product
+from kinetree.base.wide import BITS, Wide, stack, wide
 from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.model.model import Frame
@@ -25,8 +26,9 @@ from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
 from kinetree.spatial.inertia import Moments, mirrored
 
-# entries on and above the diagonal, in the places of a symmetric matrix
-UPPER = np.array([[0, 0, 0], [0, 1, 1], [0, 1, 2]]), np.array([[0, 1, 2], [1, 1, 2], [2, 2, 2]])
+# rows and columns of the entries on and above the diagonal, and their places in a whole matrix
+UPPER = np.triu_indices(3)
+SQUARE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 Angle = tuple[Any, Any]  # as its cosine and sine, of scalars of any kind
 
@@ -66,22 +68,14 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
 
 def _lean(model: Model, regrouped: bool) -> LeanModel:
     places = place_frames(model)
-    bodies = _bodies(model, places)
-    links = []
+    numbers = all(map(is_numeric, (model.m, model.com, model.I_com)))
+    bodies = (_wide_bodies if numbers else _bodies)(model, places, regrouped)
+    links: list[LeanLink] = []
     for i, joint in enumerate(model.joints):
         pitch = _pitch(joint)
-        links.append(
-            LeanLink(
-                parent=model.parent[i],
-                joint=joint,
-                place=places[i],
-                A=_axes(joint, pitch),
-                body=bodies[i],
-                pitch=pitch,
-            )
-        )
-    lean = LeanModel(model, tuple(links), tuple(_turn_rotor(r, places) for r in model.rotors))
-    return _rounded(regroup(lean) if regrouped else lean)
+        axes = _axes(joint, pitch)
+        links.append(LeanLink(model.parent[i], joint, places[i], axes, bodies[i], pitch))
+    return LeanModel(model, tuple(links), tuple(_turn_rotor(r, places) for r in model.rotors))
 
 
 def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
@@ -103,28 +97,32 @@ def lean_frame(lean: LeanModel, name: str | None) -> Frame:
     return Frame(frame.link, seen_from(lean.links[frame.link].place.X, frame.T_if))
 
 
-def _bodies(model: Model, places: list[Placement]) -> list[Moments]:
-    """Moments of every link in its lean frame, as of `moments_in`; numbers at once."""
-    m, com, I_com = model.m, model.com, model.I_com
-    if not all(map(is_numeric, (m, com, I_com))):
-        bodies = zip(m, com, I_com, places, strict=True)
-        return [moments_in(m_i, c_i, I_i, place.X) for m_i, c_i, I_i, place in bodies]
-    m, com, I_com = wide(m), wide(com), wide(I_com)
-    X = np.array([place.X for place in places], object).reshape(-1, 4, 4)
+def _bodies(model: Model, places: list[Placement], regrouped: bool) -> list[Moments]:
+    """Moments of every link in its lean frame, of numbers and traced scalars."""
+    given = zip(model.m, model.com, model.I_com, places, strict=True)
+    bodies = [moments_in(m, com, I_com, place.X.astype(float)) for m, com, I_com, place in given]
+    return [to_double(x) for x in (regroup(model, places, bodies) if regrouped else bodies)]
+
+
+def _wide_bodies(model: Model, places: list[Placement], regrouped: bool) -> list[Moments]:
+    """Moments of every link in its lean frame: numbers, rounded once."""
+    m, com, I_com = wide(model.m), wide(model.com), wide(model.I_com)
+    X = stack([place.X for place in places], 0)
     R, R_T, p = X[:, :3, :3], X[:, :3, :3].swapaxes(1, 2), X[:, :3, 3]
     trace = I_com[:, 0, 0] + I_com[:, 1, 1] + I_com[:, 2, 2]
-    Sigma = np.eye(3, dtype=int) * (trace[:, None, None] / 2) - I_com
-    moved = (X != np.eye(4)).any((1, 2))
-    c = np.where(moved[:, None], wide_product(R_T, (com - p)[:, :, None])[:, :, 0], com)
-    Sigma = np.where(moved[:, None, None], wide_product(wide_product(R_T, Sigma), R), Sigma)
-    Sigma = Sigma + c[:, :, None] * c[:, None, :] * m[:, None, None]
-    h, Sigma = c * m[:, None], Sigma[:, UPPER[0], UPPER[1]]
-    return [Moments(m[i], h[i], Sigma[i]) for i in model.links]
+    Sigma = wide(np.eye(3) / 2) * trace[:, None, None] - I_com
+    c = (R_T @ (com - p)[:, :, None])[:, :, 0]
+    Sigma = (R_T @ Sigma @ R)[:, UPPER[0], UPPER[1]] + c[:, UPPER[0]] * c[:, UPPER[1]] * m[:, None]
+    moments = np.column_stack([m.units, (c * m[:, None]).units, Sigma.units])
+    if regrouped:
+        moments = _regroup_wide(model, places, moments)
+    rounded = Wide(moments).astype(float)
+    h, Sigma = rounded[:, 1:4], rounded[:, 4:][:, SQUARE]
+    return [Moments(m, h[i], Sigma[i]) for i, m in enumerate(rounded[:, 0].tolist())]
 
 
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
     """Moments of a body, numbers or symbols, in the lean frame X of its link."""
-    X = X.astype(float)
     R, p = X[:3, :3], X[:3, 3]
     if np.array_equal(X, np.eye(4)):
         c, Sigma = com, second_moment(I_com)
@@ -142,11 +140,14 @@ def _pitch(joint: Joint) -> Scalar:
 
 def _axes(joint: Joint, pitch: Scalar) -> Array:
     """Twist of the link in its lean frame for unit rates, (6, k)."""
-    if joint.type == PRISMATIC:
-        return np.array([[0, 0, 0, 0, 0, 1]]).T * joint.scale
-    if joint.type in SCREW_TYPES:
-        return np.array([[0, 0, 1, 0, 0, pitch]]).T * joint.scale
-    return joint.A
+    if joint.type not in SCREW_TYPES:
+        return joint.A
+    return _screw(joint.type == PRISMATIC, pitch, joint.scale)
+
+
+@functools.lru_cache(1, typed=True)  # one array for all links that have the same
+def _screw(slides: bool, pitch: Scalar, scale: Scalar) -> Array:
+    return np.array([[0, 0, 0, 0, 0, 1] if slides else [0, 0, 1, 0, 0, pitch]]).T * scale
 
 
 def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
@@ -161,17 +162,16 @@ def _step(link: LeanLink, q: Array) -> Step:
     """The way to a link from its parent; q is the whole vector of positions."""
     joint, place = link.joint, link.place
     # products of objects are summed in order, also those of constants
-    R, coords = place.R.astype(object), q[list(joint.coords)]
+    R = place.R.astype(object)
     if joint.type not in SCREW_TYPES:
-        T = joint_pose(joint, coords)
+        T = joint_pose(joint, q[list(joint.coords)])
         return Step(R, Rotation(T[:3, :3]), place.p + R @ T[:3, 3])
-    z = place.R[:, 2]
+    z, angle = place.R[:, 2], q[joint.coords[0]] * joint.scale
     c_0, s_0 = place.turn
     if joint.type == PRISMATIC:
         turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
-        return Step(R, turn, place.p + z * (coords[0] * joint.scale + joint.offset))
+        return Step(R, turn, place.p + z * (angle + joint.offset))
     # cos(q) and sin(q) are turned by the constant angles, so that joints that share q share them
-    angle = coords[0] * joint.scale
     c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
     if joint.offset != 0:
         c, s = _added((c, s), (cos(joint.offset), sin(joint.offset)))
@@ -186,7 +186,7 @@ def _added(a: Angle, b: Angle) -> Angle:
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]
 
 
-def regroup(lean: LeanModel) -> LeanModel:
+def regroup(model: Model, places: list[Placement], given: list[Moments]) -> list[Moments]:
     """Move mass moments to parents: the same joint forces, M, C and g from fewer numbers.
 
     Mass on the axis of a revolute joint does not move when the joint turns, so a link's m, h_z and
@@ -194,32 +194,57 @@ def regroup(lean: LeanModel) -> LeanModel:
     sliding link turns with its parent, so all of its Sigma may. Moments that reach the fixed base
     are dropped, as they act on no joint. This saves 13 to 17 per cent of the operations.
     """
-    bodies = [link.body for link in lean.links]
-    numbers = all(is_wide(np.asarray(body.Sigma)) for body in bodies)
-    turns = np.array([link.place.R for link in lean.links]).reshape(-1, 3, 3)
-    points = np.array([link.place.p for link in lean.links]).reshape(-1, 3)
-    if numbers:
-        turns, points = wide(turns), wide(points)
-    for i in reversed(range(len(lean.links))):
-        link, R, p = lean.links[i], turns[i], points[i]
-        if link.joint.type == REVOLUTE:
+    bodies = list(given)
+    for i in reversed(model.links):
+        kind, place, parent = model.joints[i].type, places[i], model.parent[i]
+        if kind == REVOLUTE:
             bodies[i], line = split_line(bodies[i])
-            handed = (wide_line_in_parent if numbers else line_in_parent)(line, R, p)
-        elif link.joint.type == PRISMATIC:
-            handed = Moments(0, np.zeros(3, int), _turned(bodies[i].Sigma, R, link.place.turn))
+            handed = line_in_parent(line, place.R, place.p)
+        elif kind == PRISMATIC:
+            handed = Moments(0, np.zeros(3, int), _turned(bodies[i].Sigma, place))
             bodies[i] = Moments(bodies[i].m, bodies[i].h, np.zeros((3, 3), int))
         else:
             continue
-        if link.parent != WORLD:
-            bodies[link.parent] = bodies[link.parent] + handed
-    links = zip(lean.links, bodies, strict=True)
-    return replace(lean, links=tuple(replace(link, body=x) for link, x in links))
+        if parent != WORLD:
+            bodies[parent] = bodies[parent] + handed
+    return bodies
 
 
-def _rounded(lean: LeanModel) -> LeanModel:
-    """The model with its moments as doubles."""
-    links = tuple(replace(link, body=to_double(link.body)) for link in lean.links)
-    return replace(lean, links=links)
+def _regroup_wide(model: Model, places: list[Placement], moments: Array) -> Array:
+    """The same of wide numbers: units of m, h and the upper half of Sigma, (links, 10)."""
+    bodies: list[list[int]] = moments.tolist()
+    z = wide(np.array([place.R[:, 2] for place in places])).units.tolist()
+    p = wide(np.array([place.p for place in places])).units.tolist()
+    for i in reversed(model.links):
+        body, (kind, parent) = bodies[i], (model.joints[i].type, model.parent[i])
+        if kind == REVOLUTE:  # as `line_in_parent`, with half the products
+            m, h_z, S_zz = body[0], body[3], body[9]
+            body[0] = body[3] = body[9] = 0
+            if parent == WORLD:
+                continue
+            pairs = list(zip(z[i], p[i], strict=True))
+            along = [(x * S_zz >> BITS) + (y * h_z >> BITS) for x, y in pairs]
+            h = [(x * h_z >> BITS) + (y * m >> BITS) for x, y in pairs]
+            S = [
+                (along[a] * z[i][b] >> BITS) + (h[a] * p[i][b] >> BITS)
+                for a in range(3)
+                for b in range(a, 3)
+            ]
+            handed = [m, *h, *S]
+        elif kind == PRISMATIC:
+            handed = [0, 0, 0, 0, *_turned_wide(body[4:], places[i])]
+            body[4:] = [0] * 6
+        else:
+            continue
+        if parent != WORLD:
+            bodies[parent] = [x + y for x, y in zip(bodies[parent], handed, strict=True)]
+    return np.array(bodies, object)
+
+
+def _turned_wide(S: list[int], place: Placement) -> list[int]:
+    """The upper half of a Sigma that turns with the parent, in the parent's frame."""
+    R = wide(place.R) @ wide(_about_z(*place.turn))
+    return (R @ Wide(np.array(S, object)[SQUARE]) @ R.swapaxes(0, 1)).units[UPPER].tolist()
 
 
 def split_line(x: Moments) -> tuple[Moments, Moments]:
@@ -240,26 +265,21 @@ def line_in_parent(line: Moments, R: Array, p: Array) -> Moments:
     return Moments(line.m, p * line.m + z * h_z, Sigma)
 
 
-def wide_line_in_parent(line: Moments, R: Array, p: Array) -> Moments:
-    """The same of wide numbers, with half the products."""
-    z, h_z = R[:, 2], line.h[2]
-    along, h = z * line.Sigma[2, 2] + p * h_z, z * h_z + p * line.m
-    upper = {(a, b): along[a] * z[b] + h[a] * p[b] for a in range(3) for b in range(a, 3)}
-    Sigma = [[upper[min(a, b), max(a, b)] for b in range(3)] for a in range(3)]
-    return Moments(line.m, h, np.array(Sigma, object))
-
-
 def to_double(x: Moments) -> Moments:
     """Numbers rounded to float64, once; traced scalars unchanged."""
 
     def rounded(a: Array) -> Array:
-        return a.astype(np.float64) if is_numeric(a) or is_wide(a) else a
+        return a.astype(np.float64) if is_numeric(a) else a
 
-    m = float(x.m) if isinstance(x.m, float | int | np.floating | Wide) else x.m
+    m = float(x.m) if isinstance(x.m, float | int | np.floating) else x.m
     return Moments(m, rounded(np.asarray(x.h)), rounded(np.asarray(x.Sigma)))
 
 
-def _turned(Sigma: Array, R: Array, turn: tuple[float, float]) -> Array:
-    c, s = turn
-    R = times(R, np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
+def _turned(Sigma: Array, place: Placement) -> Array:
+    R = times(place.R, _about_z(*place.turn))
     return mirrored(times(R, Sigma, R.T))
+
+
+def _about_z(c: float, s: float) -> Array:
+    """Rotation about z by an angle given as its cosine and sine, (3, 3)."""
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])

@@ -1,132 +1,108 @@
-"""Wide numbers: fixed-point arithmetic with 256 bits behind the point, the same on every platform.
+"""Wide numbers: fixed-point arithmetic with 192 bits behind the point, the same on every platform.
 
 Frames and mass moments of kernels are computed with more digits than a double has, so that exact
 zeros of a design differ clearly from small numbers. Extended precision of C has 64, 80 or 128 bits,
-depending on the platform, and would give other constants on each. A `Wide` is an integer that
-counts units of 2^-256, about 1e-77. Sums are exact, and products and quotients are exact to one
+depending on the platform, and would give other constants on each. A `Wide` is an array of integers
+that count units of 2^-192, about 1e-58. Sums are exact, and products and quotients are exact to one
 unit. Python's integers have no largest value, so nothing overflows before it becomes a double.
 
-Arrays of wide numbers are NumPy arrays of objects: slices, `+`, `*`, comparisons, `np.where` and
-`np.sqrt` work on them. Use `wide_product` instead of `@`: it is faster.
+An array has at least one axis, so that NumPy computes all its numbers at once.
 """
 
 import math
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kinetree.base.arrays import Array
 
-BITS = 256
+BITS = 192
 ONE = 1 << BITS
+
+_ROOT = np.frompyfunc(math.isqrt, 1, 1)
 
 
 class Wide:
-    """The number `units` / 2^256."""
+    """An array of the numbers `units` / 2^192."""
 
     __slots__ = ("units",)
 
-    def __init__(self, units: int) -> None:
+    def __init__(self, units: Array) -> None:
         self.units = units
 
-    def __add__(self, other: Any) -> "Wide":
-        return Wide(self.units + (other.units if type(other) is Wide else units_of(other)))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return self.units.shape
 
-    __radd__ = __add__
+    def __getitem__(self, at: Any) -> "Wide":
+        return Wide(self.units[at])
 
-    def __sub__(self, other: Any) -> "Wide":
-        return Wide(self.units - (other.units if type(other) is Wide else units_of(other)))
+    def __setitem__(self, at: Any, other: "Wide") -> None:
+        self.units[at] = other.units
 
-    def __rsub__(self, other: Any) -> "Wide":
-        return Wide(units_of(other) - self.units)
+    def __add__(self, other: "Wide") -> "Wide":
+        return Wide(self.units + other.units)
 
-    def __mul__(self, other: Any) -> "Wide":
-        if type(other) is Wide:
-            return Wide((self.units * other.units) >> BITS)
-        if type(other) is int:
-            return Wide(self.units * other)
-        return Wide((self.units * units_of(other)) >> BITS)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> "Wide":
-        return Wide((self.units << BITS) // units_of(other))
+    def __sub__(self, other: "Wide") -> "Wide":
+        return Wide(self.units - other.units)
 
     def __neg__(self) -> "Wide":
         return Wide(-self.units)
 
-    def __abs__(self) -> "Wide":
-        return Wide(abs(self.units))
+    def __mul__(self, other: "Wide") -> "Wide":
+        return Wide((self.units * other.units) >> BITS)
+
+    def __matmul__(self, other: "Wide") -> "Wide":
+        return Wide((self.units @ other.units) >> BITS)
+
+    def __truediv__(self, other: "Wide") -> "Wide":
+        return Wide((self.units << BITS) // other.units)
+
+    def __lt__(self, other: "Wide") -> Array:
+        return self.units < other.units
 
     def sqrt(self) -> "Wide":
-        """Square root of a number that is not negative."""
-        return Wide(math.isqrt(self.units << BITS))
+        """Square roots of numbers that are not negative."""
+        return Wide(np.asarray(_ROOT(self.units << BITS), object))
 
-    def __lt__(self, other: Any) -> bool:
-        return self.units < units_of(other)
+    def swapaxes(self, a: int, b: int) -> "Wide":
+        """The array with two axes exchanged."""
+        return Wide(self.units.swapaxes(a, b))
 
-    def __le__(self, other: Any) -> bool:
-        return self.units <= units_of(other)
-
-    def __gt__(self, other: Any) -> bool:
-        return self.units > units_of(other)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.units >= units_of(other)
-
-    def __eq__(self, other: object) -> bool:
-        return self.units == units_of(other)
-
-    def __hash__(self) -> int:
-        return hash(self.units)
-
-    def __float__(self) -> float:
-        try:
-            return self.units / ONE  # Python rounds quotients of integers to the nearest double
-        except OverflowError:
-            return math.inf if self.units > 0 else -math.inf
+    def astype(self, kind: type[float]) -> Array:
+        """The nearest doubles."""
+        return np.array([_double(x) for x in self.units.ravel().tolist()], kind).reshape(self.shape)
 
     def __repr__(self) -> str:
-        return f"Wide({float(self)!r})"
+        return f"Wide({self.astype(float).tolist()})"
 
 
-def units_of(x: Any) -> int:
-    """Units of a wide number, an integer, or a float."""
-    if type(x) is Wide:
-        return x.units
-    if isinstance(x, int | np.integer):
-        return int(x) << BITS
-    numerator, denominator = float(x).as_integer_ratio()
-    return (numerator << BITS) // denominator
+def _double(units: int) -> float:
+    try:
+        return units / ONE  # Python rounds quotients of integers to the nearest double
+    except OverflowError:
+        return math.inf if units > 0 else -math.inf
 
 
-_WRAP = np.frompyfunc(Wide, 1, 1)
-_UNITS = np.frompyfunc(attrgetter("units"), 1, 1)
-
-
-def wide(x: Array) -> Array:
-    """An array of finite floats or integers, or of wide numbers, as wide numbers."""
-    x = np.asarray(x)
-    if x.dtype == object:
-        return x
-    # mantissa 2^53 and its shift: exact, but for digits below 2^-256
-    mantissa, exponent = np.frexp(x.astype(np.float64))
+def wide(x: Any) -> Wide:
+    """Finite floats or integers as wide numbers."""
+    # mantissa 2^53 and its shift: exact, but for digits below 2^-192
+    mantissa, exponent = np.frexp(np.atleast_1d(np.asarray(x, np.float64)))
     whole = (mantissa * 2.0**53).astype(np.int64).astype(object)
     shift = exponent.astype(int) + (BITS - 53)
     if np.min(shift, initial=0) >= 0:
-        units = whole << shift.astype(object)
-    else:
-        left, right = np.maximum(shift, 0).astype(object), np.maximum(-shift, 0).astype(object)
-        units = (whole << left) >> right
-    return np.asarray(_WRAP(units), object)
+        return Wide(whole << shift.astype(object))
+    left, right = np.maximum(shift, 0).astype(object), np.maximum(-shift, 0).astype(object)
+    return Wide((whole << left) >> right)
 
 
-def is_wide(x: Array) -> bool:
-    """Return True for an array of wide numbers, which may have whole zeros among them."""
-    return x.dtype == object and all(type(entry) in (Wide, int) for entry in x.flat)
+def where(condition: Array, a: Wide, b: Wide) -> Wide:
+    """Numbers of a where the condition is true, else of b."""
+    return Wide(np.where(condition, a.units, b.units))
 
 
-def wide_product(a: Array, b: Array) -> Array:
-    """Matrix product of wide numbers, over any leading axes."""
-    return np.asarray(_WRAP((_UNITS(a) @ _UNITS(b)) >> BITS), object)
+def stack(parts: Sequence[Wide], axis: int = -1) -> Wide:
+    """Arrays of one shape as one, along a new axis."""
+    return Wide(np.stack([part.units for part in parts], axis))

@@ -120,8 +120,12 @@ def is_long(graph: Graph, states: int) -> bool:
 
 
 def compile_seconds(graph: Graph) -> float:
-    """Return an estimate of the time to compile the code of a graph on all cores."""
-    return COMPILE_S_PER_NODE * length(graph) / thread_count()
+    """Return an estimate of the time to compile the code of a graph, on all cores.
+
+    The bodies of a program are too short to be cut into modules.
+    """
+    cores = thread_count() if isinstance(graph, Graph) else 1
+    return COMPILE_S_PER_NODE * length(graph) / cores
 
 
 def length(graph: "Graph | Program") -> int:

@@ -26,9 +26,13 @@ SMALLEST = 0.006  # semi-axis in extents: point masses, thin rods and flat plate
 
 
 def link_poses(model: Model, q: Array) -> dict[int, Array]:
-    """T_si of every link at q, and of WORLD, as floats."""
-    T = np.asarray(forward_kinematics(model, q), float)
-    return {WORLD: np.eye(4), **dict(enumerate(T))}
+    """T_si of every link at q, and of WORLD, as floats; the last ones are remembered."""
+    at, known = np.asarray(q, float).tobytes(), model.memo.get("poses of a view")
+    if known is None or known[0] != at:  # scene, camera and picture are mostly of one position
+        T = np.asarray(forward_kinematics(model, q), float)
+        known = at, {WORLD: np.eye(4), **dict(enumerate(T))}
+        model.memo["poses of a view"] = known
+    return dict(known[1])
 
 
 def joint_point(model: Model, i: int) -> Array:

@@ -57,7 +57,7 @@ def placed(model: Model, frames: Sequence[Array] | None = None) -> tuple[Closure
         return items
 
     def moved(link: int, T: Array) -> Array:
-        return T if link == WORLD else inverse(frames[link].astype(float)) @ T
+        return T if link == WORLD else inverse(frames[link]) @ T
 
     return tuple(
         replace(x, T_a=moved(x.link_a, x.T_a), T_b=moved(x.link_b, x.T_b))

@@ -53,12 +53,12 @@ class Builder:
             self._leaves[port, element] = node
         return node
 
-    def given(self, port: int, count: int) -> int:
-        """Append `count` elements of a new input array; return the node of the first."""
+    def given(self, count: int) -> int:
+        """Append nodes whose values come from elsewhere; return the first."""
         first = len(self.ops)
         self.ops += ["input"] * count
         self.args += [()] * count
-        self.values += [(port, k) for k in range(count)]
+        self.values += [None] * count
         self.numbers += [None] * count
         self.kinds += ["input"] * count
         return first

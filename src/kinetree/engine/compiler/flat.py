@@ -14,6 +14,7 @@ of compiled code. `engine/llvm/walk.py` has the walker.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -60,13 +61,14 @@ def flattened(graph: "Graph | Program") -> Flat:
         ends = np.cumsum([port.size for port in graph.inputs])
         steps, slots = flattener.steps(graph, np.split(np.arange(first), ends[:-1]))
         results = slots[np.array(list(graph.roots()), int)]
+        steps, results = (_behind(x, first, len(flattener.constants)) for x in (steps, results))
     constants = np.array(flattener.constants, float)
     return Flat(
         graph.inputs,
         graph.outputs,
-        _behind(steps, first, len(constants)),
+        steps,
         constants,
-        _behind(results, first, len(constants)),
+        results,
         flattener.used - WORK + first + len(constants),
     )
 
@@ -181,12 +183,17 @@ def _moves(sources: Array, targets: Array) -> Array:
 
 
 def _program_steps(flattener: _Flattener, program: Program) -> tuple[Array, Array]:
-    """Return the steps of all calls of a program in their order, and the slots of the outputs."""
+    """Return the steps of all calls of a program in their order, and the slots of the outputs.
+
+    Work slots are at their places already: there are a million steps, but few in the bodies.
+    """
     flattener.constants += program.constants.tolist()
     work = flattener.take(program.slots)
     count = sum(port.size for port in program.outputs)
     out = flattener.take(count)
     runs = program.runs.tolist()
+    bodies = [_body_steps(flattener, body) for body in program.bodies]
+    behind = partial(_behind, first=flattener.first, constants=len(flattener.constants))
     made: list[Array] = []  # the steps of every call of each body
     for k, body in enumerate(program.bodies):
         last = body.graph.outputs[0].name == "outputs"
@@ -200,15 +207,15 @@ def _program_steps(flattener: _Flattener, program: Program) -> tuple[Array, Arra
         first = [at + body.constants * np.arange(calls) for _, calls, _, at in own]
         added = np.concatenate(first)[:, None] + flattener.first
         table = np.concatenate([np.zeros_like(added), table, added], axis=1)
-        steps = _body_steps(flattener, body)
-        varying = (steps + FAR // 2) // FAR  # offsets may be negative
-        made.append(table[:, varying] + (steps - varying * FAR))
+        varying = (bodies[k] + FAR // 2) // FAR  # offsets may be negative
+        made.append(behind(table)[:, varying])
+        made[-1] += behind(bodies[k] - varying * FAR)  # in place: a million numbers
     done = [0] * len(made)
     pieces: list[Array] = []
     for k, calls, *_ in runs:
         pieces.append(made[k][done[k] : done[k] + calls].reshape(-1, WIDTH))
         done[k] += calls
-    return np.concatenate(pieces), out + np.arange(count)
+    return np.concatenate(pieces), behind(out + np.arange(count))
 
 
 def _body_steps(flattener: _Flattener, body: Body) -> Array:

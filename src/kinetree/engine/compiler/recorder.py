@@ -6,9 +6,11 @@ are the constants 0, 1 and -1, and which are equal. Every further call is only n
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import count, repeat
 from typing import Any, cast
 
-from kinetree.base.pieces import Form, put_together, recording, take_apart
+from kinetree.base.pieces import Form, Parts, form_of, recording
 from kinetree.engine.compiler.assembly import Assembly, Call, Variant
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, no_collection, prune
@@ -17,7 +19,8 @@ from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.trace import TracedScalar, read_results, trace, traced_array
 
 VARIANTS = 12  # patterns of a piece that get bodies of their own; more are made one
-SHORTENING = {0.0: "0", 1.0: "1", -1.0: "-1"}  # constants that shorten a body
+# constants that shorten a body, each with a number that no argument has
+SHORTENING = {0.0: -1, 1.0: -2, -1.0: -3}
 NODES = 1 << 60  # added to a node beside constants, none of which is so large a whole number
 
 
@@ -74,49 +77,59 @@ class PieceRecorder:
         self._variants: dict[Any, Variant] = {}
         self._patterns: dict[Any, list[tuple[Any, ...]]] = {}
         self._known: dict[Any, tuple[Variant, list[int], list[int]]] = {}  # calls like one before
+        # not a method of the recorder, which would keep itself alive
+        self._key = partial(_key, self.builder.numbers)
+        self._parts = Parts(self._key)
 
     def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         """Note a call; return its result around new nodes."""
-        numbers: list[Any] = []
-        form = take_apart(arguments, numbers)
-        known = self.builder.numbers
-        flat = [
-            x.node + NODES
-            if isinstance(x, TracedScalar) and known[x.node] is None
-            else self._number(x)
-            for x in numbers
-        ]
-        kind = (function, form)
-        seen: dict[int | float, int | str] = dict(SHORTENING)
-        heads = tuple([seen.setdefault(x, k) for k, x in enumerate(flat)])
-        like = (kind, heads, tuple(map(type, flat)))
-        if like in self._known:
-            variant, chosen, fixed = self._known[like]
-            values = tuple([int(flat[k]) - NODES for k in chosen])
+        flat: list[int | float] = []
+        kind: list[Any] = [function]
+        for argument in arguments:
+            form, keys, _ = self._parts.of(argument)
+            kind.append(form)
+            flat += keys
+        seen: dict[int | float, int] = dict(SHORTENING)
+        heads = tuple(map(seen.setdefault, flat, count()))
+        like = (*kind, heads, tuple(map(type, flat)))
+        known = self._known.get(like)
+        if known is not None:
+            variant, chosen, fixed = known
+            values = cast("tuple[int, ...]", tuple([flat[k] - NODES for k in chosen]))
             constants = tuple([flat[k] for k in fixed])
         else:
-            pattern = self._pattern(kind, flat)
-            values, constants = self._chosen(flat, pattern)
-            variant = self._variants.get((kind, pattern))
-            if variant is None:
-                variant = self._traced.get((kind, pattern))
-                if variant is None:
-                    variant = self._traced[kind, pattern] = _traced(function, form, pattern)
-                variant = self._variants[kind, pattern] = replace(variant, used=set())
-            heads_of_pattern = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
-            chosen = [k for k in heads_of_pattern if not pattern[k][2]]
-            if all(type(flat[k]) is int for k in chosen):
-                self._known[like] = variant, chosen, [k for k in heads_of_pattern if pattern[k][2]]
+            variant, values, constants = self._like_no_other(like, tuple(kind), flat)
         builder = self.builder
-        first = builder.given(-1 - len(self.calls), variant.graph.outputs[0].size)
+        first = builder.given(variant.size)
         self.calls.append(Call(variant, values, constants, first))
+        if variant.is_plain:  # all results are new, each once
+            nodes = range(first, first + variant.size)
+            results = list(map(TracedScalar, repeat(builder), nodes))
+            return self._parts.together(variant.form, results, [node + NODES for node in nodes])
         results = [
             x
             if type(x) is float
             else TracedScalar(builder, first + x[1] if x[0] == "out" else values[x[1]])
             for x in variant.results
         ]
-        return put_together(variant.form, iter(results))
+        return self._parts.together(variant.form, results, list(map(self._key, results)))
+
+    def _like_no_other(
+        self, like: Any, kind: tuple[Any, ...], flat: Sequence[int | float]
+    ) -> tuple[Variant, tuple[int, ...], tuple[float, ...]]:
+        """The variant, values and constants of a call whose pattern is new."""
+        pattern = self._pattern(kind, flat)
+        variant = self._variants.get((kind, pattern))
+        if variant is None:
+            variant = self._traced.get((kind, pattern))
+            if variant is None:
+                variant = self._traced[kind, pattern] = _traced(*kind, pattern=pattern)
+            variant = self._variants[kind, pattern] = replace(variant, used=set())
+        heads = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
+        chosen = [k for k in heads if not pattern[k][2]]
+        if all(type(flat[k]) is int for k in chosen):
+            self._known[like] = variant, chosen, [k for k in heads if pattern[k][2]]
+        return variant, *self._chosen(flat, pattern)
 
     def _chosen(
         self, flat: Sequence[int | float], pattern: tuple[Any, ...]
@@ -132,14 +145,6 @@ class PieceRecorder:
             else:  # other calls have a value where this one has a constant
                 values.append(x - NODES if type(x) is int else self.builder.constant(float(x)))
         return tuple(values), tuple(constants)
-
-    def _number(self, x: Any) -> float:
-        """A number, or a traced scalar that turned out to be one."""
-        if isinstance(x, TracedScalar):
-            number = self.builder.numbers[x.node]
-            assert number is not None
-            return number
-        return float(x)
 
     def _pattern(self, kind: Any, flat: Sequence[int | float]) -> tuple[Any, ...]:
         """For each number: the constant that it is, or the first number that it equals."""
@@ -166,6 +171,14 @@ class PieceRecorder:
         return shared
 
 
+def _key(known: Sequence[float | None], x: Any) -> int | float:
+    """What stands for a number: its node, or the constant that it is; known: those of nodes."""
+    if type(x) is TracedScalar:
+        number = known[x.node]
+        return x.node + NODES if number is None else number
+    return float(x)
+
+
 def _shared(patterns: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     """The pattern that several have in common."""
     made: list[Any] = []
@@ -178,7 +191,7 @@ def _shared(patterns: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(made)
 
 
-def _traced(function: Callable[..., Any], form: Form, pattern: tuple[Any, ...]) -> Variant:
+def _traced(function: Callable[..., Any], *forms: Form, pattern: tuple[Any, ...]) -> Variant:
     """Trace a piece for a pattern of its arguments."""
     builder = Builder()
     heads = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
@@ -189,10 +202,10 @@ def _traced(function: Callable[..., Any], form: Form, pattern: tuple[Any, ...]) 
         scalar_of[k] = TracedScalar(builder, builder.input(port, counts[port]))
         counts[port] += 1
     numbers = [x if type(x) is float else scalar_of[x[1]] for x in pattern]
+    parts, arguments = Parts(lambda x: x), form_of(tuple, *forms)
     with recording(None):
-        piece_result = function(*put_together(form, iter(numbers)))
-    returned: list[Any] = []
-    shape = take_apart(piece_result, returned)
+        piece_result = function(*parts.together(arguments, numbers, numbers))
+    shape, returned, _ = parts.of(piece_result)
     value_number = {
         scalar_of[k].node: j for j, k in enumerate(k for k in heads if not pattern[k][2])
     }

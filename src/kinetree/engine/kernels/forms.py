@@ -15,8 +15,15 @@ import numpy as np
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.model import Model
 
-# quantities that consist of one pass over the links outward and one inward
-RECURSIONS = ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces")
+# quantities that consist of one pass over the links outward and one inward, and the pose, which is
+# one pass: operations for one generic link
+INVERSE = 165
+RECURSIONS = {
+    **dict.fromkeys(
+        ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces"), INVERSE
+    ),
+    "pose": 60,
+}
 # matrices, which have an entry for every joint and ancestor: operations for a link, for a pair, and
 # for a joint and two of its ancestors (twice as many as there are: these loops lose least)
 SECOND = "second derivatives of inverse_dynamics"
@@ -31,7 +38,6 @@ MATRICES = {
 FORWARD = "forward_dynamics"
 STEP = "step_"  # before the names of methods
 
-INVERSE = 165  # operations of inverse dynamics for one generic link
 ZEROS_OF_ONE_AXIS = 4  # zeros in the matrix of a turn about one axis
 ONE_AXIS_SHARE = (
     0.65  # of these operations, for a link turned about one axis of its parent, or none
@@ -42,24 +48,24 @@ LONGEST_MATRIX = 110_000  # the same for matrices, whose loops take 1.2 to 1.7 t
 
 def is_looped(model: Model, name: str) -> bool:
     """Return True if a quantity of a robot is compiled as loops over its links."""
-    operations = float(INVERSE * len(model.links))
-    longest = LONGEST_STRAIGHT
-    if name in MATRICES:
-        counts = len(model.links), related(model, 1), related(model, 2)
-        operations = float(np.dot(MATRICES[name], counts))
-        longest = LONGEST_MATRIX
-    elif name == FORWARD or _is_explicit_step(name):
-        from kinetree.algorithms.grouping import estimated
-
-        operations += estimated(model)[1]
-    elif name not in RECURSIONS:
+    forward = name == FORWARD or _is_explicit_step(name)
+    if not forward and name not in (*MATRICES, *RECURSIONS):
         return False
-    if operations <= longest or model.constraints is not None:
+    if model.constraints is not None:
         return False
     if any(spring.points for spring in model.springs):  # a path needs the poses of its links
         return False
     plain = (np.asarray(model.M_pi)[:, :3, :3] == 0).sum((1, 2)) >= ZEROS_OF_ONE_AXIS
-    return operations * (1 - (1 - ONE_AXIS_SHARE) * float(plain.mean())) > longest
+    share = 1 - (1 - ONE_AXIS_SHARE) * float(plain.sum()) / max(1, len(plain))
+    if name in MATRICES:
+        counts = len(model.links), related(model, 1), related(model, 2)
+        return float(np.dot(MATRICES[name], counts)) * share > LONGEST_MATRIX
+    operations = float(RECURSIONS.get(name, INVERSE) * len(model.links))
+    if forward and operations * share <= LONGEST_STRAIGHT:
+        from kinetree.algorithms.grouping import estimated
+
+        operations += estimated(model)[1]
+    return operations * share > LONGEST_STRAIGHT
 
 
 def related(model: Model, count: int) -> int:

@@ -79,3 +79,11 @@ def test_arguments_may_be_inputs_constants_and_results_in_different_calls():
         return np.array([first, second, third, sum_of(start[0], start[1])])
 
     compare(function, 3)
+
+
+def test_a_function_without_operations_is_a_program_of_copies():
+    def function(q, start):
+        return np.array([0.0, q[1], 2.5])
+
+    assert compare(function, 3).operations == 0
+    assert compare(lambda q, start: np.array([0.0, -1.0]), 3).slots == 0
