@@ -32,7 +32,7 @@ QUANTITIES = ("inverse_dynamics", "forward_dynamics")
 RECORDED = (*QUANTITIES, "mass_matrix")
 NAMES = ("kinetree", "pinocchio", "casadi_c")
 COPIED = 2**25  # numbers of an array that is copied, 256 MB, more than any cache
-PIECE = 2**17  # numbers that a thread copies at once
+PIECE = 2**20  # numbers that a thread copies at once: smaller ones wait for Python
 
 
 def ask(robot: str, effort: Effort) -> Answer:
