@@ -7,6 +7,7 @@ from compiled_robots import Terms, arguments
 from kinetree import algorithms, robots, threads
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
+from kinetree.engine.call.crew import Crew
 from kinetree.engine.kernels import Request
 from kinetree.engine.kernels.compile import compiled
 from kinetree.engine.llvm import engine
@@ -72,13 +73,13 @@ def test_threads_change_no_bit(model, kernel, monkeypatch):
     monkeypatch.setattr(dispatch, "THREADED_OPERATIONS", 1)  # threads from the first state on
     eager = compiled(model, Request(kernel.name))
     arrays = batch(model, kernel, 101)
-    counts, call = [], dispatch.Batch.call
+    counts, lead = [], Crew.lead
 
-    def watched(self, gufunc, count, make):
-        counts.append(count)
-        return call(self, gufunc, count, make)
+    def watched(self, job, helpers):
+        counts.append(helpers + 1)
+        return lead(self, job, helpers)
 
-    monkeypatch.setattr(dispatch.Batch, "call", watched)
+    monkeypatch.setattr(Crew, "lead", watched)
     with threads(1):
         one = eager(*arrays)
     with threads(2):

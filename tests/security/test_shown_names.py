@@ -12,7 +12,7 @@ import pytest
 from hostile_robot import ATTACKS, hostile_urdf
 
 import kinetree as kt
-from kinetree.cli.tables import Terminal
+from kinetree.cli.terminal import Terminal
 from kinetree.errors import InputError, KinetreeWarning, visible
 
 # Characters that XML allows and a terminal obeys: 8-bit CSI and OSC, DEL, ends of lines, changes of

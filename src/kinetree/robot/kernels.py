@@ -121,7 +121,8 @@ class Kernels(RobotCore):
         Args:
             quantity: name of the quantity, as in `compile`.
             wrt: name or names of the arguments to differentiate by, free data included.
-            order: 2 gives second derivatives times weights y of the result, a last argument.
+            order: 2 gives second derivatives times weights y of the result, a last argument;
+                a result of one number has none.
             frame, expressed, rows, wrenches, free, target: as in `Robot.compile`.
 
         Returns:
