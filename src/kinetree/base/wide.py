@@ -1,9 +1,9 @@
-"""Wide numbers: fixed-point arithmetic with 192 bits behind the point, the same on every platform.
+"""Wide numbers: fixed-point arithmetic with 256 bits behind the point, the same on every platform.
 
 Frames and mass moments of kernels are computed with more digits than a double has, so that exact
 zeros of a design differ clearly from small numbers. Extended precision of C has 64, 80 or 128 bits,
 depending on the platform, and would give other constants on each. A `Wide` is an array of integers
-that count units of 2^-192, about 1e-58. Sums are exact, and products and quotients are exact to one
+that count units of 2^-256, about 1e-77. Sums are exact, and products and quotients are exact to one
 unit. Python's integers have no largest value, so nothing overflows before it becomes a double.
 
 An array has at least one axis, so that NumPy computes all its numbers at once.
@@ -17,14 +17,14 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 
-BITS = 192
+BITS = 256
 ONE = 1 << BITS
 
 _ROOT = np.frompyfunc(math.isqrt, 1, 1)
 
 
 class Wide:
-    """An array of the numbers `units` / 2^192."""
+    """An array of the numbers `units` / 2^256."""
 
     __slots__ = ("units",)
 
@@ -88,7 +88,7 @@ def _double(units: int) -> float:
 
 def wide(x: Any) -> Wide:
     """Finite floats or integers as wide numbers."""
-    # mantissa 2^53 and its shift: exact, but for digits below 2^-192
+    # mantissa 2^53 and its shift: exact, but for digits below 2^-256
     mantissa, exponent = np.frexp(np.atleast_1d(np.asarray(x, np.float64)))
     whole = (mantissa * 2.0**53).astype(np.int64).astype(object)
     shift = exponent.astype(int) + (BITS - 53)
