@@ -9,7 +9,7 @@ from kinetree.model import Model
 from kinetree.model.contacts import HeightField, Plane
 from kinetree.views.bodies import link_poses
 from kinetree.views.parts import Parts
-from kinetree.views.raster import View
+from kinetree.views.raster import View, visible
 
 OPENING = 0.6  # angle of view, rad
 
@@ -104,6 +104,7 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
 
 WIDTH, HEIGHT = 720, 470
 LEVEL = 1e-9  # of 1 - cosine of the slope of a plane that the grid of the floor shows
+MAX_HIDDEN = 20_000  # triangles up to which hidden ones are painted over; 90 bytes each in a page
 GLASS = 0.4  # opacity of inertia ellipsoids, as in viewer.js
 
 
@@ -161,6 +162,9 @@ def _painted(corners: Array, colours: Array, glassy: Array, camera: Camera, view
     to_eye = np.array([0, 0, camera.distance]) - seen.mean(axis=1)
     facing = np.einsum("ij,ij->i", normals, to_eye / np.linalg.norm(to_eye, axis=1)[:, None])
     drawn = np.flatnonzero((depth.min(axis=1) > 0) & (facing > 0))
+    if len(drawn) > MAX_HIDDEN:
+        before_eye = np.stack([seen[..., 0], seen[..., 1], depth], axis=-1)
+        drawn = _not_hidden(drawn, before_eye, glassy, view)
     drawn = drawn[np.argsort(-depth.mean(axis=1)[drawn], kind="stable")]
     light = 0.38 + 0.62 * np.minimum(facing[drawn], 1.0)
     red, green, blue = (colours[drawn] * light[:, None]).astype(int).T.tolist()
@@ -175,3 +179,14 @@ def _painted(corners: Array, colours: Array, glassy: Array, camera: Camera, view
             f'fill="{rgb}" {edge}/>'
         )
     return "".join(marks)
+
+
+def _not_hidden(drawn: Array, corners: Array, glassy: Array, view: View) -> Array:
+    """The triangles of `drawn` that show in a picture of twice as many pixels each way.
+
+    corners: points before the eye (x, y, depth), (m, 3, 3). Half transparent triangles hide none
+    and all stay.
+    """
+    opaque = drawn[~glassy[drawn]]
+    _, nearest, _ = visible(corners[opaque], view.finer(2))
+    return np.union1d(opaque[nearest], drawn[glassy[drawn]])

@@ -13,7 +13,7 @@ from kinetree.base.later import dataclass
 from kinetree.spatial.se3 import pose
 from kinetree.views.shapes import AXES, Colour, Shape, TriangleMesh
 
-ROUND = 20  # corners of a circle
+ROUND, PLAIN = 20, 8  # corners of a circle: usually, and where a picture has very many shapes
 FEWEST = 60  # triangles that every mesh keeps
 TRIALS = 9  # bisections of the logarithm of the cell size
 FINEST = 1e-4  # cell size over mesh size; then three cell numbers fit into one 64-bit integer
@@ -59,6 +59,14 @@ def coarser(meshes: dict[str, TriangleMesh], triangles: int) -> dict[str, Triang
     }
 
 
+def plainer(parts: Parts, triangles: int) -> Parts:
+    """The parts with PLAIN spheres and cylinders where all shapes have more than `triangles`."""
+    if sum(len(parts.meshes[part.mesh].triangles) for part in parts.parts) <= triangles:
+        return parts
+    plain = {"sphere": unit_sphere(PLAIN), "cylinder": unit_cylinder(PLAIN)}
+    return Parts(parts.meshes | plain, parts.parts)
+
+
 def _parts(shape: Shape, names: dict[int, str]) -> Iterator[Part]:
     for mesh, A, colour in _pieces(shape, names):
         yield Part(mesh, shape.link, shape.T @ A, colour, shape.group)
@@ -96,33 +104,33 @@ def stretch(x: float, y: float, z: float, along: float = 0.0) -> Array:
 
 
 @cache
-def unit_sphere() -> TriangleMesh:
-    """Sphere of radius 1."""
-    rings = ROUND // 2
+def unit_sphere(corners: int = ROUND) -> TriangleMesh:
+    """Sphere of radius 1; its equator has so many corners."""
+    rings = corners // 2
     theta = np.pi * np.arange(1, rings) / rings
-    phi = 2 * np.pi * np.arange(ROUND) / ROUND
+    phi = 2 * np.pi * np.arange(corners) / corners
     t, p = (x.ravel() for x in np.meshgrid(theta, phi, indexing="ij"))
     middle = np.column_stack([np.sin(t) * np.cos(p), np.sin(t) * np.sin(p), np.cos(t)])
-    top, bottom, last = len(middle), len(middle) + 1, (rings - 2) * ROUND
+    top, bottom, last = len(middle), len(middle) + 1, (rings - 2) * corners
     faces = []
-    for k in range(ROUND):
-        n = (k + 1) % ROUND
+    for k in range(corners):
+        n = (k + 1) % corners
         faces += [(top, k, n), (bottom, last + n, last + k)]
-        for ring in range(0, last, ROUND):
-            a, b, c, d = ring + k, ring + n, ring + ROUND + k, ring + ROUND + n
+        for ring in range(0, last, corners):
+            a, b, c, d = ring + k, ring + n, ring + corners + k, ring + corners + n
             faces += [(a, c, b), (b, c, d)]
     return TriangleMesh(np.concatenate([middle, [[0, 0, 1], [0, 0, -1]]]), np.array(faces))
 
 
 @cache
-def unit_cylinder() -> TriangleMesh:
+def unit_cylinder(corners: int = ROUND) -> TriangleMesh:
     """Cylinder of radius 1 and length 1 along z, closed."""
-    phi = 2 * np.pi * np.arange(ROUND) / ROUND
-    ring = np.column_stack([np.cos(phi), np.sin(phi), np.full(ROUND, -0.5)])
+    phi = 2 * np.pi * np.arange(corners) / corners
+    ring = np.column_stack([np.cos(phi), np.sin(phi), np.full(corners, -0.5)])
     ends = [[0, 0, -0.5], [0, 0, 0.5]]
     faces = []
-    for k in range(ROUND):
-        n, up = (k + 1) % ROUND, ROUND
+    for k in range(corners):
+        n, up = (k + 1) % corners, corners
         faces += [(k, n, up + k), (n, up + n, up + k), (2 * up, n, k), (2 * up + 1, up + k, up + n)]
     return TriangleMesh(np.concatenate([ring, ring + np.array([0, 0, 1]), ends]), np.array(faces))
 

@@ -1,14 +1,18 @@
 """Parts and coarse meshes: scaled unit meshes have the volumes of their shapes."""
 
+import re
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree.model import WORLD
 from kinetree.views import Shape, TriangleMesh
-from kinetree.views.parts import parts_of
+from kinetree.views.camera import Camera, picture
+from kinetree.views.parts import parts_of, plainer
 
-GREY = (128, 128, 128)
+GREY, RED = (128, 128, 128), (200, 0, 0)
+EYE = Camera(np.zeros(3), np.array([1.0, 0, 0]), np.array([0.0, 0, 1]), 8.0, -1.0)
 
 
 def volume(vertices, triangles):
@@ -68,3 +72,40 @@ def test_meshes_share_the_triangles_of_a_page():
     found = parts_of(tuple(shapes), triangles=2000)
     assert len(found.meshes) == 2 and len(found.parts) == 3
     assert sum(len(m.triangles) for m in found.meshes.values()) <= 2000
+
+
+def crowd(count):
+    """Spheres side by side behind a plate, and one beside it that shows; the eye is on +x."""
+    spheres = [(0.0, 0.02 * k, 0.0) for k in range(-count // 2, count // 2)]
+    shapes = [
+        Shape("sphere", "body", WORLD, kt.spatial.pose(np.eye(3), np.array(p)), (0.1,), GREY, "x")
+        for p in [*spheres, (0.0, 0.0, 2.0)]
+    ]
+    front = kt.spatial.pose(np.eye(3), np.array([1.0, 0, 0]))
+    return parts_of((*shapes, Shape("box", "body", WORLD, front, (0.1, 3.0, 1.0), RED, "x")))
+
+
+def polygons(count):
+    svg = picture(crowd(count), {WORLD: np.eye(4)}, EYE, ("body",), "crowd")
+    return svg.count("<polygon"), len(re.findall('fill="#..0000"', svg))
+
+
+def test_a_picture_of_many_shapes_has_no_hidden_triangles():
+    # of one sphere 190 triangles face the eye, and of the box two
+    few, plate = polygons(20)
+    assert few > 20 * 150 and plate == 2
+    many, plate = polygons(120)
+    assert 100 < many < 300 and plate == 2
+
+
+def test_shapes_are_plain_where_there_are_very_many():
+    found = crowd(100)
+    assert plainer(found, 36_400 + 12) is found
+    plain = plainer(found, 30_000)
+    assert len(plain.meshes["sphere"].triangles) == 48 and plain.parts == found.parts
+    assert 0.7 < volume(*solid(plain)) / volume(*solid(found)) < 1
+
+
+def solid(parts):
+    mesh = parts.meshes["sphere"]
+    return mesh.vertices, mesh.triangles

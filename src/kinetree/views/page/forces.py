@@ -139,12 +139,14 @@ def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
         if joint.type == FREE:
             q[:, list(joint.coords)] = robot.neutral()[list(joint.coords)]
             floating += joint.dofs
-    tau = without_rounding(robot.gravity_forces(q) + robot.spring_forces(q))
+    still = np.zeros((samples, model.n))
+    # one kernel for both: that of gravity would take as long to make as it takes here
+    tau = without_rounding(robot.inverse_dynamics(q, still, still))
     moving = None
     if np.isfinite(bounds.velocity).any():
         speed = np.where(np.isfinite(bounds.velocity), bounds.velocity, 0.0)
         dq = rng.choice([-1.0, 1.0], tau.shape) * speed
-        forces = without_rounding(robot.inverse_dynamics(q, dq, np.zeros_like(dq)))
+        forces = without_rounding(robot.inverse_dynamics(q, dq, still))
         moving = np.array([forces.min(axis=0), forces.max(axis=0)])
     return Envelopes(
         bounds=bounds,

@@ -16,12 +16,13 @@ from kinetree.robot import Robot
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import OPENING, Camera, camera, picture
 from kinetree.views.loops import closed_rest, loop_data, wrapping
-from kinetree.views.parts import Part, Parts, coarser, parts_of
+from kinetree.views.parts import Part, Parts, coarser, parts_of, plainer
 from kinetree.views.rest import handles
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene, TriangleMesh
 
 PICTURE_TRIANGLES = 4000
+FINE_TRIANGLES = 100_000  # of all shapes; robots of more than about 120 links have plain ones
 SWITCHES = {
     "visual": "visuals of the file",
     "body": "bodies",
@@ -80,6 +81,7 @@ def stage_of(
 def picture_frame(stage: Stage) -> str:
     """The canvas, and a still picture for readers without scripts."""
     still = Parts(coarser(stage.parts.meshes, PICTURE_TRIANGLES), stage.parts.parts)
+    still = plainer(still, FINE_TRIANGLES)
     name = escape(stage.model.name)
     svg = picture(still, link_poses(stage.model, stage.q), stage.camera, stage.scene.shown, name)
     return (
