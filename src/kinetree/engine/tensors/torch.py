@@ -7,6 +7,7 @@ derivatives can be differentiated. Memory is not copied: NumPy and CuPy see that
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias, cast
@@ -176,12 +177,22 @@ def write(operation: Operation, tensors: list[Tensor], out: object) -> object:
                 f"out for {port.name} of {operation.name} is a {type(x).__name__} on "
                 f"{getattr(x, 'device', 'cpu')}; expected a tensor on {tensors[0].device}."
             )
+        repeated = any(n > 1 and not step for n, step in zip(x.shape, x.stride(), strict=True))
+        if x.is_neg() or repeated:
+            kind = "an expanded tensor" if repeated else "a negated view"
+            raise InputError(
+                f"out for {port.name} of {operation.name} is {kind}; expected a tensor that has "
+                "memory for each number, such as one of torch.empty."
+            )
     if torch().is_grad_enabled() and any(x.requires_grad for x in (*tensors, *outs)):
         raise InputError(
             f"out= was given to {operation.name} with tensors that require a gradient; gradients "
             "do not pass through out=. Leave it out, or work under torch.no_grad()."
         )
     compute(operation, tensors, outs)
+    for x in outs:
+        if not x.is_inference():  # gradients that need the numbers before are refused by torch
+            torch().autograd.graph.increment_version(x)
     return out
 
 
@@ -289,6 +300,14 @@ def compute(
     operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None = None
 ) -> list[Tensor]:
     """All results, in new tensors or in those that are given."""
+    proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    if proxies is not None and proxies.get_proxy_mode() is not None:
+        raise InputError(
+            f"{operation.name} was called while torch records a graph (torch.func.linearize, "
+            "make_fx, torch.export), in which its results would be constants: a kernel is not an "
+            "operation of torch. Use torch.func.jvp, or torch.compile, which leaves kernels out of "
+            "its graphs."
+        )
     return (on_cuda if tensors[0].is_cuda else on_cpu)(operation, tensors, outs)
 
 
