@@ -54,8 +54,7 @@ Context: TypeAlias = Any  # torch's record of a call of an autograd function
 
 @functools.cache
 def make_call() -> ForeignCall:
-    """Return the function for calls with tensors, which torch.compile leaves out of its graphs."""
-    compiler = torch().compiler
+    """Return the function for calls with tensors."""
     key = TensorPackage(
         tensor=torch().Tensor,
         parameter=torch().nn.Parameter,
@@ -67,10 +66,17 @@ def make_call() -> ForeignCall:
         to_tensors=to_tensors,
     ).learn()
     READ_IN_CODE[:] = [] if key is None else [key]
-    apart = compiler.disable(call)
+    return outside_graphs(call)
 
-    def either(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
-        return (apart if compiler.is_compiling() else call)(dispatch, arrays, options)
+
+def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which torch.compile does not look into."""
+    compiler = torch().compiler
+    apart = compiler.disable(function)
+
+    @functools.wraps(function)
+    def either(*arguments: Any) -> Any:
+        return (apart if compiler.is_compiling() else function)(*arguments)
 
     return either
 
@@ -201,7 +207,7 @@ def function() -> Any:
     """The autograd function: apply(operation, *tensors) -> a tensor, or a tuple of several."""
     rules: list[Any] = [forward, setup_context, backward, jvp, vmap]
     forward.__signature__ = inspect.signature(forward)  # torch asks for it on every call
-    members = {rule.__name__: staticmethod(rule) for rule in rules}
+    members = {rule.__name__: staticmethod(outside_graphs(rule)) for rule in rules}
     return type("KinetreeFunction", (torch().autograd.Function,), members)
 
 
@@ -212,7 +218,8 @@ def recorded(rule: Callable[..., Any]) -> Any:
     torch binds the arguments of a function with a separate `setup_context` to its signature on
     every call, which costs more than the kernel.
     """
-    members = {"forward": staticmethod(rule), "backward": staticmethod(backward)}
+    rules = {"forward": rule, "backward": backward}
+    members = {name: staticmethod(outside_graphs(each)) for name, each in rules.items()}
     return type("KinetreeRecorded", (torch().autograd.Function,), members)
 
 
