@@ -82,7 +82,8 @@ class _Part:
         with MAKING:
             if vars(self.cls)[self.name] is self:  # else another thread has just made it
                 self._make()
-        return getattr(owner if instance is None else instance, self.name)
+        made = vars(self.cls)[self.name]  # a subclass that calls it by super() has another
+        return made.__get__(instance, owner) if hasattr(made, "__get__") else made
 
     def _make(self) -> None:
         import dataclasses

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import os
 import random
+import subprocess
 import sys
 import threading
 import tracemalloc
@@ -235,6 +236,35 @@ def lazily_freed():
     lines = Path("/proc/self/smaps").read_text().splitlines()
     found = [line.split()[1] for line in lines if line.startswith("LazyFree:")]
     return 1024 * sum(map(int, found)) if found else None
+
+
+LIMITED = """
+import resource
+from pathlib import Path
+import numpy as np
+import kinetree as kt
+
+kernel = kt.robots.planar_2r().gravity_forces
+kt.threads(1)
+q = np.broadcast_to(np.zeros((1, 2)), (10_000_000, 2))
+kernel(q[:5])
+parts = [kernel(q[:1_400_000]) for _ in range(7)]  # 157 MB, which are free at once
+del parts
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+room = pages * resource.getpagesize() + 80_000_000
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+print(kernel(q).shape)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is that of Linux")
+def test_buffers_are_freed_where_the_system_has_no_memory():
+    # what is freed is returned, and nothing is compiled meanwhile
+    settings = {"MALLOC_MMAP_THRESHOLD_": "1000000", "KINETREE_BACKGROUND": "0"}
+    environment = {**os.environ, **settings}
+    command = [sys.executable, "-c", LIMITED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "(10000000, 2)\n", done.stderr
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="the system lists no memory")

@@ -111,6 +111,16 @@ def test_overlap_is_left_to_numpy(eager, states, runs):
     assert runs == []
 
 
+def test_an_output_that_cannot_be_written_is_refused(eager, states, runs):
+    arrays, frozen = states(1000, 3), np.zeros((1000, 3))
+    frozen.flags.writeable = False
+    for out in (frozen, np.broadcast_to(np.zeros(3), (1000, 3))):
+        with threads(4), pytest.raises(TypeError, match="cannot be written"):
+            eager(*arrays, out=out)
+        assert not out.any()
+    assert runs == []
+
+
 def test_wrong_shapes_and_options_reach_numpy(eager, states, runs):
     arrays = states(500, 3)
     with threads(2):

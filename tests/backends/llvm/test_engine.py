@@ -49,6 +49,32 @@ def test_eight_threads_make_kernels_at_once(monkeypatch, scale):
         assert list(pool.map(make, range(16))) == [2.0 * k for k in range(16)]
 
 
+INTERRUPTED = """
+import gc
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.target import host_target
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+make, engine.target_machine = engine.target_machine, interrupt
+try:
+    engine.assemble(engine.PRODUCT, host_target())
+except KeyboardInterrupt as problem:
+    problem.itself = problem
+gc.collect()
+engine.target_machine = make
+print(len(engine.assemble(engine.PRODUCT, host_target())) > 0)
+"""
+
+
+def test_an_interruption_between_parsing_and_code_generation_frees_the_module_once():
+    """Its frames, in a cycle, are freed by the collector, in an order of its own."""
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
 def test_importing_kernels_imports_no_llvm():
     code = "import sys, kinetree.engine.kernel; print('llvmlite' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -146,6 +146,31 @@ class Sent:
     b: tuple[int, ...] = ()
 
 
+def test_a_subclass_extends_methods_that_are_not_made_yet():
+    @dataclass(frozen=True)
+    class Gain:
+        value: float
+
+    class Doubled(Gain):
+        def __init__(self, value):
+            super().__init__(2 * value)
+
+        def __repr__(self):
+            return "twice " + super().__repr__()
+
+        def __eq__(self, other):
+            return not super().__eq__(other)
+
+        def __hash__(self):
+            return super().__hash__() + 1
+
+    one = Doubled(3)  # the first use of the record
+    assert one.value == 6
+    assert repr(one).count("twice") == 1
+    assert one != Doubled(3)
+    assert hash(one) == hash((6,)) + 1
+
+
 def test_an_object_is_unpickled_before_the_methods_are_made():
     data = pickle.dumps(Sent(1, (2,)))
     again = pickle.loads(data)

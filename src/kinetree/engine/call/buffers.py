@@ -10,9 +10,10 @@ refers to it. Until then its memory is in no pool, so no memory is ever in two r
 The pool keeps at most `limit()` bytes that no result uses, the newest ones; the environment
 variable KINETREE_BUFFERS sets that number in MB, and 0 or "off" turns the pool off. Before fresh
 memory is taken, the oldest buffers are freed until results and buffers together have at most WARM
-bytes more than all results had at their peak. Large buffers beyond WARM are marked on Linux
-(MADV_FREE): the system takes their pages when memory is short; otherwise they are used again
-without a page fault. Where memory cannot be marked, the pool keeps WARM bytes.
+bytes more than all results had at their peak, and further ones where the system refuses. Large
+buffers beyond WARM are marked on Linux (MADV_FREE): the system takes their pages when memory is
+short; otherwise they are used again without a page fault. Where memory cannot be marked, the pool
+keeps WARM bytes.
 
 Functions of the pool are called with the GIL, which makes them safe for threads; a forked child has
 a copy of its own. Fresh memory comes from NumPy's default handler, which asks for huge pages.
@@ -134,9 +135,13 @@ def emit_take() -> str:
         f.call("void", "@pool_drop", "ptr %pool")
     handler = f.item("ptr", "%pool", DEFAULT)
     context, allocate = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, ALLOCATE)
-    block = f.call("ptr", allocate, f"ptr {context}", f"i64 {f.add(rounded, HEAD + ALIGN)}")
-    with f.when(f.compare("eq", "ptr", block, "null")):
-        f.give("null")
+    with f.repeat() as allocated:
+        block = f.call("ptr", allocate, f"ptr {context}", f"i64 {f.add(rounded, HEAD + ALIGN)}")
+        with f.when(f.compare("ne", "ptr", block, "null")):
+            f.go(allocated)
+        with f.when(f.compare("eq", "i64", f.item("i64", "%pool", COUNT), 0)):
+            f.give("null")
+        f.call("void", "@pool_drop", "ptr %pool")
     behind = f.add(f.let(f"ptrtoint ptr {block} to i64"), HEAD + ALIGN - 1)
     data = f.let(f"inttoptr i64 {f.let(f'and i64 {behind}, {-ALIGN}')} to ptr")
     f.put("ptr", block, data, -2)

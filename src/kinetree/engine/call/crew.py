@@ -11,11 +11,14 @@ interpreter. `state` counts the threads that have joined, plus CLOSED where none
 """
 
 import ctypes
+import logging
 import threading
 
 from kinetree.base.system import on_fork
 from kinetree.engine.call.blocks import Function
 from kinetree.engine.call.c_api import python_function
+
+log = logging.getLogger(__name__)
 
 CLOSED = 2**32
 ENTER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # without Python's lock
@@ -92,7 +95,7 @@ def emit_lead() -> str:
     f.do("store atomic i64 0, ptr %control seq_cst, align 8")
     seats = field(f, "ptr", "%control", Control.seats)
     with f.each("%helpers") as k:
-        seat = f.at(seats, f.mul(k, ctypes.sizeof(Seat)))
+        seat = f.item("ptr", seats, k)
         called = f.let(f"atomicrmw xchg ptr {seat}, i64 1 seq_cst")
         with f.when(f.compare("eq", "i64", called, 0)):
             release(f, "%control", field(f, "ptr", seat, Seat.wake))
@@ -110,33 +113,48 @@ def emit_crew() -> list[str]:
 
 
 class Crew:
-    """`size` threads that wait. `lead(job, helpers)` does a job with some of them.
+    """Threads that wait. `lead(job, helpers)` does a job with some of them.
 
     wait, lead: addresses of the two functions.
     """
 
-    def __init__(self, size: int, wait: int, lead: int) -> None:
-        self.size, self._lead, self._free = size, LEAD(lead), threading.Lock()
+    def __init__(self, wait: int, lead: int) -> None:
+        self.size, self._seats = 0, list[Seat]()
+        self._wait, self._lead, self._free = ENTER(wait), LEAD(lead), threading.Lock()
         names = ("PyThread_acquire_lock", "PyThread_release_lock")
         self._control = Control(CLOSED, None, new_lock(), *map(python_function, names))
-        self._seats = (Seat * size)()
-        self._control.seats = ctypes.addressof(self._seats)
-        _kept.append((self._control, self._seats))
-        for seat in self._seats:
-            seat.wake, seat.control = new_lock(), ctypes.addressof(self._control)
-            place = ctypes.addressof(seat)
-            threading.Thread(None, ENTER(wait), "kinetree", (place,), daemon=True).start()
+        _kept.append(self._control)
 
     def lead(self, job: int, helpers: int) -> bool:
         """Do a job and return True; False if another thread has the crew, and nothing is done."""
         if not self._free.acquire(blocking=False):
             return False
         try:
+            if self.size < helpers:
+                self._grow(helpers)
             self._control.job = job
-            self._lead(ctypes.addressof(self._control), helpers)
+            self._lead(ctypes.addressof(self._control), min(helpers, self.size))
         finally:
             self._free.release()
         return True
+
+    def _grow(self, size: int) -> None:
+        """Start threads until there are `size`; fewer where the system allows no more.
+
+        The user may interrupt it anywhere: `size` changes last.
+        """
+        try:
+            while len(self._seats) < size:
+                seat = Seat(0, new_lock(), ctypes.addressof(self._control))
+                place = ctypes.byref(seat)  # by which the thread keeps its seat alive
+                threading.Thread(None, self._wait, "kinetree", (place,), daemon=True).start()
+                self._seats.append(seat)
+        except RuntimeError as problem:
+            log.debug("kinetree uses %d threads: %s", 1 + len(self._seats), problem)
+        places = (ctypes.c_void_p * len(self._seats))(*map(ctypes.addressof, self._seats))
+        _kept.append(places)
+        self._control.seats = ctypes.addressof(places)
+        self.size = len(places)
 
 
 def new_lock() -> int:
@@ -149,16 +167,16 @@ def new_lock() -> int:
 
 
 _kept: list[object] = []  # what threads read that wait for good
-_crews: list[Crew] = []  # the last one is used
+_crews: list[Crew] = []  # the one of this process, if it was needed
 _making = threading.Lock()
 
 
-def crew(size: int, wait: int, lead: int) -> Crew:
-    """The crew of this process, with at least so many threads."""
+def crew(wait: int, lead: int) -> Crew:
+    """The crew of this process."""
     with _making:
-        if not _crews or _crews[-1].size < size:
-            _crews.append(Crew(size, wait, lead))
-        return _crews[-1]
+        if not _crews:
+            _crews.append(Crew(wait, lead))
+        return _crews[0]
 
 
 def forget_crews() -> None:

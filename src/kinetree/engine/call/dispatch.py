@@ -254,7 +254,7 @@ class Dispatch:
         job = share(self.graph, (*batch.arrays, *outs), batch.shape, length, self.loop(*kinds))
         if job is None:
             return False
-        helpers = crew(count - 1, *map(code.address, FUNCTIONS))
+        count, helpers = min(count, job.pieces), crew(*map(code.address, FUNCTIONS))
         while job.left():
             if not helpers.lead(job.address, count - 1):  # another thread has them
                 enter = partial(job.enter, code.address("share"))

@@ -88,6 +88,7 @@ class Share:
         self._job = Job(0, *sizes, loop.address, len(arrays))
         self._job.places, self._job.steps = places, (ctypes.c_int64 * len(steps))(*steps)
         self._kept = arrays, loop
+        self.pieces = -(-sizes[0] // sizes[1])
         self.address = ctypes.addressof(self._job)
 
     def left(self) -> bool:

@@ -215,8 +215,9 @@ class Batch:
     def of(cls, graph: Graph, arrays: Sequence[Array], out: object) -> Self | None:
         """Return the batch of a call, or None if it cannot be cut.
 
-        It cannot where shapes are wrong (NumPy then raises an error) or where an output shares
-        memory with another array: NumPy's own order of work decides there.
+        It cannot where shapes are wrong or an output cannot be written (NumPy then raises an
+        error), or where an output shares memory with another array: NumPy's own order of work
+        decides there.
         """
         leading: list[tuple[int, ...]] = []
         for port, array in zip(graph.inputs, arrays, strict=True):
@@ -281,6 +282,8 @@ def given_outputs(
     others = list(arrays)
     for port, array in zip(ports, outs, strict=True):
         if type(array) is not np.ndarray or array.shape != batch + port.shape:
+            return None
+        if not array.flags.writeable:
             return None
         if any(np.may_share_memory(array, other) for other in others):
             return None

@@ -102,8 +102,9 @@ def parse(text: str) -> Any:
     with ffi.OutputString() as problem:
         source = ctypes.c_char_p(text.encode())
         module = llvm.ModuleRef(unlocked("LLVMPY_ParseAssembly")(context, source, problem), context)
-        if problem:
-            module.close()
+        # The context frees it alone. After an interruption, Python frees both in either order, and
+        # a module that frees itself after its context ends the process.
+        module._owned = True
         if problem or unlocked("LLVMPY_VerifyModule")(module, problem):
             raise CompileError(
                 f"LLVM refused the emitted code: {problem}. Expected IR that LLVM "

@@ -7,6 +7,7 @@ derivatives can be differentiated. Memory is not copied: NumPy and CuPy see that
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias, cast
@@ -53,8 +54,7 @@ Context: TypeAlias = Any  # torch's record of a call of an autograd function
 
 @functools.cache
 def make_call() -> ForeignCall:
-    """Return the function for calls with tensors, which torch.compile leaves out of its graphs."""
-    compiler = torch().compiler
+    """Return the function for calls with tensors."""
     key = TensorPackage(
         tensor=torch().Tensor,
         parameter=torch().nn.Parameter,
@@ -66,10 +66,17 @@ def make_call() -> ForeignCall:
         to_tensors=to_tensors,
     ).learn()
     READ_IN_CODE[:] = [] if key is None else [key]
-    apart = compiler.disable(call)
+    return outside_graphs(call)
 
-    def either(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
-        return (apart if compiler.is_compiling() else call)(dispatch, arrays, options)
+
+def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which torch.compile does not look into."""
+    compiler = torch().compiler
+    apart = compiler.disable(function)
+
+    @functools.wraps(function)
+    def either(*arguments: Any) -> Any:
+        return (apart if compiler.is_compiling() else function)(*arguments)
 
     return either
 
@@ -176,12 +183,22 @@ def write(operation: Operation, tensors: list[Tensor], out: object) -> object:
                 f"out for {port.name} of {operation.name} is a {type(x).__name__} on "
                 f"{getattr(x, 'device', 'cpu')}; expected a tensor on {tensors[0].device}."
             )
+        repeated = any(n > 1 and not step for n, step in zip(x.shape, x.stride(), strict=True))
+        if x.is_neg() or repeated:
+            kind = "an expanded tensor" if repeated else "a negated view"
+            raise InputError(
+                f"out for {port.name} of {operation.name} is {kind}; expected a tensor that has "
+                "memory for each number, such as one of torch.empty."
+            )
     if torch().is_grad_enabled() and any(x.requires_grad for x in (*tensors, *outs)):
         raise InputError(
             f"out= was given to {operation.name} with tensors that require a gradient; gradients "
             "do not pass through out=. Leave it out, or work under torch.no_grad()."
         )
     compute(operation, tensors, outs)
+    for x in outs:
+        if not x.is_inference():  # gradients that need the numbers before are refused by torch
+            torch().autograd.graph.increment_version(x)
     return out
 
 
@@ -190,7 +207,7 @@ def function() -> Any:
     """The autograd function: apply(operation, *tensors) -> a tensor, or a tuple of several."""
     rules: list[Any] = [forward, setup_context, backward, jvp, vmap]
     forward.__signature__ = inspect.signature(forward)  # torch asks for it on every call
-    members = {rule.__name__: staticmethod(rule) for rule in rules}
+    members = {rule.__name__: staticmethod(outside_graphs(rule)) for rule in rules}
     return type("KinetreeFunction", (torch().autograd.Function,), members)
 
 
@@ -201,7 +218,8 @@ def recorded(rule: Callable[..., Any]) -> Any:
     torch binds the arguments of a function with a separate `setup_context` to its signature on
     every call, which costs more than the kernel.
     """
-    members = {"forward": staticmethod(rule), "backward": staticmethod(backward)}
+    rules = {"forward": rule, "backward": backward}
+    members = {name: staticmethod(outside_graphs(each)) for name, each in rules.items()}
     return type("KinetreeRecorded", (torch().autograd.Function,), members)
 
 
@@ -289,6 +307,14 @@ def compute(
     operation: Operation, tensors: Sequence[Tensor], outs: Sequence[Tensor] | None = None
 ) -> list[Tensor]:
     """All results, in new tensors or in those that are given."""
+    proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    if proxies is not None and proxies.get_proxy_mode() is not None:
+        raise InputError(
+            f"{operation.name} was called while torch records a graph (torch.func.linearize, "
+            "make_fx, torch.export), in which its results would be constants: a kernel is not an "
+            "operation of torch. Use torch.func.jvp, or torch.compile, which leaves kernels out of "
+            "its graphs."
+        )
     return (on_cuda if tensors[0].is_cuda else on_cpu)(operation, tensors, outs)
 
 

@@ -174,6 +174,28 @@ def test_options_of_numpy_and_outputs_that_do_not_fit_are_refused():
         assert arm().gravity_forces(q, out=torch.empty(2).double()).shape == (2,)
 
 
+def test_outputs_that_share_their_memory_are_refused():
+    q = torch.rand(3, 2, dtype=torch.float64)
+    with pytest.raises(InputError, match="is an expanded tensor"):
+        arm().gravity_forces(q, out=torch.zeros(2).double().expand(3, 2))
+    negated = torch.zeros(3, 2, dtype=torch.complex128).conj().imag
+    with pytest.raises(InputError, match="is a negated view"):
+        arm().gravity_forces(q, out=negated)
+    single = torch.zeros(2).double().expand(1, 2)
+    assert torch.equal(arm().gravity_forces(q[:1], out=single), arm().gravity_forces(q[:1]))
+
+
+def test_gradients_through_numbers_that_out_has_replaced_are_refused():
+    q, w = torch.rand(2, 2, dtype=torch.float64)
+    buffer = torch.ones(2, dtype=torch.float64)
+    total = (w.requires_grad_() * buffer).sum()
+    arm().gravity_forces(q, out=buffer)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+    with torch.inference_mode():
+        assert arm().gravity_forces(q, out=torch.empty(2).double()).shape == (2,)
+
+
 def test_large_batches_use_threads_and_keep_their_bits():
     kernel = flyer().mass_matrix
     q = np.tile(state(flyer(), kernel, (4,))[0], (kernel._dispatch.large, 1))
