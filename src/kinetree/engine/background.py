@@ -156,16 +156,21 @@ def prepare() -> None:
 
 
 def _prepare() -> None:
-    with engine.calls:  # a fork waits, and finds the code and no module half imported
-        # imported here, beside the imports of the thread that traces
-        from kinetree.engine.call import vectorcall
-        from kinetree.engine.llvm.walk import walker
+    try:
+        with engine.calls:  # a fork waits, and finds the code and no module half imported
+            # imported here, beside the imports of the thread that traces
+            from kinetree.engine.call import vectorcall
+            from kinetree.engine.llvm.walk import walker
 
-        try:
-            if vectorcall.usable():
-                walker()
-        except Exception as problem:  # it is raised again where the code is needed
-            log.debug("kinetree could not make the code that kernels share: %s", problem)
+            if not vectorcall.available():
+                return
+            vectorcall.shared.early()
+            walker.early()
+        for finish in (vectorcall.use_shared_code, walker.final):
+            with threads(1):  # a core is for the thread that traces
+                finish()
+    except Exception as problem:  # it is raised again where the code is needed
+        log.debug("kinetree could not make the code that kernels share: %s", problem)
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:
@@ -200,6 +205,8 @@ def finish(programs: Programs) -> None:
     elif job is not None:
         job.help()
     programs.code("float64")  # there already, unless the background failed
+    if (preparing := _preparing) is not None:
+        preparing.join()
 
 
 def _work() -> None:
@@ -232,6 +239,8 @@ def _end() -> None:
     What is quickly compiled is, so that a short program finds it in the cache the next time.
     """
     left = LONGEST_END_S if folder.enabled() else 0.0
+    if left and _preparing is not None:
+        _preparing.join()
     for programs in [x for job in list(_jobs.values()) for x in job.wanted()[:1]]:
         left -= compile_seconds(programs.graph)
         if left < 0:
@@ -246,10 +255,10 @@ def _end() -> None:
 
 def _forget() -> None:
     """Start anew in a forked child, where the thread does not exist."""
-    global _lock, _worker
+    global _lock, _worker, _preparing
     for job in _jobs.values():
         job.end()
-    _lock, _worker = threading.Lock(), None
+    _lock, _worker, _preparing = threading.Lock(), None, None
     _jobs.clear()
 
 
