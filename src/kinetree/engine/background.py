@@ -2,14 +2,15 @@
 
 The code of a graph takes a tenth of a second to compile, and that of a large one many seconds. Its
 kernel first walks through the operations of the graph (`llvm/walk.py`): that code is the same for
-all kernels, so it is there as soon as the graph is, takes ten to thirty times as long, and gives
+all kernels, so it is there as soon as the graph is, takes ten to fifty times as long, and gives
 the same bits. Meanwhile one thread compiles the kernels that wait, one after the other; each kernel
 then takes its own code. A batch so large that compiling is quicker waits for that. The queue keeps
 no kernel alive: code for kernels that no longer exist is not made.
 
 The thread and its helpers are daemons and leave one core free. When Python ends they stop after the
 module that they compile; a process that forks waits for that module too, and its child goes on with
-what is there. Another thread makes the code that all kernels share while the first one is traced.
+what is there. Another thread makes the code that all kernels share while the first one is traced,
+and, where that is not on disk, once more with effort afterwards.
 Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 """
 

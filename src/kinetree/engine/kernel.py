@@ -127,7 +127,7 @@ class Kernel:
     def wait(self) -> Self:
         """Wait until the kernel runs its own machine code; return it.
 
-        A kernel answers its first calls with code that is there at once and takes ten to thirty
+        A kernel answers its first calls with code that is there at once and takes ten to fifty
         times as long. Results have the same bits before and after.
         """
         if self._programs is not None and self._programs.is_first:

@@ -1,7 +1,7 @@
 """The walker: machine code that runs the flat code of any graph or program (`compiler/flat.py`).
 
 It is compiled once and kept in the cache, and all robots and quantities share it. A kernel is
-therefore ready as soon as its graph is traced. The walker takes five to ten times as long as the
+therefore ready as soon as its graph is traced. The walker takes ten to fifty times as long as the
 code of the graph, which is compiled meanwhile (`engine/background.py`), and gives the same bits: it
 runs the same operations, on as many states side by side.
 
