@@ -17,7 +17,7 @@ from benchmarks.mechanisms import SIZES
 from benchmarks.peers.labels import POOL, PYTHON_LOOP
 from benchmarks.questions import OWN_ROBOTS
 from benchmarks.questions.growth import (
-    COMPILE,
+    CODE,
     FIRST,
     FROM,
     OPERATIONS,
@@ -40,7 +40,7 @@ WORDS = {
     "legs": "A body on six joints with legs of ten joints, 102 at the end",
 }
 HEADER = (
-    "joints", "operations", "compile, ms", "first answer, ms", "ns a state", "ns a joint",
+    "joints", "operations", "first answer, ms", "machine code, ms", "ns a state", "ns a joint",
     "over `{call}`", "over Pinocchio's pool", "share",
 )  # fmt: skip
 CALLS = {"inverse_dynamics": "pin.rnea", "forward_dynamics": "pin.aba"}
@@ -82,7 +82,7 @@ def markdown(
         f"run; {packages}, Pinocchio {versions['pin']}.",
         "float64, one thread on one core, batches of 4,096 states and of fewer from 64 joints on "
         "(131,072 over the joints); the best of five interleaved repeats. Only results that agree "
-        "with Pinocchio's to 1e-9 of their norm are timed. First answer and compile time: the best "
+        "with Pinocchio's to 1e-9 of their norm are timed. First answer and machine code: the best "
         "of three processes that have imported everything and built the model, without the cache.",
         "Share: the part of its best repeat during which kinetree had the core; where it is below "
         "0.95, times and ratios are of work on the processor.",
@@ -124,7 +124,7 @@ def required(judged: Sequence[Verdict]) -> list[str]:
 
 def exponents(rows: Sequence[Row]) -> list[str]:
     """Slopes of log(cost) over log(joints), for each family and quantity."""
-    asked = {"operations": OPERATIONS, "compile": COMPILE, "first answer": FIRST, "a state": TIME}
+    asked = {"operations": OPERATIONS, "first answer": FIRST, "machine code": CODE, "a state": TIME}
     lines = [
         (
             family,
@@ -158,8 +158,8 @@ def sizes(rows: Sequence[Row], family: str, quantity: str) -> list[tuple[str, ..
             (
                 f"{n:,}",
                 text(value(OPERATIONS), ",.0f"),
-                text(value(COMPILE), ",.0f"),
                 text(value(FIRST), ",.0f"),
+                text(value(CODE), ",.0f"),
                 f"{undisturbed(ours):,.0f}",
                 f"{undisturbed(ours) / n:.1f}",
                 text(ratio(PYTHON_LOOP), ".1f"),

@@ -6,7 +6,7 @@ import typing
 
 from kinetree.base import display as _display
 from kinetree.base.versions import __version__
-from kinetree.engine import tensors as _tensors  # noqa: F401 # pyright: ignore[reportUnusedImport]
+from kinetree.engine import call as _call
 from kinetree.errors import KinetreeError, KinetreeWarning
 
 if typing.TYPE_CHECKING:
@@ -135,6 +135,15 @@ def _display_later(function: str) -> "_display.Display":
     return show
 
 
+# modules of kinetree.engine.tensors by package of arrays, imported when its first array arrives
+_TENSORS = {"cupy": "cupy", "jax": "jax", "jaxlib": "jax", "torch": "torch"}
+
+
+def _tensors_later(module: str) -> "typing.Callable[[], _call.ForeignCall]":
+    return lambda: importlib.import_module(f"kinetree.engine.tensors.{module}").make_call()
+
+
+_call.PACKAGES.update({_package: _tensors_later(_file) for _package, _file in _TENSORS.items()})
 for _kind, _function in _DISPLAYS.items():
     _display.register(_kind, _display_later(_function))
 

@@ -59,7 +59,12 @@ HOMES = {"mpmath": "mpmath", "sympy": "sympy"}
 
 def home(x: Scalar) -> ModuleType:
     """Module whose elementary functions fit the scalar `x`."""
-    module = type(x).__module__
+    return _home_of(type(x).__module__)
+
+
+@functools.cache
+def _home_of(module: str) -> ModuleType:
+    """The same for scalars whose type is defined in a module."""
     package = module.partition(".")[0]
     if package == "kinetree":
         return importlib.import_module(module)

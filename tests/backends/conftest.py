@@ -10,6 +10,7 @@ from kinetree import scalars
 from kinetree.engine import Graph, Kernel, Node, Port, optimise, trace
 from kinetree.engine.call import vectorcall
 from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.walk import walker
 
 
 def three_joints(q, dq, ddq):
@@ -74,10 +75,16 @@ def own_cache(cache_home, monkeypatch):
     monkeypatch.delenv("KINETREE_CACHE_SIZE", raising=False)
 
 
+def shared_code_is_there():
+    """Wait for the code that all kernels share, which the background would make meanwhile."""
+    if vectorcall.usable():
+        walker.final()
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch, own_cache) -> Path:
     """An empty cache of its own, not made yet; the code that all kernels share is elsewhere."""
-    vectorcall.usable()
+    shared_code_is_there()
     path = tmp_path / "cache"
     monkeypatch.setenv("KINETREE_CACHE_DIR", str(path))
     return path
@@ -86,7 +93,7 @@ def folder(tmp_path, monkeypatch, own_cache) -> Path:
 @pytest.fixture
 def compiled(monkeypatch, own_cache) -> list[str]:
     """The texts that had to be compiled, without that of the code that all kernels share."""
-    vectorcall.usable()
+    shared_code_is_there()
     texts = []
     assemble = engine.assemble
 
@@ -101,7 +108,7 @@ def compiled(monkeypatch, own_cache) -> list[str]:
 @pytest.fixture
 def living(monkeypatch) -> weakref.WeakSet:
     """The machine code that was loaded and is still in memory."""
-    vectorcall.usable()  # loads the code that all kernels share, which is never released
+    shared_code_is_there()  # loads the code that all kernels share, which is never released
     codes = weakref.WeakSet()
     load = engine.load
 

@@ -361,3 +361,44 @@ def test_a_short_program_leaves_its_code_for_the_next(tmp_path):
             capture_output=True, text=True, timeout=120, env=environment,
         )  # fmt: skip
         assert (done.stdout.strip(), done.stderr) == (expected, "")
+
+
+SHARED = """
+import numpy as np
+import kinetree as kt
+from kinetree.engine import background
+from kinetree.engine.call import vectorcall
+from kinetree.engine.call.fastcall import ROWS
+from kinetree.engine.llvm import engine
+from kinetree.engine.llvm.walk import walker
+efforts, assemble = {"enter": [], "walk": []}, engine.assemble_module
+def noted(text, target, effort):
+    for name, found in efforts.items():
+        if f"define {'void' if name == 'walk' else 'ptr'} @{name}(" in text:
+            found.append(effort)
+    return assemble(text, target, effort)
+engine.assemble_module = noted
+background.LONGEST_WAIT_S = 0.0
+kernel = kt.robots.panda().forward_dynamics
+assert kernel._compiled.is_first
+row = ROWS.index("enter")
+lists = np.random.default_rng(0).normal(size=(3, kernel.graph.inputs[0].size)).tolist()
+before = kernel(*lists)
+kernel.wait()
+assert vectorcall.table()[row] == vectorcall.shared_code().address("enter")
+assert vectorcall.shared.early() is vectorcall.shared_code() and walker.early() is walker.final()
+assert (kernel(*lists) == before).all()
+print(efforts)
+"""
+
+
+def test_code_that_kernels_share_answers_before_it_is_compiled_with_effort(tmp_path):
+    environment = os.environ | {"KINETREE_CACHE": "1", "KINETREE_CACHE_DIR": str(tmp_path / "c")}
+    script = SHARED
+    for expected in ("{'enter': [0, 2], 'walk': [0, 1]}", "{'enter': [], 'walk': []}"):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True, text=True, timeout=120, env=environment,
+        )  # fmt: skip
+        assert (done.stdout.strip(), done.stderr) == (expected, "")
+        script = script.replace("panda()", "ur5e()")  # another kernel: the code is on disk

@@ -17,14 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.friction import (
-    friction_forces,
-    load_coefficients,
-    load_friction_forces,
-    without_load_friction,
-)
-from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
-from kinetree.algorithms.joints.springs import without_passive_forces
+from kinetree.algorithms import joints
 from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, ArrayLike, StateLike
@@ -91,7 +84,7 @@ def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
 
     h = c + g + springs + friction. M ddq + h is tau, or tau less load friction if a joint has it.
     """
-    return inverse_dynamics(without_load_friction(tree_of(model)), q, dq, zeros(model.n))
+    return inverse_dynamics(joints.without_load_friction(tree_of(model)), q, dq, zeros(model.n))
 
 
 @labelled("n")
@@ -102,7 +95,7 @@ def gravity_forces(model: Model, q: StateLike) -> Array:
     potential energy of a robot without springs; `spring_forces` has that of springs.
     """
     rest = zeros(model.n)
-    return inverse_dynamics(without_passive_forces(tree_of(model)), q, rest, rest)
+    return inverse_dynamics(joints.without_passive_forces(tree_of(model)), q, rest, rest)
 
 
 def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
@@ -110,18 +103,18 @@ def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     motions = link_motions(tree, dq, ddq)
     tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
     alpha = {i: motion.alpha for i, motion in motions.items()}
-    drives = rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
-    friction = friction_forces(tree.model, dq)
-    if load_coefficients(tree.model):
+    drives = joints.rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
+    friction = joints.friction_forces(tree.model, dq)
+    if joints.load_coefficients(tree.model):
         load = tau + drives if tree.springs is None else tau + drives + tree.springs.at(dq)
-        friction = friction + load_friction_forces(tree.model, dq, load)
+        friction = friction + joints.load_friction_forces(tree.model, dq, load)
     tau = tau + drives + friction
     return tau if tree.springs is None else tau + tree.springs.at(dq)
 
 
 def tree_bias_forces(tree: Tree, dq: Array) -> Array:
     """h, (n,): c + g + springs + friction, without load friction, which is not a function of dq."""
-    smooth = replace(tree, model=without_load_friction(tree.model))
+    smooth = replace(tree, model=joints.without_load_friction(tree.model))
     return tree_inverse_dynamics(smooth, dq, zeros(tree.model.n))
 
 
@@ -211,7 +204,7 @@ def joint_wrenches(
     tree: Tree, motions: Mapping[int, LinkMotion], dq: Array, ddq: Array
 ) -> list[Pair]:
     """Force f and moment n through every joint onto its link, in {i}, children before parents."""
-    spin = rotor_moments(tree.rotors, dq, ddq, {i: x.omega for i, x in motions.items()})
+    spin = joints.rotor_moments(tree.rotors, dq, ddq, {i: x.omega for i, x in motions.items()})
     count = len(tree.links)
     beyond: list[Pair | None] = [None] * count
     whole: list[Any] = [None] * count
@@ -333,7 +326,7 @@ GRAVITY_FORCES = Quantity(
     (Result("g", "n", "joint forces that carry the weight of the robot", "N m or N"),),
     "Joint forces that carry the weight of the robot at rest: g(q), without springs.",
     "g(q)",
-    over_tree(_tree_gravity_forces, 0, of=without_passive_forces),
+    over_tree(_tree_gravity_forces, 0, of=lambda model: joints.without_passive_forces(model)),
     ("robot.gravity_forces([0.1, 0.2]).round(3)", "array([364.056,  71.226])"),
     weighs=True,
 )  # fmt: skip

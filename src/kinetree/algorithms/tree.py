@@ -8,11 +8,11 @@ one. Joint forces, M, C, energies and momentum do not depend on the choice.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from kinetree.algorithms.joints.springs import Springs, without_passive_forces
+from kinetree.algorithms import joints
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass
 from kinetree.base.pieces import piece
@@ -21,6 +21,9 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments, mirrored, rotated
+
+if TYPE_CHECKING:
+    from kinetree.algorithms.joints.springs import Springs
 
 Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 X = TypeVar("X")  # a quantity of a link in the frame of the link
@@ -187,7 +190,7 @@ class Tree:
     links: tuple[TreeLink, ...]
     rotors: tuple[JointRotor, ...]
     base: BaseMotion
-    springs: Springs | None = None
+    springs: "Springs | None" = None
 
     def path_inward(self, i: int) -> list[int]:
         """Links from link i to the base, both ends included; empty for WORLD."""
@@ -309,5 +312,5 @@ def weightless(tree: Tree) -> Tree:
     """
     links = tuple(replace(link, load=None) for link in tree.links)
     base = BaseMotion(zeros(3), zeros(3), zeros(3))
-    model = without_passive_forces(tree.model)
+    model = joints.without_passive_forces(tree.model)
     return replace(tree, model=model, links=links, base=base, springs=None)

@@ -19,6 +19,7 @@ from kinetree.base.arrays import Array
 
 BITS = 256
 ONE = 1 << BITS
+SMALLEST = 2.0**-BITS
 
 _ROOT = np.frompyfunc(math.isqrt, 1, 1)
 
@@ -73,7 +74,11 @@ class Wide:
 
     def astype(self, kind: type[float]) -> Array:
         """The nearest doubles."""
-        return np.array([_double(x) for x in self.units.ravel().tolist()], kind).reshape(self.shape)
+        try:
+            return self.units.astype(kind) * SMALLEST  # rounded once: the factor is a power of two
+        except OverflowError:
+            numbers = [_double(x) for x in self.units.ravel().tolist()]
+            return np.array(numbers, kind).reshape(self.shape)
 
     def __repr__(self) -> str:
         return f"Wide({self.astype(float).tolist()})"

@@ -29,7 +29,6 @@ from kinetree.cli.tables import clear_rounding, column_table, console, unit_colu
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
-from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import constraints_of
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import METRE, factors, kinds, units
@@ -57,7 +56,7 @@ def sliding(model: Model) -> list[bool]:
 def read_state(model: Model, given: Mapping[str, Words], degrees: bool) -> dict[str, Array]:
     """Read every quantity in SI units; those left out are zero. Reports q beyond the limits."""
     state = {name: vector(model, name, words, degrees) for name, words in given.items()}
-    if "q" in state:
+    if given.get("q"):
         report_beyond(model, state["q"], degrees)
     return state
 
@@ -353,6 +352,8 @@ def report_middle(
 
 def report_beyond(model: Model, q: Array, degrees: bool) -> None:
     """Print on stderr the joints whose positions are beyond their limits."""
+    from kinetree.model.bounds import bounds_of  # not without --q
+
     bounds, unit = bounds_of(model), units(model, "q", degrees)
     scale = np.broadcast_to(factors(model, "q", degrees), model.nq)
     beyond, turned = list[str](), False

@@ -2,14 +2,15 @@
 
 The code of a graph takes a tenth of a second to compile, and that of a large one many seconds. Its
 kernel first walks through the operations of the graph (`llvm/walk.py`): that code is the same for
-all kernels, so it is there as soon as the graph is, takes ten to thirty times as long, and gives
+all kernels, so it is there as soon as the graph is, takes ten to fifty times as long, and gives
 the same bits. Meanwhile one thread compiles the kernels that wait, one after the other; each kernel
 then takes its own code. A batch so large that compiling is quicker waits for that. The queue keeps
 no kernel alive: code for kernels that no longer exist is not made.
 
 The thread and its helpers are daemons and leave one core free. When Python ends they stop after the
 module that they compile; a process that forks waits for that module too, and its child goes on with
-what is there. Another thread makes the code that all kernels share while the first one is traced.
+what is there. Another thread makes the code that all kernels share while the first one is traced,
+and, where that is not on disk, once more with effort afterwards.
 Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 """
 
@@ -156,16 +157,21 @@ def prepare() -> None:
 
 
 def _prepare() -> None:
-    with engine.calls:  # a fork waits, and finds the code and no module half imported
-        # imported here, beside the imports of the thread that traces
-        from kinetree.engine.call import vectorcall
-        from kinetree.engine.llvm.walk import walker
+    try:
+        with engine.calls:  # a fork waits, and finds the code and no module half imported
+            # imported here, beside the imports of the thread that traces
+            from kinetree.engine.call import vectorcall
+            from kinetree.engine.llvm.walk import walker
 
-        try:
-            if vectorcall.usable():
-                walker()
-        except Exception as problem:  # it is raised again where the code is needed
-            log.debug("kinetree could not make the code that kernels share: %s", problem)
+            if not vectorcall.available():
+                return
+            vectorcall.shared.early()
+            walker.early()
+        for finish in (vectorcall.use_shared_code, walker.final):
+            with threads(1):  # a core is for the thread that traces
+                finish()
+    except Exception as problem:  # it is raised again where the code is needed
+        log.debug("kinetree could not make the code that kernels share: %s", problem)
 
 
 def submit(programs: Programs, then: Callable[[], None]) -> None:
@@ -200,6 +206,8 @@ def finish(programs: Programs) -> None:
     elif job is not None:
         job.help()
     programs.code("float64")  # there already, unless the background failed
+    if (preparing := _preparing) is not None:
+        preparing.join()
 
 
 def _work() -> None:
@@ -232,6 +240,8 @@ def _end() -> None:
     What is quickly compiled is, so that a short program finds it in the cache the next time.
     """
     left = LONGEST_END_S if folder.enabled() else 0.0
+    if left and _preparing is not None:
+        _preparing.join()
     for programs in [x for job in list(_jobs.values()) for x in job.wanted()[:1]]:
         left -= compile_seconds(programs.graph)
         if left < 0:
@@ -246,10 +256,10 @@ def _end() -> None:
 
 def _forget() -> None:
     """Start anew in a forked child, where the thread does not exist."""
-    global _lock, _worker
+    global _lock, _worker, _preparing
     for job in _jobs.values():
         job.end()
-    _lock, _worker = threading.Lock(), None
+    _lock, _worker, _preparing = threading.Lock(), None, None
     _jobs.clear()
 
 

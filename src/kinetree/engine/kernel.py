@@ -14,7 +14,6 @@ import numpy as np
 
 from kinetree.base.later import dataclass
 from kinetree.base.system import once
-from kinetree.engine import background
 from kinetree.engine.call import plan as plans
 from kinetree.engine.call import vectorcall
 from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
@@ -109,12 +108,18 @@ class Kernel:
         if self._direct:
             self._enter_by(self._general)
         if early:
+            from kinetree.engine import background
+
             background.submit(self._compiled, functools.partial(_take_over, weakref.ref(self)))
 
     def _answers_first(self) -> bool:
         """Make code that answers while the kernel is compiled, if the kernel would take long."""
         # stored code first: without it the nodes of a stored graph are not read
-        if self._compiled.has_code("float64") or not background.pays(self.graph):
+        if self._compiled.has_code("float64"):
+            return False
+        from kinetree.engine import background
+
+        if not background.pays(self.graph):
             return False
         self._compiled.answer_first()
         return True
@@ -122,10 +127,12 @@ class Kernel:
     def wait(self) -> Self:
         """Wait until the kernel runs its own machine code; return it.
 
-        A kernel answers its first calls with code that is there at once and takes ten to thirty
+        A kernel answers its first calls with code that is there at once and takes ten to fifty
         times as long. Results have the same bits before and after.
         """
         if self._programs is not None and self._programs.is_first:
+            from kinetree.engine import background
+
             background.finish(self._programs)
             self._renew()
         return self
@@ -273,6 +280,8 @@ def _await_code(kernel: "weakref.ref[Kernel]", states: int) -> None:
     """Wait for the kernel's own code where that is quicker for so many states."""
     alive = kernel()
     if alive is not None and alive._programs is not None and alive._programs.is_first:
+        from kinetree.engine import background
+
         if background.is_long(alive.graph, states):
             alive.wait()
 

@@ -376,10 +376,11 @@ def has_more_laws(friction: JointFriction) -> bool:
 
 def is_symmetric(pair: Pair) -> bool:
     """Return True if both are one object or equal numbers."""
-    plain = all(isinstance(x, int | float) for x in pair)
-    return pair[0] is pair[1] or (plain and pair[0] == pair[1])
+    a, b = pair
+    return a is b or (isinstance(a, int | float) and isinstance(b, int | float) and a == b)
 
 
 def is_zero(pair: Pair) -> bool:
     """Return True if both are the number 0 of any kind; symbols and traced scalars are not."""
-    return all(isinstance(x, Number) and x == 0 for x in pair)
+    a, b = pair
+    return isinstance(a, Number) and a == 0 and isinstance(b, Number) and b == 0

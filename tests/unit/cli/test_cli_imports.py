@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-MAX_MODULES = 121  # of kinetree, for a command that only computes dynamics
+MAX_MODULES = 111  # of kinetree, for a command that only computes dynamics
 COMMAND = """
 import json, sys
 sys.argv = ["kinetree", *{words!r}]

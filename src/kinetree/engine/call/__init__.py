@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kinetree.base.later import later
+
 Arguments = tuple[object, ...]
 Options = Mapping[str, object]
 
@@ -11,3 +13,6 @@ ForeignCall = Callable[[Any, Arguments, Options], object]
 
 # by package of tensors, a function that loads what takes calls with its arrays; see foreign.py
 PACKAGES: dict[str, Callable[[], ForeignCall]] = {}
+
+# imported when an argument is not an array of NumPy
+__getattr__ = later(__name__, {"foreign": "call_by_name call_for check_outputs"})

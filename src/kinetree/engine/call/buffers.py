@@ -20,13 +20,16 @@ a copy of its own. Fresh memory comes from NumPy's default handler, which asks f
 """
 
 import ctypes
+from typing import TYPE_CHECKING
 
 from kinetree.base.environment import setting
 from kinetree.base.system import madvise
 from kinetree.engine.call import c_api as abi
-from kinetree.engine.call.blocks import Function
 from kinetree.engine.call.fastcall import ROWS
 from kinetree.engine.llvm.engine import Code
+
+if TYPE_CHECKING:
+    from kinetree.engine.call.blocks import Function
 
 LEAST = 32 * 1024  # bytes of a result from which the pool pays
 WARM = 128_000_000  # bytes that are kept on every system
@@ -60,12 +63,19 @@ def emit_buffers() -> list[str]:
     return [copies, *(emit() for emit in functions)]
 
 
-def slot(f: Function, index: str | int) -> str:
+def function(name: str, arguments: str, result: str = "ptr") -> "Function":
+    """Return a new function of the pool."""
+    from kinetree.engine.call.blocks import Function  # not for code that is on disk
+
+    return Function(name, arguments, result)
+
+
+def slot(f: "Function", index: str | int) -> str:
     """Return the place of a pair in the pool."""
     return f.at("%pool", f.add(FIRST, f.mul(index, 2)), "i64")
 
 
-def remove(f: Function, index: str | int, size: str) -> None:
+def remove(f: "Function", index: str | int, size: str) -> None:
     """Remove a pair from the pool; those behind it move up."""
     count = f.let(f"sub i64 {f.item('i64', '%pool', COUNT)}, 1")
     place, following = slot(f, index), slot(f, f.add(index, 1))
@@ -83,7 +93,7 @@ def remove(f: Function, index: str | int, size: str) -> None:
     f.put("i64", f.let(f"sub i64 {idle}, {size}"), "%pool", IDLE)
 
 
-def free(f: Function, data: str, size: str) -> None:
+def free(f: "Function", data: str, size: str) -> None:
     """Return memory to NumPy's handler."""
     handler = f.item("ptr", "%pool", DEFAULT)
     context, release = f.load("ptr", handler, CONTEXT), f.load("ptr", handler, FREE)
@@ -91,7 +101,7 @@ def free(f: Function, data: str, size: str) -> None:
     f.call("void", release, f"ptr {context}", f"ptr {block}", f"i64 {whole}")
 
 
-def count_result(f: Function, size: str) -> None:
+def count_result(f: "Function", size: str) -> None:
     """Add the bytes of a result to those of all results."""
     live, peak = f.add(f.item("i64", "%pool", LIVE), size), f.item("i64", "%pool", PEAK)
     f.put("i64", live, "%pool", LIVE)
@@ -100,7 +110,7 @@ def count_result(f: Function, size: str) -> None:
 
 def emit_drop() -> str:
     """LLVM IR of `@pool_drop`: free the buffer that has been idle for longest."""
-    f = Function("pool_drop", "ptr %pool", "void")
+    f = function("pool_drop", "ptr %pool", "void")
     oldest = slot(f, 0)
     data, size = f.item("ptr", oldest, 0), f.item("i64", oldest, 1)
     remove(f, 0, size)
@@ -111,7 +121,7 @@ def emit_drop() -> str:
 
 def emit_take() -> str:
     """LLVM IR of `@pool_take`: memory for `size` bytes, of an earlier result if one fits."""
-    f = Function("pool_take", "ptr %pool, i64 %size")
+    f = function("pool_take", "ptr %pool, i64 %size")
     count = f.item("i64", "%pool", COUNT)
     # at most half as much again is wasted
     most = f.add(f.add("%size", f.let("lshr i64 %size, 1")), PAGE)
@@ -153,7 +163,7 @@ def emit_take() -> str:
 
 def emit_zeros() -> str:
     """LLVM IR of `@pool_zeros`: the same for `count` numbers of `each` bytes, set to zero."""
-    f = Function("pool_zeros", "ptr %pool, i64 %count, i64 %each")
+    f = function("pool_zeros", "ptr %pool, i64 %count, i64 %each")
     size = f.mul("%count", "%each")
     data = f.call("ptr", "@pool_take", "ptr %pool", f"i64 {size}")
     with f.when(f.compare("ne", "ptr", data, "null")):
@@ -164,7 +174,7 @@ def emit_zeros() -> str:
 
 def emit_return() -> str:
     """LLVM IR of `@pool_return`: keep memory that no array uses any more, or free it."""
-    f = Function("pool_return", "ptr %pool, ptr %data, i64 %size", "void")
+    f = function("pool_return", "ptr %pool, ptr %data, i64 %size", "void")
     with f.when(f.compare("eq", "ptr", "%data", "null")):
         f.give()
     size, bound = f.item("i64", "%data", -1), f.item("i64", "%pool", BOUND)
@@ -198,7 +208,7 @@ def emit_return() -> str:
 
 def emit_change() -> str:
     """LLVM IR of `@pool_change`: another size with the same numbers, for `array.resize`."""
-    f = Function("pool_change", "ptr %pool, ptr %data, i64 %size")
+    f = function("pool_change", "ptr %pool, ptr %data, i64 %size")
     made = f.call("ptr", "@pool_take", "ptr %pool", "i64 %size")
     with f.when(f.compare("eq", "ptr", "%data", "null")):
         f.give(made)
@@ -217,7 +227,7 @@ def emit_change() -> str:
 def emit_new() -> str:
     """LLVM IR of `@new_array`: a new array, with memory of the pool if it is large."""
     arguments = "ptr %table, ptr %descr, i64 %ndim, ptr %shape, i64 %size"
-    f = Function("new_array", arguments)
+    f = function("new_array", arguments)
 
     def row(name: str) -> str:
         return f.load("ptr", "%table", 8 * ROWS.index(name))

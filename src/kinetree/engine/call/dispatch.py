@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from kinetree.base.arrays import Array
+from kinetree.engine import call as foreign
 from kinetree.engine.call import Arguments, Options
-from kinetree.engine.call.foreign import call_by_name, call_for, check_outputs
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.call.threads import Batch, grains, run, thread_count
@@ -142,7 +142,7 @@ class Dispatch:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
         if options:
             if "out" in options:
-                check_outputs(self.name, options["out"])
+                foreign.check_outputs(self.name, options["out"])
                 if options["out"] is None:  # NumPy refuses it where there are several results
                     options = {key: value for key, value in options.items() if key != "out"}
             if len(arrays) < self._nin:
@@ -153,10 +153,10 @@ class Dispatch:
                 if array.size >= least:
                     large = True
             elif type(array) is dict:
-                return call_by_name(self, arrays, options)
+                return foreign.call_by_name(self, arrays, options)
             elif not looked and type(array) not in NUMBERS:
-                if (foreign := call_for(arrays)) is not None:
-                    return foreign(self, arrays, options)
+                if (call := foreign.call_for(arrays)) is not None:
+                    return call(self, arrays, options)
                 looked = True
         if large:
             pairs = zip(arrays, self.graph.inputs, strict=False)

@@ -9,7 +9,6 @@ table, never written into the code: object code stays valid in the disk cache.
 """
 
 from kinetree.engine.call import c_api as abi
-from kinetree.engine.call.blocks import FAILED, Function
 from kinetree.engine.compiler.graph import Graph
 
 # layout of the object that is called, after its head of 16 bytes (see vectorcall.py)
@@ -78,6 +77,8 @@ class FastCall:
     """Writes the function: checks of all arguments, new arrays, the kernel, and the results."""
 
     def __init__(self, graph: Graph, name: str) -> None:
+        from kinetree.engine.call.blocks import Function  # not for code that is on disk
+
         self.graph, self.name = graph, name
         self.f = Function(f"{name}_call", PROTOCOL)
         self.table = self.f.load("ptr", "%self", TABLE)
@@ -88,6 +89,8 @@ class FastCall:
 
     def text(self) -> str:
         """Return the whole function."""
+        from kinetree.engine.call.blocks import FAILED
+
         f = self.f
         nargs = f.let(f"and i64 %nargsf, {COUNT}")
         f.require(

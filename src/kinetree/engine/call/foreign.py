@@ -1,7 +1,7 @@
 """Arrays that are not NumPy's: the functions that take calls made with them.
 
 Labelled arrays (dicts, data frames, DataArrays) are aligned by name here, see `base/labels.py`.
-`kinetree.engine.tensors` registers a function for each package of tensors. A package is recognised
+`import kinetree` registers a function for each package of tensors. A package is recognised
 by the name of the array's type, so nothing of it is imported to find out; its function is loaded
 when the first of its arrays arrives.
 """

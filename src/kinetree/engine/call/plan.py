@@ -10,7 +10,6 @@ import ctypes
 import sys
 
 from kinetree.base.axis import Axis
-from kinetree.engine.call.blocks import Function
 from kinetree.engine.compiler.graph import Graph, Port
 
 # words of a plan
@@ -102,6 +101,8 @@ def strides(port: Port, size: int = 8) -> list[int]:
 def emit_one(graph: Graph, name: str = "kernel") -> str:
     """LLVM IR of `@{name}_at`: `@{name}_one` with the addresses of its arrays in one array."""
     nin, nout = len(graph.inputs), len(graph.outputs)
+    from kinetree.engine.call.blocks import Function  # not for code that is on disk
+
     f = Function(f"{name}_at", "ptr %arrays", "void")
     data = [f"ptr {f.item('ptr', '%arrays', k)}" for k in range(nin + nout)]
     f.call("void", f"@{name}_one", *data)

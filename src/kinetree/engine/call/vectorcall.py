@@ -31,8 +31,8 @@ from kinetree.engine.call.fastcall import (
     TABLE,
 )
 from kinetree.engine.llvm.engine import Code
-from kinetree.engine.llvm.object_code import load_or_compile
-from kinetree.engine.llvm.target import host_target
+from kinetree.engine.llvm.object_code import Shared
+from kinetree.engine.llvm.target import Target
 
 # layout of an instance (fastcall.py has the rest) and of a type
 SIZE = 56
@@ -122,7 +122,7 @@ def table() -> Any:
     rows |= {f"float{k}": id(np.dtype(f"float{k}")) for k in (32, 64)}
     rows |= {"None": id(None), "False": id(False), "out": id(OUT), "only_out": id(ONLY_OUT)}
     rows |= {name: id(name) for name in NAMES} | dict.fromkeys(PACKAGE, 0)
-    code = shared_code()
+    code = shared.present()
     rows |= dict(zip(OWN, (code.address("enter"), *make_pool(code)), strict=True))
     for name in ROWS:
         if name in arrays:
@@ -140,25 +140,29 @@ def usable() -> bool:
         return False
 
 
-@once
 def shared_code() -> Code:
-    """Return the machine code that all kernels share; it is never released."""
-    target = host_target()
+    """Return the machine code that all kernels share, compiled with effort."""
+    return shared.final()
 
-    def text() -> str:
-        from kinetree.engine.call.blocks import optimised  # neither for code that is on disk
-        from kinetree.engine.call.crew import emit_crew
-        from kinetree.engine.call.enter import emit_enter
-        from kinetree.engine.call.exchange import emit_exchange
-        from kinetree.engine.call.named import emit_by_name
-        from kinetree.engine.call.shares import emit_share
 
-        called = [*emit_enter(), *emit_by_name(), *emit_exchange()]
-        shared = [emit_share(), *emit_crew()]
-        return optimised([*called, *emit_buffers(), *shared], target)
+def use_shared_code() -> None:
+    """Let all kernels enter the code that was compiled with effort."""
+    table()[ROWS.index("enter")] = shared_code().address("enter")
 
-    key = ["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"]  # Pythons may share the cache
-    return load_or_compile(key, target, text, SHARED)
+
+def _shared_parts(target: Target) -> list[str]:
+    from kinetree.engine.call.crew import emit_crew  # not for code that is on disk
+    from kinetree.engine.call.enter import emit_enter
+    from kinetree.engine.call.exchange import emit_exchange
+    from kinetree.engine.call.named import emit_by_name
+    from kinetree.engine.call.shares import emit_share
+
+    called = [*emit_enter(), *emit_by_name(), *emit_exchange()]
+    return [*called, *emit_buffers(), emit_share(), *emit_crew()]
+
+
+# Pythons may share the cache
+shared = Shared(["shared by kernels", f"tuples {c_api.TUPLE_ITEMS}"], _shared_parts, SHARED)
 
 
 def set_entry(

@@ -12,7 +12,6 @@ import numpy as np
 from kinetree import algorithms
 from kinetree.base.arrays import Array, is_numeric, strangest
 from kinetree.base.axis import Axis
-from kinetree.engine.background import prepare
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
@@ -56,7 +55,8 @@ def traced_graph(model: Model, request: Request) -> Graph:
 def _traced(
     model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
 ) -> Graph:
-    # the compiler is not imported for a graph that is stored on disk
+    # none of these is imported for a graph that is stored on disk
+    from kinetree.engine.background import prepare
     from kinetree.engine.compiler.optimise import optimise
     from kinetree.engine.compiler.trace import trace
 
@@ -121,6 +121,8 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
 
 def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
+    from kinetree.engine.background import prepare
+
     prepare()
     if request.wrt is not None:
         return computation(*_second(model, request), looped=True)

@@ -1,6 +1,8 @@
 """Object code from the cache, or compiled and stored there."""
 
+import functools
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
@@ -8,7 +10,7 @@ from kinetree.engine.cache import entries as cache
 from kinetree.engine.cache import folder
 from kinetree.engine.compiler.notes import Stage, note, stage
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.target import Target
+from kinetree.engine.llvm.target import Target, host_target
 from kinetree.errors import CompileError
 
 log = logging.getLogger(__name__)
@@ -30,6 +32,67 @@ EMITTER = (
     "engine/call/plan.py",
     "engine/call/shares.py",
 )
+
+
+class Shared:
+    """Machine code that all kernels share; it is never released.
+
+    Where it is not stored it is compiled twice. `early` makes no effort and takes a sixth of the
+    time of `final`, so that the first answer on a machine comes sooner; its functions take up to
+    twice as long.
+
+    Args:
+        key, names, effort: as in `load_or_compile`, for the target of this machine.
+        parts: functions and declarations of the module as LLVM IR, with variables on the stack.
+    """
+
+    def __init__(
+        self,
+        key: Sequence[str],
+        parts: Callable[[Target], Sequence[str]],
+        names: Sequence[str],
+        effort: int | None = None,
+    ) -> None:
+        self._key, self._parts, self._names, self._effort = key, parts, names, effort
+        self._early: engine.Code | None = None
+        self._final: engine.Code | None = None
+        self._lock = threading.RLock()
+
+    def early(self) -> engine.Code:
+        """Return the best code that is there, in memory or on disk; make it in a hurry if none."""
+        if found := self._final or self._early:
+            return found
+        with engine.calls, self._lock:  # no fork finds it locked
+            if self._final is None and self._early is None:
+                target = host_target()
+                entry = code_key(self._key, target) if folder.enabled() else ""
+                self._final = load_stored(entry, target, self._names)
+                if self._final is None:
+                    text = "\n".join(self._parts(target))
+                    code = engine.assemble_module(text, target, 0)
+                    self._early = engine.load(code, target, self._names)
+        return self.present()
+
+    def present(self) -> engine.Code:
+        """Return the best code that is there or that another thread makes; `final` if none."""
+        if found := self._final or self._early:
+            return found
+        with engine.calls, self._lock:
+            return self._final or self._early or self.final()
+
+    def final(self) -> engine.Code:
+        """Return the code for all later calls."""
+        with engine.calls, self._lock:
+            if self._final is None:
+                target = host_target()
+                text = functools.partial(self._optimised, target)
+                self._final = load_or_compile(self._key, target, text, self._names, self._effort)
+            return self._final
+
+    def _optimised(self, target: Target) -> str:
+        from kinetree.engine.call.blocks import optimised  # not for code that is on disk
+
+        return optimised(self._parts(target), target)
 
 
 def load_or_compile(

@@ -98,7 +98,7 @@ class Programs:
     def answer_first(self) -> None:
         """Make code that is there at once and gives the same bits, in float64, in more time."""
         # imported here: a kernel from the cache needs neither
-        from kinetree.engine.call.vectorcall import shared_code
+        from kinetree.engine.call.vectorcall import shared
         from kinetree.engine.compiler.flat import flattened
         from kinetree.engine.llvm.walk import Walked, walker
 
@@ -106,10 +106,10 @@ class Programs:
             with stage("flatten"):
                 flat = flattened(self.graph)
             with stage("walker"):
-                walker()
+                walker.early()
             with stage("first code"):
                 quiet = emit_quiet(self.target.triple, SYMBOL)
-                self._first = Walked(flat, SYMBOL, shared_code().address("enter"), quiet)
+                self._first = Walked(flat, SYMBOL, shared.early().address("enter"), quiet)
         self.stages["float64"] = stages
 
     def adopt(self, dtype: str, code: engine.Code) -> None:

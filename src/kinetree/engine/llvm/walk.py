@@ -1,7 +1,7 @@
 """The walker: machine code that runs the flat code of any graph or program (`compiler/flat.py`).
 
 It is compiled once and kept in the cache, and all robots and quantities share it. A kernel is
-therefore ready as soon as its graph is traced. The walker takes five to ten times as long as the
+therefore ready as soon as its graph is traced. The walker takes ten to fifty times as long as the
 code of the graph, which is compiled meanwhile (`engine/background.py`), and gives the same bits: it
 runs the same operations, on as many states side by side.
 
@@ -15,8 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.base.arrays import Array
-from kinetree.base.system import once
-from kinetree.engine.call.blocks import Function, optimised
+from kinetree.engine.call.blocks import Function
 from kinetree.engine.call.plan import strides
 from kinetree.engine.compiler.flat import PLAIN, STEPS, WIDTH, Flat
 from kinetree.engine.compiler.graph import OPERATIONS, Graph, Port
@@ -25,7 +24,7 @@ from kinetree.engine.llvm.body import GraphCode
 from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.emit import declarations
 from kinetree.engine.llvm.functions import CALLED, emit_function
-from kinetree.engine.llvm.object_code import load_or_compile
+from kinetree.engine.llvm.object_code import Shared
 from kinetree.engine.llvm.sincos import emit_sincos
 from kinetree.engine.llvm.target import Target, host_target
 from kinetree.engine.llvm.text import number, splat, vector
@@ -40,8 +39,8 @@ STEPS_AT, STEPS_END, CONSTANTS_AT, PLACES_AT, RESULTS_AT = range(5, 10)
 PORT, FIRST_STRIDE, DIMS = 0, 1, 2  # words of a place; its indices follow
 
 
-def emit_walk(target: Target) -> str:
-    """Text of a module with `@walk`."""
+def emit_walk(target: Target) -> list[str]:
+    """Parts of a module with `@walk`."""
     lanes = target.lanes(DTYPE)
     functions = [_emit_steps(lanes), _Loop(lanes).text()]
     functions += [emit_table("walk"), emit_careful("walk", DTYPE)]
@@ -50,7 +49,7 @@ def emit_walk(target: Target) -> str:
     functions += declarations(DTYPE, lanes)
     head = f'target triple = "{target.triple}"\n' if target.triple else ""
     weights = '!0 = !{!"branch_weights", i32 1, i32 1048576}\n'
-    return optimised([head, *functions, weights], target)
+    return [head, *functions, weights]
 
 
 def _emit_steps(lanes: int) -> str:
@@ -227,12 +226,7 @@ class _Loop:
         return f.at(base, f.mul(first, step)), step
 
 
-@once
-def walker() -> engine.Code:
-    """Return the walker of this machine; it is never released."""
-    target = host_target()
-    key = ["walker", str(WIDTH), *STEPS]
-    return load_or_compile(key, target, lambda: emit_walk(target), ["walk"], EFFORT)
+walker = Shared(["walker", str(WIDTH), *STEPS], emit_walk, ["walk"], EFFORT)
 
 
 class Walked(engine.Code):
@@ -256,7 +250,7 @@ class Walked(engine.Code):
         # of arrays that lie side by side: for one state the distance of states is not used
         steps = np.array([0] * len(ports) + [x for port in ports for x in strides(port)], np.int64)
         one = np.ones(1, np.int64)
-        walk = f"inttoptr (i64 {walker().address('walk')} to ptr)"
+        walk = f"inttoptr (i64 {walker.early().address('walk')} to ptr)"
         data_at, steps_at, one_at = (_pointer(x) for x in (data, steps, one))
         protocol = "ptr %self, ptr %args, i64 %nargsf, ptr %kwnames"
         target = host_target()

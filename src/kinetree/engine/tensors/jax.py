@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.engine.call import Arguments, Options
+from kinetree.engine.call import Arguments, ForeignCall, Options
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.tensors.operation import (
     NUMBERS,
@@ -35,6 +35,11 @@ from kinetree.errors import InputError, need
 CONSTANTS = (*NUMBERS, np.ndarray, np.generic)  # types that JAX itself takes as constants
 
 JaxArray: TypeAlias = Any  # jax.Array or a tracer of it; JAX may be missing
+
+
+def make_call() -> ForeignCall:
+    """Return the function for calls with arrays of JAX."""
+    return call
 
 
 def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
