@@ -428,16 +428,13 @@ def bundled(spaces: Array, spots: Array) -> tuple[Bundle, ...]:
     `spaces` has INPUTS or WORK for each call and argument, `spots` the place of each in its
     space.
     """
-    bundles: list[tuple[int, list[tuple[int, int]]]] = []
-    for j in range(spots.shape[1]):
-        for head, offsets in bundles:
-            apart = spots[:, j] - spots[:, head]
-            if spaces[0, j] == spaces[0, head] and (apart == apart[0]).all():
-                offsets.append((j, int(apart[0])))
-                break
-        else:
-            bundles.append((j, [(j, 0)]))
-    return tuple(Bundle(int(spaces[0, head]), tuple(offsets)) for head, offsets in bundles)
+    bundles: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
+    moved = np.ascontiguousarray((spots - spots[:1]).T)  # from the place in the first call
+    for j, (space, spot) in enumerate(zip(spaces[0].tolist(), spots[0].tolist(), strict=True)):
+        offsets = bundles.setdefault((space, moved[j].tobytes()), [])
+        head = offsets[0][0] if offsets else j
+        offsets.append((j, spot - int(spots[0, head])))
+    return tuple(Bundle(space, tuple(offsets)) for (space, _), offsets in bundles.items())
 
 
 def _one_operation(ops: tuple[str, ...], varies: Sequence[bool]) -> Variant:

@@ -25,7 +25,7 @@ NODES = 1 << 60  # added to a node beside constants, none of which is so large a
 
 
 class Again(Exception):
-    """A piece has more patterns than it may have, so that recording starts again with fewer."""
+    """A further piece has more patterns than it may have, so that recording starts again."""
 
 
 def recorded(
@@ -56,6 +56,8 @@ def record(
                 returned = function(*arrays)
         except Again:
             continue
+        if recorder.outdated:
+            continue
         ports, results = read_results(recorder.builder, returned, outputs)
         nodes = [node for result in results for node in result]
         return Assembly(
@@ -67,13 +69,16 @@ class PieceRecorder:
     """Notes the calls of pieces, and traces each piece once for each pattern.
 
     common: for a piece with too many patterns, the pattern that all its calls share. traced: pieces
-    by their patterns. Both outlive the recorder.
+    by their patterns. Both outlive the recorder. outdated: a pattern was joined with others, which
+    calls noted before do not know, so that recording has to start again. It goes on meanwhile to
+    find what else is to be joined. Patterns only ever become more general, and so do results and
+    the patterns of calls that take them: whatever is joined now would be joined later as well.
     """
 
     def __init__(self, common: dict[Any, tuple[Any, ...]], traced: dict[Any, Variant]) -> None:
         self.builder = Builder()
         self.calls: list[Call] = []
-        self.common, self._traced = common, traced
+        self.common, self._traced, self.outdated = common, traced, False
         self._variants: dict[Any, Variant] = {}
         self._patterns: dict[Any, list[tuple[Any, ...]]] = {}
         self._known: dict[Any, tuple[Variant, list[int], list[int]]] = {}  # calls like one before
@@ -92,14 +97,13 @@ class PieceRecorder:
         seen: dict[int | float, int] = dict(SHORTENING)
         heads = tuple(map(seen.setdefault, flat, count()))
         like = (*kind, heads, tuple(map(type, flat)))
-        known = self._known.get(like)
-        if known is not None:
-            variant, chosen, fixed = known
-            values = cast("tuple[int, ...]", tuple([flat[k] - NODES for k in chosen]))
-            constants = tuple([flat[k] for k in fixed])
-        else:
-            variant, values, constants = self._like_no_other(like, tuple(kind), flat)
+        known = self._known.get(like) or self._like_no_other(like, tuple(kind), flat)
+        variant, chosen, fixed = known
         builder = self.builder
+        # a constant is a value where other calls have one
+        constant, numbers = builder.constant, map(flat.__getitem__, chosen)
+        values = tuple([x - NODES if type(x) is int else constant(x) for x in numbers])
+        constants = tuple([flat[k] for k in fixed])
         first = builder.given(variant.size)
         self.calls.append(Call(variant, values, constants, first))
         if variant.is_plain:  # all results are new, each once
@@ -116,8 +120,8 @@ class PieceRecorder:
 
     def _like_no_other(
         self, like: Any, kind: tuple[Any, ...], flat: Sequence[int | float]
-    ) -> tuple[Variant, tuple[int, ...], tuple[float, ...]]:
-        """The variant, values and constants of a call whose pattern is new."""
+    ) -> tuple[Variant, list[int], list[int]]:
+        """The variant of a new pattern, and which numbers are its values and its constants."""
         pattern = self._pattern(kind, flat)
         variant = self._variants.get((kind, pattern))
         if variant is None:
@@ -127,24 +131,9 @@ class PieceRecorder:
             variant = self._variants[kind, pattern] = replace(variant, used=set())
         heads = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
         chosen = [k for k in heads if not pattern[k][2]]
-        if all(type(flat[k]) is int for k in chosen):
-            self._known[like] = variant, chosen, [k for k in heads if pattern[k][2]]
-        return variant, *self._chosen(flat, pattern)
-
-    def _chosen(
-        self, flat: Sequence[int | float], pattern: tuple[Any, ...]
-    ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """The nodes and the constants that a call hands to its body."""
-        values: list[int] = []
-        constants: list[float] = []
-        for k, (x, entry) in enumerate(zip(flat, pattern, strict=True)):
-            if type(entry) is float or entry[1] != k:
-                continue
-            if entry[2]:
-                constants.append(float(x))
-            else:  # other calls have a value where this one has a constant
-                values.append(x - NODES if type(x) is int else self.builder.constant(float(x)))
-        return tuple(values), tuple(constants)
+        fixed = [k for k in heads if pattern[k][2]]
+        self._known[like] = known = variant, chosen, fixed
+        return known
 
     def _pattern(self, kind: Any, flat: Sequence[int | float]) -> tuple[Any, ...]:
         """For each number: the constant that it is, or the first number that it equals."""
@@ -162,13 +151,20 @@ class PieceRecorder:
             if whole_pattern not in known:
                 known.append(whole_pattern)
                 if len(known) > VARIANTS:
-                    self.common[kind] = _shared(known)
-                    raise Again
+                    if self.outdated:  # there may be fewer once it is not
+                        raise Again
+                    return self._join(kind, known)
             return whole_pattern
-        if (merged := _shared([shared, whole_pattern])) != shared:
-            self.common[kind] = merged
-            raise Again
+        if _shared([shared, whole_pattern]) != shared:
+            return self._join(kind, [shared, whole_pattern])
         return shared
+
+    def _join(self, kind: Any, patterns: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """The pattern that all calls of a piece share from now on."""
+        self.outdated = True
+        self._known.clear()
+        self.common[kind] = _shared(patterns)
+        return self.common[kind]
 
 
 def _key(known: Sequence[float | None], x: Any) -> int | float:
