@@ -11,16 +11,15 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
 import kinetree as kt
 from benchmarks.machine import describe
 from benchmarks.peers import Absent, check, derivatives, pinocchio_second
-from benchmarks.peers.labels import CASADI, CPP, CPP_COPIES
+from benchmarks.peers.labels import CASADI, CPP
 from benchmarks.record import table
-from benchmarks.required import AT_LEAST, Verdict, judge, Measured
+from benchmarks.required import AT_LEAST, Measured, Verdict, judge
 from benchmarks.robots import OTHERS, SOURCES, Arrays, Case, load
 from benchmarks.rows import over
 from benchmarks.timing import Effort, Job, Timing, one_core, side_by_side
@@ -97,7 +96,15 @@ def line(
     timing = timings[who]
     ratio = over(timing, timings["kinetree"])
     best = timing.best_cpu or timing.best
-    return (key, what, f"{count}", who, f"{best * 1e9:,.0f}", f"{ratio:.1f}", f"{timing.spread:.2f}")
+    return (
+        key,
+        what,
+        f"{count}",
+        who,
+        f"{best * 1e9:,.0f}",
+        f"{ratio:.1f}",
+        f"{timing.spread:.2f}",
+    )
 
 
 def main() -> None:
@@ -117,8 +124,7 @@ def main() -> None:
             operations = f"{kernel_of(case, what).graph.operations:,}"
             waits = [first_answer(key, what, background) for background in "01"]
             firsts.append(
-                (titles[key], what, operations)
-                + tuple(f"{x:.1f}" for wait in waits for x in wait)
+                (titles[key], what, operations, *tuple(f"{x:.1f}" for wait in waits for x in wait))
             )
         for key in keys:
             for what, who, ours in (
