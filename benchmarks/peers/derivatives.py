@@ -89,8 +89,11 @@ def mapped_job(function: Any, quantity: str, states: Arrays) -> dict[str, Job]:
     return {CASADI: Job("run()", {"run": run, **kept}, result)}
 
 
-def generated(case: Case, quantity: str, effort: str = "") -> Any:
-    """d tau/d(q, dq), or the second derivatives of y . tau, in machine code by gcc."""
+def generated(case: Case, quantity: str, effort: str = "", seconds: float = SECONDS) -> Any:
+    """d tau/d(q, dq), or the second derivatives of y . tau, in machine code by gcc.
+
+    effort: an option of gcc for any number of joints. seconds: the longest time for gcc.
+    """
     import casadi
 
     n, name = case.model.n, f"{case.key}_{'second' if quantity == SECOND else ID}"
@@ -104,10 +107,10 @@ def generated(case: Case, quantity: str, effort: str = "") -> Any:
     effort = effort or ("-O3" if n <= LARGE else "-O1")
     command = ["gcc", effort, "-march=native", "-fPIC", "-shared", str(source)]
     try:
-        subprocess.run([*command, "-o", str(library), "-lm"], check=True, timeout=SECONDS)
+        subprocess.run([*command, "-o", str(library), "-lm"], check=True, timeout=seconds)
     except subprocess.TimeoutExpired as problem:
         size = f"{source.stat().st_size / 1e6:.1f} MB of C"
-        raise Absent(f"gcc {effort} did not finish within {SECONDS} s ({size})") from problem
+        raise Absent(f"gcc {effort} did not finish within {seconds} s ({size})") from problem
     return casadi.external(name, str(library))
 
 
