@@ -1,7 +1,7 @@
 """Second derivatives of inverse dynamics: Panda, a quadruped and Talos beside Pinocchio and CasADi.
 
 `python -m benchmarks.second_order [ROBOT ...]` prints a record of some minutes: g++ takes 50 s for
-Pinocchio's headers, gcc as long for CasADi's C of a quadruped. All tensors (by q q, q dq, dq dq)
+Pinocchio's headers, gcc up to 60 s for the C of CasADi. All tensors (by q q, q dq, dq dq)
 are compared with those of Pinocchio, sums with weights y with CasADi's Hessian of y . tau; a
 planner needs the sums alone, for which a user of Pinocchio also computes its tensors.
 """
