@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.mechanisms import SIZES
+from benchmarks.peers.derivatives import SECOND
 from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP, SOLVERS
 from benchmarks.questions import (
     OWN_ROBOTS,
@@ -248,6 +249,11 @@ OF_PANDA += [
      value(optimal.TICKS, optimal.percentile(99.9), "kinetree")),
     ("ticks of an MPC at 1 kHz, missed deadlines", AT_MOST, 0, "",
      value(optimal.TICKS, optimal.LATE, "kinetree")),
+]  # fmt: skip
+OF_ONE += [
+    (robot, "second derivatives of y . tau vs CasADi-generated C", AT_LEAST, 10, "x",
+     faster("derivatives", SECOND, CASADI))
+    for robot in ("panda", "ur5")
 ]  # fmt: skip
 # mechanisms of 8 to 1,024 joints
 OF_ONE += [

@@ -39,6 +39,8 @@ SOURCES = {
     "ur5": Source("ur_description/urdf/ur5_robot.urdf", "UR5 6"),
     "talos": Source("talos_data/robots/talos_full_v2.urdf", "Talos 44"),
 }
+# of commands of their own alone
+OTHERS = {"hyq": Source("hyq_description/robots/hyq_no_sensors.urdf", "HyQ on a free base, 18")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ def data_file(source: Source) -> Path:
 
 def load(key: str, *, floating: bool = False) -> Case:
     """The robot called "panda", "ur5" or "talos"; `floating`: on a free joint called "base"."""
-    source = SOURCES[key]
+    source = (SOURCES | OTHERS)[key]
     path = data_file(source)
     description = read_urdf(path)
     joints = tuple(changed(joint, source) for joint in description.joints)

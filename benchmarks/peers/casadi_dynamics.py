@@ -1,7 +1,9 @@
 """Newton-Euler, composite bodies and a sparse factorisation over CasADi symbols.
 
 Written for the benchmark, apart from kinetree's algorithms: the graph that a careful user of CasADi
-would write down. Link frames are those of the file, vectors are of length 3.
+would write down. Link frames are those of the file, vectors are of length 3. The first link may be
+free: its rotation is then given, its rates and forces are (angular, linear) in its own axes, and
+where it is does not matter.
 """
 
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ BASE = -1
 
 @dataclass(frozen=True)
 class Link:
-    """Constants of a link with a revolute or prismatic joint."""
+    """Constants of a link with a revolute or prismatic joint, or with a free one."""
 
     parent: int
     R: Matrix  # rotation to the parent's frame at q = 0
@@ -41,14 +43,18 @@ class Link:
 
 
 class Dynamics:
-    """The robot at joint positions `q`: frames are made once and shared by what is computed."""
+    """The robot at joint positions `q`: frames are made once and shared by what is computed.
 
-    def __init__(self, model: Model, q: Any, functions: Any) -> None:
-        self.links = [link_of(model, i) for i in range(model.n)]
+    R: rotation of the free first link, whose place in q is not read. Inverse dynamics alone.
+    """
+
+    def __init__(self, model: Model, q: Any, functions: Any, R: Matrix | None = None) -> None:
+        count = len(model.joints)
+        self.links = [link_of(model, i) for i in range(count)]
         self.gravity = [float(x) for x in model.gravity[3:]]
-        self.q = q
-        self.cos = [functions.cos(q[i]) for i in range(model.n)]
-        self.sin = [functions.sin(q[i]) for i in range(model.n)]
+        self.q, self.R = q, R
+        self.cos = [functions.cos(q[i]) for i in range(count)]
+        self.sin = [functions.sin(q[i]) for i in range(count)]
 
     def to_parent(self, i: int, x: Vector) -> Vector:
         """A vector of link i in its parent's axes."""
@@ -75,25 +81,42 @@ class Dynamics:
         force, moment = {}, {}
         for i, link in enumerate(self.links):
             p = link.parent
-            rate, axis = scale(link.axis, dq[i]), link.axis
+            if self.R is not None and i == 0:
+                w[i], dw[i] = dq[:3], ddq[:3]
+                upward = apply(transpose(self.R), a[BASE])
+                a[i] = add(upward, ddq[3:6], cross(w[i], dq[3:6]))
+                self._weigh(i, w, dw, a, spin, force, moment)
+                continue
+            rate, axis = scale(link.axis, dq[self.dof(i)]), link.axis
             carried = self.to_link(i, w[p])
             lift = add(a[p], apply(spin[p], self.origin(i)))
             turned, a[i] = self.to_link(i, dw[p]), self.to_link(i, lift)
             if link.turns:
                 w[i] = add(carried, rate)
-                dw[i] = add(turned, scale(axis, ddq[i]), cross(carried, rate))
+                dw[i] = add(turned, scale(axis, ddq[self.dof(i)]), cross(carried, rate))
             else:
                 w[i], dw[i] = carried, turned
-                a[i] = add(a[i], scale(axis, ddq[i]), scale(cross(carried, rate), 2.0))
-            spin[i] = spin_matrix(w[i], dw[i])
-            force[i] = add(scale(a[i], link.m), apply(spin[i], link.h))
-            gyro = cross(w[i], apply(link.I, w[i]))
-            moment[i] = add(apply(link.I, dw[i]), gyro, cross(link.h, a[i]))
+                sliding = scale(axis, ddq[self.dof(i)])
+                a[i] = add(a[i], sliding, scale(cross(carried, rate), 2.0))
+            self._weigh(i, w, dw, a, spin, force, moment)
         return self._inward(force, moment)
+
+    def dof(self, i: int) -> int:
+        """Where the rate of link i stands; a free first link has six."""
+        return i if self.R is None else i + 5
+
+    def _weigh(self, i: int, w: Any, dw: Any, a: Any, spin: Any, force: Any, moment: Any) -> None:
+        """Force and moment that move link i."""
+        link = self.links[i]
+        spin[i] = spin_matrix(w[i], dw[i])
+        force[i] = add(scale(a[i], link.m), apply(spin[i], link.h))
+        gyro = cross(w[i], apply(link.I, w[i]))
+        moment[i] = add(apply(link.I, dw[i]), gyro, cross(link.h, a[i]))
 
     def _inward(self, force: dict[int, Vector], moment: dict[int, Vector]) -> list[Any]:
         tau: dict[int, Any] = {}
-        for i in reversed(range(len(self.links))):
+        free = self.R is not None
+        for i in reversed(range(int(free), len(self.links))):
             link = self.links[i]
             tau[i] = dot(link.axis, moment[i] if link.turns else force[i])
             if link.parent != BASE:
@@ -101,7 +124,8 @@ class Dynamics:
                 carried = add(self.to_parent(i, moment[i]), cross(self.origin(i), f))
                 force[link.parent] = add(force[link.parent], f)
                 moment[link.parent] = add(moment[link.parent], carried)
-        return [tau[i] for i in range(len(self.links))]
+        base = [*moment[0], *force[0]] if free else []
+        return [*base, *(tau[i] for i in range(int(free), len(self.links)))]
 
     def mass_matrix(self) -> dict[tuple[int, int], Any]:
         """Entries (i, j), j on the way from i to the base, by composite bodies."""
@@ -177,7 +201,8 @@ class Dynamics:
 
 def link_of(model: Model, i: int) -> Link:
     """Constants of link i."""
-    screw = np.asarray(model.joints[i].screw, float)
+    free = len(model.joints[i].dofs) > 1
+    screw = np.zeros(6) if free else np.asarray(model.joints[i].screw, float)
     turns = bool(np.any(screw[:3]))
     if turns and np.any(screw[3:]):
         raise ValueError(f"the axis of {model.joints[i].name} misses its link's origin")

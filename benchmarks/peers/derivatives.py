@@ -7,6 +7,7 @@ dynamics alone.
 
 import shutil
 import subprocess
+from resource import RLIMIT_CPU, setrlimit
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def pinocchio_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     from benchmarks.peers.pinocchio import model_of
 
     if quantity == SECOND:
-        raise Absent("its wheel has no second derivatives")
+        raise Absent("its Python has no second derivatives; its C++: benchmarks.second_order")
     model, data, columns = model_of(case)
     function = pin.computeRNEADerivatives if quantity == ID else pin.computeABADerivatives
     fields = ("dtau_dq", "dtau_dv") if quantity == ID else ("ddq_dq", "ddq_dv")
@@ -68,8 +69,12 @@ def casadi_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
         raise Absent("its derivatives of forward dynamics are not measured")
     if shutil.which("gcc") is None:
         raise Absent("no gcc here, so its generated C is not measured")
-    function = generated(case, quantity)
-    count, n = states[0].shape
+    return mapped_job(generated(case, quantity), quantity, states)
+
+
+def mapped_job(function: Any, quantity: str, states: Arrays) -> dict[str, Job]:
+    """The function mapped over the states on buffers."""
+    count, n = states[1].shape
     mapped = function.map(count)
     buffer, run = mapped.buffer()
     for k, array in enumerate(states):
@@ -85,38 +90,81 @@ def casadi_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     return {CASADI: Job("run()", {"run": run, **kept}, result)}
 
 
-def generated(case: Case, quantity: str) -> Any:
-    """d tau/d(q, dq), or the second derivatives of y . tau, in machine code."""
+def generated(case: Case, quantity: str, effort: str = "", seconds: int = SECONDS) -> Any:
+    """d tau/d(q, dq), or the second derivatives of y . tau, in machine code by gcc.
+
+    effort: an option of gcc for any number of joints. seconds: of work, the most for gcc.
+    """
+    import casadi
+
+    n, name = case.model.n, f"{case.key}_{'second' if quantity == SECOND else ID}"
+    if quantity == SECOND and n > LARGE and not effort:
+        raise Absent("second derivatives of so many joints are not generated")
+    graph = case_graph(case, quantity, name)
+    source, library = scratch() / f"{name}.c", scratch() / f"{name}.so"
+    generator = casadi.CodeGenerator(source.name)
+    generator.add(graph)
+    generator.generate(f"{scratch()}/")
+    effort = effort or ("-O3" if n <= LARGE else "-O1")
+    command = ["gcc", effort, "-march=native", "-fPIC", "-shared", str(source)]
+    # a limit on the work also ends the compiler that gcc starts, and a busy machine does not count
+    done = subprocess.run(
+        [*command, "-o", str(library), "-lm"],
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: setrlimit(RLIMIT_CPU, (seconds, seconds)),
+    )
+    if done.returncode:
+        size = f"{source.stat().st_size / 1e6:.1f} MB of C"
+        raise Absent(f"gcc {effort} did not finish within {seconds} s of work ({size})")
+    return casadi.external(name, str(library))
+
+
+def case_graph(case: Case, quantity: str, name: str) -> Any:
+    """The function of q, dq, ddq and, for second derivatives, y; a free first link has w, x, y, z.
+
+    A free link is turned by small angles; the second derivative by them is taken at zero. Moves of
+    it change nothing.
+    """
     import casadi
 
     from benchmarks.peers.casadi_dynamics import Dynamics
 
-    n, name = case.model.n, f"{case.key}_{'second' if quantity == SECOND else ID}"
-    if quantity == SECOND and n > LARGE:
-        raise Absent("second derivatives of so many joints are not generated")
-    q, dq, ddq, y = (casadi.SX.sym(letter, n) for letter in ("q", "dq", "x", "y"))
-    robot = Dynamics(case.model, [q[i] for i in range(n)], casadi)
-    tau = robot.inverse_dynamics([dq[i] for i in range(n)], [ddq[i] for i in range(n)])
-    tau = casadi.vertcat(*tau)
-    given = [q, dq, ddq]
+    model, n = case.model, case.model.n
+    q, angles = casadi.SX.sym("q", model.nq), casadi.SX.sym("angles", 3)
+    dq, ddq, y = (casadi.SX.sym(letter, n) for letter in ("dq", "x", "y"))
+    free = model.nq > n
+    R = (rotation(q[:4]) @ small_rotation(angles)) if free else None
+    rows = None if R is None else [[R[i, j] for j in range(3)] for i in range(3)]
+    places = [0, *q[7:].elements()] if free else q.elements()
+    tau = Dynamics(model, places, casadi, rows).inverse_dynamics(dq.elements(), ddq.elements())
+    tau, given = casadi.vertcat(*tau), [q, dq, ddq]
+    moves = casadi.vertcat(angles, casadi.SX.sym("moved", 3), q[7:]) if free else q
     if quantity == SECOND:
         given = [*given, y]
-        by_q, by_dq = (casadi.gradient(casadi.dot(y, tau), x) for x in (q, dq))
-        blocks = [(by_q, q), (by_q, dq), (by_dq, dq)]
+        by_q, by_dq = (casadi.gradient(casadi.dot(y, tau), x) for x in (moves, dq))
+        blocks = [(by_q, moves), (by_q, dq), (by_dq, dq)]
         found = [casadi.densify(casadi.jacobian(slopes, x)) for slopes, x in blocks]
     else:
-        found = [casadi.densify(casadi.jacobian(tau, x)) for x in (q, dq)]
-    source, library = scratch() / f"{name}.c", scratch() / f"{name}.so"
-    generator = casadi.CodeGenerator(source.name)
-    generator.add(casadi.Function(name, given, casadi.cse(found)))
-    generator.generate(f"{scratch()}/")
-    effort = "-O3" if n <= LARGE else "-O1"
-    command = ["gcc", effort, "-march=native", "-fPIC", "-shared", str(source)]
-    try:
-        subprocess.run([*command, "-o", str(library), "-lm"], check=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired as problem:
-        raise Absent(f"gcc {effort} did not finish within {SECONDS} s") from problem
-    return casadi.external(name, str(library))
+        found = [casadi.densify(casadi.jacobian(tau, x)) for x in (moves, dq)]
+    if free:
+        found = casadi.substitute(found, [angles], [casadi.SX.zeros(3)])
+    return casadi.Function(name, given, casadi.cse([casadi.densify(x) for x in found]))
+
+
+def rotation(x: Any) -> Any:
+    """The rotation of a unit quaternion (w, x, y, z)."""
+    import casadi
+
+    v = casadi.skew(x[1:])
+    return casadi.SX.eye(3) + 2 * x[0] * v + 2 * v @ v
+
+
+def small_rotation(angles: Any) -> Any:
+    """The exponential of a rotation vector, up to the second order."""
+    import casadi
+
+    v = casadi.skew(angles)
+    return casadi.SX.eye(3) + v + v @ v / 2
 
 
 MAKERS = {"kinetree": kinetree_job, "pinocchio": pinocchio_job, "casadi_c": casadi_job}

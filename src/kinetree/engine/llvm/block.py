@@ -14,10 +14,8 @@ from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.llvm.body import GraphCode, Head, assemble, consecutive_inputs
 from kinetree.engine.llvm.operands import Operand
 from kinetree.engine.llvm.sincos import call_sincos, shares
+from kinetree.engine.llvm.spread import Spread, memory
 from kinetree.engine.llvm.text import SCALARS, Writer, vector
-
-# buffers beyond this many bytes come from the heap: threads may have small stacks
-STACK = 131072
 
 
 def slots(ports: tuple[Port, ...]) -> list[int]:
@@ -113,10 +111,16 @@ def contiguous(w: Writer, port: Port, size: int, strides: str) -> str:
 
 
 class StatesLoop:
-    """Writes the loop. Blocks of `lanes` states are read, evaluated and written one by one."""
+    """Writes the loop. Blocks of `lanes` states are read, evaluated and written one by one.
 
-    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+    spread: the block evaluates distinct results, which are written where its tables say.
+    """
+
+    def __init__(
+        self, graph: Graph, name: str, dtype: str, lanes: int, spread: Spread | None = None
+    ) -> None:
         self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
+        self.spread = spread
         self.scalar = SCALARS[dtype]
         self.kind = vector(self.scalar.word, lanes)
         self.ports = (*graph.inputs, *graph.outputs)
@@ -125,25 +129,10 @@ class StatesLoop:
 
     def _buffers(self) -> list[str]:
         """Statements that make %in and %out, and those that free them."""
-        w, unit = self.writer, self.scalar.size * self.lanes
-        total = (self.inputs[-1] + self.outputs[-1]) * unit
-        if total <= STACK:
-            w.do(f"%in = alloca [{max(1, self.inputs[-1])} x {self.kind}], align {unit}")
-            w.do(f"%out = alloca [{max(1, self.outputs[-1])} x {self.kind}], align {unit}")
-            return []
-        w.do(f"%heap = call ptr @malloc(i64 {total + unit})")
-        w.do("%refused = icmp eq ptr %heap, null")
-        w.do("br i1 %refused, label %trap, label %granted")
-        w.label("trap")
-        w.do("call void @llvm.trap()")
-        w.do("unreachable")
-        w.label("granted")
-        w.do("%heap_address = ptrtoint ptr %heap to i64")
-        w.do(f"%heap_over = and i64 %heap_address, {unit - 1}")
-        w.do(f"%heap_skip = sub i64 {unit}, %heap_over")
-        w.do("%in = getelementptr i8, ptr %heap, i64 %heap_skip")
-        w.do(f"%out = getelementptr i8, ptr %in, i64 {self.inputs[-1] * unit}")
-        return ["  call void @free(ptr %heap)"]
+        spread = self.spread
+        written = self.outputs[-1] if spread is None else spread.distinct.outputs[0].size
+        sizes = {"%in": self.inputs[-1], "%out": written}
+        return memory(self.writer, self.kind, self.scalar.size * self.lanes, sizes)
 
     def _setup(self) -> list[tuple[str, str, str, str]]:
         """For each array: its address, bytes between states, core strides, whether contiguous."""
@@ -161,13 +150,17 @@ class StatesLoop:
         w, port = self.writer, self.ports[k]
         base, outer, core, simple = operand
         reads = k < len(self.graph.inputs)
-        slot = self.inputs[k] if reads else self.outputs[k - len(self.graph.inputs)]
+        output = k - len(self.graph.inputs)
+        slot = self.inputs[k] if reads else self.outputs[output]
+        table = ""
+        if self.spread is not None and not reads:
+            slot, table = 0, f", ptr @{self.spread.table(self.name, output)}"
         array = w.at(base, w.let(f"mul i64 %first, {outer}"))
         buffer = w.at("%in" if reads else "%out", slot, self.kind)
         label = Operand(port.shape, self.dtype, self.lanes).label
         w.do(
             f"call void @{self.name}_{verb}_{label}(ptr {array}, i64 {outer}, ptr {core}, "
-            f"i64 %count, i1 {simple}, ptr {buffer})"
+            f"i64 %count, i1 {simple}, ptr {buffer}{table})"
         )
 
     def _read(self, k: int, operand: tuple[str, str, str, str]) -> None:

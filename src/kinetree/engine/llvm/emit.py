@@ -10,6 +10,7 @@ from kinetree.engine.llvm.one import One
 from kinetree.engine.llvm.operands import NEAR, Operand, emit_operand
 from kinetree.engine.llvm.repeat import emit_repeats
 from kinetree.engine.llvm.sincos import emit_sincos
+from kinetree.engine.llvm.spread import spread
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import SCALARS, vector
 from kinetree.errors import InputError
@@ -63,10 +64,17 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
             f"name is {name!r}, expected letters, digits and underscores that begin with no digit."
         )
     lanes = target.lanes(dtype)
-    block = Block(graph, name, dtype, lanes)
-    one = One(graph, name, dtype, lanes, like=block.body)
-    bodies = [block.text(), StatesLoop(graph, name, dtype, lanes).text(), one.text()]
+    results = spread(graph)
+    alone = results if results is not None and results.large else None
+    block = Block(graph if results is None else results.distinct, name, dtype, lanes)
+    one = One(graph if alone is None else alone.distinct, name, dtype, lanes, like=block.body)
+    loop = StatesLoop(graph, name, dtype, lanes, results)
+    bodies = [block.text(), loop.text(), one.text(spread=alone is not None)]
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
+    if results is not None:
+        parts.append(results.tables(name, lanes))
+    if alone is not None:
+        bodies.append(alone.one(name, dtype))
     if block.angle_slot:
         parts.append(emit_table(name))
         parts.append(emit_careful(name, dtype))
@@ -80,7 +88,8 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
     for operand in operands(graph.inputs, dtype, lanes):
         parts.append(emit_operand(name, operand, write=False, near=near))
     for operand in operands(graph.outputs, dtype, lanes):
-        parts.append(emit_operand(name, operand, write=True, near=near))
+        table = results is not None
+        parts.append(emit_operand(name, operand, write=True, near=near, table=table))
     parts.extend(bodies)
     parts.append("\n".join(declarations(dtype, lanes)) + "\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')

@@ -20,6 +20,7 @@ out of the cache what this one works with. There, stores are foreseen along each
 from dataclasses import dataclass
 from math import prod
 
+from kinetree.engine.llvm.spread import looked_up
 from kinetree.engine.llvm.text import SCALARS, Scalar, Writer, vector
 
 # more columns than this are handled in a loop instead of one after the other
@@ -67,7 +68,7 @@ class Operand:
         return width
 
 
-def whole_rows(operand: Operand, write: bool, near: bool) -> list[str]:
+def whole_rows(operand: Operand, write: bool, near: bool, table: bool) -> list[str]:
     """Statements for a full block of contiguous rows between %array and %buffer."""
     w = Writer()
     scalar, lanes, width = operand.scalar, operand.lanes, operand.width(write)
@@ -78,7 +79,11 @@ def whole_rows(operand: Operand, write: bool, near: bool) -> list[str]:
     after = w.at("%array", w.let(f"mul i64 %outer, {lanes}")) if near else ""
 
     def columns_at(column: int | str, width: int, known: int = 0) -> None:
-        addresses = [w.at(w.at("%buffer", column, kind), k, kind) for k in range(width)]
+        if table:
+            first = w.at("%table", column, "i32")
+            addresses = [looked_up(w, first, k, "%buffer", scalar.word) for k in range(width)]
+        else:
+            addresses = [w.at(w.at("%buffer", column, kind), k, kind) for k in range(width)]
         if write:
             columns = [w.let(f"load {kind}, ptr {a}, align {align}") for a in addresses]
             store_columns(w, scalar, columns, rows, column)
@@ -132,13 +137,16 @@ def element_offset(operand: Operand) -> tuple[list[str], str]:
     return w.lines, total
 
 
-def emit_operand(name: str, operand: Operand, write: bool, near: bool = False) -> str:
+def emit_operand(
+    name: str, operand: Operand, write: bool, near: bool = False, table: bool = False
+) -> str:
     """Text of `@{name}_read_{shape}` or `@{name}_write_{shape}`.
 
     Arguments: array (of the block's first state), outer (bytes between states), strides (of the
     core), count (states in the block, at least 1), contiguous (core is), buffer.
 
-    `near`: the next block is prefetched.
+    `near`: the next block is prefetched. `table`: a last argument, where the elements that are
+    written lie in the buffer (`spread.py`).
     """
     scalar, lanes = operand.scalar, operand.lanes
     verb = "write" if write else "read"
@@ -146,10 +154,17 @@ def emit_operand(name: str, operand: Operand, write: bool, near: bool = False) -
     lines = "\n".join(offsets)
     state, used = ("%lane", "%count") if write else ("%state", lanes)
     source, sink = ("%slot", "%place") if write else ("%place", "%slot")
-    rows = "\n".join(whole_rows(operand, write, near))
+    rows = "\n".join(whole_rows(operand, write, near, table))
+    first_slot, last = f"%first_slot = mul i64 %e, {lanes}", ""
+    if table:
+        first_slot = """\
+%place_at = getelementptr inbounds i32, ptr %table, i64 %e
+  %short_place = load i32, ptr %place_at, align 4
+  %first_slot = zext i32 %short_place to i64"""
+        last = ", ptr noalias %table"
     return f"""\
 define internal void @{name}_{verb}_{operand.label}(ptr %array, i64 %outer, ptr %strides, \
-i64 %count, i1 %contiguous, ptr noalias %buffer) {{
+i64 %count, i1 %contiguous, ptr noalias %buffer{last}) {{
 entry:
   %full = icmp eq i64 %count, {lanes}
   %simple = and i1 %full, %contiguous
@@ -164,7 +179,7 @@ element:
   %e = phi i64 [ 0, %elements ], [ %e_next, %element_done ]
 {lines}
   %base = getelementptr i8, ptr %array, i64 {offset}
-  %first_slot = mul i64 %e, {lanes}
+  {first_slot}
   br label %lane_loop
 lane_loop:
   %lane = phi i64 [ 0, %element ], [ %lane_next, %lane_loop ]
