@@ -116,6 +116,7 @@ class Floats:
     neg = written("fneg {T} {}")
     fma = written("call {T} @llvm.fma.{suffix}({T} {}, {T} {}, {T} {})")
     select = written("select {masks} {}, {T} {}, {T} {}")
+    less = written("fcmp olt {T} {}, {}")
     unordered = written("fcmp uno {T} {}, {}")  # raises no floating-point flag
     bits = written("bitcast {T} {} to {integers}")
     from_bits = written("bitcast {integers} {} to {T}")
