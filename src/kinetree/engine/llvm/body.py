@@ -3,7 +3,8 @@
 Sines and cosines are taken out and computed together, as early as their angles are known, by the
 function of `sincos.py`; the other nodes keep the order of the graph, except those that would be
 late (`pace.py`). Calls of another function that do not depend on each other become one call with
-several vectors (`functions.py`): one alone leaves the processor waiting for its chain.
+several vectors, or with one vector of numbers (`functions.py`): a chain of operations alone leaves
+the processor waiting.
 
 Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
 function grows faster than its length. Hardly any value of a long graph could stay in a register
@@ -22,10 +23,17 @@ from typing import Protocol
 
 from kinetree.base.later import dataclass
 from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node
-from kinetree.engine.llvm.functions import CALLED, Called, function_name, result_type
+from kinetree.engine.llvm.functions import (
+    CALLED,
+    Called,
+    call_shape,
+    function_name,
+    result_type,
+)
+from kinetree.engine.llvm.operands import insert_all
 from kinetree.engine.llvm.pace import paced
 from kinetree.engine.llvm.sincos import shares
-from kinetree.engine.llvm.text import SCALARS, number, splat, vector
+from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
 from kinetree.errors import GraphError
 
 PART_NODES = 500  # nodes of a part, at most
@@ -230,13 +238,15 @@ def together(graph: Graph, order: list[int]) -> Iterator[Item]:
     for i in order:
         stack = [i]
         while stack:
-            members = shared.get(stack[-1], (stack[-1],))
+            top = stack[-1]
+            members = shared.get(top, (top,))
             before = [arg for k in members for arg in nodes[k].args if arg in missing]
-            if stack[-1] in missing and before:
+            if before and top in missing:
                 stack += reversed(before)
                 continue
-            if stack.pop() in missing:
-                yield members if len(members) > 1 else members[0]
+            stack.pop()
+            if top in missing:
+                yield members if len(members) > 1 else top
                 for k in members:
                     del missing[k]
 
@@ -314,10 +324,9 @@ class GraphCode:
     @property
     def called(self) -> set[Called]:
         """The functions that are called."""
-        groups = [
-            (self.nodes[group[0]].op, len(group)) for group in map(computed, self.order) if group
-        ]
-        return {(op, self.lanes, count) for op, count in groups if op in CALLED}
+        groups = [nodes for nodes in map(computed, self.order) if nodes]
+        names = [(self.nodes[nodes[0]].op, call_shape(self.lanes, len(nodes))) for nodes in groups]
+        return {(op, *shape) for op, shape in names if op in CALLED}
 
     def operand(self, i: int) -> str:
         """Return node i as an argument."""
@@ -375,16 +384,23 @@ class GraphCode:
                     lines.append(moves.store(self.operand(i), frame, slot))
         return lines
 
-    def calls(self, members: tuple[int, ...]) -> Iterator[str]:
+    def calls(self, members: tuple[int, ...]) -> list[str]:
         """Nodes that one call computes."""
-        function = function_name(
-            self.words["name"], self.nodes[members[0]].op, self.lanes, len(members)
-        )
-        arguments = [f"{self.type} {self.operand(a)}" for i in members for a in self.nodes[i].args]
-        kind, whole = result_type(self.type, len(members)), f"%all{members[0]}"
-        yield f"  {whole} = call {kind} {function}({', '.join(arguments)})"
+        w, op, count = Writer(f"c{members[0]}_"), self.nodes[members[0]].op, len(members)
+        lanes, vectors = call_shape(self.lanes, count)
+        kind = vector(self.scalar.word, lanes)
+        rows = [[self.operand(arg) for arg in self.nodes[i].args] for i in members]
+        if vectors == 1:  # numbers side by side; the last one fills the spare lanes
+            columns = zip(*rows, *[rows[-1]] * (lanes - count), strict=True)
+            rows = [[insert_all(w, self.scalar.word, list(column)) for column in columns]]
+        arguments = ", ".join(f"{kind} {x}" for row in rows for x in row)
+        name = function_name(self.words["name"], op, lanes, vectors)
+        result = result_type(kind, vectors)
+        whole = w.let(f"call {result} {name}({arguments})")
         for k, i in enumerate(members):
-            yield f"  %n{i} = extractvalue {kind} {whole}, {k}"
+            part = f"extractelement {kind} {whole}, i32 {k}"
+            w.do(f"%n{i} = " + (part if vectors == 1 else f"extractvalue {result} {whole}, {k}"))
+        return w.lines
 
     def load(self, moves: Moves, i: int, lines: list[str]) -> None:
         """Append a value of an earlier part."""

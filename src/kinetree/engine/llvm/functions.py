@@ -23,6 +23,11 @@ def function_name(name: str, op: str, lanes: int, count: int) -> str:
     return f"@{name}_{op}_{lanes}" + (f"x{count}" if count > 1 else "")
 
 
+def call_shape(lanes: int, count: int) -> tuple[int, int]:
+    """Lanes and vectors of one call for `count` values; plain numbers become one vector."""
+    return (1 << (count - 1).bit_length(), 1) if lanes == 1 else (lanes, count)
+
+
 def result_type(kind: str, count: int) -> str:
     """The type of the result of a function: a vector, or a structure of several."""
     return kind if count == 1 else f"{{ {', '.join([kind] * count)} }}"
