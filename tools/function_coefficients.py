@@ -3,7 +3,7 @@
 The functions are reduced to short intervals, on which
 
     exp(r)     = 1 + r + r^2/2 + r^3 E(r)                       |r| <= ln(2)/2
-    log(1 + t) = t - s (t - z L(z)),              z = s^2       s = t/(2 + t), |s| <= 3 - 2 sqrt(2)
+    log(1 + t) = t - s t + s z L(z),              z = s^2       s = t/(2 + t), |s| <= 3 - 2 sqrt(2)
     atan(t)    = t + t z A(z),                    z = t^2       |t| <= tan(pi/8)
 
 E, L and A are minimax polynomials, found as those of the sine: see `sincos_coefficients.py`.

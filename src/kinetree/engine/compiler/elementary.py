@@ -215,7 +215,7 @@ def log(f: Arithmetic[X], x: X) -> X:
 def normal_log(f: Arithmetic[X], x: X, bias: int) -> X:
     """Return log(x 2^(BIAS - bias)) of a positive normal number x.
 
-    log(m) = t - s (t - z L(z)) with t = m - 1, s = t / (m + 1) and z = s^2.
+    log(m) = t - s t + s z L(z) with t = m - 1, s = t / (m + 1) and z = s^2.
     """
     half = bits_of(SQRT_HALF)
     shifted = f.on_bits("add", f.bits(x), f.integer(ONE - half))
@@ -228,9 +228,10 @@ def normal_log(f: Arithmetic[X], x: X, bias: int) -> X:
     t = f.sub(m, f.number(1.0))
     s = f.div(t, f.add(m, f.number(1.0)))
     z = f.mul(s, s)
-    bend = f.fma(f.neg(z), polynomial(f, LOG, z, f.mul(z, z)), t)
     head, lost = fast_two_sum(f, f.mul(k, f.number(LN2[0])), t)
-    return f.add(head, f.fma(f.neg(s), bend, f.fma(k, f.number(LN2[1]), lost)))
+    small = f.fma(k, f.number(LN2[1]), lost)
+    small = f.fma(f.mul(s, z), polynomial(f, LOG, z, f.mul(z, z)), small)
+    return f.add(head, f.fma(f.neg(s), t, small))
 
 
 def special_log(f: Arithmetic[X], x: X) -> X:
