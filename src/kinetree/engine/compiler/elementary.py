@@ -185,7 +185,8 @@ def reduced_exponential(
     n = f.sub(shifted, rounder)
     high = f.fma(n, f.number(-LN2[0]), x)
     low = f.mul(n, f.number(-LN2[1]))
-    r = f.add(high, low)
+    r, lost = fast_two_sum(f, high, low)
+    low = f.fma(r, lost, low)  # the slope of what follows times the error of r
     square = f.mul(r, r)
     return f.bits(shifted), high, f.fma(square, polynomial(f, (0.5, *series), r, square), low)
 
