@@ -221,6 +221,9 @@ def together(graph: Graph, order: list[int]) -> Iterator[Item]:
     first of those that share a call brings the others forward, with all that they need.
     """
     nodes = graph.nodes
+    if not any(nodes[i].op in CALLED for i in order):
+        yield from order
+        return
     level = dict.fromkeys(order, 0)
     calls: dict[tuple[int, str], list[int]] = {}
     for i in order:

@@ -6,12 +6,12 @@ and not written out at each use: their code is long, and a call is short beside 
 call take turns, as those of `sincos.py`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from kinetree.engine.compiler import elementary
 from kinetree.engine.compiler.graph import OPERATIONS
 from kinetree.engine.llvm.sincos import narrow, widen
-from kinetree.engine.llvm.text import Floats, Writer
+from kinetree.engine.llvm.text import SCALARS, Floats, Writer, vector
 
 CALLED = tuple(elementary.FUNCTIONS)
 
@@ -39,19 +39,13 @@ def emit_functions(name: str, dtype: str, called: Iterable[Called]) -> list[str]
 
 
 class Chain(Floats):
-    """Writes the operations on one of the vectors; a remedy is left for later."""
+    """The operations on one of the vectors that a function computes."""
 
     def __init__(self, dtype: str, lanes: int, member: int, op: str) -> None:
         super().__init__(Writer(f"v{member}_"), "float64", lanes)
-        self.dtype, self.rare, self.remedy = dtype, "", lambda: ""
         self.arguments = [f"%{letter}{member}" for letter in "ab"[: OPERATIONS[op][0]]]
         wide = [widen(self.writer, dtype, lanes, x) for x in self.arguments]
         self.value = elementary.FUNCTIONS[op](self, *wide)
-
-    def rarely(self, mask: str, value: str, remedy: Callable[[], str]) -> str:
-        """Keep the remedy for a block that is entered where a lane needs it."""
-        self.rare, self.remedy = mask, remedy
-        return value
 
     def taken(self) -> list[str]:
         """The statements since the last call of this."""
@@ -64,9 +58,8 @@ def emit_function(op: str, name: str, dtype: str, lanes: int, count: int = 1) ->
     chains = [Chain(dtype, lanes, member, op) for member in range(count)]
     lines = interleaved(chains)
     values = [chain.value for chain in chains]
-    if chains[0].rare:
-        w, masks = Writer("m"), chains[0].masks
-        some = chains[0].rare
+    if some := chains[0].rare:
+        w, masks, wide = Writer("m"), chains[0].masks, chains[0].type
         for chain in chains[1:]:
             some = w.let(f"or {masks} {some}, {chain.rare}")
         packed = w.let(f"bitcast {masks} {some} to i{lanes}")
@@ -76,11 +69,10 @@ def emit_function(op: str, name: str, dtype: str, lanes: int, count: int = 1) ->
         lines = ["entry:", *lines, *w.lines, *interleaved(chains), "  br label %done", "done:"]
         for k, (value, other) in enumerate(zip(values, repaired, strict=True)):
             values[k] = f"%value{k}"
-            kind = chains[k].type
-            lines.append(f"  {values[k]} = phi {kind} [ {value}, %entry ], [ {other}, %rare ]")
+            lines.append(f"  {values[k]} = phi {wide} [ {value}, %entry ], [ {other}, %rare ]")
     values = [narrow(x.writer, dtype, lanes, v) for x, v in zip(chains, values, strict=True)]
     lines += interleaved(chains)
-    kind = Floats(Writer(), dtype, lanes).type
+    kind = vector(SCALARS[dtype].word, lanes)
     result, whole = result_type(kind, count), values[0]
     if count > 1:
         w, whole = Writer("r"), "poison"
