@@ -126,9 +126,9 @@ ROUNDER = 1.5 * 2.0**52  # adding it rounds to a whole number, which is then in 
 SIGN = -(2**63)
 MAGNITUDE = 2**63 - 1
 FRACTION = 2**52 - 1
-ONE = bits_of(1.0)
 INFINITY = bits_of(float("inf"))
 BIAS = 1023  # of exponents
+LOG_SMALLEST = bits_of(SQRT_HALF * 2.0**-1021)  # of the numbers without a branch in log
 # beyond them exp is infinite or 0, and tanh is 1 or -1; the reduction is exact up to there
 EXP_LIMIT, TANH_LIMIT = 746.0, 20.0
 
@@ -207,25 +207,23 @@ def exp(f: Arithmetic[X], x: X) -> X:
 
 def log(f: Arithmetic[X], x: X) -> X:
     """Natural logarithm: -infinity at 0, NaN below it."""
-    smallest = FRACTION + 1  # normal number
-    above = f.on_bits("sub", f.bits(x), f.integer(smallest))
-    rare = f.on_bits("icmp ugt", above, f.integer(INFINITY - smallest - 1))
-    return f.rarely(rare, normal_log(f, x, BIAS), lambda: special_log(f, x))
+    above = f.on_bits("sub", f.bits(x), f.integer(LOG_SMALLEST))
+    rare = f.on_bits("icmp ugt", above, f.integer(INFINITY - LOG_SMALLEST - 1))
+    return f.rarely(rare, normal_log(f, above, BIAS), lambda: special_log(f, x))
 
 
-def normal_log(f: Arithmetic[X], x: X, bias: int) -> X:
-    """Return log(x 2^(BIAS - bias)) of a positive normal number x.
+def normal_log(f: Arithmetic[X], above: X, bias: int) -> X:
+    """Return log(x 2^(BIAS - bias)) of a number x, finite and not below LOG_SMALLEST.
 
-    log(m) = t - s t + s z L(z) with t = m - 1, s = t / (m + 1) and z = s^2.
+    above: the bits of x less those of LOG_SMALLEST. log(m) = t - s t + s z L(z) with t = m - 1,
+    s = t / (m + 1) and z = s^2.
     """
-    half = bits_of(SQRT_HALF)
-    shifted = f.on_bits("add", f.bits(x), f.integer(ONE - half))
-    fraction = f.on_bits("and", shifted, f.integer(FRACTION))
-    m = f.from_bits(f.on_bits("add", fraction, f.integer(half)))
+    fraction = f.on_bits("and", above, f.integer(FRACTION))
+    m = f.from_bits(f.on_bits("add", fraction, f.integer(bits_of(SQRT_HALF))))
     # the exponent as a number: in the lowest bits of 2^52, which is subtracted
-    whole = f.on_bits("lshr", shifted, f.integer(52))
+    whole = f.on_bits("lshr", above, f.integer(52))
     whole = f.from_bits(f.on_bits("or", whole, f.integer(bits_of(2.0**52))))
-    k = f.sub(whole, f.number(2.0**52 + bias))
+    k = f.sub(whole, f.number(2.0**52 + bias - 2))
     t = f.sub(m, f.number(1.0))
     s = f.div(t, f.add(m, f.number(1.0)))
     z = f.mul(s, s)
@@ -236,10 +234,11 @@ def normal_log(f: Arithmetic[X], x: X, bias: int) -> X:
 
 
 def special_log(f: Arithmetic[X], x: X) -> X:
-    """Logarithm of zero, infinity, NaN, a negative or a subnormal number."""
-    value = normal_log(f, f.mul(x, f.number(2.0**54)), BIAS + 54)
+    """Logarithm of infinity, NaN, or a number below LOG_SMALLEST."""
+    large = f.bits(f.mul(x, f.number(2.0**54)))
+    value = normal_log(f, f.on_bits("sub", large, f.integer(LOG_SMALLEST)), BIAS + 54)
     beyond = f.select(f.less(x, f.number(0.0)), f.number(float("nan")), x)
-    value = f.select(f.on_bits("icmp ugt", f.bits(x), f.integer(FRACTION)), beyond, value)
+    value = f.select(f.on_bits("icmp ugt", f.bits(x), f.integer(INFINITY - 1)), beyond, value)
     zero = f.on_bits("icmp eq", magnitude(f, x), f.integer(0))
     return f.select(zero, f.number(float("-inf")), value)
 
