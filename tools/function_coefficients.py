@@ -3,7 +3,7 @@
 The functions are reduced to short intervals, on which
 
     exp(r)     = 1 + r + r^2/2 + r^3 E(r)                       |r| <= ln(2)/2
-    log(1 + f) = f - f^2/2 + s (f^2/2 + z L(z)),  z = s^2       s = f/(2 + f), |s| <= 3 - 2 sqrt(2)
+    log(1 + t) = t - s t + s z L(z),              z = s^2       s = t/(2 + t), |s| <= 3 - 2 sqrt(2)
     atan(t)    = t + t z A(z),                    z = t^2       |t| <= tan(pi/8)
 
 E, L and A are minimax polynomials, found as those of the sine: see `sincos_coefficients.py`.
@@ -82,8 +82,9 @@ def main() -> None:
     s, t = (3 - 2 * mp.sqrt(2)) * MARGIN, mp.tan(mp.pi / 8) * MARGIN
     zero = mp.mpf(0)
     for name, target, weight, low, high, terms in (
-        ("EXP", exp_target, exp_weight, -half, half, 10),
-        ("LOG", log_target, log_weight, zero, s * s, 8),
+        ("EXP", exp_target, exp_weight, -half, half, 9),
+        ("EXP_FOR_TANH", exp_target, exp_weight, -half, half, 10),
+        ("LOG", log_target, log_weight, zero, s * s, 7),
         ("ATAN", atan_target, atan_weight, zero, t * t, 12),
     ):
         coefficients, worst = minimax(target, weight, low, high, terms)

@@ -128,6 +128,10 @@ class CArithmetic:
         """Number a where the mask is set, b elsewhere."""
         return a if mask == ALWAYS else self._let("double", f"{mask} ? {a} : {b}")
 
+    def less(self, a: str, b: str) -> str:
+        """Mask: a < b."""
+        return self._let("int", f"{a} < {b}")
+
     def unordered(self, a: str, b: str) -> str:
         """Mask: a or b is NaN."""
         return self._let("int", f"{a} != {a}" + (f" || {b} != {b}" if b != a else ""))
@@ -144,6 +148,15 @@ class CArithmetic:
         """An operation on integers; a comparison gives a mask."""
         kind = "int" if operation.startswith("icmp") else self.integer_type
         return self._let(kind, f"{a} {BITS[operation]} {b}")
+
+    def rarely(self, mask: str, value: str, remedy: Callable[[], str]) -> str:
+        """The remedy, in a block, where the mask is set, the value elsewhere."""
+        name = f"v{len(self.lines)}"
+        self.lines += [f"    double {name} = {value};", f"    if ({mask}) {{"]
+        start = len(self.lines)
+        self.lines.append(f"    {name} = {remedy()};")
+        self.lines[start:] = [f"    {line}" for line in self.lines[start:]] + ["    }"]
+        return name
 
 
 def functions_text(

@@ -1,5 +1,6 @@
 """exp, log, tanh, atan2, minimum and maximum: errors in ulp, special values, equal bits."""
 
+import re
 import sys
 from dataclasses import replace
 from functools import cache
@@ -13,7 +14,7 @@ from llvmlite.binding import get_host_cpu_features
 from test_flags import flags
 from test_flags import pytestmark as needs_flags
 
-from kinetree.engine import OPERATIONS, Graph, interpret
+from kinetree.engine import OPERATIONS, Graph, Kernel, interpret
 from kinetree.engine.llvm.emit import emit
 from kinetree.engine.llvm.target import Target
 
@@ -55,6 +56,22 @@ def test_errors_are_below_one_ulp(name: str, dtype: str) -> None:
     wrong = errors(name, found, args)
     worst = int(np.argmax(wrong))
     assert wrong[worst] <= {"float64": 0.85, "float32": 0.6}[dtype], [x[worst] for x in args]
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("exp", -708.8, -708.3),  # results become subnormal
+        ("log", 1.26, 1.2845),  # results below a power of two
+        ("log", 1.38, 1.4143),  # the end of the reduction
+        ("log", 2e-308, 4e-308),  # numbers with and without the branch
+        ("tanh", 0.165, 0.19),
+    ],
+)
+def test_errors_are_below_one_ulp_at_edges(name: str, low: float, high: float) -> None:
+    x = np.random.default_rng(4).uniform(low, high, 5_000)
+    (found,) = Compiled(functions(name), host(8)).states(np.stack([x, x], -1))
+    assert errors(name, found[:, 0], (x,)).max() <= 0.85
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -146,9 +163,51 @@ def test_text_calls_no_library() -> None:
 @needs_flags
 @pytest.mark.parametrize(("dtype", "lanes"), [("float64", 1), ("float64", 8), ("float32", 16)])
 def test_nan_raises_no_flag(dtype: str, lanes: int) -> None:
-    code = Compiled(functions(*ALL), host(lanes, lanes), dtype)
-    for quiet in (0.5, 1.0, np.nan, 30.0):
-        assert flags(code, np.full((lanes + 1, 2), quiet, dtype)) == 0, quiet
+    for names, quiet in ((ALL, (0.5, 1.0, 30.0)), (("atan2", "abs", "min", "max"), (np.nan,))):
+        code = Compiled(functions(*names), host(lanes, lanes), dtype)
+        for x in quiet:
+            assert flags(code, np.full((lanes + 1, 2), x, dtype)) == 0, x
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_kernels_report_no_flag(dtype: str) -> None:
+    """exp, log and tanh compare numbers, which raises a flag for NaN; loops restore the flags."""
+    graph, given = functions(*ALL), pairs(dtype, 10)
+    with np.errstate(all="raise"):
+        found = Kernel(graph)(given)
+        single = [Kernel(graph)(row) for row in given[:20]]
+    assert same_bits(found, interpret(graph, given)[0])
+    assert same_bits(np.stack(single), found[:20])
+
+
+def independent(op: str, count: int) -> Graph:
+    """A function of every element of one input, and then of every result, summed in pairs."""
+    b = Builder()
+    x = b.input("x", count + 1)
+    first = [b.op(op, *x[k : k + OPERATIONS[op][0]]) for k in range(count)]
+    sums = [b.op("add", first[k], x[k]) for k in range(count)]
+    second = [b.op(op, *[sums[k], x[k]][: OPERATIONS[op][0]]) for k in reversed(range(count))]
+    return b.graph([*second, *first])
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7])
+@pytest.mark.parametrize("name", NAMES)
+def test_calls_that_are_independent_share_a_call(name: str, count: int) -> None:
+    graph = independent(name, count)
+    rng = np.random.default_rng(count)
+    given = np.concatenate(
+        [rng.normal(size=(29, count + 1)) * 3, rng.choice(SPECIAL, (99, count + 1))]
+    )
+    (expected,) = interpret(graph, given)
+    for opt in (0, 1):
+        code = Compiled(graph, host(8), opt=opt)
+        assert same_bits(code.states(given)[0], expected)
+        for k in range(0, len(given), 7):
+            assert same_bits(code.one(given[k])[0], expected[k])
+    block, one = code.text.split("@k_states(")[0], code.text.split("@k_one(")[1]
+    calls = -(-count // 4)
+    assert len(re.findall(rf"call .* @k_{name}_8x[234]\(", block)) == 2 * calls
+    assert len(re.findall(rf"call .* @k_{name}_[24]\(", one)) == 2 * calls
 
 
 @pytest.mark.skipif(not HOST.triple.startswith("x86_64"), reason="the processors are those of x86")

@@ -130,6 +130,7 @@ class NumpyArithmetic:
 
     add, sub, mul, div = map(arrays, (np.add, np.subtract, np.multiply, np.divide))
     neg, fma, select = map(arrays, (np.negative, fma, np.where))
+    less = arrays(np.less)
     unordered = arrays(lambda a, b: (a != a) | (b != b))
     bits = arrays(lambda a: a.view(np.uint64))
     from_bits = arrays(lambda a: a.view(np.float64))
@@ -137,6 +138,10 @@ class NumpyArithmetic:
     def on_bits(self, operation: str, a: Array, b: Array) -> Array:
         """An operation on integers."""
         return np.asarray(self.BITS[operation](a, b))
+
+    def rarely(self, mask: Array, value: Array, remedy: Callable[[], Array]) -> Array:
+        """The remedy where the mask is set, the value elsewhere."""
+        return self.select(mask, remedy(), value) if mask.any() else value
 
 
 def elementary_value(name: str, *args: Array | float) -> Any:

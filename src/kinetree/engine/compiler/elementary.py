@@ -1,11 +1,11 @@
 """exp, log, tanh and atan2 as sequences of machine operations, written once for every backend.
 
-Each function is a straight line of additions, products, quotients, fused products and operations on
-the bits of float64 numbers, without branches, tables and library calls. `Arithmetic` writes or runs
-one operation: the LLVM backend writes vector code with it, CUDA and exported C write C, and the
-interpreter computes with NumPy. All of them perform the same operations in the same order, so they
-give the same bits; so does a constant that is folded while tracing. Errors stay below 1 ulp of the
-result (see `benchmarks/results`). Numbers of float32 are widened and the result is rounded.
+Each function is a straight line of additions, products, quotients, fused products, comparisons and
+operations on the bits of float64 numbers, without tables and library calls. `Arithmetic` writes or
+runs one operation: the LLVM backend writes vector code with it, CUDA and exported C write C, and
+the interpreter computes with NumPy. All of them perform the same operations in the same order, so
+they give the same bits; so does a constant that is folded while tracing. Errors stay below 1 ulp of
+the result (see `benchmarks/results`). Numbers of float32 are widened and the result is rounded.
 
 The method of each function: split the argument exactly so that a short polynomial is left
 (`tools/function_coefficients.py` derives the coefficients), and carry the digits that a rounding
@@ -13,7 +13,8 @@ loses as a second number until the last addition. exp and tanh: x = n ln 2 + r. 
 m between sqrt(1/2) and sqrt(2). atan2: quotient of the smaller by the larger coordinate, less 1
 above tan(pi/8).
 
-Zeros, infinities and NaN are selected by comparing bits, which raises no floating-point flag.
+The range of exp and tanh is limited by comparisons that let NaN pass. log has a branch for zero,
+infinity, NaN, negative and subnormal numbers. atan2 selects by comparing bits.
 """
 # ruff: noqa: D102 (the class `Arithmetic` describes its methods)
 
@@ -28,9 +29,11 @@ class Arithmetic(Protocol[X]):
     """Operations on float64 numbers, on integers of 64 bits, and on the results of comparisons.
 
     number, integer: constants. add, sub, mul, div, neg: rounded to nearest. fma: a b + c, rounded
-    once. select: a where the mask is set, b elsewhere. unordered: mask, a or b is NaN. bits,
-    from_bits: the integer with the bits of a number, and back. on_bits: one of BIT_OPERATIONS, of
-    which comparisons give a mask.
+    once. select: a where the mask is set, b elsewhere. less: mask, a < b, not set for NaN.
+    unordered: mask, a or b is NaN. bits, from_bits: the integer with the bits of a number, and
+    back. on_bits: one of BIT_OPERATIONS, of which comparisons give a mask. rarely: the value of
+    `remedy` where the mask is set, `value` elsewhere; the remedy may be left out where no number
+    needs it. It has the last word in a function, and occurs once in it.
     """
 
     def number(self, value: float) -> X: ...
@@ -42,10 +45,12 @@ class Arithmetic(Protocol[X]):
     def neg(self, a: X) -> X: ...
     def fma(self, a: X, b: X, c: X) -> X: ...
     def select(self, mask: X, a: X, b: X) -> X: ...
+    def less(self, a: X, b: X) -> X: ...
     def unordered(self, a: X, b: X) -> X: ...
     def bits(self, a: X) -> X: ...
     def from_bits(self, a: X) -> X: ...
     def on_bits(self, operation: str, a: X, b: X) -> X: ...
+    def rarely(self, mask: X, value: X, remedy: Callable[[], X]) -> X: ...
 
 
 BIT_OPERATIONS = ("add", "sub", "and", "or", "xor", "shl", "lshr", "icmp ugt", "icmp eq")
@@ -61,8 +66,20 @@ def bits_of(value: float) -> int:
     return struct.unpack("<q", struct.pack("<d", value))[0]
 
 
-# greatest relative error 2^-61.0
+# greatest relative error 2^-57.12
 EXP = exact(
+    "0x1.5555555555501p-3",
+    "0x1.5555555553209p-5",
+    "0x1.11111111289fbp-7",
+    "0x1.6c16c17cc2605p-10",
+    "0x1.a01a011b7b3d5p-13",
+    "0x1.a019ab372d308p-16",
+    "0x1.71df581e7b3c9p-19",
+    "0x1.289f7ae26960cp-22",
+    "0x1.ad186cd6c9644p-26",
+)
+# 2^-61.0, for tanh, which needs e^x - 1
+EXP_FOR_TANH = exact(
     "0x1.555555555555ap-3",
     "0x1.555555555549cp-5",
     "0x1.111111110f0b3p-7",
@@ -74,16 +91,15 @@ EXP = exact(
     "0x1.af6e1891c4f52p-26",
     "0x1.1febfbfa009fdp-29",
 )
-# greatest relative error 2^-66.6
+# greatest relative error 2^-59.5
 LOG = exact(
-    "0x1.5555555555555p-1",
-    "0x1.9999999999d10p-2",
-    "0x1.24924924399bep-2",
-    "0x1.c71c724b41271p-3",
-    "0x1.745ce1d52b4bcp-3",
-    "0x1.3b20225aa9e59p-3",
-    "0x1.0f67748c4f5bep-3",
-    "0x1.0f0c206e4c840p-3",
+    "0x1.5555555555592p-1",
+    "0x1.999999997ff62p-2",
+    "0x1.24924941db5e1p-2",
+    "0x1.c71c521a044f4p-3",
+    "0x1.74663ba83b93ep-3",
+    "0x1.39a20b1881272p-3",
+    "0x1.2f025775cbb97p-3",
 )
 # greatest relative error 2^-63.85
 ATAN = exact(
@@ -110,9 +126,9 @@ ROUNDER = 1.5 * 2.0**52  # adding it rounds to a whole number, which is then in 
 SIGN = -(2**63)
 MAGNITUDE = 2**63 - 1
 FRACTION = 2**52 - 1
-ONE = bits_of(1.0)
 INFINITY = bits_of(float("inf"))
 BIAS = 1023  # of exponents
+LOG_SMALLEST = bits_of(SQRT_HALF * 2.0**-1021)  # of the numbers without a branch in log
 # beyond them exp is infinite or 0, and tanh is 1 or -1; the reduction is exact up to there
 EXP_LIMIT, TANH_LIMIT = 746.0, 20.0
 
@@ -135,13 +151,10 @@ def fast_two_sum(f: Arithmetic[X], a: X, b: X) -> tuple[X, X]:
     return total, f.sub(b, f.sub(total, a))
 
 
-def limited(f: Arithmetic[X], x: X, limit: float) -> X:
-    """The number x, or the limit with the sign of x where |x| is greater or x is NaN."""
-    bits = f.bits(x)
-    beyond = f.on_bits("icmp ugt", magnitude(f, x), f.integer(bits_of(limit)))
-    sign = f.on_bits("and", bits, f.integer(SIGN))
-    edge = f.from_bits(f.on_bits("or", sign, f.integer(bits_of(limit))))
-    return f.select(beyond, edge, x)
+def at_most(f: Arithmetic[X], x: X, limit: float) -> X:
+    """The number x, or the limit where x is greater; NaN stays."""
+    edge = f.number(limit)
+    return f.select(f.less(edge, x), edge, x)
 
 
 def magnitude(f: Arithmetic[X], x: X) -> X:
@@ -156,88 +169,90 @@ def with_sign(f: Arithmetic[X], x: X, of: X) -> X:
 
 
 def power_of_two(f: Arithmetic[X], exponent: X) -> X:
-    """Return 2^(exponent - BIAS) for an integer between 1 and 2046."""
+    """Return 2^(exponent - BIAS) for an integer whose 12 lowest bits are between 1 and 2046."""
     return f.from_bits(f.on_bits("shl", exponent, f.integer(52)))
 
 
-def reduced_exponential(f: Arithmetic[X], x: X) -> tuple[X, X, X]:
-    """Split exp(x) = 2^n (1 + high + low), |x| <= EXP_LIMIT; n is an integer.
+def reduced_exponential(
+    f: Arithmetic[X], x: X, series: tuple[float, ...], offset: int
+) -> tuple[X, X, X]:
+    """Split exp(x) = 2^n (1 + high + low), |x| <= EXP_LIMIT; n + offset is in the 12 lowest bits.
 
     n LN2[0] is exact, since LN2[0] has 41 bits; x and it cancel exactly.
     """
-    shifted = f.fma(x, f.number(LOG2_E), f.number(ROUNDER))
-    n = f.sub(shifted, f.number(ROUNDER))
-    rest = f.fma(n, f.number(-LN2[0]), x)
-    r = f.fma(n, f.number(-LN2[1]), rest)
-    lost = f.fma(n, f.number(-LN2[1]), f.sub(rest, r))
-    half = f.mul(r, f.number(0.5))
+    rounder = f.number(ROUNDER + offset)
+    shifted = f.fma(x, f.number(LOG2_E), rounder)
+    n = f.sub(shifted, rounder)
+    high = f.fma(n, f.number(-LN2[0]), x)
+    low = f.mul(n, f.number(-LN2[1]))
+    r, lost = fast_two_sum(f, high, low)
+    low = f.fma(r, lost, low)  # the slope of what follows times the error of r
     square = f.mul(r, r)
-    quadratic = f.mul(half, r)
-    rounding = f.fma(half, r, f.neg(quadratic))
-    cubic = f.fma(f.mul(square, r), polynomial(f, EXP, r, square), f.add(lost, rounding))
-    high, low = fast_two_sum(f, r, quadratic)
-    return f.on_bits("sub", f.bits(shifted), f.integer(bits_of(ROUNDER))), high, f.add(low, cubic)
+    return f.bits(shifted), high, f.fma(square, polynomial(f, (0.5, *series), r, square), low)
 
 
 def exp(f: Arithmetic[X], x: X) -> X:
     """Return e^x: 0 below the range of doubles, infinity above it."""
-    nan = f.unordered(x, x)
-    size = f.select(nan, f.number(0.0), limited(f, x, EXP_LIMIT))  # the limit would raise a flag
-    n, high, low = reduced_exponential(f, size)
+    x = at_most(f, x, EXP_LIMIT)
+    least = f.number(-EXP_LIMIT)
+    x = f.select(f.less(x, least), least, x)
+    both, high, low = reduced_exponential(f, x, EXP, 2 * BIAS)
     head, lost = fast_two_sum(f, f.number(1.0), high)
     value = f.add(head, f.add(lost, low))
     # two factors: 2^n itself may be beyond the range where the result is not
-    both = f.on_bits("add", n, f.integer(2 * BIAS))
     first = f.on_bits("lshr", both, f.integer(1))
     second = f.on_bits("sub", both, first)
-    value = f.mul(f.mul(value, power_of_two(f, first)), power_of_two(f, second))
-    return f.select(nan, x, value)
+    return f.mul(f.mul(value, power_of_two(f, first)), power_of_two(f, second))
 
 
 def log(f: Arithmetic[X], x: X) -> X:
     """Natural logarithm: -infinity at 0, NaN below it."""
-    argument_bits = f.bits(x)
-    tiny = f.on_bits("icmp ugt", f.integer(FRACTION + 1), argument_bits)  # 0 and subnormal numbers
-    large = f.mul(f.select(tiny, x, f.number(1.0)), f.number(2.0**54))
-    bits = f.bits(f.select(tiny, large, x))
-    half = bits_of(SQRT_HALF)
-    shifted = f.on_bits("add", bits, f.integer(ONE - half))
-    fraction = f.on_bits("and", shifted, f.integer(FRACTION))
-    m = f.from_bits(f.on_bits("add", fraction, f.integer(half)))
+    above = f.on_bits("sub", f.bits(x), f.integer(LOG_SMALLEST))
+    rare = f.on_bits("icmp ugt", above, f.integer(INFINITY - LOG_SMALLEST - 1))
+    return f.rarely(rare, normal_log(f, above, BIAS), lambda: special_log(f, x))
+
+
+def normal_log(f: Arithmetic[X], above: X, bias: int) -> X:
+    """Return log(x 2^(BIAS - bias)) of a number x, finite and not below LOG_SMALLEST.
+
+    above: the bits of x less those of LOG_SMALLEST. log(m) = t - s t + s z L(z) with t = m - 1,
+    s = t / (m + 1) and z = s^2.
+    """
+    fraction = f.on_bits("and", above, f.integer(FRACTION))
+    m = f.from_bits(f.on_bits("add", fraction, f.integer(bits_of(SQRT_HALF))))
     # the exponent as a number: in the lowest bits of 2^52, which is subtracted
-    whole = f.on_bits("lshr", shifted, f.integer(52))
+    whole = f.on_bits("lshr", above, f.integer(52))
     whole = f.from_bits(f.on_bits("or", whole, f.integer(bits_of(2.0**52))))
-    offset = f.select(tiny, f.number(2.0**52 + BIAS + 54), f.number(2.0**52 + BIAS))
-    k = f.sub(whole, offset)
+    k = f.sub(whole, f.number(2.0**52 + bias - 2))
     t = f.sub(m, f.number(1.0))
-    s = f.div(t, f.add(t, f.number(2.0)))
+    s = f.div(t, f.add(m, f.number(1.0)))
     z = f.mul(s, s)
-    series = f.mul(z, polynomial(f, LOG, z, f.mul(z, z)))
-    half_t = f.mul(t, f.number(0.5))
-    quadratic = f.mul(half_t, t)
-    rounding = f.fma(half_t, t, f.neg(quadratic))
-    big, lost = fast_two_sum(f, t, f.neg(quadratic))
-    small = f.fma(s, f.add(quadratic, series), f.sub(lost, rounding))
-    head, left = fast_two_sum(f, f.mul(k, f.number(LN2[0])), big)
-    value = f.add(head, f.add(left, f.fma(k, f.number(LN2[1]), small)))
-    nan = f.select(f.unordered(x, x), x, f.number(float("nan")))
-    value = f.select(f.on_bits("icmp ugt", argument_bits, f.integer(INFINITY)), nan, value)
-    value = f.select(f.on_bits("icmp eq", argument_bits, f.integer(INFINITY)), x, value)
+    head, lost = fast_two_sum(f, f.mul(k, f.number(LN2[0])), t)
+    small = f.fma(k, f.number(LN2[1]), lost)
+    small = f.fma(f.mul(s, z), polynomial(f, LOG, z, f.mul(z, z)), small)
+    return f.add(head, f.fma(f.neg(s), t, small))
+
+
+def special_log(f: Arithmetic[X], x: X) -> X:
+    """Logarithm of infinity, NaN, or a number below LOG_SMALLEST."""
+    large = f.bits(f.mul(x, f.number(2.0**54)))
+    value = normal_log(f, f.on_bits("sub", large, f.integer(LOG_SMALLEST)), BIAS + 54)
+    beyond = f.select(f.less(x, f.number(0.0)), f.number(float("nan")), x)
+    value = f.select(f.on_bits("icmp ugt", f.bits(x), f.integer(INFINITY - 1)), beyond, value)
     zero = f.on_bits("icmp eq", magnitude(f, x), f.integer(0))
     return f.select(zero, f.number(float("-inf")), value)
 
 
 def tanh(f: Arithmetic[X], x: X) -> X:
     """Hyperbolic tangent (e - 1) / (e + 1) of e = exp(2 |x|), with the sign of x."""
-    size = f.from_bits(magnitude(f, limited(f, x, TANH_LIMIT)))
-    n, high, low = reduced_exponential(f, f.add(size, size))
+    size = at_most(f, f.from_bits(magnitude(f, x)), TANH_LIMIT)
+    n, high, low = reduced_exponential(f, f.add(size, size), EXP_FOR_TANH, BIAS)
     high, low = fast_two_sum(f, high, low)  # low must be below the last digit of high from here on
-    scale = power_of_two(f, f.on_bits("add", n, f.integer(BIAS)))
+    scale = power_of_two(f, n)
     high, low = f.mul(high, scale), f.mul(low, scale)
     above, below = [sum_with_unit(f, scale, unit, high, low) for unit in (-1.0, 1.0)]
     value, correction = quotient(f, above, below)
-    value = with_sign(f, f.add(value, correction), x)
-    return f.select(f.unordered(x, x), x, value)
+    return with_sign(f, f.add(value, correction), x)
 
 
 def sum_with_unit(f: Arithmetic[X], scale: X, unit: float, high: X, low: X) -> tuple[X, X]:

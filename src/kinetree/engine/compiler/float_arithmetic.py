@@ -103,9 +103,11 @@ class FloatArithmetic:
     number: Any = staticmethod(lambda value: value)
     integer: Any = staticmethod(lambda value: value % WORD)
     select: Any = staticmethod(lambda mask, a, b: a if mask else b)
+    less: Any = staticmethod(operator.lt)
     unordered: Any = staticmethod(lambda a, b: a != a or b != b)
     bits: Any = staticmethod(lambda a: _INTEGER.unpack(_DOUBLE.pack(a))[0])
     from_bits: Any = staticmethod(lambda a: _DOUBLE.unpack(_INTEGER.pack(a))[0])
+    rarely: Any = staticmethod(lambda mask, value, remedy: remedy() if mask else value)
 
     def on_bits(self, operation: str, a: Any, b: Any) -> Any:
         """An operation on integers; a comparison gives True or False."""

@@ -2,7 +2,9 @@
 
 Sines and cosines are taken out and computed together, as early as their angles are known, by the
 function of `sincos.py`; the other nodes keep the order of the graph, except those that would be
-late (`pace.py`).
+late (`pace.py`). Calls of another function that do not depend on each other become one call with
+several vectors, or with one vector of numbers (`functions.py`): a chain of operations alone leaves
+the processor waiting.
 
 Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
 function grows faster than its length. Hardly any value of a long graph could stay in a register
@@ -16,14 +18,22 @@ there as soon as they are known, and its results are loaded from there.
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Protocol
 
 from kinetree.base.later import dataclass
 from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node
-from kinetree.engine.llvm.functions import CALLED
+from kinetree.engine.llvm.functions import (
+    CALLED,
+    Called,
+    call_shape,
+    function_name,
+    result_type,
+)
+from kinetree.engine.llvm.operands import insert_all
 from kinetree.engine.llvm.pace import paced
-from kinetree.engine.llvm.text import SCALARS, number, splat, vector
+from kinetree.engine.llvm.sincos import shares
+from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
 from kinetree.errors import GraphError
 
 PART_NODES = 500  # nodes of a part, at most
@@ -33,7 +43,7 @@ NOT_KEPT = IN_MEMORY | {"const", "repeat"}
 
 PARTED = ' noinline "stackrealign"'
 
-Item = int | list[int]  # a node, or a stage of angles
+Item = int | list[int] | tuple[int, ...]  # a node, a stage of angles, or calls of one function
 
 
 @dataclass(frozen=True)
@@ -56,8 +66,17 @@ def needed(nodes: Sequence[Node], item: Item) -> Sequence[int]:
     """The nodes that an item reads by their names."""
     if isinstance(item, list):
         return item
+    if isinstance(item, tuple):
+        return [arg for i in item for arg in nodes[i].args]
     op, args, _ = nodes[item]
     return () if op in IN_MEMORY or op == "repeat" else args
+
+
+def computed(item: Item) -> Sequence[int]:
+    """The nodes that an item computes; sines and cosines are nodes behind their stage."""
+    if isinstance(item, list):
+        return ()
+    return item if isinstance(item, tuple) else (item,)
 
 
 def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int, int], int]:
@@ -73,20 +92,21 @@ def kept_slots(graph: Graph, parts: Sequence[Sequence[Item]]) -> tuple[dict[int,
             for arg in needed(nodes, item):
                 if made.get(arg, k) != k:
                     last[arg] = k
-            if not isinstance(item, list) and nodes[item].op not in NOT_KEPT:
-                made[item] = k
+            made |= {i: k for i in computed(item) if nodes[i].op not in NOT_KEPT}
     slots: dict[int, int] = {}
     free: list[int] = []
     ends: list[list[int]] = [[] for _ in parts]
     count = 0
     for k, part in enumerate(parts):
         for item in part:
-            if isinstance(item, int) and item in last:
+            for i in computed(item):
+                if i not in last:
+                    continue
                 if not free:
                     heappush(free, count)
                     count += 1
-                slots[item] = heappop(free)
-                ends[last[item]].append(slots[item])
+                slots[i] = heappop(free)
+                ends[last[i]].append(slots[i])
         for slot in ends[k]:
             heappush(free, slot)
     return slots, count
@@ -186,11 +206,52 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
             if i not in before and not done[i]:
                 before.add(i)
                 stack.extend(graph.nodes[i].args)
-        for i in sorted(before):
+        for i in before:
             done[i] = True
-            yield i
+        yield from together(graph, sorted(before))
         yield stage
-    yield from paced(graph, [i for i, finished in enumerate(done) if not finished])
+    left = paced(graph, [i for i, finished in enumerate(done) if not finished])
+    yield from together(graph, left)
+
+
+def together(graph: Graph, order: list[int]) -> Iterator[Item]:
+    """The nodes in their order, but calls of one function that do not depend on each other as one.
+
+    Calls with as many calls before them on the longest way through the graph are independent. The
+    first of those that share a call brings the others forward, with all that they need.
+    """
+    nodes = graph.nodes
+    if not any(nodes[i].op in CALLED for i in order):
+        yield from order
+        return
+    level = dict.fromkeys(order, 0)
+    calls: dict[tuple[int, str], list[int]] = {}
+    for i in order:
+        op, args, _ = nodes[i]
+        level[i] = max([level.get(arg, 0) for arg in args], default=0)
+        if op in CALLED:
+            calls.setdefault((level[i], op), []).append(i)
+            level[i] += 1
+    shared: dict[int, tuple[int, ...]] = {}
+    for members in calls.values():
+        ends = list(accumulate(shares(len(members)), initial=0))
+        for a, b in pairwise(ends):
+            shared |= dict.fromkeys(members[a:b], tuple(members[a:b]))
+    missing = dict.fromkeys(order)
+    for i in order:
+        stack = [i]
+        while stack:
+            top = stack[-1]
+            members = shared.get(top, (top,))
+            before = [arg for k in members for arg in nodes[k].args if arg in missing]
+            if before and top in missing:
+                stack += reversed(before)
+                continue
+            stack.pop()
+            if top in missing:
+                yield members if len(members) > 1 else top
+                for k in members:
+                    del missing[k]
 
 
 class Moves(Protocol):
@@ -263,6 +324,13 @@ class GraphCode:
         sweeps = {frame: self.nodes[node].sweep for node, frame in self.loops.items()}
         return {frame: sweep.carried + sweep.size for frame, sweep in sweeps.items()}
 
+    @property
+    def called(self) -> set[Called]:
+        """The functions that are called."""
+        groups = [nodes for nodes in map(computed, self.order) if nodes]
+        names = [(self.nodes[nodes[0]].op, call_shape(self.lanes, len(nodes))) for nodes in groups]
+        return {(op, *shape) for op, shape in names if op in CALLED}
+
     def operand(self, i: int) -> str:
         """Return node i as an argument."""
         node = self.nodes[i]
@@ -303,16 +371,39 @@ class GraphCode:
             if isinstance(item, list):
                 lines.append(moves.angles(item))
                 continue
-            if item not in known:
+            if isinstance(item, tuple):
+                known.update(item)
+                lines += self.calls(item)
+                lines += [
+                    moves.store(f"%n{i}", "%kept", self.slots[i]) for i in item if i in self.slots
+                ]
+            elif item not in known:
                 known.add(item)
                 self.evaluate(moves, item, lines)
-            if item in self.places:
-                for output, element in self.places[item]:
-                    lines.append(moves.store(self.operand(item), *moves.output(output, element)))
-            if item in self.handed:
-                for frame, slot in self.handed[item]:
-                    lines.append(moves.store(self.operand(item), frame, slot))
+            for i in computed(item):
+                for output, element in self.places.get(i, ()):
+                    lines.append(moves.store(self.operand(i), *moves.output(output, element)))
+                for frame, slot in self.handed.get(i, ()):
+                    lines.append(moves.store(self.operand(i), frame, slot))
         return lines
+
+    def calls(self, members: tuple[int, ...]) -> list[str]:
+        """Nodes that one call computes."""
+        w, op, count = Writer(f"c{members[0]}_"), self.nodes[members[0]].op, len(members)
+        lanes, vectors = call_shape(self.lanes, count)
+        kind = vector(self.scalar.word, lanes)
+        rows = [[self.operand(arg) for arg in self.nodes[i].args] for i in members]
+        if vectors == 1:  # numbers side by side; the last one fills the spare lanes
+            columns = zip(*rows, *[rows[-1]] * (lanes - count), strict=True)
+            rows = [[insert_all(w, self.scalar.word, list(column)) for column in columns]]
+        arguments = ", ".join(f"{kind} {x}" for row in rows for x in row)
+        name = function_name(self.words["name"], op, lanes, vectors)
+        result = result_type(kind, vectors)
+        whole = w.let(f"call {result} {name}({arguments})")
+        for k, i in enumerate(members):
+            part = f"extractelement {kind} {whole}, i32 {k}"
+            w.do(f"%n{i} = " + (part if vectors == 1 else f"extractvalue {result} {whole}, {k}"))
+        return w.lines
 
     def load(self, moves: Moves, i: int, lines: list[str]) -> None:
         """Append a value of an earlier part."""

@@ -80,7 +80,7 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
         parts.append(emit_careful(name, dtype))
         for count in sorted(block.calls | one.calls):
             parts.append(emit_sincos(name, dtype, lanes, count))
-    parts.extend(emit_functions(graph, name, dtype, lanes, 1))
+    parts.extend(emit_functions(name, dtype, block.body.called | one.body.called))
     for width in dict.fromkeys((lanes, 1)):
         parts.extend(emit_repeats(graph, name, dtype, width))
     numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))

@@ -18,7 +18,7 @@ from kinetree.engine.llvm.block import StatesLoop
 from kinetree.engine.llvm.body import GraphCode, Item, order
 from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.emit import declarations, operands
-from kinetree.engine.llvm.functions import CALLED, emit_function
+from kinetree.engine.llvm.functions import Called, emit_functions
 from kinetree.engine.llvm.operands import emit_operand
 from kinetree.engine.llvm.repeat import emit_repeats
 from kinetree.engine.llvm.sincos import call_sincos, emit_sincos, shares
@@ -55,22 +55,19 @@ def emit_loops(
     wide: the lanes of a whole vector, in which sines are evaluated.
     """
     parts: list[str] = [_tables(program, name)]
-    calls: set[int] = set()
+    calls, called = set[int](), set[Called]()
     for lanes in widths:
         for k in range(len(program.bodies)):
             code = BodyCode(program, k, name, dtype, lanes, wide)
             parts.append(code.text())
             parts += emit_repeats(code.body.graph, code.own, dtype, lanes)
             calls |= code.calls
+            called |= code.code.called
         parts.append(_block(program, name, dtype, lanes))
     if calls:
         parts += [emit_table(name), emit_careful(name, dtype)]
         parts += [emit_sincos(name, dtype, wide, count) for count in sorted(calls)]
-    used = {node.op for body in program.bodies for node in body.graph.nodes}
-    for op in CALLED:
-        if op in used:
-            parts += [emit_function(op, name, dtype, lanes) for lanes in widths]
-    return parts
+    return parts + emit_functions(name, dtype, called)
 
 
 class BodyCode:

@@ -33,7 +33,7 @@ def emit_block(block: Block) -> list[str]:
     """A block, with the loops, the sines and the other functions that it needs."""
     name, dtype, lanes = block.name, block.dtype, block.body.lanes
     texts = [*emit_repeats(block.graph, name, dtype, lanes)]
-    texts += [*emit_functions(block.graph, name, dtype, lanes), block.text()]
+    texts += [*emit_functions(name, dtype, block.body.called), block.text()]
     if not block.angle_slot:
         return texts
     sines = [emit_sincos(name, dtype, lanes, count) for count in sorted(block.calls)]

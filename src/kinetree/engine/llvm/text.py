@@ -1,6 +1,7 @@
 """Words of LLVM's language: types, numbers, and a writer that names values."""
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -94,13 +95,19 @@ def written(template: str) -> Any:
 
 
 class Floats:
-    """The operations of `elementary.Arithmetic` on `lanes` numbers, written to a `Writer`."""
+    """The operations of `elementary.Arithmetic` on `lanes` numbers, written to a `Writer`.
+
+    `rare` and `remedy` are what `rarely` was given, for a block that is entered where a lane needs
+    it (`functions.py`).
+    """
 
     def __init__(self, writer: Writer, dtype: str, lanes: int) -> None:
         self.writer, self.lanes, self.scalar = writer, lanes, SCALARS[dtype]
         self.type = vector(self.scalar.word, lanes)
         self.integers = vector(self.scalar.integer, lanes)
         self.masks = vector("i1", lanes)
+        self.rare = ""
+        self.remedy: Callable[[], str] = str
         self.suffix = self.scalar.code if lanes == 1 else f"v{lanes}{self.scalar.code}"
 
     def number(self, value: float) -> str:
@@ -116,6 +123,7 @@ class Floats:
     neg = written("fneg {T} {}")
     fma = written("call {T} @llvm.fma.{suffix}({T} {}, {T} {}, {T} {})")
     select = written("select {masks} {}, {T} {}, {T} {}")
+    less = written("fcmp olt {T} {}, {}")
     unordered = written("fcmp uno {T} {}, {}")  # raises no floating-point flag
     bits = written("bitcast {T} {} to {integers}")
     from_bits = written("bitcast {integers} {} to {T}")
@@ -123,3 +131,8 @@ class Floats:
     def on_bits(self, operation: str, a: str, b: str) -> str:
         """An integer operation such as "and", "shl" or "icmp ugt"."""
         return self.writer.let(f"{operation} {self.integers} {a}, {b}")
+
+    def rarely(self, mask: str, value: str, remedy: Callable[[], str]) -> str:
+        """Keep the remedy, and return the value of the other lanes."""
+        self.rare, self.remedy = mask, remedy
+        return value
