@@ -107,9 +107,9 @@ def test_a_system_without_further_threads_gets_by_with_fewer(eager, states, monk
 def test_a_crew_in_use_refuses_a_second_job():
     code = shared_code()
     crew = Crew(code.address("crew_wait"), code.address("crew_lead"))
-    with crew._free:
-        assert crew.lead(0, 1) is False
-    assert crew._control.state == CLOSED
+    crew._taken["job"] = "another"
+    assert crew.lead(0, 1) is False
+    assert crew._taken == {"job": "another"} and crew._control.state == CLOSED
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -127,6 +127,27 @@ def test_a_forked_child_makes_a_crew_of_its_own(eager, states):
         assert np.array_equal(eager(*arrays), right)
 
 
+def raise_interrupt(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
+def test_an_interrupted_crew_is_free(eager, states):
+    """At any place of the code around short jobs; one of 150 interruptions kept it before."""
+    arrays = states(640, 3)
+    before = signal.signal(signal.SIGALRM, raise_interrupt)
+    try:
+        for k in range(2000):
+            with threads(2), pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1.5e-7 * k)
+                while True:
+                    eager(*arrays)
+            assert module._crews[-1]._taken == {}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
 def test_long_work_can_be_interrupted(eager, states, monkeypatch):
     """Between two turns, of which a batch of any length has several."""
@@ -134,10 +155,7 @@ def test_long_work_can_be_interrupted(eager, states, monkeypatch):
     arrays = [np.repeat(x, 40, axis=0) for x in states(50_000, 3)]
     right = expected(eager, arrays)
 
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before = signal.signal(signal.SIGALRM, raise_interrupt)
     try:
         with threads(2), pytest.raises(KeyboardInterrupt):
             start = time.monotonic()

@@ -120,22 +120,29 @@ class Crew:
 
     def __init__(self, wait: int, lead: int) -> None:
         self.size, self._seats = 0, list[Seat]()
-        self._wait, self._lead, self._free = ENTER(wait), LEAD(lead), threading.Lock()
+        self._wait, self._lead = ENTER(wait), LEAD(lead)
+        self._taken: dict[str, object] = {}
         names = ("PyThread_acquire_lock", "PyThread_release_lock")
         self._control = Control(CLOSED, None, new_lock(), *map(python_function, names))
         _kept.append(self._control)
 
     def lead(self, job: int, helpers: int) -> bool:
-        """Do a job and return True; False if another thread has the crew, and nothing is done."""
-        if not self._free.acquire(blocking=False):
-            return False
+        """Do a job and return True; False if another thread has the crew, and nothing is done.
+
+        The user may interrupt it between any two calls, and the crew is free afterwards: it is
+        taken by a name of this job, which is known before, and `finally` makes no call.
+        """
+        mine = object()
         try:
+            if self._taken.setdefault("job", mine) is not mine:
+                return False
             if self.size < helpers:
                 self._grow(helpers)
             self._control.job = job
             self._lead(ctypes.addressof(self._control), min(helpers, self.size))
         finally:
-            self._free.release()
+            if "job" in self._taken and self._taken["job"] is mine:
+                del self._taken["job"]
         return True
 
     def _grow(self, size: int) -> None:
