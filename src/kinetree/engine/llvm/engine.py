@@ -211,11 +211,13 @@ class Calls(AbstractContextManager[None]):
     """Calls of LLVM and imports of the background. A fork waits for their end and keeps others out.
 
     A forked child has no other threads: what these had locked, in LLVM or by importing a module,
-    would stay locked in it. A thread may enter again while it is inside.
+    would stay locked in it. A thread may enter again while it is inside. The lock itself is taken:
+    an interruption within `Condition.__enter__` would leave it taken for good.
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._running, self._closed = 0, False
         self._here = threading.local()
 
@@ -223,7 +225,7 @@ class Calls(AbstractContextManager[None]):
         self._here.depth = depth = getattr(self._here, "depth", 0) + 1
         if depth > 1:
             return
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: not self._closed)
             self._running += 1
 
@@ -231,19 +233,19 @@ class Calls(AbstractContextManager[None]):
         self._here.depth -= 1
         if self._here.depth:
             return
-        with self._changed:
+        with self._lock:
             self._running -= 1
             self._changed.notify_all()
 
     def before_fork(self) -> None:
         """Wait until no call is under way, and let none begin."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.wait_for(lambda: self._running == 0)
 
     def after_fork(self) -> None:
         """Let calls begin again, in the process that forked."""
-        with self._changed:
+        with self._lock:
             self._closed = False
             self._changed.notify_all()
 

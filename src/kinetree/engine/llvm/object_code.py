@@ -82,6 +82,8 @@ class Shared:
 
     def final(self) -> engine.Code:
         """Return the code for all later calls."""
+        if self._final is not None:  # every batch on several threads asks for it
+            return self._final
         with engine.calls, self._lock:
             if self._final is None:
                 target = host_target()
