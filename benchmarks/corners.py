@@ -70,15 +70,14 @@ def talos() -> Any:
 
 def rotors() -> Any:
     """A tree of 100 joints, of which 58 have their rotors on other links."""
-    try:
-        samples = importlib.import_module("kinetree.model.samples")
-    except ImportError:  # before November 2026
-        samples = importlib.import_module("tests.random_models")
-    return samples.random_model(48, 100)
+    return importlib.import_module("kinetree.model.samples").random_model(48, 100)
 
 
 def four_bars() -> Found:
-    """IFToMM's A02 with 40 cells: constrained, and 0.1 s of motion."""
+    """IFToMM's A02 with 40 cells: constrained, and 0.1 s of motion.
+
+    Written out, because older checkouts have no examples/iftomm.
+    """
     import numpy as np
 
     import kinetree as kt
@@ -370,6 +369,10 @@ def main() -> None:
     if options.corner:
         print(json.dumps(CORNERS[options.corner][0]()))
         return
+    if options.against is not None and not (options.against / "src" / "kinetree").is_dir():
+        parser.error(
+            f"{options.against} is not a checkout: it has no folder src/kinetree."
+        )
     here = Path(__file__).resolve().parent.parent
     folders = [here] if options.against is None else [options.against.resolve(), here]
     heads = ["now"] if options.against is None else ["before", "now"]
