@@ -370,9 +370,7 @@ def main() -> None:
         print(json.dumps(CORNERS[options.corner][0]()))
         return
     if options.against is not None and not (options.against / "src" / "kinetree").is_dir():
-        parser.error(
-            f"{options.against} is not a checkout: it has no folder src/kinetree."
-        )
+        parser.error(f"{options.against} is not a checkout: it has no folder src/kinetree.")
     here = Path(__file__).resolve().parent.parent
     folders = [here] if options.against is None else [options.against.resolve(), here]
     heads = ["now"] if options.against is None else ["before", "now"]
