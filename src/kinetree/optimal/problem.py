@@ -8,6 +8,7 @@ same machine code.
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ class Problem:
         }
         for key, value in {"dt": dt, "steps": steps, "costs": costs}.items():
             object.__setattr__(self, key, value)
-        self._data(self.many.count if self.many else 1)  # weights, targets and limits are checked
+        _ = self._bounds, self._numbers  # weights, targets and limits are checked, and copied
         self._memory(start_position(self.model)[None])
 
     @property
@@ -128,7 +129,7 @@ class Problem:
         """The robot's model."""
         return self.robot.model
 
-    @property
+    @cached_property
     def motors(self) -> tuple[int, ...]:
         """The degrees of freedom that have a motor; with controls, the numbers of the actuators."""
         model = self.model
@@ -138,7 +139,7 @@ class Problem:
             return tuple(range(len(model.actuators)))
         return motor_rows(model, self.actuated)
 
-    @property
+    @cached_property
     def transcription(self) -> Transcription:
         """The robot, the step and the costs, from which the solvers are compiled."""
         assert isinstance(self.costs, dict)
@@ -351,7 +352,7 @@ class Problem:
 
     def _solver(self, make: Any) -> Any:
         """A solver of this kind, made at the first request."""
-        this, limited = self.transcription, bounds_of_forces(self).any
+        this, limited = self.transcription, self._bounds.any
         key = make.__name__, limited, this.key
         return remembered(self.model, key, lambda: make(this, limited))
 
@@ -372,8 +373,19 @@ class Problem:
 
     def _data(self, B: int) -> tuple[Bounds, Array]:
         """Limits of the forces, and the numbers of the stages of B problems, (steps + 1, B, p)."""
-        p = numbers_of(self.transcription, self.steps, B, self.many)
-        return bounds_of_forces(self), p
+        p = self._numbers
+        return self._bounds, np.broadcast_to(p, (len(p), B, p.shape[2]))
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        """Limits of the forces."""
+        return bounds_of_forces(self)
+
+    @cached_property
+    def _numbers(self) -> Array:
+        """The numbers of the stages as they were given, (steps + 1, 1 or B, p)."""
+        B = self.many.count if self.many else 1
+        return numbers_of(self.transcription, self.steps, B, self.many)
 
     def _joint_forces(self, x: Array, u: Array) -> Array:
         """Joint forces, (..., n), of states (..., nx) and of forces or controls (..., m)."""
@@ -492,5 +504,5 @@ def bounds_of_forces(problem: Problem) -> Bounds:
                 f"limits is {limits!r:.60}; expected a number > 0 for all motors, or a list of "
                 f"{len(motors)}, one for each, in N m or N."
             )
-        most = np.broadcast_to(most, (len(motors),))
+        most = np.array(np.broadcast_to(most, (len(motors),)))  # a copy: problems are values
     return Bounds(-most, most)

@@ -92,7 +92,7 @@ class Transcription:
     controls: bool = False
     free: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def key(self) -> tuple[Hashable, ...]:
         """Everything that decides the graphs, beside the robot."""
         kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())

@@ -449,3 +449,15 @@ def test_starts_and_guesses_without_sense_are_refused():
         costs=[optimal.Residual(function=lambda t, q, dq, tau: q[:1] / q[1:], weight=1.0)]
     )
     assert "not a finite number" in divides.solve([0.0, 0.0]).reason
+
+
+def test_a_problem_keeps_the_numbers_with_which_it_was_made():
+    robot, target, limits = kt.robots.double_pendulum(), np.array([1.0, 0.5]), np.full(2, 30.0)
+    targets = np.array([[0.5, 0.0], [0.0, 0.5]])
+    problem = reach(robot, target, limits=limits)
+    many = problem.batch(targets={"posture": targets})
+    cost, costs = problem.solve([0, 0]).cost, many.solve([0, 0]).cost
+    for numbers in (target, limits, targets):
+        numbers[:] = 0.1
+    assert problem.solve([0, 0]).cost == cost
+    np.testing.assert_array_equal(many.solve([0, 0]).cost, costs)
