@@ -6,6 +6,7 @@ once: in ARGUMENTS of quantity.py for those that quantities have, and in OTHERS 
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
 from textwrap import fill
 from typing import Any, TypeVar, cast
@@ -95,6 +96,7 @@ def _completed(function: Function, leading: str, more: Mapping[str, str] | None 
     return function
 
 
+@cache
 def _common(name: str, leading: str) -> str:
     """The entry of a parameter that means the same everywhere; empty for others."""
     meaning = OTHERS.get(name)
