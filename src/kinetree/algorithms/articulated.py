@@ -24,7 +24,7 @@ import numpy as np
 from kinetree.algorithms.grouping import Group
 from kinetree.algorithms.joints.motors import motor_inertia
 from kinetree.algorithms.joints.rotors import armature
-from kinetree.algorithms.textbook.newton_euler import inertia_names
+from kinetree.algorithms.textbook.mass_factor import inertia_names
 from kinetree.algorithms.tree import Pair, Step, Tree, plus
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass

@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algorithms.kinematics import body_jacobian, pose
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.options import is_one_of
 from kinetree.base.tables import notebook_table

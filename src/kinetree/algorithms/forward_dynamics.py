@@ -40,7 +40,7 @@ from kinetree.algorithms.joints.friction import (
 )
 from kinetree.algorithms.joints.rotors import rotor_forces, rotor_moments
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike, is_numeric

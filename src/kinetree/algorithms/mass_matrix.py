@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.tiles import factor_in_tiles
 from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree, body_onto

@@ -34,7 +34,7 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.joints.motors import motor_rates, with_motor_friction
 from kinetree.algorithms.joints.presliding import without_bristle_friction
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass

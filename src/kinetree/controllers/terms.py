@@ -28,7 +28,7 @@ from kinetree.algorithms.joints.motors import motor_rates
 from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.stiction import dry_friction, slip, without_dry_friction
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike, is_numeric
 from kinetree.base.containers import has_labels, refuse_labels
 from kinetree.engine.kernels.memo import kernel, remembered

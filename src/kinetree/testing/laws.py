@@ -18,7 +18,7 @@ from kinetree import algorithms
 from kinetree.algorithms.joints.friction import frictionless, load_friction_forces
 from kinetree.algorithms.joints.springs import pull_of
 from kinetree.algorithms.quantities import DECLARED
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.errors import SingularityError
 from kinetree.model import JointSpring, Model

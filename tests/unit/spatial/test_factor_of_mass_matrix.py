@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import Builder
 from kinetree import algorithms as kt
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.errors import SingularityError
 from kinetree.model import random_model
 from kinetree.spatial.matrices import factor, solve

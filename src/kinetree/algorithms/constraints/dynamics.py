@@ -58,7 +58,7 @@ from kinetree.algorithms.grouping import around
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import load_coefficients
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.textbook.newton_euler import mass_names
+from kinetree.algorithms.textbook.mass_factor import mass_names
 from kinetree.algorithms.tree import Pair, Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import ModelError

@@ -26,7 +26,7 @@ from kinetree.algorithms.constraints.dynamics import eliminated_rows
 from kinetree.algorithms.constraints.row_space import dots, outside, row_space
 from kinetree.algorithms.joints.configuration import integrate
 from kinetree.algorithms.mass_matrix import mass_matrix
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass
 from kinetree.base.tables import listing

@@ -35,7 +35,7 @@ from kinetree.algorithms.constraints.solve import (
     dependent_part,
     has_floats,
 )
-from kinetree.algorithms.textbook.newton_euler import mass_names
+from kinetree.algorithms.textbook.mass_factor import mass_names
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass
 from kinetree.model import Model

@@ -48,7 +48,7 @@ from kinetree.algorithms.joints.rotors import armature_turning
 from kinetree.algorithms.joints.tangents import exp_quaternion, integrate
 from kinetree.algorithms.state import StateSpace
 from kinetree.algorithms.stiction import dry_levels, smooth_equations
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array
 from kinetree.errors import InputError

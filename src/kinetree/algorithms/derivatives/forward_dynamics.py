@@ -21,7 +21,7 @@ from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.forward_dynamics import driving_forces
 from kinetree.algorithms.joints.friction import friction_forces, load_coefficients, load_factors
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, ArrayLike, StateLike

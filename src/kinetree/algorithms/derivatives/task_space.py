@@ -22,7 +22,7 @@ from kinetree.algorithms.joints.friction import without_load_friction
 from kinetree.algorithms.kinematics import forward_kinematics, pose
 from kinetree.algorithms.mass_matrix import tree_mass_matrix
 from kinetree.algorithms.task_space import task_space
-from kinetree.algorithms.textbook.newton_euler import factor_mass_matrix
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.later import dataclass

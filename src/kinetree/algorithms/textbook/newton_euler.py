@@ -17,6 +17,7 @@ from kinetree.algorithms.joints.friction import (
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.textbook.closed import closed_recursion
 from kinetree.algorithms.textbook.link import link_recursion
+from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.textbook.recursion import Recursion
 from kinetree.algorithms.textbook.screw import screw_recursion
 from kinetree.algorithms.textbook.space import space_recursion
@@ -27,9 +28,8 @@ from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.documented import documented
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
-from kinetree.model.joint import rate_names
 from kinetree.model.labelled import labelled
-from kinetree.spatial.matrices import Factor, factor, solve
+from kinetree.spatial.matrices import solve
 
 FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
     "screw": screw_recursion,
@@ -94,24 +94,3 @@ def forward_dynamics_by_inverse_dynamics(
         model = frictionless(model)
     h = newton_euler(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip).tau
     return solve(M, tau - h)
-
-
-def factor_mass_matrix(model: Model, M: Array) -> Factor:
-    """M = L^T D L.
-
-    Raises:
-        SingularityError: a joint moves no inertia; the message names the joint and its link.
-    """
-    return factor(M, mass_names(model))
-
-
-def mass_names(model: Model) -> list[str]:
-    """Names for messages of the rows of M."""
-    return [name for i in model.links for name in inertia_names(model, i)]
-
-
-def inertia_names(model: Model, i: int) -> list[str]:
-    """Names for messages of the rows of M that belong to link i."""
-    joint, link = model.joints[i], model.link_names[i]
-    names = rate_names(joint) if joint.follows is None else []
-    return [f"joint {name!r}, which moves link {link!r}," for name in names]
