@@ -5,14 +5,16 @@
     python -m benchmarks.corners --only "one state"    # corners whose name has these words
 
 Seconds are by the clock, with those of the processor (all threads) in brackets; calls are timed in
-processor time. Every figure is the least of its repeats. A corner that a version does not have, or
-in which it fails or takes longer than LIMIT, is shown as a dash, and the reason is printed.
+processor time. Every figure is the least of its repeats, of speeds beside a peer too. A corner that
+a version does not have, or in which it fails or takes longer than LIMIT, is shown as a dash, and
+the reason is printed.
 
 Each corner is a function that runs in a process of its own, with the modules `kinetree` and
 `benchmarks` of the version that is measured, an empty cache of kernels, and byte code on disk.
 """
 
 import argparse
+import base64
 import importlib
 import json
 import os
@@ -118,22 +120,66 @@ def report() -> Found:
     return {"page": command_seconds([*command, "-o", str(path.with_suffix(".html"))])}
 
 
+class Bench:
+    """A workbench, asked as its page asks; older checkouts have no other door than API."""
+
+    def __init__(self) -> None:
+        from kinetree.views.workbench.shelf import Shelf
+
+        self.shelf: Any = Shelf()
+
+    def ask(self, name: str, **request: Any) -> Any:
+        """The answer to a request, as text that a page would get."""
+        from kinetree.views.workbench.api import API
+        from kinetree.views.workbench.state import plain
+
+        return json.loads(json.dumps(plain(API[name](self.shelf, request))))
+
+    def open(self, urdf: bytes) -> dict[str, Any]:
+        """Open a file; what further requests take."""
+        file = {"name": "r.urdf", "base64": base64.b64encode(urdf).decode()}
+        opened = self.ask("open", files=[file])
+        return {"robot": opened["id"], "q": opened["rest"]}
+
+
 def workbench() -> Found:
     """Open 1,500 links in a workbench, read forces and equations, as a page does."""
-    import base64
-
-    from kinetree.views.workbench.api import answer
-    from kinetree.views.workbench.shelf import Shelf
-    from kinetree.views.workbench.state import plain
-
-    shelf: Any = Shelf()
-    urdf = base64.b64encode(long_robot().read_bytes()).decode()
+    bench, urdf = Bench(), long_robot().read_bytes()
     watch = Watch()
-    opened: Any = answer(shelf, "open", {"files": [{"name": "r.urdf", "base64": urdf}]})
-    asked: Any = {"robot": opened["id"]}
-    json.dumps(plain(answer(shelf, "readings", {**asked, "q": plain(opened["rest"])})))
-    json.dumps(plain(answer(shelf, "equations", asked)))
+    asked = bench.open(urdf)
+    bench.ask("readings", **asked)
+    bench.ask("equations", robot=asked["robot"])
     return {"open, readings, equations": watch.read()}
+
+
+def uploads() -> Found:
+    """Resident memory after robots of 6 to 15 joints were opened, read and simulated."""
+    mechanisms, bench = importlib.import_module("benchmarks.mechanisms"), Bench()
+    for n in range(6, 16):
+        asked = bench.open(mechanisms.urdf(f"r{n}", mechanisms.chain(n)).encode())
+        bench.ask("readings", **asked)
+        bench.ask("simulate", **asked, duration=0.5)
+    status = Path("/proc/self/status").read_text().split()
+    return {"resident memory, MB": int(status[status.index("VmRSS:") + 1]) / 1024}
+
+
+def beside(question: str, robot: str, rows: dict[str, tuple[str, str]], target: str = "") -> Found:
+    """How often kinetree runs in the time of a peer: rows of a question of the whole benchmark.
+
+    rows: name of a figure -> part of the row's quantity, and of the peer's name.
+    """
+    os.environ |= {"KINETREE_BACKGROUND": "0"} | ({"KINETREE_TARGET": target} if target else {})
+    effort = importlib.import_module("benchmarks.timing").QUICK
+    answer = importlib.import_module(f"benchmarks.questions.{question}").ask(robot, effort)
+    found: Found = {}
+    for name, (quantity, who) in rows.items():
+        row = [x for x in answer.rows if quantity in x.quantity and who in x.who][-1]
+        found[name] = row.ratio
+    return found
+
+
+FUNCTIONS = {f"{x}, speed over NumPy's": (x, "NumPy") for x in ("exp", "log")}
+FEET = {"4096 states, times pin.constraintDynamics": ("constrained_forward", "constraintDynamics")}
 
 
 def command_seconds(command: list[str]) -> tuple[float, float]:
@@ -262,8 +308,12 @@ CORNERS: dict[str, tuple[Callable[[], Found], int]] = {
     "40 four-bars": (four_bars, REPEATS),
     "report of 1,500 links": (report, REPEATS),
     "workbench with 1,500 links": (workbench, REPEATS),
+    "10 uploads": (uploads, 1),
     "start": (starts, 1),
     "calls": (calls, 2),
+    "functions": (lambda: beside("functions", "", FUNCTIONS), REPEATS),
+    "Talos on two feet": (lambda: beside("constrained", "talos", FEET), REPEATS),
+    "Talos on two feet, AVX2": (lambda: beside("constrained", "talos", FEET, "avx2"), REPEATS),
 }
 
 # corner -> what -> asked for, seconds if no unit stands in the name
@@ -296,6 +346,9 @@ ASKED: dict[str, dict[str, float]] = {
         "torch, 256 states, times NumPy": 1.3,
         "jax, 256 states, times NumPy": 1.3,
     },
+    "functions": dict.fromkeys(FUNCTIONS, 0.9),
+    "Talos on two feet": dict.fromkeys(FEET, 20.0),
+    "Talos on two feet, AVX2": dict.fromkeys(FEET, 20.0),
 }
 
 
