@@ -5,9 +5,9 @@
     python -m benchmarks.corners --only "one state"    # corners whose name has these words
 
 Seconds are by the clock, with those of the processor (all threads) in brackets; calls are timed in
-processor time. Every figure is the least of its repeats, of speeds beside a peer too. A corner that
-a version does not have, or in which it fails or takes longer than LIMIT, is shown as a dash, and
-the reason is printed.
+processor time. Every figure is the least of its repeats, of speeds beside a peer too; a process
+that takes longer than SLOW is not repeated. A corner that a version does not have, or in which it
+fails or takes longer than LIMIT, is shown as a dash, and the reason is printed.
 
 Each corner is a function that runs in a process of its own, with the modules `kinetree` and
 `benchmarks` of the version that is measured, an empty cache of kernels, and byte code on disk.
@@ -30,7 +30,8 @@ from typing import Any
 Found = dict[str, float | tuple[float, float]]  # what -> a number, or seconds of clock and work
 
 REPEATS = 3
-LIMIT = 120  # s of one process
+LIMIT = 60  # s of one process
+SLOW = 15  # s of one process, after which it is not repeated
 
 
 class Watch:
@@ -401,10 +402,13 @@ def rows(folders: list[Path], words: str) -> Iterator[list[str]]:
         if words not in name:
             continue
         runs: list[list[Found]] = [[] for _ in folders]
+        again = [True for _ in folders]
         for _ in range(repeats):
             for k, folder in enumerate(folders):
-                if len(runs[k]) == 0 or runs[k][-1]:  # what failed once is not tried again
+                if again[k]:
+                    watch = Watch()
                     runs[k].append(in_process(folder, name))
+                    again[k] = bool(runs[k][-1]) and watch.read()[0] < SLOW
         found = [least(x) for x in runs]
         for what in dict.fromkeys(what for x in found for what in x):
             asked = ASKED.get(name, {}).get(what)
