@@ -31,6 +31,8 @@ RESULTS = {
     "Explanation": "kinetree.explain",
     "Figure": "kinetree.base.figure",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
+    "Block": "kinetree.engine.compiler.sparse",
+    "Pattern": "kinetree.engine.compiler.sparse",
     "Report": "kinetree.files.report",
     "SymbolicRobot": "kinetree.symbols.robot",
 }
