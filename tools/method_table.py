@@ -31,9 +31,9 @@ RESULTS = {
     "Explanation": "kinetree.explain",
     "Figure": "kinetree.base.figure",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
-    "Block": "kinetree.engine.compiler.sparse",
-    "Pattern": "kinetree.engine.compiler.sparse",
     "Report": "kinetree.files.report",
+    "SparseBlock": "kinetree.engine.compiler.sparse",
+    "SparsePattern": "kinetree.engine.compiler.sparse",
     "SymbolicRobot": "kinetree.symbols.robot",
 }
 

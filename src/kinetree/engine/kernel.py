@@ -26,7 +26,7 @@ from kinetree.engine.llvm.programs import Programs
 from kinetree.errors import CompileError, GraphError, InputError
 
 if TYPE_CHECKING:
-    from kinetree.engine.compiler.sparse import Pattern
+    from kinetree.engine.compiler.sparse import SparsePattern
 
 DTYPES = ("float64", "float32")
 More = tuple[str, Callable[[], Callable[..., Any]]]
@@ -216,7 +216,7 @@ class Kernel:
         return self.graph.operations
 
     @property
-    def pattern(self) -> "Pattern":
+    def pattern(self) -> "SparsePattern":
         """The places of the values of a kernel that was made with `sparse=True`."""
         from kinetree.engine.compiler.sparse import pattern_of  # most kernels are dense
 

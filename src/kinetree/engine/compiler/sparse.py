@@ -3,7 +3,7 @@
 The graph of a robot decides what is zero: joints of different branches give the constant 0, and
 entries that are always equal, such as mirrored halves, are one node. `SparseGraph` returns the
 other numbers alone, in the order in which they stand first in the results of the graph, one result
-after the other and row by row. A `Pattern` has all their places.
+after the other and row by row. A `SparsePattern` has all their places.
 """
 
 from functools import cached_property
@@ -21,7 +21,7 @@ VALUES = "values"
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class SparseBlock:
     """One of the dense results, as a list of its entries that are not always zero.
 
     Args:
@@ -40,7 +40,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class SparsePattern:
     """Where the values of a kernel with `sparse=True` stand. It depends on the robot alone.
 
     Entries outside are zero at every state. One inside may be zero, too: at some states, or at all
@@ -53,13 +53,14 @@ class Pattern:
     """
 
     size: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[SparseBlock, ...]
 
     def dense(self, values: ArrayLike) -> Array | tuple[Array, ...]:
         """Return the results of the kernel without `sparse=True`, bit for bit.
 
         Args:
-            values: NumPy array, (..., size), as the kernel returns them.
+            values: NumPy array, (..., size), as the kernel returns them, in the units of the
+                results.
         """
         try:
             x = np.asarray(values)
@@ -99,23 +100,25 @@ class SparseGraph(StoredGraph):
         return self.__dict__["_dense"].nodes, (tuple(results),)
 
     @cached_property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> SparsePattern:
         """Where the values stand in the results of the other graph."""
         entries, source = self.__dict__["_entries"]
-        blocks, start = list[Block](), 0
+        blocks, start = list[SparseBlock](), 0
         for port in self.__dict__["_dense"].outputs:
             a, b = np.searchsorted(entries, (start, start + port.size))
             places = np.unravel_index(entries[a:b] - start, port.shape) if port.shape else ()
             index = np.array(places, np.intp).reshape(len(port.shape), b - a)
-            blocks.append(Block(port.name, port.shape, read_only(index), read_only(source[a:b])))
+            blocks.append(
+                SparseBlock(port.name, port.shape, read_only(index), read_only(source[a:b]))
+            )
             start += port.size
-        return Pattern(self.outputs[0].size, tuple(blocks))
+        return SparsePattern(self.outputs[0].size, tuple(blocks))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SparseGraph, (self.__dict__["_dense"],)
 
 
-def pattern_of(graph: Graph, name: str) -> Pattern:
+def pattern_of(graph: Graph, name: str) -> SparsePattern:
     """Return the pattern of the kernel `name`; raise AttributeError if its results are dense."""
     if isinstance(graph, SparseGraph):
         return graph.pattern

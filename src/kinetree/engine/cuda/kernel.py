@@ -18,7 +18,7 @@ from kinetree.engine.kernel import check_ports
 from kinetree.errors import ShapeError
 
 if TYPE_CHECKING:
-    from kinetree.engine.compiler.sparse import Pattern
+    from kinetree.engine.compiler.sparse import SparsePattern
 
 # Values that a thread may have in its 255 registers: the compiler needs some for its own purposes,
 # and a double takes two. The rest wait in rows that are free, and in some spare numbers.
@@ -126,7 +126,7 @@ class CudaKernel:
         return self.graph.operations
 
     @property
-    def pattern(self) -> "Pattern":
+    def pattern(self) -> "SparsePattern":
         """As `Kernel.pattern`."""
         from kinetree.engine.compiler.sparse import pattern_of  # most kernels are dense
 
