@@ -3,7 +3,9 @@
 `python -m benchmarks.second_order [ROBOT ...]` prints a record of some minutes: g++ takes 50 s for
 Pinocchio's headers, gcc up to 60 s for the C of CasADi. All tensors (by q q, q dq, dq dq)
 are compared with those of Pinocchio, sums with weights y with CasADi's Hessian of y . tau; a
-planner needs the sums alone, for which a user of Pinocchio also computes its tensors.
+planner needs the sums alone, for which a user of Pinocchio also computes its tensors. Sparse
+results are those without zeros and mirrored halves: Pinocchio's tensors are as they are, and
+CasADi's are sparse, too.
 """
 
 import os
@@ -27,6 +29,8 @@ from benchmarks.timing import Effort, Job, Timing, one_core, side_by_side
 from kinetree import algorithms
 
 TENSORS, WEIGHTED = "all tensors", "times y"
+SPARSE = {TENSORS: "sparse tensors", WEIGHTED: "sparse times y"}
+RESULTS = (TENSORS, SPARSE[TENSORS], WEIGHTED, SPARSE[WEIGHTED])
 # robot: states in a batch of tensors, whose results (0.7, 1.5 and 22 MB) stay in caches as those
 # of Pinocchio do, which has one state at a time
 ROBOTS = {"panda": 64, "hyq": 8, "talos": 8}
@@ -52,16 +56,28 @@ def case_of(key: str) -> Case:
 
 def kernel_of(case: Case, what: str) -> kt.Kernel:
     """All tensors, or their sums with weights."""
-    if what == WEIGHTED:
-        return case.robot.derivative("inverse_dynamics", ["q", "dq"], order=2)
-    return case.robot.derivative("inverse_dynamics_derivatives", ["q", "dq"])
+    sparse = what in SPARSE.values()
+    if is_weighted(what):
+        return case.robot.derivative("inverse_dynamics", ["q", "dq"], order=2, sparse=sparse)
+    return case.robot.derivative("inverse_dynamics_derivatives", ["q", "dq"], sparse=sparse)
+
+
+def is_weighted(what: str) -> bool:
+    """Return True for sums with weights."""
+    return what in (WEIGHTED, SPARSE[WEIGHTED])
+
+
+def dense(kernel: kt.Kernel, what: str, out: Any) -> tuple[np.ndarray, ...]:
+    """The blocks q q, q dq and dq dq of a result; of tensors, the third is the second turned."""
+    blocks: Any = kernel.pattern.dense(out) if what in SPARSE.values() else out
+    return blocks if is_weighted(what) else (blocks[0], blocks[1], blocks[3])
 
 
 def states(case: Case, what: str, count: int) -> Arrays:
     """Positions, rates, accelerations and, for sums, weights."""
     rng = np.random.default_rng(7)
     q = np.array([case.robot.random(rng=rng) for _ in range(count)])
-    return q, *rng.normal(size=(3 if what == WEIGHTED else 2, count, case.model.n))
+    return q, *rng.normal(size=(3 if is_weighted(what) else 2, count, case.model.n))
 
 
 def jobs_of(case: Case, what: str, x: Arrays) -> tuple[dict[str, Job], list[str]]:
@@ -69,17 +85,16 @@ def jobs_of(case: Case, what: str, x: Arrays) -> tuple[dict[str, Job], list[str]
     kernel = kernel_of(case, what)
     out = kernel(*x)
     names = {"kernel": kernel, "out": out, "x": x}
-    # of the tensors, the third is the second in another order
-    kept = out if what == WEIGHTED else (out[0], out[1], out[3])
-    jobs = {"kinetree": Job("kernel(*x, out=out)", names, lambda: np.stack(kept))}
-    notes = []
-    for effort in GCC_EFFORTS if what == WEIGHTED else ("",):
+    result = Job("kernel(*x, out=out)", names, lambda: np.stack(dense(kernel, what, out)))
+    jobs, notes = {"kinetree": result}, []
+    second = derivatives.SECOND if what == WEIGHTED else derivatives.SPARSE_SECOND
+    for effort in GCC_EFFORTS if is_weighted(what) else ("",):
         try:
-            if what == TENSORS:
+            if not is_weighted(what):
                 jobs |= pinocchio_second.tensor_jobs(case, x)
             else:
-                function = derivatives.generated(case, derivatives.SECOND, effort, GCC_SECONDS)
-                jobs |= derivatives.mapped_job(function, derivatives.SECOND, x)
+                function = derivatives.generated(case, second, effort, GCC_SECONDS)
+                jobs |= derivatives.mapped_job(function, second, x)
             break
         except (Absent, ImportError) as reason:
             notes.append(f"{case.key}, {what}: {reason}")
@@ -98,11 +113,10 @@ def accuracy(case: Case, what: str) -> float:
     rng, model = np.random.default_rng(5), case.model.astype(mpmath.mpf)
     errors = []
     for y, v, u in rng.normal(size=(DIRECTIONS, 3, case.model.n)):
-        if what == WEIGHTED:
-            blocks = [x[0] for x in kernel(q, dq, ddq, y[None])]
-        else:
-            blocks = [np.einsum("k,kab->ab", y, x[0]) for x in kernel(q, dq, ddq)]
-            blocks = [blocks[0], blocks[1], blocks[3]]
+        weights = (y[None],) if is_weighted(what) else ()
+        blocks = [x[0] for x in dense(kernel, what, kernel(q, dq, ddq, *weights))]
+        if not weights:
+            blocks = [np.einsum("k,kab->ab", y, x) for x in blocks]
         pairs = ((v, v), (2 * v, u), (u, u))
         found = sum(a @ block @ b for block, (a, b) in zip(blocks, pairs, strict=True))
         with mpmath.workdps(50):
@@ -162,8 +176,8 @@ def main() -> None:
     rows, kernels, verdicts, notes = [], [], list[Verdict](), list[str]()
     with one_core(), kt.threads(1):
         found: dict[tuple[str, str], Mapping[str, Timing]] = {}
-        for key, what in product(keys, (TENSORS, WEIGHTED)):
-            case, count = case_of(key), ROBOTS[key] if what == TENSORS else COUNT
+        for key, what in product(keys, RESULTS):
+            case, count = case_of(key), COUNT if is_weighted(what) else ROBOTS[key]
             jobs, missing = jobs_of(case, what, states(case, what, count))
             notes += missing
             timings = found[key, what] = side_by_side(jobs, Effort(), count)
@@ -175,8 +189,7 @@ def main() -> None:
             kernels.append((titles[key], what, operations, error, *seconds))
         for key in keys:
             for what, who, ours in (
-                (TENSORS, CPP, TENSORS),
-                (WEIGHTED, CASADI, WEIGHTED),
+                *((what, CASADI if is_weighted(what) else CPP, what) for what in RESULTS),
                 (TENSORS, CPP, WEIGHTED),
             ):
                 peer, own = found[key, what].get(who), found[key, ours]["kinetree"]

@@ -32,6 +32,8 @@ RESULTS = {
     "Figure": "kinetree.base.figure",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
     "Report": "kinetree.files.report",
+    "SparseBlock": "kinetree.engine.compiler.sparse",
+    "SparsePattern": "kinetree.engine.compiler.sparse",
     "SymbolicRobot": "kinetree.symbols.robot",
 }
 

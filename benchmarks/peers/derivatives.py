@@ -20,6 +20,8 @@ from benchmarks.timing import Job
 
 ID, FD = "inverse_dynamics_derivatives", "forward_dynamics_derivatives"
 SECOND = "inverse_dynamics, second derivatives"  # times a vector
+SPARSE_SECOND = f"{SECOND}, sparse"  # without zeros, and without the lower halves of q q and dq dq
+NAMES = {SECOND: "second", SPARSE_SECOND: "sparse_second"}  # of the files of generated C
 LARGE = 20  # joints above which gcc -O3 takes longer than a question may
 SECONDS = 200  # for gcc
 
@@ -79,12 +81,19 @@ def mapped_job(function: Any, quantity: str, states: Arrays) -> dict[str, Job]:
     buffer, run = mapped.buffer()
     for k, array in enumerate(states):
         buffer.set_arg(k, memoryview(array))
-    outs = [np.zeros((count, n, n)) for _ in range(3 if quantity == SECOND else 2)]
+    patterns = [function.sparsity_out(k) for k in range(function.n_out())]
+    outs = [np.zeros((count, pattern.nnz())) for pattern in patterns]
     for k, out in enumerate(outs):
         buffer.set_res(k, memoryview(out))
 
     def result() -> np.ndarray:
-        return np.stack(outs).swapaxes(-1, -2)  # CasADi writes columns
+        blocks = np.zeros((len(outs), count, n, n))
+        for k, (pattern, out) in enumerate(zip(patterns, outs, strict=True)):
+            rows, columns = pattern.get_triplet()
+            blocks[k][:, rows, columns] = out
+            if quantity == SPARSE_SECOND and k != 1:  # q q and dq dq
+                blocks[k][:, columns, rows] = out
+        return blocks
 
     kept = {"buffer": buffer, "states": states}  # the buffer has their addresses only
     return {CASADI: Job("run()", {"run": run, **kept}, result)}
@@ -97,8 +106,8 @@ def generated(case: Case, quantity: str, effort: str = "", seconds: int = SECOND
     """
     import casadi
 
-    n, name = case.model.n, f"{case.key}_{'second' if quantity == SECOND else ID}"
-    if quantity == SECOND and n > LARGE and not effort:
+    n, name = case.model.n, f"{case.key}_{NAMES.get(quantity, ID)}"
+    if quantity in NAMES and n > LARGE and not effort:
         raise Absent("second derivatives of so many joints are not generated")
     graph = case_graph(case, quantity, name)
     source, library = scratch() / f"{name}.c", scratch() / f"{name}.so"
@@ -139,16 +148,21 @@ def case_graph(case: Case, quantity: str, name: str) -> Any:
     tau = Dynamics(model, places, casadi, rows).inverse_dynamics(dq.elements(), ddq.elements())
     tau, given = casadi.vertcat(*tau), [q, dq, ddq]
     moves = casadi.vertcat(angles, casadi.SX.sym("moved", 3), q[7:]) if free else q
-    if quantity == SECOND:
+    if quantity in NAMES:
         given = [*given, y]
         by_q, by_dq = (casadi.gradient(casadi.dot(y, tau), x) for x in (moves, dq))
         blocks = [(by_q, moves), (by_q, dq), (by_dq, dq)]
-        found = [casadi.densify(casadi.jacobian(slopes, x)) for slopes, x in blocks]
+        found = [casadi.jacobian(slopes, x) for slopes, x in blocks]
     else:
-        found = [casadi.densify(casadi.jacobian(tau, x)) for x in (moves, dq)]
+        found = [casadi.jacobian(tau, x) for x in (moves, dq)]
     if free:
         found = casadi.substitute(found, [angles], [casadi.SX.zeros(3)])
-    return casadi.Function(name, given, casadi.cse([casadi.densify(x) for x in found]))
+    if quantity == SPARSE_SECOND:
+        found = [casadi.triu(found[0]), found[1], casadi.triu(found[2])]
+        found = [casadi.sparsify(x) for x in found]
+    else:
+        found = [casadi.densify(x) for x in found]
+    return casadi.Function(name, given, casadi.cse(found))
 
 
 def rotation(x: Any) -> Any:

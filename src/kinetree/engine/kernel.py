@@ -8,7 +8,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
 from kinetree.errors import CompileError, GraphError, InputError
+
+if TYPE_CHECKING:
+    from kinetree.engine.compiler.sparse import SparsePattern
 
 DTYPES = ("float64", "float32")
 More = tuple[str, Callable[[], Callable[..., Any]]]
@@ -211,6 +214,13 @@ class Kernel:
     def operations(self) -> int:
         """Floating-point operations for one state; sine and cosine are not counted."""
         return self.graph.operations
+
+    @property
+    def pattern(self) -> "SparsePattern":
+        """The places of the values of a kernel that was made with `sparse=True`."""
+        from kinetree.engine.compiler.sparse import pattern_of  # most kernels are dense
+
+        return pattern_of(self.graph, self.name)
 
     @property
     def notes(self) -> Notes:

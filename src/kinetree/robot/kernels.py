@@ -43,6 +43,7 @@ class Kernels(RobotCore):
         rows: Sequence[int] | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
+        sparse: bool = False,
         target: Cpu | Cuda = "cpu",
         wait: bool = False,
     ) -> Kernel | CudaKernel:
@@ -61,6 +62,9 @@ class Kernels(RobotCore):
                 (..., l, 4); "springs" (..., s, 2), stiffness and rest position of each spring;
                 "contact_friction" and "restitution" (..., c) of each contact; "ground" (..., g),
                 the numbers of its record in their order (a plane: normal, point).
+            sparse: whether the result is one vector, (..., k): the numbers of all results that this
+                robot does not make zero, each once; `kernel.pattern` has their places, and
+                `kernel.pattern.dense` makes the results of it.
             target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
             wait: whether to wait for the machine code of a large kernel, which is compiled in the
                 background while slower code gives the same results.
@@ -79,7 +83,7 @@ class Kernels(RobotCore):
         switch(wait, "wait")
         compiled = kernel(
             self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
-            free=free, target=target,
+            free=free, sparse=sparse, target=target,
         )  # fmt: skip
         return cast("Kernel", compiled).wait() if wait and target == "cpu" else compiled
 
@@ -114,6 +118,7 @@ class Kernels(RobotCore):
         rows: Sequence[int] | None = None,
         wrenches: bool = False,
         free: Sequence[str] = (),
+        sparse: bool = False,
         target: Cpu | Cuda = "cpu",
     ) -> Kernel | CudaKernel:
         """Compile the derivatives of a quantity; q is moved along tangent vectors of `integrate`.
@@ -123,7 +128,7 @@ class Kernels(RobotCore):
             wrt: name or names of the arguments to differentiate by, free data included.
             order: 2 gives second derivatives times weights y of the result, a last argument;
                 a result of one number has none.
-            frame, expressed, rows, wrenches, free, target: as in `Robot.compile`.
+            frame, expressed, rows, wrenches, free, sparse, target: as in `Robot.compile`.
 
         Returns:
             A kernel with a result for each argument of `wrt`, shape (..., *quantity, *argument); of
@@ -137,5 +142,5 @@ class Kernels(RobotCore):
 
         return derivative_kernel(
             self.model, quantity, wrt, order=order, frame=frame, expressed=expressed, rows=rows,
-            wrenches=wrenches, free=free, target=target,
+            wrenches=wrenches, free=free, sparse=sparse, target=target,
         )  # fmt: skip

@@ -68,6 +68,18 @@ def test_functions_have_the_cpus_bits(dtype, tmp_path):
     np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
 
 
+def test_values_of_a_sparse_kernel_are_those_of_the_cpu(tmp_path):
+    robot = kt.robots.planar_2r()
+    kernel = robot.derivative("mass_matrix", sparse=True)
+    given = [np.array([[0.1, 0.2], [0.3, 0.0], [0.2, 1.0]])]
+    (found,) = run_on_host(kernel.graph, "float64", given, tmp_path)
+    np.testing.assert_array_equal(found.reshape(3, -1), kernel(*given))
+    assert (
+        robot.derivative("mass_matrix", sparse=True, target="cuda").pattern.size
+        == kernel.pattern.size
+    )
+
+
 def test_a_singular_task_is_nan_as_on_the_cpu(tmp_path):
     """The other states have the bits of the CPU, too."""
     kernel = kt.robots.planar_2r().compile("task_space", rows=(3, 4))

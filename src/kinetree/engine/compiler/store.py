@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from kinetree.base.arrays import Array
 from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Port, Sweep, node_of
 from kinetree.engine.compiler.notes import Stage
 from kinetree.errors import GraphError
@@ -84,11 +86,33 @@ class StoredGraph(Graph):
         """A hash of everything in the graph."""
         return sha256(self.data).hexdigest()
 
+    def arrays(self) -> tuple[Array, ...]:
+        """Return operations, arguments, constants, places of inputs and results, without nodes."""
+        body, sizes = self.__dict__["_body"], self.__dict__["_head"]["sizes"]
+        n, n_args, n_values, n_inputs, n_results = sizes
+        expected = n + 4 * n_args + 8 * n_values + 8 * n_inputs + 4 * n_results
+        if len(body) != expected:
+            raise GraphError(f"a stored graph has {len(body)} bytes; expected {expected}.")
+        cuts = np.cumsum([0, n, 4 * n_args, 8 * n_values, 8 * n_inputs, 4 * n_results])
+        kinds = (np.uint8, np.int32, np.float64, np.int32, np.int32)
+        return tuple(
+            np.frombuffer(body[cuts[k] : cuts[k + 1]], kind) for k, kind in enumerate(kinds)
+        )
+
+    def with_result(self, name: str, nodes: Array) -> bytes:
+        """Return the bytes of a graph of the same nodes that has one vector of some as result."""
+        head = self.__dict__["_head"]
+        sizes, body = head["sizes"], self.__dict__["_body"]
+        ports = {"outputs": [[name, [len(nodes)], []]], "sizes": [*sizes[:-1], len(nodes)]}
+        kept = body[: len(body) - 4 * sizes[-1]]
+        line = json.dumps(head | ports).encode()
+        return b"".join((line, b"\n", kept, nodes.astype(np.int32).tobytes()))
+
     @cached_property
     def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
-        head = self.__dict__["_head"]
-        sweeps = [Sweep(n, _graph(bytes.fromhex(x)), y) for n, x, y in head.get("sweeps", ())]
-        return _nodes(self.__dict__["_body"], head["sizes"], self.outputs, sweeps)
+        sweeps = self.__dict__["_head"].get("sweeps", ())
+        loops = [Sweep(n, _graph(bytes.fromhex(x)), y) for n, x, y in sweeps]
+        return _nodes(self.arrays(), self.outputs, loops)
 
     @property
     def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
@@ -100,7 +124,7 @@ class StoredGraph(Graph):
         """As `Graph.results`."""
         return self._read[1]
 
-    def __reduce__(self) -> tuple[type, tuple[bytes]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return StoredGraph, (self.__dict__["_data"],)
 
 
@@ -121,17 +145,9 @@ def _ports(rows: Sequence[Sequence[object]]) -> tuple[Port, ...]:
 
 
 def _nodes(
-    body: bytes, sizes: Sequence[int], outputs: Sequence[Port], sweeps: Sequence[Sweep]
+    arrays: Sequence[Array], outputs: Sequence[Port], sweeps: Sequence[Sweep]
 ) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
-    n, n_args, n_values, n_inputs, n_results = sizes
-    expected = n + 4 * n_args + 8 * n_values + 8 * n_inputs + 4 * n_results
-    if len(body) != expected:
-        raise GraphError(f"a stored graph has {len(body)} bytes; expected {expected}.")
-    cuts = np.cumsum([0, n, 4 * n_args, 8 * n_values, 8 * n_inputs, 4 * n_results])
-    kinds = (np.uint8, np.int32, np.float64, np.int32, np.int32)
-    ops, args, values, inputs, results = (
-        np.frombuffer(body[cuts[k] : cuts[k + 1]], kind).tolist() for k, kind in enumerate(kinds)
-    )
+    ops, args, values, inputs, results = (x.tolist() for x in arrays)
     entries = list(zip(inputs[::2], inputs[1::2], strict=True))
     kept = {"const": iter(values), "repeat": iter(sweeps)}
     kept |= dict.fromkeys(("input", "carried"), iter(entries))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kinetree.engine.call.dispatch import Overload, core_signature
 from kinetree.engine.compiler.graph import Graph, Port
@@ -16,6 +16,9 @@ from kinetree.engine.cuda.layout import STATE_BYTES, Layout, plan
 from kinetree.engine.cuda.prepared import KnownCalls, Prepared
 from kinetree.engine.kernel import check_ports
 from kinetree.errors import ShapeError
+
+if TYPE_CHECKING:
+    from kinetree.engine.compiler.sparse import SparsePattern
 
 # Values that a thread may have in its 255 registers: the compiler needs some for its own purposes,
 # and a double takes two. The rest wait in rows that are free, and in some spare numbers.
@@ -121,6 +124,13 @@ class CudaKernel:
     def operations(self) -> int:
         """Floating-point operations for one state; sine and cosine are not counted."""
         return self.graph.operations
+
+    @property
+    def pattern(self) -> "SparsePattern":
+        """As `Kernel.pattern`."""
+        from kinetree.engine.compiler.sparse import pattern_of  # most kernels are dense
+
+        return pattern_of(self.graph, self.name)
 
     def ordered(self, dtype: str = "float64", *, short: bool = False) -> tuple[Graph, Layout]:
         """The graph and where its rows lie.

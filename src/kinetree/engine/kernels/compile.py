@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
 from kinetree.engine.kernels.forms import SECOND, computation, is_looped
-from kinetree.engine.kernels.help import derivative_help, kernel_help
+from kinetree.engine.kernels.help import derivative_help, kernel_help, sparse_help
 from kinetree.engine.kernels.request import Request
 from kinetree.engine.kernels.stored import stored_graph
-from kinetree.errors import ModelError
+from kinetree.errors import InputError, ModelError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
@@ -28,6 +28,7 @@ from kinetree.model.quantity import Make
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.derivatives import Along
+    from kinetree.engine.compiler.store import StoredGraph
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernels.second import Traced
     from kinetree.engine.kernels.signatures import KernelOptions
@@ -48,8 +49,9 @@ def traced_graph(model: Model, request: Request) -> Graph:
     """Return the optimised graph of a quantity or of its derivatives, from the disk if stored."""
     function, ports = _prepared(model, request)
     return stored_graph(
-        model, replace(request, target="cpu"), lambda: _traced(model, request, function, ports)
-    )
+        model, replace(request, target="cpu", sparse=False),
+        lambda: _traced(model, request, function, ports),
+    )  # fmt: skip
 
 
 def _traced(
@@ -235,23 +237,55 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     kind, quantity, wrt = kernel_type(request.target), request.quantity, request.wrt
     # contacts are solved in float64, also for arrays of float32
     dtypes = ("float64",) if quantity.step and model.contacts is not None else DTYPES
+    second = wrt is not None and request.order == 2
+    # a loop computes the zeros of a tree, too
+    looped = issubclass(kind, Kernel) and not request.sparse
     if wrt is not None:
-        second = request.order == 2
-        looped = second and issubclass(kind, Kernel) and is_looped(model, SECOND)
-        looped = looped and _has_recursion(model, request)
-        graph = (recorded_program if looped else traced_graph)(model, request)
-        doc = derivative_help(request, model, graph)
-        axes = port_axes(model, graph) if second else _slope_axes(model, graph, request)
-        name = f"{'second_' if second else ''}derivative_of_{request.name}"
-        return made_kernel(graph, kind, name, doc, axes, dtypes=dtypes)
-    looped = issubclass(kind, Kernel) and is_looped(model, request.name)
+        looped = looped and second and is_looped(model, SECOND) and _has_recursion(model, request)
+    else:
+        looped = looped and is_looped(model, request.name)
     graph = (recorded_program if looped else traced_graph)(model, request)
     more = None
-    if quantity.wrenches and not request.wrenches and not request.free:
-        more = "F_ext", partial(compiled, model, replace(request, wrenches=True))
-    doc = kernel_help(quantity, model, graph, None if more is None else more[0])
-    axes = port_axes(model, graph, request.rows)
-    return made_kernel(graph, kind, request.name, doc, axes, more, dtypes=dtypes)
+    if wrt is not None:
+        name = f"{'second_' if second else ''}derivative_of_{request.name}"
+        doc = derivative_help(request, model, graph)
+        axes = port_axes(model, graph) if second else _slope_axes(model, graph, request)
+    else:
+        # wrenches may add values to a sparse result, whose length may not depend on a call
+        if quantity.wrenches and not (request.wrenches or request.free or request.sparse):
+            more = "F_ext", partial(compiled, model, replace(request, wrenches=True))
+        name = request.name
+        doc = kernel_help(quantity, model, graph, None if more is None else more[0])
+        axes = port_axes(model, graph, request.rows)
+    if request.sparse:
+        graph, doc, axes = _sparse(model, name, cast("StoredGraph", graph), doc, axes)
+    return made_kernel(graph, kind, name, doc, axes, more, dtypes=dtypes)
+
+
+def _sparse(
+    model: Model, name: str, dense: "StoredGraph", doc: str, axes: Axes
+) -> tuple[Graph, str, Axes]:
+    """Return the values of a graph that are not always zero, with their help and their names.
+
+    A value is called after the first place where it stands, such as "dtau_dq:shoulder:elbow".
+    """
+    from kinetree.engine.compiler.sparse import SparseGraph
+
+    graph = SparseGraph(dense)
+    pattern = graph.pattern
+    if not pattern.size:
+        raise InputError(
+            f"{name} of {model.name!r} is zero at every state, so there are no values of it; leave "
+            "out sparse=True to get the zeros."
+        )
+    names = [""] * pattern.size
+    for block, along in zip(pattern.blocks, axes[1], strict=True):
+        for place, k in zip(block.index.T.tolist(), block.source.tolist(), strict=True):
+            if not names[k]:
+                pairs = zip(along, place, strict=True)
+                entry = [str(i) if axis is None else axis.names[i] for axis, i in pairs]
+                names[k] = ":".join([block.name, *entry])
+    return graph, sparse_help(doc, pattern.size), (axes[0], ((Axis(tuple(names), "value"),),))
 
 
 def kernel_type(target: str) -> "type[Kernel | CudaKernel]":

@@ -59,6 +59,12 @@ STEPPED = (
 )
 OF_THE_TREE = "The constraints of this robot do not enter: this is the quantity of its tree."
 
+SPARSE = (
+    "Of these results the kernel returns one vector, values, shape (..., {size}): the numbers that "
+    "this robot does not make zero, each once. `pattern.blocks` has their places in each result, "
+    "and `pattern.dense(values)` makes the results."
+)
+
 
 def quantity_help(quantity: Quantity) -> str:
     """Return the documentation of a quantity as an attribute of Robot."""
@@ -105,6 +111,11 @@ def derivative_help(request: Request, model: Model, graph: Graph) -> str:
     what = f"{'Second derivatives' if second else 'Derivatives'} of {request.name}"
     title = f"{what} by {', '.join(wrt)}{' times y' if second else ''}{along}."
     return f"{_sections(title, arguments, results, _kinds(letters))}\n\n{_sizes(model)}"
+
+
+def sparse_help(text: str, size: int) -> str:
+    """Return the documentation of a kernel of which only values that may differ from 0 are left."""
+    return f"{text}\n\n{textwrap.fill(SPARSE.format(size=size), WIDTH)}"
 
 
 def _kinds(letters: Set[str]) -> str:

@@ -32,6 +32,7 @@ class Request:
         target: "cpu", or "cuda" for a `CudaKernel`, which takes and returns CuPy arrays.
         wrt: differentiate by these arguments, free data included; None: the quantity itself.
         order: 1; 2: twice, with weights y of the results as a further argument.
+        sparse: whether the result is one vector of the numbers that the tree does not make zero.
 
     Raises:
         InputError: an option has another type than the one it is declared with, a value that does
@@ -47,6 +48,7 @@ class Request:
     target: str = "cpu"
     wrt: str | Sequence[str] | None = None
     order: int = 1
+    sparse: bool = False
     quantity: Quantity = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -64,6 +66,7 @@ class Request:
             "rows": _choice(quantity, "rows", rows, tuple(range(6))),
             "wrenches": switch(self.wrenches, "wrenches"),
             "free": names(self.free, "free"),
+            "sparse": switch(self.sparse, "sparse"),
             "wrt": None if wrt is None else names(wrt, "wrt"),
         }
         if type(self.order) is not int or self.order not in (1, 2):

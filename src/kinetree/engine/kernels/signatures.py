@@ -74,6 +74,7 @@ class KernelOptions(TypedDict, total=False):
     rows: Sequence[int] | None
     wrenches: bool
     free: Sequence[str]
+    sparse: bool
 
 
 class UfuncOptions(TypedDict, total=False):

@@ -32,6 +32,11 @@ REFUSED = {
     ),
     "wrenches": ("inverse_dynamics", KERNEL, (*WRONG, 1)),
     "free": ("inverse_dynamics", KERNEL, ("mass", 7, [7], [["mass"]], None)),
+    "sparse": (
+        "inverse_dynamics",
+        {door: KERNEL[door] for door in ("compile", "derivative")},
+        (*WRONG, 1),
+    ),
 }
 
 
