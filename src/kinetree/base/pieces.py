@@ -127,17 +127,25 @@ class Parts:
         if kind is None:
             return parts[0]
         if kind is np.ndarray:  # known as a part of what it belongs to, which is enough
-            value = np.fromiter(numbers, object, form.size)
-            return value if len(parts[0]) == 1 else value.reshape(parts[0])
+            return _shaped(numbers, form.size, *parts)
         made: list[Any] = []
         at = 0
         for part in parts:
             end = at + part.size
-            made.append(self.together(part, numbers[at:end], keys[at:end]))
+            if part.kind is np.ndarray:
+                made.append(_shaped(numbers[at:end], part.size, *part.parts))
+            else:
+                made.append(self.together(part, numbers[at:end], keys[at:end]))
             at = end
         value = tuple(made) if kind is tuple else kind(*made)
         self._known[id(value)] = form, keys, value
         return value
+
+
+def _shaped(numbers: Sequence[Any], size: int, shape: tuple[int, ...]) -> Any:
+    """An array of objects."""
+    value = np.fromiter(numbers, object, size)
+    return value if len(shape) == 1 else value.reshape(shape)
 
 
 @functools.cache
