@@ -67,13 +67,16 @@ def row_space(A: Array, cutoff: float, least: float = 0.0) -> RowSpace:
             break
         Q[k] = left[best] / size
         # a mechanism of many loops has mostly zeros, which change no sum and are left out of them
-        columns = np.flatnonzero(Q[k])
-        touched = np.flatnonzero(left[:, columns].any(axis=1))
-        block, unit = np.ix_(touched, columns), Q[k, columns]
-        along = dots(left[block], unit)
-        left[block] -= along[:, None] * unit
+        columns = Q[k].nonzero()[0]
+        inside = left[:, columns]
+        touched = inside.any(axis=1).nonzero()[0]
+        block, unit = inside[touched], Q[k, columns]
+        along = dots(block, unit)
+        left[touched[:, None], columns] = block - along[:, None] * unit
         left[best] = 0
-        squares[touched] = dots(left[touched], left[touched])
+        changed = left[touched]
+        changed = changed[:, changed.any(axis=0)]
+        squares[touched] = dots(changed, changed) if changed.size else 0.0
         B[touched, k] = along
         rows.append(best)
         pivots.append(size)
