@@ -44,7 +44,8 @@ def cross(a: Array, b: Array) -> Array:
 
 def _entries(x: Array) -> Any:
     """The entries of a vector, of doubles and integers as Python's, which multiply sooner."""
-    return x.tolist() if isinstance(x, np.ndarray) and x.dtype.char in "dlqO" else x
+    plain = isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.char in "dlqO"
+    return x.tolist() if plain else x
 
 
 def rotation(axis: Array, angle: Scalar) -> Array:

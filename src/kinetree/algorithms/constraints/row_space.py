@@ -67,9 +67,9 @@ def row_space(A: Array, cutoff: float, least: float = 0.0) -> RowSpace:
             break
         Q[k] = left[best] / size
         # a mechanism of many loops has mostly zeros, which change no sum and are left out of them
-        columns = Q[k].nonzero()[0]
+        columns = np.flatnonzero(Q[k])
         inside = left[:, columns]
-        touched = inside.any(axis=1).nonzero()[0]
+        touched = np.flatnonzero(inside.any(axis=1))
         block, unit = inside[touched], Q[k, columns]
         along = dots(block, unit)
         left[touched[:, None], columns] = block - along[:, None] * unit
