@@ -77,6 +77,7 @@ class Form:
 
 form_of = functools.lru_cache(None, typed=True)(Form)
 NUMBER = form_of(float)
+DOUBLE = np.dtype(np.float64)  # there is one object of it
 
 
 class Parts:
@@ -98,8 +99,9 @@ class Parts:
             return known
         kind = type(x)
         if kind is np.ndarray:
-            key = self._key
-            keys = [y if type(y) is float else key(y) for y in x.ravel().tolist()]
+            key, keys = self._key, x.ravel().tolist()
+            if x.dtype is not DOUBLE:
+                keys = [y if type(y) is float else key(y) for y in keys]
             form = form_of(kind, x.shape)
         elif x is None or kind is bool or kind is str:
             form, keys = form_of(None, x), []
