@@ -42,7 +42,7 @@ WALK_S_PER_STEP = 1e-9  # s of one core to walk through a node for one of many s
 LONGEST_END_S = 0.4  # s of compiling for which the end of Python may wait
 USUAL_ROUNDS = 10  # of loops that may have many more
 LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has to answer first
-LONGEST_DELAY_S = 0.5  # s that effort on shared code waits for the first kernel; its trace is alone
+LONGEST_DELAY_S = 2.0  # s that effort on shared code waits for the first kernel; Talos takes 1.4
 
 
 class Job:
