@@ -5,7 +5,6 @@ import types
 import typing
 
 from kinetree.base import display as _display
-from kinetree.base.versions import __version__
 from kinetree.engine import call as _call
 from kinetree.errors import KinetreeError, KinetreeWarning
 
@@ -25,6 +24,7 @@ if typing.TYPE_CHECKING:
         testing,
         views,
     )
+    from kinetree.base.versions import __version__
     from kinetree.engine.call.threads import threads
     from kinetree.engine.export import export
     from kinetree.engine.kernel import Kernel
@@ -97,6 +97,7 @@ __all__ = [
 
 # where the names live that are imported when first used, so that `import kinetree` stays quick
 _LATER = {
+    "__version__": "kinetree.base.versions",
     "Builder": "kinetree.robot.builder",
     "Kernel": "kinetree.engine.kernel",
     "Model": "kinetree.model",
@@ -168,7 +169,7 @@ def _module(name: str) -> types.ModuleType:
 
 def _reachable() -> list[str]:
     """Public names, and those of the public modules with the module before them."""
-    modules = [name for name in __all__ if name.islower() and name not in (*_LATER, "__version__")]
+    modules = [name for name in __all__ if name.islower() and name not in _LATER]
     inside = [
         f"{module}.{name}" for module in modules for name in getattr(_module(module), "__all__", ())
     ]

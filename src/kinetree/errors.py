@@ -25,7 +25,7 @@ def visible(text: str, kept: str = "\n\t") -> str:
     Those are control characters, changes of the direction of writing, and other characters without
     a picture. `kept` are control characters that stay as they are.
     """
-    if text.isprintable() and not BLANK.search(text):
+    if text.isprintable() and (text.isascii() or not BLANK.search(text)):
         return text
     return "".join(
         ascii(c)[1:-1] if (category(c)[0] == "C" and c not in kept) or BLANK.match(c) else c

@@ -402,3 +402,20 @@ def test_code_that_kernels_share_answers_before_it_is_compiled_with_effort(tmp_p
         )  # fmt: skip
         assert (done.stdout.strip(), done.stderr) == (expected, "")
         script = script.replace("panda()", "ur5e()")  # another kernel: the code is on disk
+
+
+def test_effort_on_shared_code_waits_for_the_first_kernel(monkeypatch):
+    from kinetree.engine.call import vectorcall
+    from kinetree.engine.llvm.walk import walker
+
+    done, made = threading.Event(), []
+    monkeypatch.setattr(background, "_traced", traced := threading.Event())
+    monkeypatch.setattr(background, "LONGEST_DELAY_S", 120)
+    monkeypatch.setattr(vectorcall, "use_shared_code", lambda: made.append("calls"))
+    monkeypatch.setattr(type(walker), "final", lambda self: (made.append("walker"), done.set()))
+    monkeypatch.setattr(background, "_preparing", None)
+    background.prepare()
+    assert not done.wait(0.3) and not made
+    traced.set()
+    background._preparing.join()
+    assert made == ["calls", "walker"]

@@ -72,7 +72,8 @@ def _choose_frames(model: Model, M_pi: Wide) -> tuple[Wide, Wide]:
     normal = _cross(z, z_c)
     sine = _norm(normal)
     skewed = ~(sine < wide(ROUNDING_OF_ZERO)) & ~ends & axes.moves
-    home = -_times(M_pi[:, :3, :3].swapaxes(1, 2), M_pi[:, :3, 3])  # the parent's origin
+    home, lost = wide(np.zeros((len(links), 3))), slides | ends  # the parent's origin
+    home[lost] = -_times(M_pi[lost, :3, :3].swapaxes(1, 2), M_pi[lost, :3, 3])
 
     # frames at point + along s; a sliding axis passes through any point: the child's origin
     point = where(slides[:, None], home, axes.point)
@@ -95,15 +96,18 @@ def _choose_frames(model: Model, M_pi: Wide) -> tuple[Wide, Wide]:
     origin = point + along * _column(_along_children(a, b, child))
 
     # x: the common normal, the way to a parallel axis, an axis of the parent, or x of the child
-    near = _times(R, origin[child]) + p
-    away = near - origin
+    x = wide(np.tile(np.eye(3)[0], (len(links), 1)))
+    last, level = ends & axes.moves, hinges & ~slides[child] & ~skewed & ~ends
+    facing = np.abs(_dot(M_pi[last, :3, :3], z[last][:, None]).astype(float)).argmin(-1)
+    x[last] = M_pi[links[last], facing, :3]
+    near = _times(R[level], origin[child[level]]) + p[level]
+    away = near - origin[level]
     length = _norm(away)
-    least = wide(ROUNDING_OF_ZERO * np.maximum(1.0, _norm(near).astype(float)))
-    apart = (least < length) & hinges & ~slides[child] & ~skewed & ~ends
-    facing = np.abs(_dot(M_pi[:, :3, :3], z[:, None]).astype(float)).argmin(-1)
-    x = where((ends & axes.moves)[:, None], M_pi[links, facing, :3], wide(np.eye(3)[0]))
-    x = where(apart[:, None], away / _column(where(apart, length, wide(1))), x)
-    x = where(skewed[:, None], normal / _column(where(skewed, sine, wide(1))), x)
+    far = wide(ROUNDING_OF_ZERO * np.maximum(1.0, _norm(near).astype(float))) < length
+    apart = np.zeros(len(links), bool)
+    apart[level] = far
+    x[apart] = away[far] / _column(length[far])
+    x[skewed] = normal[skewed] / _column(sine[skewed])
     waits = axes.moves & ~ends & ~apart & ~skewed
     x[~waits] = _across(x[~waits], z[~waits])
     for group in _following(child, waits):

@@ -18,12 +18,12 @@ from kinetree.base.labels import by_name
 from kinetree.base.later import dataclass
 from kinetree.errors import ModelError
 from kinetree.model import JointSpring, Model
+from kinetree.model.documented import GROUPS as GROUPS
 from kinetree.model.documented import documented
 from kinetree.model.friction import with_coefficients
 from kinetree.model.joint import is_plain
 from kinetree.spatial import skew
 
-GROUPS = ("link", "joint", "rotor", "spring", "motor")  # of entries of pi
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 JOINT = ("viscous+", "viscous-", "coulomb+", "coulomb-", "armature")
 SPRING = ("stiffness", "preload")

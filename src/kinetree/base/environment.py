@@ -8,7 +8,6 @@ import logging
 import math
 import os
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -108,6 +107,8 @@ def warn_of_misspelled_names() -> None:
     """Warn once of names that are nearly those of a variable: their values have no effect."""
     for name in os.environ:
         if name.startswith(PREFIX) and name not in VARIABLES:
+            from difflib import get_close_matches  # here, since it takes 2 ms of a start
+
             if meant := get_close_matches(name, VARIABLES, 1, 0.9):
                 log.warning(
                     "the environment variable %s has no effect; did you mean %s?", name, meant[0]

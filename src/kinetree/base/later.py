@@ -14,6 +14,9 @@ NEW = ("__init__", "__dataclass_fields__", "__dataclass_params__", "__match_args
 OLD = ("__repr__", "__eq__", "__hash__")
 MAKING = threading.RLock()  # a class makes those that it derives from
 BODY = ("__annotations__", "__doc__", "__module__", "__orig_bases__", "__post_init__")
+PLAIN = {"frozen", "eq", "repr", "kw_only"}  # options of records whose `__init__` is written here
+SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")  # in types of fields
+NO_DEFAULT = object()
 
 
 def later(
@@ -86,6 +89,11 @@ class _Part:
         return made.__get__(instance, owner) if hasattr(made, "__get__") else made
 
     def _make(self) -> None:
+        fields = _plain_fields(self.cls) if self.name == "__init__" else None
+        if fields is not None:
+            setattr(self.cls, self.name, _initialiser(self.cls, fields))
+            return
+
         import dataclasses
 
         cls, is_new = self.cls, self.name in NEW
@@ -102,6 +110,57 @@ class _Part:
         for name in NEW if is_new else OLD:
             if isinstance(vars(cls).get(name), _Part):
                 setattr(cls, name, vars(made)[name])
+
+
+def _plain_fields(cls: type) -> dict[str, tuple[Any, Any, bool]] | None:
+    """Type, default, and whether it is for keywords alone, of each field.
+
+    None for a class that `dataclasses` has to understand: with options of fields, with variables of
+    the class, or one that it would refuse.
+    """
+    fields: dict[str, tuple[Any, Any, bool]] = {}
+    for base in reversed(cls.__mro__):
+        part = vars(base).get("__dataclass_fields__")
+        if part is None:
+            continue
+        if not isinstance(part, _Part) or not part.options.keys() <= PLAIN:
+            return None
+        by_keyword = part.options.get("kw_only", False)
+        for name, hint in part.body.get("__annotations__", {}).items():
+            default = part.body.get(name, NO_DEFAULT)
+            kind, written = type(default), str(hint)
+            if written == "<class 'dataclasses.KW_ONLY'>":
+                by_keyword = True
+                continue
+            # looked up in the classes themselves, so that no hash of a record is made
+            hashes = next(vars(x)["__hash__"] for x in kind.__mro__ if "__hash__" in vars(x))
+            if kind.__module__ == "dataclasses" or hashes is None:
+                return None
+            if any(word in written for word in SPECIAL):
+                return None
+            fields[name] = hint, default, by_keyword
+    needed = [default is NO_DEFAULT for _, default, by_keyword in fields.values() if not by_keyword]
+    return fields if needed == sorted(needed, reverse=True) else None
+
+
+def _initialiser(cls: type, fields: Mapping[str, tuple[Any, Any, bool]]) -> Any:
+    """The `__init__` of a frozen record, as `dataclasses` makes it, in a quarter of the time."""
+    placed = [name for name, (_, _, by_keyword) in fields.items() if not by_keyword]
+    named = [name for name in fields if name not in placed]
+    words = ", ".join(["self", *placed, *(["*", *named] if named else [])])
+    lines = [f" __put__(self, {name!r}, {name})" for name in fields]
+    lines += [" self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+    text = "\n".join([f"def __init__({words}):", *lines, " return None"])
+    names: dict[str, Any] = {"__put__": object.__setattr__, "__name__": cls.__module__}
+    exec(text, names)
+    function = names["__init__"]
+    defaults = {name: x for name, (_, x, _) in fields.items() if x is not NO_DEFAULT}
+    function.__defaults__ = tuple(defaults[name] for name in placed if name in defaults)
+    function.__kwdefaults__ = {name: defaults[name] for name in named if name in defaults}
+    function.__annotations__ = {name: hint for name, (hint, _, _) in fields.items()}
+    function.__annotations__["return"] = None
+    function.__qualname__ = f"{cls.__qualname__}.__init__"
+    return function
 
 
 def _refuse_change(record: object, name: str, value: object) -> NoReturn:

@@ -77,6 +77,7 @@ class Form:
 
 form_of = functools.lru_cache(None, typed=True)(Form)
 NUMBER = form_of(float)
+DOUBLE = np.dtype(np.float64)  # there is one object of it
 
 
 class Parts:
@@ -98,8 +99,9 @@ class Parts:
             return known
         kind = type(x)
         if kind is np.ndarray:
-            key = self._key
-            keys = [y if type(y) is float else key(y) for y in x.ravel().tolist()]
+            key, keys = self._key, x.ravel().tolist()
+            if x.dtype is not DOUBLE:
+                keys = [y if type(y) is float else key(y) for y in keys]
             form = form_of(kind, x.shape)
         elif x is None or kind is bool or kind is str:
             form, keys = form_of(None, x), []
@@ -127,17 +129,25 @@ class Parts:
         if kind is None:
             return parts[0]
         if kind is np.ndarray:  # known as a part of what it belongs to, which is enough
-            value = np.fromiter(numbers, object, form.size)
-            return value if len(parts[0]) == 1 else value.reshape(parts[0])
+            return _shaped(numbers, form.size, *parts)
         made: list[Any] = []
         at = 0
         for part in parts:
             end = at + part.size
-            made.append(self.together(part, numbers[at:end], keys[at:end]))
+            if part.kind is np.ndarray:
+                made.append(_shaped(numbers[at:end], part.size, *part.parts))
+            else:
+                made.append(self.together(part, numbers[at:end], keys[at:end]))
             at = end
         value = tuple(made) if kind is tuple else kind(*made)
         self._known[id(value)] = form, keys, value
         return value
+
+
+def _shaped(numbers: Sequence[Any], size: int, shape: tuple[int, ...]) -> Any:
+    """An array of objects."""
+    value = np.fromiter(numbers, object, size)
+    return value if len(shape) == 1 else value.reshape(shape)
 
 
 @functools.cache

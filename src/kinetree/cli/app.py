@@ -1,11 +1,12 @@
 """The commands of `kinetree`, and those about the program itself: cache and completion.
 
-A command is named here by its module and function, and imported when it is called or listed. Its
-module imports simulation, identification and views inside its functions, so that help is quick.
+A command is imported when it is called or listed. Its module imports simulation, identification
+and views inside its functions, so that help is quick.
 """
 
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
@@ -13,13 +14,16 @@ from kinetree import __version__, robots
 from kinetree.cli.arguments import (
     AS_IT_IS,
     AS_NAMED,
+    DECLARED,
     HOW_READ,
     HOW_RECORDED,
+    Argument,
     Json,
     Reading,
     Recorded,
     option,
 )
+from kinetree.cli.commands import COMMANDS, bare, find
 
 ROBOTS = f"""ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot
 ({", ".join(robots.__all__)}), or a module of the package robot_descriptions, such as
@@ -67,6 +71,7 @@ computation is shown as 0; --json and CSV files have every bit.
 SHORT = """`kinetree options` explains the options that commands share: how a robot is read
 (--floating, --folder, --strict, ...) and a recording (--columns, --topic). `kinetree --help` lists
 the built-in robots and the exit codes."""
+LAST = 9  # place of the options that commands share, after all others
 
 app = App(
     name="kinetree",
@@ -78,64 +83,63 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 
-# group: commands, each with the function that runs it and its arguments
-COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
-    "Look at a robot": {
-        "info": ("info:info", "ROBOT"),
-        "lint": ("lint:lint", "ROBOT"),
-        "view": ("view:view", "[ROBOT]"),
-        "report": ("report:report", "ROBOT"),
-        "render": ("render:render", "ROBOT [TRAJECTORY] --output FILE"),
-    },
-    "Compute": {
-        "id": ("dynamics:inverse_dynamics", "ROBOT [DATA]"),
-        "fd": ("dynamics:forward_dynamics", "ROBOT [DATA]"),
-        "terms": ("dynamics:terms", "ROBOT [DATA]"),
-        "explain": ("explain:explain", "ROBOT [DATA]"),
-    },
-    "Simulate and check": {
-        "plan": ("plan:plan", "ROBOT --to NUMBER..."),
-        "optimize": ("optimize:optimize", "ROBOT --to NUMBER..."),
-        "simulate": ("simulate:simulate", "ROBOT"),
-        "check": ("check:check", "ROBOT TRAJECTORY"),
-        "size": ("size:size", "ROBOT MOTION"),
-    },
-    "Identify": {
-        "excite": ("excite:excite", "ROBOT"),
-        "identify": ("identify:identify", "ROBOT DATA --output FILE"),
-        "watch": ("watch:watch", "ROBOT DATA"),
-    },
-    "Write files, equations and code": {
-        "convert": ("convert:convert", "ROBOT --output FILE"),
-        "equations": ("equations:equations", "ROBOT"),
-        "export": ("export:export", "ROBOT [QUANTITY]"),
-    },
-    "The program itself": {
-        "demo": ("demo:demo", ""),
-    },
-}
-
 
 def usage(words: str, arguments: str) -> str:
     """The line of usage of a command."""
     return " ".join(f"Usage: kinetree {words} {arguments} [OPTIONS]".split())
 
 
+def parameter(argument: Argument) -> Parameter:
+    """An argument as the parser knows it; the help of `options` alone shows its group."""
+    how: dict[str, Any] = dict(argument.how)
+    if "group" in how:
+        how["group"] = Group(how["group"], sort_key=LAST, show=False)
+    return Parameter(**how)
+
+
+@cache
+def declare(owner: Any) -> Any:
+    """The function of a command, or a record, with Parameters beside the Arguments."""
+    owner.__annotations__ = {name: parsed(x) for name, x in owner.__annotations__.items()}
+    return owner
+
+
+def parsed(hint: Any) -> Any:
+    """The type of an argument with what the parser has to know."""
+    kind, metadata = bare(hint)[0], getattr(hint, "__metadata__", ())
+    arguments = [x for x in metadata if isinstance(x, Argument)]
+    if hasattr(kind, DECLARED):
+        for record in kind.__mro__:
+            if DECLARED in vars(record):
+                declare(record)
+        arguments = [getattr(kind, DECLARED), *arguments]
+    return Annotated[(kind, *map(parameter, arguments), *metadata)] if arguments else hint
+
+
+def __getattr__(name: str) -> Any:
+    """The function of a command, which the parser imports from here by the command's name."""
+    function = find(name)
+    if function is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return declare(function)
+
+
 GROUPS = {name: Group(name, sort_key=k) for k, name in enumerate(COMMANDS)}
 ITSELF = GROUPS["The program itself"]
 for title, commands in COMMANDS.items():
-    for k, (name, (target, arguments)) in enumerate(commands.items()):
+    for k, (name, (_, arguments)) in enumerate(commands.items()):
         app.command(
-            f"kinetree.cli.{target}", name=name, group=GROUPS[title], sort_key=k,
+            f"{__name__}:{name}", name=name, group=GROUPS[title], sort_key=k,
             usage=usage(name, arguments), help_epilogue=SHORT,
         )  # fmt: skip
 
 
 @app.command(group=ITSELF, usage=usage("options", ""), help_epilogue="")
+@declare
 def options(
     *,
-    reading: Annotated[Reading, Parameter(name="*", group=Group(HOW_READ.name))] = AS_IT_IS,
-    recorded: Annotated[Recorded, Parameter(name="*", group=Group(HOW_RECORDED.name))] = AS_NAMED,
+    reading: Annotated[Reading, Parameter(name="*", group=Group(HOW_READ))] = AS_IT_IS,
+    recorded: Annotated[Recorded, Parameter(name="*", group=Group(HOW_RECORDED))] = AS_NAMED,
 ) -> None:
     """Explain the options that all commands with a robot or a recording have.
 
@@ -159,6 +163,7 @@ app["--help"].group = app["--version"].group = ITSELF
 
 
 @cache_app.command(name="info", usage=usage("cache info", ""))
+@declare
 def cache_info(*, json: Json = False) -> None:
     """Show where compiled code is kept, how much there is, and the limit.
 
@@ -188,6 +193,7 @@ def cache_info(*, json: Json = False) -> None:
 
 
 @cache_app.command(name="clear", usage=usage("cache clear", ""))
+@declare
 def cache_clear(*, json: Json = False) -> None:
     """Remove all compiled code; it is compiled again when needed.
 
@@ -212,6 +218,7 @@ def cache_clear(*, json: Json = False) -> None:
 
 
 @app.command(group=ITSELF, usage=usage("completion", "[SHELL]"))
+@declare
 def completion(
     shell: Annotated[
         Literal["bash", "zsh", "fish"] | None, Parameter(help="The running shell if left out.")

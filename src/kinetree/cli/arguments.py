@@ -3,20 +3,38 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
-
-from cyclopts import CoercionError, Group, Parameter, Token
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 from kinetree.base.later import dataclass
 from kinetree.errors import InputError
+
+if TYPE_CHECKING:
+    from cyclopts import Token
+
+Record = TypeVar("Record")
+DECLARED = "__argument__"  # attribute of a record whose fields are options
 
 STREAM = "<standard stream>"  # replaces the word `-`: standard input, or output
 NUMBERS = "NUMBER..."  # stands for a joint vector in the help
 NEGATIVE_LIST = re.compile(r"-[\d.][^=\s]*,[^=]*")
 ROBOT_FILES = (".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world")
 TABLES = (".csv", ".parquet", ".npz", ".mcap", ".bag", ".db3")
+
+
+class Argument:
+    """How words are read as one argument or, as a decorator, as the fields of a record.
+
+    It has the arguments of `cyclopts.Parameter`, which it becomes when the parser is needed.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        self.how = how
+
+    def __call__(self, record: type[Record]) -> type[Record]:
+        """The record, whose fields are options of the commands that take it."""
+        setattr(record, DECLARED, self)
+        return record
 
 
 def digest(words: Iterable[str]) -> list[str]:
@@ -83,26 +101,28 @@ def files(word: str, endings: Iterable[str]) -> list[str]:
     return matches
 
 
-def table_argument(help: str) -> Parameter:
+def table_argument(help: str) -> Argument:
     """An argument that is a recording."""
-    return Parameter(help=help, completer=complete_table, metavar="FILE")
+    return Argument(help=help, completer=complete_table, metavar="FILE")
 
 
-def number_argument(help: str) -> Parameter:
+def number_argument(help: str) -> Argument:
     """An option whose value is a number."""
-    return Parameter(metavar="NUMBER", help=help)
+    return Argument(metavar="NUMBER", help=help)
 
 
-def whole_argument(help: str) -> Parameter:
+def whole_argument(help: str) -> Argument:
     """An option whose value is a whole number."""
-    return Parameter(metavar="NUMBER", help=help, converter=whole_numbers)
+    return Argument(metavar="NUMBER", help=help, converter=whole_numbers)
 
 
-def whole_numbers(kind: Any, tokens: Sequence[Token]) -> int | list[int]:
+def whole_numbers(kind: Any, tokens: "Sequence[Token]") -> int | list[int]:
     """Whole numbers as they are written: 2.6 and 1e3 are refused, and not rounded.
 
     kind: int, or list[int] for an option that takes several.
     """
+    from cyclopts import CoercionError
+
     for token in tokens:
         if not re.fullmatch("[+-]?[0-9]{1,18}", token.value):
             raise CoercionError(token=token, target_type=int)
@@ -110,29 +130,29 @@ def whole_numbers(kind: Any, tokens: Sequence[Token]) -> int | list[int]:
     return numbers[0] if kind is int else numbers
 
 
-def file_argument(help: str) -> Parameter:
+def file_argument(help: str) -> Argument:
     """An option whose value is a file to write, or another file that is no table of states."""
-    return Parameter(metavar="FILE", help=help)
+    return Argument(metavar="FILE", help=help)
 
 
-def words_argument(help: str, words: str = "NAME...") -> Parameter:
+def words_argument(help: str, words: str = "NAME...") -> Argument:
     """An option that takes all words up to the next option; `words` stands for them in the help."""
-    return Parameter(consume_multiple=1, negative=(), help=help, metavar=words)
+    return Argument(consume_multiple=1, negative=(), help=help, metavar=words)
 
 
 def option(
     name: str, help: str, negative: str | tuple[str, ...] = (), value: str | None = None
-) -> Parameter:
+) -> Argument:
     """An option whose default is not shown; without a negative form unless one is named.
 
     value: stands for its value in the help; by default the name of its type.
     """
-    return Parameter(name=name, negative=negative, show_default=False, help=help, metavar=value)
+    return Argument(name=name, negative=negative, show_default=False, help=help, metavar=value)
 
 
 RobotName = Annotated[
     str,
-    Parameter(
+    Argument(
         help="URDF (.urdf, .xacro), MJCF (.xml) or SDF (.sdf) file, or a name such as panda.",
         completer=complete_robot,
     ),
@@ -166,7 +186,7 @@ Force = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    Parameter(
+    Argument(
         name=["--output", "-o"], metavar="FILE", help="File to write instead of standard output."
     ),
 ]
@@ -175,17 +195,17 @@ Degrees = Annotated[
     bool, option("--degrees", "Angles in and out in degrees; other units do not change.")
 ]
 
-HOW_RECORDED = Group("How the recording is read", sort_key=8, show=False)
+HOW_RECORDED = "How the recording is read"  # group of options in the help
 
 
-@Parameter(name="*", group=HOW_RECORDED)
+@Argument(name="*", group=HOW_RECORDED)
 @dataclass(frozen=True)
 class Recorded:
     """Options of every command that reads a recording."""
 
     columns: Annotated[
         tuple[str, ...],
-        Parameter(name="--columns", show_default=False),
+        Argument(name="--columns", show_default=False),
         words_argument(
             "Columns mapped by hand: NAME=q:JOINT, NAME=t, NAME=t[ms]; NAME= leaves one out. A * "
             "in a name stands for any signs.",
@@ -203,10 +223,10 @@ class Recorded:
 
 
 AS_NAMED = Recorded()
-HOW_READ = Group("How the robot is read", sort_key=9, show=False)
+HOW_READ = "How the robot is read"
 
 
-@Parameter(name="*", group=HOW_READ)
+@Argument(name="*", group=HOW_READ)
 @dataclass(frozen=True)
 class BasicReading:
     """Options of `kinetree.load` that every command has; they apply to built-in robots, too."""
@@ -243,7 +263,7 @@ class BasicReading:
     arguments: Annotated[
         tuple[str, ...],
         option("--arg", "Argument of a xacro file. Repeat it for several.", value="NAME:=VALUE"),
-        Parameter(allow_leading_hyphen=True),
+        Argument(allow_leading_hyphen=True),
     ] = ()
     environment: Annotated[
         bool,
@@ -273,7 +293,7 @@ class BasicReading:
     ] = "none"
     contacts: Annotated[
         tuple[str, ...],
-        Parameter(name="--contacts", show_default=False),
+        Argument(name="--contacts", show_default=False),
         words_argument(
             "Parts that touch the ground: file, for all collision shapes of the file; or names of "
             "links or of collision shapes; or FRAME:RADIUS, a sphere of that radius (m) about the "
@@ -282,7 +302,7 @@ class BasicReading:
     ] = ()
     ground: Annotated[
         tuple[str, ...],
-        Parameter(name="--ground", show_default=False),
+        Argument(name="--ground", show_default=False),
         words_argument(
             "Numbers of the contacts: friction=1 restitution=0, and compliance=, m/N, for soft "
             "ones; of a plane: slope=0 (rise along x, m/m), z=0 (height, m). Those left out are of "
@@ -307,11 +327,11 @@ class BasicReading:
                 raise InputError(f"--arg gives {name!r} twice; expected each argument once.")
             arguments[name] = value
         contacts = "file" if split(self.contacts) == ["file"] else "none"
-        options = asdict(self) | {"arguments": arguments, "contacts": contacts}
+        options = vars(self) | {"arguments": arguments, "contacts": contacts}
         return {name: x for name, x in options.items() if name != "ground"}
 
 
-@Parameter(name="*", group=HOW_READ)
+@Argument(name="*", group=HOW_READ)
 @dataclass(frozen=True)
 class Reading(BasicReading):
     """All options of `kinetree.load`, for commands without another --friction."""
@@ -329,7 +349,7 @@ AS_IT_IS = Reading()
 BASIC = BasicReading()
 
 
-@Parameter(name="*")
+@Argument(name="*")
 @dataclass(frozen=True)
 class Options:
     """Options of every command that takes a robot and a recording."""

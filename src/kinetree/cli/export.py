@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
-
 from kinetree.cli.arguments import (
     AS_IT_IS,
+    Argument,
     Json,
     Output,
     Reading,
@@ -27,32 +26,32 @@ TargetName = Literal["cortex-m4f", "cortex-m7", "aarch64", "x86-64-v3", "c99"]
 def export(
     robot: RobotName,
     quantity: Annotated[
-        str, Parameter(help="Quantity, such as mass_matrix or pose.")
+        str, Argument(help="Quantity, such as mass_matrix or pose.")
     ] = "inverse_dynamics",
     /,
     *,
     language: Annotated[
-        Literal["c", "cpp", "numpy", "matlab", "julia", "casadi"], Parameter(help="Language.")
+        Literal["c", "cpp", "numpy", "matlab", "julia", "casadi"], Argument(help="Language.")
     ] = "c",
     target: Annotated[
         TargetName | None,
-        Parameter(help="Firmware in C: a source file, a header and a self-test."),
+        Argument(help="Firmware in C: a source file, a header and a self-test."),
     ] = None,
     dtype: Annotated[
         Literal["double", "float"] | None,
-        Parameter(help="Type of numbers in C and C++; double, or the target's, if left out."),
+        Argument(help="Type of numbers in C and C++; double, or the target's, if left out."),
     ] = None,
     name: Annotated[
         str | None,
-        Parameter(metavar="NAME", help="Name of the function; made from the robot's if left out."),
+        Argument(metavar="NAME", help="Name of the function; made from the robot's if left out."),
     ] = None,
     frame: Annotated[
         str | None,
-        Parameter(metavar="NAME", help="Frame of a pose, twist or task; the tool if left out."),
+        Argument(metavar="NAME", help="Frame of a pose, twist or task; the tool if left out."),
     ] = None,
     expressed: Annotated[
         Literal["body", "space", "aligned"] | None,
-        Parameter(help="Axes of a twist or task; body if left out."),
+        Argument(help="Axes of a twist or task; body if left out."),
     ] = None,
     rows: Annotated[
         list[str] | None,

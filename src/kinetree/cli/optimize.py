@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter
 
 from kinetree.base.arrays import Array
 from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     NUMBERS,
     USUAL,
+    Argument,
     ForceLimit,
     Options,
     Position,
@@ -58,7 +58,7 @@ def optimize(
     robot: RobotName,
     /,
     *,
-    q: Annotated[Position, Parameter(name=["--from", "--q"])] = None,
+    q: Annotated[Position, Argument(name=["--from", "--q"])] = None,
     to: Annotated[list[str] | None, words_argument("Goal, a position as --from.", NUMBERS)] = None,
     to_pose: Annotated[
         list[str] | None,

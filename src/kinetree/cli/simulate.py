@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from cyclopts import Parameter
 
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass
@@ -16,6 +15,7 @@ from kinetree.cli.arguments import (
     NUMBERS,
     STREAM,
     USUAL,
+    Argument,
     Force,
     Options,
     Position,
@@ -81,7 +81,7 @@ GAINS = {"pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 
 MotionFile = Annotated[
     Path | None,
-    Parameter(
+    Argument(
         metavar="FILE", name=["--output", "-o"], help="CSV file to write, - for standard output."
     ),
 ]
@@ -120,7 +120,7 @@ def simulate(
             "implicitfast",
             "euler",
         ],
-        Parameter(help="Integrator."),
+        Argument(help="Integrator."),
     ] = "auto",
     tau: Force = None,
     forces: Annotated[
@@ -147,7 +147,7 @@ def simulate(
     ] = None,
     controller: Annotated[
         Literal["none", "gravity", "pd", "pd-gravity", "pid", "pid-gravity", "computed-torque"],
-        Parameter(help="Controller that moves the joints, besides --tau."),
+        Argument(help="Controller that moves the joints, besides --tau."),
     ] = "none",
     to: Annotated[
         list[str] | None,
@@ -169,7 +169,7 @@ def simulate(
     ki: Annotated[float | None, number_argument("Gain on the integral, with pid.")] = None,
     limits: Annotated[
         Literal["stop", "record", "ignore"],
-        Parameter(
+        Argument(
             help="At a position, speed or force beyond a joint's limit: stop ends the motion, with "
             "exit code 1; record goes on and reports it; ignore does not look."
         ),

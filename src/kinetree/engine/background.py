@@ -10,7 +10,7 @@ no kernel alive: code for kernels that no longer exist is not made.
 The thread and its helpers are daemons and leave one core free. When Python ends they stop after the
 module that they compile; a process that forks waits for that module too, and its child goes on with
 what is there. Another thread makes the code that all kernels share while the first one is traced,
-and, where that is not on disk, once more with effort afterwards.
+and, where that is not on disk, once more with effort after that: both would share the interpreter.
 Environment: KINETREE_BACKGROUND=0 lets every kernel wait for its own code.
 """
 
@@ -42,6 +42,7 @@ WALK_S_PER_STEP = 1e-9  # s of one core to walk through a node for one of many s
 LONGEST_END_S = 0.4  # s of compiling for which the end of Python may wait
 USUAL_ROUNDS = 10  # of loops that may have many more
 LONGEST_WAIT_S = 0.05  # s that a kernel may take to be compiled before it has to answer first
+LONGEST_DELAY_S = 2.0  # s that effort on shared code waits for the first kernel; Talos takes 1.4
 
 
 class Job:
@@ -103,6 +104,7 @@ _lock = threading.Lock()
 _jobs: dict[str, Job] = {}  # by the hash of the graph
 _worker: threading.Thread | None = None
 _preparing: threading.Thread | None = None
+_traced = threading.Event()  # the first kernel is traced, and answers
 
 
 def enabled() -> bool:
@@ -167,6 +169,7 @@ def _prepare() -> None:
                 return
             vectorcall.shared.early()
             walker.early()
+        _traced.wait(LONGEST_DELAY_S)
         for finish in (vectorcall.use_shared_code, walker.final):
             with threads(1):  # a core is for the thread that traces
                 finish()
@@ -180,6 +183,7 @@ def submit(programs: Programs, then: Callable[[], None]) -> None:
     then: must not refer to `programs`, which would keep it alive.
     """
     global _worker
+    _traced.set()
     key = digest(programs.graph)
     with _lock:
         job = _jobs.setdefault(key, Job(key))
@@ -207,6 +211,7 @@ def finish(programs: Programs) -> None:
         job.help()
     programs.code("float64")  # there already, unless the background failed
     if (preparing := _preparing) is not None:
+        _traced.set()
         preparing.join()
 
 
@@ -240,6 +245,7 @@ def _end() -> None:
     What is quickly compiled is, so that a short program finds it in the cache the next time.
     """
     left = LONGEST_END_S if folder.enabled() else 0.0
+    _traced.set()
     if left and _preparing is not None:
         _preparing.join()
     for programs in [x for job in list(_jobs.values()) for x in job.wanted()[:1]]:

@@ -20,8 +20,7 @@ from kinetree.identify import constants as const
 from kinetree.identify.base import find_base
 from kinetree.identify.loops import closed_motion, motor_dofs, motors_alone, reached
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
-from kinetree.model.bounds import bounds_of, limit_vector, positions
-from kinetree.model.force_limits import force_share
+from kinetree.model.bounds import bounds_of, force_share, limit_vector, positions
 from kinetree.motion.plan.inputs import joint_vector
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.motion.trajectory import Trajectory

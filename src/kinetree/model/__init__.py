@@ -32,9 +32,8 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
-        "bounds": "bounds_of with_limits",
+        "bounds": "bounds_of force_share with_limits",
         "describe": "describe_model",
-        "force_limits": "force_share",
         "friction": "joint_friction",
         "inputs": "coordinates frame_wrenches link_wrenches zeros",
         "samples": "ALL_TYPES SCREWS random_body random_direction random_model random_pose",

@@ -15,6 +15,7 @@ from kinetree.model.quantity import ARGUMENTS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+GROUPS = ("link", "joint", "rotor", "spring", "motor")  # kinds of parameters
 OTHERS = {
     "model": "the robot.",
     "F_ext": (

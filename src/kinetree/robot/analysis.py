@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.algorithms.parameters import GROUPS
 from kinetree.base.arrays import Array, ArrayLike, StateLike
 from kinetree.base.labels import Alignment
 from kinetree.base.options import numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import ShapeError
-from kinetree.model.documented import documented, documented_batch
+from kinetree.model.documented import GROUPS, documented, documented_batch
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
 from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes

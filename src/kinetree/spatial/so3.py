@@ -1,5 +1,7 @@
 """Rotations: skew matrices, the exponential and logarithm of SO(3), quaternions, roll-pitch-yaw."""
 
+from typing import Any
+
 import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, length, times
@@ -35,9 +37,15 @@ def cross(a: Array, b: Array) -> Array:
         a: vector, shape (3,), of any unit.
         b: vector, shape (3,), of any unit.
     """
-    return np.array(
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    )
+    x, y, z = _entries(a)
+    u, v, w = _entries(b)
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
+
+
+def _entries(x: Array) -> Any:
+    """The entries of a vector, of doubles and integers as Python's, which multiply sooner."""
+    plain = isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.char in "dlqO"
+    return x.tolist() if plain else x
 
 
 def rotation(axis: Array, angle: Scalar) -> Array:

@@ -124,19 +124,17 @@ def picture(
     """
     view = view_of(camera, (WIDTH, HEIGHT)) if view is None else view
     corners: list[Array] = [np.zeros((0, 3, 3))]
-    colours: list[Array] = [np.zeros((0, 3))]
-    glassy: list[Array] = [np.zeros(0, bool)]
-    for part in parts.parts:
-        if part.group in groups:
-            mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
-            corners.append((mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles])
-            colours.append(np.tile(part.colour, (len(mesh.triangles), 1)))
-            glassy.append(np.full(len(mesh.triangles), part.group == "inertia"))
-    a, b, c = (np.concatenate(x) for x in (corners, colours, glassy))
+    drawn = [part for part in parts.parts if part.group in groups]
+    for part in drawn:
+        mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
+        corners.append((mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles])
+    counts = np.array([len(x) for x in corners[1:]], int)
+    colours = np.reshape([part.colour for part in drawn], (-1, 3)).repeat(counts, axis=0)
+    glassy = np.array([part.group == "inertia" for part in drawn], bool).repeat(counts)
     return (
         f'<svg viewBox="0 0 {view.width} {view.height}" role="img" aria-label="{label}" '
         'stroke-width="0.6" stroke-linejoin="round">'
-        f"{behind}{_painted(a, b, c, camera, view)}</svg>"
+        f"{behind}{_painted(np.concatenate(corners), colours, glassy, camera, view)}</svg>"
     )
 
 

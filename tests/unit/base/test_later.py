@@ -14,6 +14,14 @@ from kinetree.base.later import _Part, dataclass
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Default:
+    a: int = 1
+
+
+SHARED = Default()
+
+
 def shapes(decorate) -> dict[str, type]:
     """Classes of every form that the library uses, made by one decorator."""
 
@@ -35,6 +43,18 @@ def shapes(decorate) -> dict[str, type]:
     class Keywords:
         a: int = 0
         b: int
+
+    @decorate(frozen=True)
+    class Marked:
+        a: int
+        b: Any = SHARED
+        _: dataclasses.KW_ONLY
+        c: int
+        d: tuple[int, ...] = (1,)
+
+    @decorate(frozen=True)
+    class MarkedChild(Marked):
+        e: float = 0.5
 
     @decorate(frozen=True, eq=False)
     class Unequal:
@@ -65,7 +85,7 @@ def shapes(decorate) -> dict[str, type]:
     class Box(Generic[T]):
         value: T
 
-    made = (Plain, Factory, Keywords, Unequal, Own, Child, Box)
+    made = (Plain, Factory, Keywords, Marked, MarkedChild, Unequal, Own, Child, Box)
     return {cls.__name__: cls for cls in made}
 
 
@@ -74,6 +94,8 @@ CALLS = {
     "Plain": [((1,), {}), ((1, "y"), {}), ((2,), {"b": "x"})],
     "Factory": [((), {}), (([1],), {}), (([1], {"k": 1}), {})],
     "Keywords": [((), {"b": 1}), ((), {"a": 1, "b": 2})],
+    "Marked": [((1,), {"c": 2}), ((1, 2), {"c": 2, "d": ()}), ((), {"a": 1, "c": 2})],
+    "MarkedChild": [((1,), {"c": 2}), ((1, 2, 3), {"c": 2})],
     "Unequal": [((), {}), ((4,), {})],
     "Own": [((1,), {}), ((8,), {}), ((2,), {})],
     "Child": [((1,), {}), ((1, "y", 0.25), {})],
@@ -125,7 +147,8 @@ def test_methods_are_made_at_their_first_use_and_no_earlier():
     assert "__init__" in parts(Plain) and "__eq__" in parts(Plain)
     x = Plain(1)
     assert "__init__" not in parts(Plain) and "__eq__" in parts(Plain)
-    assert x == Plain(1) and not parts(Plain)
+    assert x == Plain(1) and "__eq__" not in parts(Plain)
+    assert dataclasses.fields(Plain) and not parts(Plain)
 
 
 def test_a_child_makes_its_parent_and_a_plain_subclass_uses_it():

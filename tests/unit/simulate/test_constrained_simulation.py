@@ -17,6 +17,7 @@ from closed_loops import (
 from kinetree import algorithms
 from kinetree.errors import InputError
 from kinetree.simulate import SimulationError
+from kinetree.simulate.core.closure import PLAIN_STARTS, check_start
 
 FIXED = ("euler", "semi_implicit_euler", "rk4")
 CRANKED, BARS = slider_crank(actuated=["crank"]), four_bar()
@@ -375,6 +376,28 @@ def test_a_start_off_the_constraints_is_refused_with_the_residual_and_the_way_ou
     with pytest.raises(InputError, match=r"dq0 breaks .*'slider_crank': constraint 'loop' opens"):
         CRANKED.simulate(q, dq + 10 * OPEN[::-1], duration=0.1)
     assert CRANKED.simulate(CRANKED.project(q + OPEN), duration=0.1).t[-1] == 0.1
+
+
+def test_the_first_starts_are_judged_as_all_others():
+    robot = four_bar()
+    q, dq = start(robot, 0.4, 2.0)
+    refused = {"q0 does not": (q + OPEN, dq), "dq0 breaks": (q, dq + OPEN), "": (q, dq)}
+    messages: dict[str, set[str]] = {}
+    for _ in range(PLAIN_STARTS):  # the last two thirds by kernels
+        for words, state in refused.items():
+            try:
+                check_start(robot.model, *state)
+                message = ""
+            except InputError as error:
+                message = str(error)
+            assert message.startswith(words)
+            messages.setdefault(words, set()).add(message)
+    assert all(len(found) == 1 for found in messages.values())
+    alone = four_bar()
+    assert not [x for x in alone.model.memo if "constraint_errors" in str(x)]
+    check_start(alone.model, q, dq)
+    assert not [x for x in alone.model.memo if "constraint_errors" in str(x)]
+    assert [x for x in robot.model.memo if "constraint_errors" in str(x)]
 
 
 MASSES = np.array([[1.2, 0.7, 2.0], [2.5, 1.4, 0.8]])

@@ -68,12 +68,15 @@ def row_space(A: Array, cutoff: float, least: float = 0.0) -> RowSpace:
         Q[k] = left[best] / size
         # a mechanism of many loops has mostly zeros, which change no sum and are left out of them
         columns = np.flatnonzero(Q[k])
-        touched = np.flatnonzero(left[:, columns].any(axis=1))
-        block, unit = np.ix_(touched, columns), Q[k, columns]
-        along = dots(left[block], unit)
-        left[block] -= along[:, None] * unit
+        inside = left[:, columns]
+        touched = np.flatnonzero(inside.any(axis=1))
+        block, unit = inside[touched], Q[k, columns]
+        along = dots(block, unit)
+        left[touched[:, None], columns] = block - along[:, None] * unit
         left[best] = 0
-        squares[touched] = dots(left[touched], left[touched])
+        changed = left[touched]
+        changed = changed[:, changed.any(axis=0)]
+        squares[touched] = dots(changed, changed) if changed.size else 0.0
         B[touched, k] = along
         rows.append(best)
         pivots.append(size)

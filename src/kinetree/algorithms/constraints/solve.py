@@ -203,6 +203,9 @@ def has_floats(*arrays: Array) -> bool:
 
 def entries(row: Array) -> Column:
     """Entries of a row by their places, without exact zeros."""
+    if row.dtype == np.float64:
+        places = row.nonzero()[0]
+        return dict(zip(places.tolist(), row[places].tolist(), strict=True))
     return {d: x for d, x in enumerate(row.tolist()) if not is_zero(x)}
 
 

@@ -28,7 +28,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive
 from kinetree.model import JointActuator, Model
-from kinetree.model.force_limits import curve_force, curve_slope, standing_limit
+from kinetree.model.bounds import curve_force, curve_slope, standing_limit
 from kinetree.model.joint import is_plain
 from kinetree.scalars import Scalar, exp, maximum, minimum, where
 from kinetree.spatial.matrices import is_zero

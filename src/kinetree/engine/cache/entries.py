@@ -12,10 +12,10 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kinetree.base import system
+from kinetree.base.later import dataclass
 from kinetree.engine.cache import folder as cache_folder
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ DIGEST = hashlib.sha256().digest_size
 SUFFIX, ASIDE = cache_folder.SUFFIX, cache_folder.ASIDE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CacheInfo:
     """The folder of the cache, whether it is used, and the number and size of its entries."""
 

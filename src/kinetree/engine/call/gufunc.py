@@ -6,11 +6,11 @@ The ufunc's own `obj` field, which NumPy releases with the ufunc, therefore owns
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from kinetree.base.later import dataclass
 from kinetree.base.system import once
 from kinetree.engine.call import c_api
 from kinetree.errors import CompileError
@@ -21,7 +21,7 @@ NO_IDENTITY = -1
 KEPT_OWNERS: list[object] = []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InnerLoop:
     """An inner loop over states: its number type, its address, and the owner of that memory."""
 

@@ -12,7 +12,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -21,6 +20,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.environment import setting
+from kinetree.base.later import dataclass
 from kinetree.base.system import cores, on_fork
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import InputError
@@ -201,7 +201,7 @@ def forget_threads() -> None:
 on_fork(after_in_child=forget_threads)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batch:
     """Arrays of states that broadcast to the leading shape `shape`, and arrays for the results."""
 

@@ -8,13 +8,14 @@ elsewhere. A stage inside of another is a part of it and is not noted itself.
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from time import perf_counter
+
+from kinetree.base.later import dataclass
 
 _noted: ContextVar["list[Stage] | None"] = ContextVar("kinetree_stages", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stage:
     """A stage: its name, and its seconds; None where the result came from the cache."""
 
@@ -26,7 +27,7 @@ class Stage:
         return f"{self.name}: {text}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Notes:
     """How a kernel was made. `str` gives a line for each stage.
 

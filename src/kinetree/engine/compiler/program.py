@@ -76,7 +76,9 @@ class Program:
     @property
     def operations(self) -> int:
         """Floating-point operations for one state; sine and cosine are not counted."""
-        return sum(int(count) * self.bodies[body].graph.operations for body, count, *_ in self.runs)
+        calls = np.bincount(self.runs[:, 0], self.runs[:, 1], len(self.bodies)).tolist()
+        pairs = zip(calls, self.bodies, strict=True)
+        return sum(int(count) * body.graph.operations for count, body in pairs)
 
     @cached_property
     def straight(self) -> Graph:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count, repeat
+from operator import itemgetter, sub
 from typing import Any, cast
 
 from kinetree.base.pieces import Form, Parts, form_of, recording
@@ -22,6 +23,10 @@ VARIANTS = 12  # patterns of a piece that get bodies of their own; more are made
 # constants that shorten a body, each with a number that no argument has
 SHORTENING = {0.0: -1, 1.0: -2, -1.0: -3}
 NODES = 1 << 60  # added to a node beside constants, none of which is so large a whole number
+
+
+# a variant; values of its calls, whether all of them are nodes, and constants, of all numbers
+Known = tuple[Variant, Callable[[list[Any]], tuple[Any, ...]], bool, Callable[[list[Any]], Any]]
 
 
 class Again(Exception):
@@ -81,7 +86,7 @@ class PieceRecorder:
         self.common, self._traced, self.outdated = common, traced, False
         self._variants: dict[Any, Variant] = {}
         self._patterns: dict[Any, list[tuple[Any, ...]]] = {}
-        self._known: dict[Any, tuple[Variant, list[int], list[int]]] = {}  # calls like one before
+        self._known: dict[Any, Known] = {}  # calls like one before
         # not a method of the recorder, which would keep itself alive
         self._key = partial(_key, self.builder.numbers)
         self._parts = Parts(self._key)
@@ -98,18 +103,20 @@ class PieceRecorder:
         heads = tuple(map(seen.setdefault, flat, count()))
         like = (*kind, heads, tuple(map(type, flat)))
         known = self._known.get(like) or self._like_no_other(like, tuple(kind), flat)
-        variant, chosen, fixed = known
+        variant, chosen, are_nodes, fixed = known
         builder = self.builder
-        # a constant is a value where other calls have one
-        constant, numbers = builder.constant, map(flat.__getitem__, chosen)
-        values = tuple([x - NODES if type(x) is int else constant(x) for x in numbers])
-        constants = tuple([flat[k] for k in fixed])
+        if are_nodes:
+            values = tuple(map(sub, chosen(flat), repeat(NODES)))
+        else:  # a constant is a value where other calls have one
+            constant = builder.constant
+            values = tuple([x - NODES if type(x) is int else constant(x) for x in chosen(flat)])
         first = builder.given(variant.size)
-        self.calls.append(Call(variant, values, constants, first))
+        self.calls.append(Call(variant, values, fixed(flat), first))
         if variant.is_plain:  # all results are new, each once
-            nodes = range(first, first + variant.size)
-            results = list(map(TracedScalar, repeat(builder), nodes))
-            return self._parts.together(variant.form, results, [node + NODES for node in nodes])
+            end = first + variant.size
+            results = list(map(TracedScalar, repeat(builder), range(first, end)))
+            keys = list(range(first + NODES, end + NODES))
+            return self._parts.together(variant.form, results, keys)
         results = [
             x
             if type(x) is float
@@ -120,8 +127,8 @@ class PieceRecorder:
 
     def _like_no_other(
         self, like: Any, kind: tuple[Any, ...], flat: Sequence[int | float]
-    ) -> tuple[Variant, list[int], list[int]]:
-        """The variant of a new pattern, and which numbers are its values and its constants."""
+    ) -> "Known":
+        """The variant of a new pattern, and how its values and its constants are taken."""
         pattern = self._pattern(kind, flat)
         variant = self._variants.get((kind, pattern))
         if variant is None:
@@ -131,8 +138,9 @@ class PieceRecorder:
             variant = self._variants[kind, pattern] = replace(variant, used=set())
         heads = [k for k, x in enumerate(pattern) if type(x) is tuple and x[1] == k]
         chosen = [k for k in heads if not pattern[k][2]]
-        fixed = [k for k in heads if pattern[k][2]]
-        self._known[like] = known = variant, chosen, fixed
+        are_nodes = all(type(flat[k]) is int for k in chosen)
+        fixed = _taken([k for k in heads if pattern[k][2]])
+        self._known[like] = known = variant, _taken(chosen), are_nodes, fixed
         return known
 
     def _pattern(self, kind: Any, flat: Sequence[int | float]) -> tuple[Any, ...]:
@@ -173,6 +181,13 @@ def _key(known: Sequence[float | None], x: Any) -> int | float:
         number = known[x.node]
         return x.node + NODES if number is None else number
     return float(x)
+
+
+def _taken(places: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """A function that takes the entries of a list at some places."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda x: tuple([x[k] for k in places])
 
 
 def _shared(patterns: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -11,9 +11,10 @@ linked with the mathematical library, on Windows they are exported by ucrtbase.d
 Python loads.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kinetree.base.environment import setting
+from kinetree.base.later import dataclass
 from kinetree.errors import InputError
 
 LANES = (1, 2, 4, 8, 16)
@@ -32,7 +33,7 @@ LEAST = {"avx512": "x86-64-v4", "avx2": "x86-64-v3", "sse2": "x86-64", "neon": "
 VARIABLE = "KINETREE_TARGET"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     """A processor: `lanes64` states in float64 or `lanes32` in float32 go through it together.
 

@@ -1,9 +1,9 @@
 """A thin reader of XML on the standard library's expat: bounded, no DTD, positions everywhere."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import field
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
 
 from kinetree.base.later import dataclass
 from kinetree.base.tables import clip as clip  # readers take both from here
@@ -25,6 +25,8 @@ class Bounds:
 
 
 BOUNDS = Bounds()
+MARKUP = {"&": "&amp;", ">": "&gt;", "<": "&lt;"}
+IN_ATTRIBUTE = MARKUP | {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 @dataclass(slots=True)
@@ -97,10 +99,25 @@ def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
     return builder.root
 
 
+def escaped(text: str, signs: Mapping[str, str] = MARKUP) -> str:
+    """`text` between elements, as `xml.sax.saxutils` writes it, whose import takes 15 ms."""
+    for sign, name in signs.items():
+        text = text.replace(sign, name)
+    return text
+
+
+def quoted(text: str) -> str:
+    """`text` as the value of an attribute, in single quotes where it has only double ones."""
+    text = escaped(text, IN_ATTRIBUTE)
+    if '"' not in text:
+        return f'"{text}"'
+    return "'" + text + "'" if "'" not in text else '"' + text.replace('"', "&quot;") + '"'
+
+
 def xml_text(element: Element) -> str:
     """The XML text of an element and all below it."""
-    attributes = "".join(f" {key}={quoteattr(x)}" for key, x in element.attributes.items())
-    inside = escape(element.text) + "".join(f"\n{xml_text(child)}" for child in element.children)
+    attributes = "".join(f" {key}={quoted(x)}" for key, x in element.attributes.items())
+    inside = escaped(element.text) + "".join(f"\n{xml_text(child)}" for child in element.children)
     return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
 
 

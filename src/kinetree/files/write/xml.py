@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from xml.sax.saxutils import quoteattr
 
 from kinetree.base.tables import exact_number
 from kinetree.errors import ModelError
+from kinetree.files.description.xml import quoted
 from kinetree.scalars import Scalar
 
 # characters that XML 1.0 cannot contain, not even escaped
@@ -50,7 +50,7 @@ def _lines(root: Tag) -> Iterator[str]:
             yield f"{blank}<!-- {tag.text} -->"
             continue
         start = f"{blank}<{tag.name}" + "".join(
-            f" {k}={quoteattr(v)}" for k, v in tag.attributes.items()
+            f" {k}={quoted(v)}" for k, v in tag.attributes.items()
         )
         if tag.children:
             yield f"{start}>"

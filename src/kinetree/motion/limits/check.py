@@ -10,9 +10,8 @@ from kinetree.base.later import dataclass
 from kinetree.base.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
-from kinetree.model.bounds import Bounds, bounds_of, with_limits
+from kinetree.model.bounds import Bounds, bounds_of, force_share, with_limits
 from kinetree.model.constrain import without_constraints
-from kinetree.model.force_limits import force_share
 from kinetree.motion.inputs import check_single, model_for
 from kinetree.motion.limits.loads import Loads, loads_of
 from kinetree.motion.limits.report import JointLoad, LimitReport, Violation

@@ -20,8 +20,7 @@ from kinetree.base.options import typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.files.description.drive import Curve
 from kinetree.model import HasModel, Model
-from kinetree.model.bounds import Bounds
-from kinetree.model.force_limits import curve_values
+from kinetree.model.bounds import Bounds, curve_values
 from kinetree.motion.inputs import model_for, positive
 from kinetree.motion.limits.loads import Loads, load_factor, passing
 from kinetree.motion.record import Record

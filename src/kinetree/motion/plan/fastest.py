@@ -11,8 +11,7 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Curve
 from kinetree.model import Model
-from kinetree.model.bounds import Bounds
-from kinetree.model.force_limits import curve_values
+from kinetree.model.bounds import Bounds, curve_values
 from kinetree.motion.limits.loads import load_factor, load_friction, static_forces
 from kinetree.motion.plan.path import Path
 from kinetree.motion.plan.profile import CREEP, Known, Profile, Rows, fastest_profile

@@ -6,12 +6,13 @@ joints. After each step the state is projected (algorithms/constraints/stepping.
 pull it back with a time constant instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from kinetree import algorithms
 from kinetree.algorithms.constraints.regularity import margin, weakest
 from kinetree.algorithms.constraints.solve import MARGIN
 from kinetree.algorithms.state import (
@@ -36,6 +37,11 @@ from kinetree.motion.inputs import positive
 from kinetree.simulate.core.limits import CLOSURE, Bound, SimulationError
 from kinetree.simulate.core.outcome import result_places
 from kinetree.simulate.tuning import LEAST_PULL, NEARLY_SINGULAR, PULLED_ERROR
+
+# starts before kernels check them: these take 0.2 s to compile for one loop and 0.5 s for forty,
+# and the plain algorithms 1 and 25 ms a start
+PLAIN_STARTS = 20
+STARTS = "simulate", "starts"  # how many were checked, in the memo of the model
 
 
 def read_closure_time(
@@ -95,7 +101,8 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
     constraints = model.constraints
     if constraints is None:
         return
-    errors = np.abs(kernel(model, "constraint_errors")(q0))
+    value = _values_at(model, q0)
+    errors = np.abs(value("constraint_errors"))
     at = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
     if not errors[at] <= constraints.tolerance:
         row = int(at[-1])
@@ -105,7 +112,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"{constraints.row_names[row]!r}, rad or m); expected at most "
             f"{constraints.tolerance:g}. robot.project(q0) gives a position near it that does."
         )
-    J = np.asarray(kernel(model, "constraint_jacobian")(q0))
+    J = value("constraint_jacobian")
     rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))
     share = rates / (1 + np.einsum("...ij,...j->...i", np.abs(J), np.abs(dq0)))
     at = np.unravel_index(int(np.nanargmax(share)), share.shape)
@@ -117,7 +124,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"{constraints.row_names[row]!r}, rad/s or m/s); expected 0. "
             "robot.project_rates(q0, dq0) gives the nearest rates that do not."
         )
-    away = margin(constraints, J, np.asarray(kernel(model, "mass_matrix")(q0)))
+    away = margin(constraints, J, value("mass_matrix"))
     for at in map(tuple, np.argwhere(~(away > NEARLY_SINGULAR))):
         name, pivot = weakest(model, q0[at])
         if pivot <= MARGIN:
@@ -125,6 +132,19 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
                 f"q0 is a singular position of {model.name!r}{_rollout((*at, 0))}, or nearly: "
                 f"{singular_words(name, pivot)}"
             )
+
+
+def _values_at(model: Model, q0: Array) -> Callable[[str], Array]:
+    """Quantities at the start, from the plain algorithms for the first starts, one at a time.
+
+    Both are the same but for rounding, which no decision about a start depends on.
+    """
+    single = q0.ndim == 1
+    done = model.memo.get(STARTS, 0)
+    if single and done < PLAIN_STARTS:
+        model.memo[STARTS] = done + 1
+        return lambda name: np.asarray(getattr(algorithms, name)(model, q0), float)
+    return lambda name: np.asarray(kernel(model, name)(q0))
 
 
 def singular_words(name: str, pivot: float) -> str:

@@ -78,6 +78,9 @@ def json_text(data: object) -> str:
     return text
 
 
+NUMBERS = {float, int}
+
+
 def _shown(data: object) -> object:
     """`data` with its texts and keys as a page shows them."""
     if type(data) is float or type(data) is int:  # as most are: the next questions take long
@@ -87,7 +90,8 @@ def _shown(data: object) -> object:
     if isinstance(data, Mapping):
         return {_shown(key): _shown(x) for key, x in cast("Mapping[object, object]", data).items()}
     if isinstance(data, list | tuple):
-        return [_shown(x) for x in cast("Sequence[object]", data)]
+        entries = cast("Sequence[object]", data)
+        return entries if NUMBERS.issuperset(map(type, entries)) else [_shown(x) for x in entries]
     return data
 
 

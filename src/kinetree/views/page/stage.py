@@ -186,17 +186,20 @@ def mesh_data(mesh: TriangleMesh) -> dict[str, str]:
 
 def part_records(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """Parts, each with N = A^-T of its linear map, which transforms normals."""
-    maps = np.reshape([part.A[:3, :3] for part in parts], (-1, 3, 3))
+    maps = np.reshape([part.A for part in parts], (-1, 4, 4))
+    N = np.linalg.pinv(maps[:, :3, :3]).swapaxes(1, 2)
+    size = np.abs(N).max(axis=(1, 2), initial=0.0, keepdims=True)
+    shortened = zip(_short(maps, 8), _short(N / np.where(size == 0, 1.0, size), 5), strict=True)
     return [
         {
             "mesh": part.mesh,
             "link": part.link,
-            "A": _short(part.A, 8),
-            "N": _short(N.T / (np.abs(N).max() or 1.0), 5),
+            "A": A,
+            "N": its_N,
             "colour": list(part.colour),
             "group": part.group,
         }
-        for part, N in zip(parts, np.linalg.pinv(maps), strict=True)
+        for part, (A, its_N) in zip(parts, shortened, strict=True)
     ]
 
 
@@ -219,10 +222,12 @@ def _numbers(x: ArrayLike) -> list[float]:
     return np.asarray(x, float).ravel().tolist()
 
 
-def _short(x: Array, digits: int) -> list[float]:
-    """Numbers with few digits; rounding errors of the largest number become zero."""
-    dust = 10.0**-digits * np.abs(x[:3]).max(initial=0.0)  # without the last row of a pose
-    return [float(f"{entry:.{digits}g}") if abs(entry) > dust else 0.0 for entry in _numbers(x)]
+def _short(x: Array, digits: int) -> list[list[float]]:
+    """Numbers of each array with few digits; rounding errors of its largest become zero."""
+    # without the last row of a pose
+    dust = 10.0**-digits * np.abs(x[:, :3]).max(axis=(1, 2), initial=0.0, keepdims=True)
+    rows: list[list[float]] = np.where(np.abs(x) > dust, x, 0.0).reshape(len(x), -1).tolist()
+    return [[float(f"{entry:.{digits}g}") if entry else 0.0 for entry in row] for row in rows]
 
 
 def _base64(x: Array) -> str:

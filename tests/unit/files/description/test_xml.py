@@ -1,10 +1,11 @@
 import warnings
+from xml.sax import saxutils
 
 import pytest
 
 import kinetree as kt
 from kinetree.errors import ParseError
-from kinetree.files.description.xml import Bounds, parse_xml
+from kinetree.files.description.xml import Bounds, escaped, parse_xml, quoted
 
 
 def test_elements_know_their_file_line_and_column():
@@ -152,3 +153,12 @@ def test_merge_markers_are_named_with_their_line(start):
 def test_text_with_arrows_is_not_taken_for_a_merge_marker():
     with pytest.raises(ParseError, match="not well-formed XML"):
         parse_xml("<a>\n>>>>>>>> x\n</b>", "r.urdf")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "a & b", "<a>", 'say "x"', "it's", 'it\'s "x" & <y>\n\t\r', "&amp;"],
+)
+def test_texts_and_values_are_written_as_by_the_standard_library(text):
+    assert escaped(text) == saxutils.escape(text)
+    assert quoted(text) == saxutils.quoteattr(text)

@@ -6,12 +6,11 @@ recursion, however deep a document is.
 """
 
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import quoteattr
 
 from kinetree.base.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.source import decode
-from kinetree.files.description.xml import Bounds, clip, parse_xml
+from kinetree.files.description.xml import Bounds, clip, parse_xml, quoted
 
 # MuJoCo's own reader accepts 500 levels; a mesh written into the file is one long attribute.
 BOUNDS = Bounds(
@@ -74,7 +73,7 @@ def write(nodes: Sequence[Node]) -> str:
     lines: list[str] = []
     stack: list[Node] = []
     for k, node in enumerate(nodes):
-        attributes = "".join(f" {name}={quoteattr(v)}" for name, v in node.attributes.items())
+        attributes = "".join(f" {name}={quoted(v)}" for name, v in node.attributes.items())
         following = nodes[k + 1].depth if k + 1 < len(nodes) else 0
         if following > node.depth:
             stack.append(node)
