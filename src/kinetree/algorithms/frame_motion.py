@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
+from kinetree.algorithms.kinematics import pose_inward
 from kinetree.algorithms.traced import of_frame
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Pair, Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.base.later import dataclass
+from kinetree.base.pieces import is_recording, piece
 from kinetree.model import Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
@@ -88,8 +90,20 @@ def tree_frame_jacobian(
     The rate is zero where dq is None.
     """
     body = body_walk(tree, place, dq)
+    if expressed == "body":
+        return body.J, body.dJ
     X, turning = seen(body, expressed, zeros(6) if dq is None else body.J @ dq)
-    return X @ body.J, X @ (body.dJ + turning @ body.J)
+    if not is_recording():
+        return in_axes(X, turning, body.J, body.dJ)
+    columns = [in_axes(X, turning, c, dc) for c, dc in zip(body.J.T, body.dJ.T, strict=True)]
+    J, dJ = zip(*columns, strict=True)
+    return _matrix(J), _matrix(dJ)
+
+
+@piece
+def in_axes(X: Array, turning: Array, J: Array, dJ: Array) -> Pair:
+    """Columns of J_b and dJ_b/dt in other axes; X and `turning` as in `seen`."""
+    return X @ J, X @ (dJ + turning @ J)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +122,28 @@ def body_walk(tree: Tree, place: Frame, dq: Array | None = None) -> BodyWalk:
     V = zeros(6)  # of {b} relative to that link, in {b}
     for j in tree.path_inward(place.link):
         link = tree.links[j]
-        screws = [_moved(R, x, A) for A in link.A.T]
-        for d, c in zip(link.dofs, screws, strict=True):
+        rate = None if dq is None else dq[list(link.dofs)]
+        screws, changes, V = screws_of(link.A, R, x, V, rate)
+        for d, c, dc in zip(link.dofs, screws, changes, strict=True):
             J[d] = J[d] + c
-            if dq is not None:
-                dJ[d] = dJ[d] + ad(c) @ V
-        if dq is not None:
-            V = V + sum(c * dq[d] for d, c in zip(link.dofs, screws, strict=True))
-        R = np.array([link.to.inward(axis) for axis in R.T]).T
-        x = link.to.inward(x) + link.to.p
+            dJ[d] = dJ[d] + dc
+        R, x = pose_inward(link.to, R, x)
     return BodyWalk(_matrix(J), _matrix(dJ), pose(R, x))
+
+
+@piece
+def screws_of(
+    A: Array, R: Array, x: Array, V: Array, rate: Array | None
+) -> tuple[list[Array], list[Array], Array]:
+    """Twists of {b} at (R, x) for unit rates of a joint's axes, their rates, and V beyond it.
+
+    V: of {b} relative to the joint's link. The rates are zero where `rate` of the joint is None.
+    """
+    screws = [_moved(R, x, axis) for axis in A.T]
+    if rate is None:
+        return screws, [zeros(6)] * len(screws), V
+    changes = [ad(c) @ V for c in screws]
+    return screws, changes, V + sum(c * r for c, r in zip(screws, rate, strict=True))
 
 
 def _moved(R: Array, x: Array, A: Array) -> Array:
