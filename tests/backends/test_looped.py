@@ -18,7 +18,7 @@ ROBOTS = {
     "panda": lambda: kt.robots.panda(friction=True).model,
     "hand": lambda: kt.robots.hand().model,
 }
-QUANTITIES = ("inverse_dynamics", "forward_dynamics", "gravity_forces", "coriolis_forces")
+QUANTITIES = ("forward_dynamics", *forms.RECURSIONS, *forms.WALKS, *forms.MATRICES)
 
 
 def states(model, count, seed=0):
@@ -49,7 +49,7 @@ def of_quantity(name, q, dq, third):
 
 
 @pytest.mark.parametrize("robot", ROBOTS)
-@pytest.mark.parametrize("name", [*QUANTITIES, *forms.WALKS, *forms.MATRICES])
+@pytest.mark.parametrize("name", QUANTITIES)
 def test_loops_agree_with_straight_line_code(monkeypatch, robot, name):
     model = ROBOTS[robot]()
     looped, straight = both(monkeypatch, model, name)

@@ -39,8 +39,9 @@ def found(case, monkeypatch):
         kernel = compiled(model, request)
         assert type(kernel.graph).__name__ == "Program"
         result = kernel(*(x.q, x.dq, x.ddq)[: len(request.quantity.inputs)])
-        square = result.shape == (model.n, model.n)
-        return result[np.ix_(pair.order, pair.order)] if square else result[..., pair.order]
+        if result.shape == (model.n, model.n):
+            return result[np.ix_(pair.order, pair.order)]
+        return result[:, pair.order] if result.ndim == 2 else result
 
     return compute
 
@@ -87,3 +88,22 @@ def test_the_inverse_of_m_agrees(case, found):
     condition = np.linalg.cond(kt.algorithms.mass_matrix(model, x.q))
     assert close(M_inv, upper + np.triu(upper, 1).T, 1e-2 * condition * size(M_inv))
     assert np.array_equal(M_inv, M_inv.T)
+
+
+def test_centroidal_terms_agree(case, found):
+    _, x, pair, (q, dq), data = case
+    A = pin.ccrba(pair.theirs, data, q, dq)[SWAP]
+    assert size(A) > 1 and close(found("centroidal_momentum_matrix"), A)
+    dA = pin.dccrba(pair.theirs, data, q, dq)[SWAP]
+    assert close(found("centroidal_momentum_matrix_rate"), dA, size(A) * size(x.dq))
+    J = pin.jacobianCenterOfMass(pair.theirs, data, q)
+    assert size(J) > 0.01 and close(found("center_of_mass_jacobian"), J)
+
+
+def test_energy_and_momenta_agree(case, found):
+    _, _, pair, (q, dq), data = case
+    h = pin.computeCentroidalMomentum(pair.theirs, data, q, dq).vector[SWAP]
+    assert close(found("centroidal_momentum"), h)
+    T = dq @ pin.rnea(pair.theirs, data, q, 0 * dq, dq) / 2
+    weight = dq @ pin.computeGeneralizedGravity(pair.theirs, data, q) / 2
+    assert close(found("kinetic_energy"), T - weight, abs(weight))
