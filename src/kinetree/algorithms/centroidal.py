@@ -102,9 +102,10 @@ def plus_column(
     n: Array, f: Array, body: Moments, place: Place, center: Array, w: Array, l: Array
 ) -> Pair:
     """A column (n, f) of A_G with the momentum of a body for unit rate of its joint."""
+    R, arm = place.R, place.p - center
     f_i, n_i = body.momentum(w, l)
-    force = place.R @ f_i
-    return n + place.R @ n_i + cross(place.p - center, force), f + force
+    force = R @ f_i
+    return n + R @ n_i + cross(arm, force), f + force
 
 
 def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:

@@ -55,18 +55,6 @@ def large_group_inward(
     Returns:
         What the way outward needs of the joints, and the body and wrench that the carrier feels.
     """
-    M, columns, left, total = group_matrix(tree, group, beyond, own, forces)
-    return _eliminated(M, columns, left, total)
-
-
-def group_matrix(
-    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
-) -> tuple[Array, Columns, Array, tuple[Body, Pair] | None]:
-    """The mass matrix of a group; of its carrier columns, body and wrench; forces left.
-
-    Arguments as in `large_group_inward`. Entries of unrelated joints are integers 0, and only those
-    on and below the diagonal are to be used.
-    """
     place = {d: k for k, d in enumerate(group.dofs)}
     size, inside = len(place), set(group.links)
     M: list[list[Any]] = [[0] * size for _ in range(size)]
@@ -114,8 +102,7 @@ def group_matrix(
                 bodies[link.parent] = united(*bodies[link.parent], *handed)
             else:
                 total = handed if total is None else united(*total, *handed)
-    M_all = np.array(M, dtype=object).reshape(size, size)
-    return M_all, columns[group.carrier], np.array(left), total
+    return _eliminated(np.array(M, dtype=object), columns[group.carrier], np.array(left), total)
 
 
 def _start(columns: Columns, e: int, momentum: Array) -> None:

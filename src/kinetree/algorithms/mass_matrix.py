@@ -6,8 +6,9 @@ ancestors. Entries of unrelated joints are exact zeros. `textbook` has M by Jaco
 calls of inverse dynamics, to check against.
 
 For the inverse M is factored as L^T D L without fill and solved for the columns of the unit matrix,
-whose zeros the elimination skips; of a large robot L is inverted in tiles. One half of the inverse
-is computed and mirrored, so that the result is symmetric to the last digit.
+whose zeros the elimination skips. A large robot takes articulated bodies (`unit_forces.py`), or, if
+rotors, mimic joints or joints of several degrees of freedom tie joints together, inverts L in
+tiles. One half of the inverse is computed and mirrored, so that it is symmetric to the last digit.
 """
 
 from collections.abc import Callable
@@ -16,16 +17,17 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
+from kinetree.algorithms.grouping import finest
 from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.tiles import LARGE_TILE, factor_in_tiles
 from kinetree.algorithms.traced import over_tree
-from kinetree.algorithms.tree import Tree, body_onto
+from kinetree.algorithms.tree import Pair, Step, Tree, body_onto
 from kinetree.base.arrays import Array, StateLike
-from kinetree.base.pieces import is_recording
+from kinetree.base.pieces import is_recording, piece
 from kinetree.model import Model
-from kinetree.model.inputs import zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
+from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import mirrored_half, solve
 
 
@@ -43,19 +45,13 @@ def tree_mass_matrix(tree: Tree) -> Array:
     `factor_mass_matrix` takes as zeros by structure.
     """
     n = tree.model.n
-    if is_recording():  # of a large robot, as pieces that pass several columns on
-        from kinetree.algorithms.grouping import whole
-        from kinetree.algorithms.large_groups import group_matrix
-
-        count, rest = len(tree.links), (zeros(3), zeros(3))
-        group, given = whole(tree.model)[0], ([None] * count, [rest] * count, zeros(n))
-        return mirrored_half(group_matrix(tree, group, *given)[0])
     M: Matrix = [[0] * n for _ in range(n)]
     bodies = {i: link.body for i, link in enumerate(tree.links)}
     for i, body in tree.inward(bodies, body_onto, after=True):
         link = tree.links[i]
         for k, column in enumerate(link.dofs):
-            _add_column(tree, M, i, column, *body.momentum(link.A[:3, k], link.A[3:, k]))
+            momentum = unit_momentum(body, link.A[:3, k], link.A[3:, k])
+            _add_column(tree, M, i, column, *momentum)
     add_drives_to_mass_matrix(tree, M)
     return np.array(M, dtype=object).reshape(n, n)
 
@@ -64,14 +60,25 @@ def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) 
     """Add entries in `column` for joint i and its ancestors, from momentum (f, n) in frame i."""
     for j in tree.path_inward(i):
         link = tree.links[j]
-        entries = link.A.T @ np.concatenate([n, f])
-        f, n = link.to.pair_inward(f, n)
+        entries, f, n = pass_momentum(link.to, link.A, f, n)
         for row, entry in zip(link.dofs, entries, strict=True):
             if j == i and row > column:
                 continue  # the other half of the joint's own block follows from its own column
             M[row][column] = M[row][column] + entry
             if (j, row) != (i, column):
                 M[column][row] = M[column][row] + entry
+
+
+@piece
+def unit_momentum(body: Moments, w: Array, l: Array) -> Pair:
+    """The momentum of a body for a unit rate of its joint along (w, l)."""
+    return body.momentum(w, l)
+
+
+@piece
+def pass_momentum(to: Step, A: Array, f: Array, n: Array) -> tuple[Array, Array, Array]:
+    """A momentum on a joint's axes, (k,), and as the parent's: f and n."""
+    return A.T @ np.concatenate([n, f]), *to.pair_inward(f, n)
 
 
 @labelled("n", "n")
@@ -89,6 +96,11 @@ def tree_inverse_mass_matrix(tree: Tree) -> Array:
     """M^-1, (n, n)."""
     n = tree.model.n
     if is_recording():  # of a large robot, as pieces
+        groups = finest(tree.model)
+        if all(group.is_hinge for group in groups):
+            from kinetree.algorithms.unit_forces import accelerations_of_unit_forces
+
+            return accelerations_of_unit_forces(tree, groups)
         return mirrored_half(factor_in_tiles(tree_mass_matrix(tree), LARGE_TILE).inverse())
     return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
 
