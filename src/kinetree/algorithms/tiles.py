@@ -6,11 +6,13 @@ operations on each entry is that of `spatial.matrices.factor`. Results of a piec
 so that the next one finds a whole tile at one place: a transposed tile has a piece of its own.
 """
 
+from typing import Any
+
 import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.base.later import dataclass
-from kinetree.base.pieces import piece
+from kinetree.base.pieces import is_recording, piece
 from kinetree.spatial.matrices import factor, is_zero
 
 TILE = 4  # rows of a tile; 4 to 6 compile equally fast for 100 joints, 3 and 8 slower
@@ -70,6 +72,20 @@ class TiledFactor:
 def tiled(x: Array, size: int = TILE) -> list[Array]:
     """Rows of an array in tiles."""
     return [x[k : k + size] for k in range(0, len(x), size)]
+
+
+def product(A: Array, B: Array) -> Array:
+    """A @ B, (n, k); of a long robot in tiles."""
+    if not is_recording():
+        return A @ B
+    columns = B.reshape(len(B), -1)
+    made: list[Any] = []
+    for rows in tiled(A, LARGE_TILE):
+        total = None
+        for tile, part in zip(tiled(rows.T, LARGE_TILE), tiled(columns, LARGE_TILE), strict=True):
+            total = plus_product(total, tile.T, part.T)
+        made.append(total)
+    return np.concatenate(made).reshape(len(A), *B.shape[1:])
 
 
 def factor_in_tiles(M: Array, size: int = TILE) -> TiledFactor:

@@ -48,6 +48,7 @@ MATRICES = {
     "coriolis_matrix": (400, 84, 0),
     "mass_matrix_rate": (400, 84, 0),
     "inverse_dynamics_derivatives": (650, 135, 0),
+    "bias_forces_rate": (650, 140, 0),
     SECOND: (500, 170, 0),
 }
 FORWARD = "forward_dynamics"
