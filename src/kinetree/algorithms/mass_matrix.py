@@ -107,7 +107,11 @@ def tree_inverse_mass_matrix(tree: Tree) -> Array:
 
 def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
     """Return the function that solves M X = B for X, (n,) or (n, k); M: if it is known already."""
-    factor = factor_mass_matrix(tree.model, tree_mass_matrix(tree) if M is None else M)
+    M = tree_mass_matrix(tree) if M is None else M
+    if is_recording():
+        made = factor_in_tiles(M, LARGE_TILE)
+        return lambda B: made.solve_outward(made.solve_inward(B))
+    factor = factor_mass_matrix(tree.model, M)
     return lambda B: solve(factor, B)
 
 

@@ -29,7 +29,7 @@ class TiledFactor:
 
     def solve_inward(self, b: Array) -> Array:
         """L^-T b, (n, k)."""
-        z = tiled(b)
+        z = tiled(b, len(self.D[0]))
         for I in reversed(range(len(z))):
             z[I], _ = eliminate(self.diagonal[I], self.D[I], z[I])
             for J, L in self.below[I].items():
@@ -38,7 +38,7 @@ class TiledFactor:
 
     def solve_outward(self, z: Array) -> Array:
         """L^-1 D^-1 z, (n, k)."""
-        x = [divide(part, D) for part, D in zip(tiled(z), self.D, strict=True)]
+        x = [divide(part, D) for part, D in zip(tiled(z, len(self.D[0])), self.D, strict=True)]
         for I, below in enumerate(self.below):
             for J, L in below.items():
                 x[I] = subtract(x[I], L.T, x[J])
@@ -75,17 +75,17 @@ def tiled(x: Array, size: int = TILE) -> list[Array]:
 
 
 def product(A: Array, B: Array) -> Array:
-    """A @ B, (n, k); of a long robot in tiles."""
+    """A @ B, (n, k) or (n,); of a long robot in tiles."""
     if not is_recording():
         return A @ B
-    columns = B.reshape(len(B), -1)
-    made: list[Any] = []
-    for rows in tiled(A, LARGE_TILE):
-        total = None
-        for tile, part in zip(tiled(rows.T, LARGE_TILE), tiled(columns, LARGE_TILE), strict=True):
-            total = plus_product(total, tile.T, part.T)
-        made.append(total)
-    return np.concatenate(made).reshape(len(A), *B.shape[1:])
+    left = [tiled(rows.T, LARGE_TILE) for rows in tiled(A, LARGE_TILE)]
+    right = [tiled(part.T, LARGE_TILE) for part in tiled(B.reshape(len(B), -1).T, LARGE_TILE)]
+    made: list[list[Any]] = [[None for _ in right] for _ in left]
+    for I, row in enumerate(left):
+        for J, column in enumerate(right):
+            for Y, Z in zip(row, column, strict=True):
+                made[I][J] = plus_product(made[I][J], Y.T, Z.T)
+    return np.block(made).reshape(len(A), *B.shape[1:])
 
 
 def factor_in_tiles(M: Array, size: int = TILE) -> TiledFactor:
