@@ -262,11 +262,12 @@ class _Slopes:
             by_q[row][column] = by_q[row][column] + w_a @ moves[1] + l_a @ moves[0]
             by_dq[row][column] = by_dq[row][column] + w_a @ turns[1] + l_a @ turns[0]
         # ancestors also see the wrench through the joint move along with the link
-        passed = beyond_joint(body, twice, moves, self.through[i], w, l), turns
+        carried = beyond_joint(body, twice, moves, self.through[i], w, l)
         for j in self.tree.path_inward(i)[:-1]:  # the last one hangs on the base
             to, p = self.tree.links[j].to, self.tree.links[j].parent
             above = self.tree.links[p]
-            *passed, found = slopes_inward(to, self.u[j], *passed, above.A, self.changes[p])
+            given = above.A, self.changes[p]
+            carried, turns, found = slopes_inward(to, self.u[j], carried, turns, *given)
             for other, entries in zip(above.dofs, found, strict=True):
                 by_q[other][column] = by_q[other][column] + entries[0]
                 by_dq[other][column] = by_dq[other][column] + entries[1]
