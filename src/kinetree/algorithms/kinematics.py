@@ -1,22 +1,18 @@
 """Forward kinematics: poses of links and frames, their Jacobians, and the rates of these."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kinetree.algorithms.traced import of_frame
 from kinetree.base.arrays import Array, StateLike
-from kinetree.base.pieces import is_recording, piece
+from kinetree.base.pieces import is_recording
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import columns, coordinates, link_pose, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Make, Quantity, Result, textbook
 from kinetree.spatial import Ad, ad, inverse
 from kinetree.spatial import pose as pose_from
-
-if TYPE_CHECKING:
-    from kinetree.algorithms.tree import Step
 
 WALKED = 32  # links on the way to a frame from which its Jacobians are traced by a walk inward
 
@@ -44,13 +40,13 @@ def _jacobian_of(function: Callable[..., Array], expressed: str) -> Make:
     """Trace a Jacobian of a frame, or its rate, as it is written; on a long way by a walk inward.
 
     J_i = Ad_ip J_p carries the columns of all joints before link i past it. A walk from the frame
-    to the base (`frame_motion.py`) has one step for each joint.
+    to the base (`walk.py`) has one step for each joint.
     """
 
     def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
         if not is_recording() and len(model.path(model.frame(frame).link)) < WALKED:
             return lambda *state: function(model, *state, frame)
-        from kinetree.algorithms.frame_motion import tree_frame_jacobian
+        from kinetree.algorithms.walk import tree_frame_jacobian
 
         walk = of_frame(tree_frame_jacobian)(model, regrouped, frame, expressed)
         return lambda q, *dq: walk(q, *dq)[len(dq)]
@@ -67,6 +63,7 @@ def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., 
     if not is_recording():
         return lambda q: pose(model, q, frame)
     from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
+    from kinetree.algorithms.walk import pose_inward
 
     lean = lean_model(model, regrouped=regrouped)
     place = lean_frame(lean, frame)
@@ -79,13 +76,6 @@ def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., 
         return pose_from(R, p)
 
     return function
-
-
-@piece
-def pose_inward(to: "Step", R: Array, p: Array) -> tuple[Array, Array]:
-    """Rotation and position of a frame, given in a link, in the frame of the link's parent."""
-    columns = [to.inward(R[:, k]) for k in range(3)]
-    return np.array(columns).T, to.p + to.inward(p)
 
 
 @labelled("l", "6", "n")

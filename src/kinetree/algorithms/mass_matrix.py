@@ -6,7 +6,7 @@ ancestors. Entries of unrelated joints are exact zeros. `textbook` has M by Jaco
 calls of inverse dynamics, to check against.
 
 For the inverse M is factored as L^T D L without fill and solved for the columns of the unit matrix,
-whose zeros the elimination skips. A large robot takes articulated bodies (`unit_forces.py`), or, if
+whose zeros the elimination skips. A large robot takes articulated bodies (`elimination.py`), or, if
 rotors, mimic joints or joints of several degrees of freedom tie joints together, inverts L in
 tiles. One half of the inverse is computed and mirrored, so that it is symmetric to the last digit.
 """
@@ -98,7 +98,7 @@ def tree_inverse_mass_matrix(tree: Tree) -> Array:
     if is_recording():  # of a large robot, as pieces
         groups = finest(tree.model)
         if all(group.is_hinge for group in groups):
-            from kinetree.algorithms.unit_forces import accelerations_of_unit_forces
+            from kinetree.algorithms.elimination import accelerations_of_unit_forces
 
             return accelerations_of_unit_forces(tree, groups)
         return mirrored_half(factor_in_tiles(tree_mass_matrix(tree), LARGE_TILE).inverse())

@@ -25,7 +25,6 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
-from kinetree.algorithms.frame_motion import tree_frame_jacobian
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.configuration import random
 from kinetree.algorithms.joints.friction import friction_forces, without_load_friction
@@ -34,6 +33,7 @@ from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import mass_solver, tree_mass_matrix
 from kinetree.algorithms.tiles import product
 from kinetree.algorithms.tree import Tree, weightless
+from kinetree.algorithms.walk import tree_frame_jacobian
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.later import dataclass
 from kinetree.base.pieces import recording
