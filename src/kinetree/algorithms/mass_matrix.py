@@ -17,7 +17,6 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
-from kinetree.algorithms.grouping import finest
 from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
 from kinetree.algorithms.tiles import LARGE_TILE, factor_in_tiles
 from kinetree.algorithms.traced import over_tree
@@ -96,10 +95,11 @@ def tree_inverse_mass_matrix(tree: Tree) -> Array:
     """M^-1, (n, n)."""
     n = tree.model.n
     if is_recording():  # of a large robot, as pieces
+        from kinetree.algorithms.elimination import accelerations_of_unit_forces
+        from kinetree.algorithms.grouping import finest
+
         groups = finest(tree.model)
         if all(group.is_hinge for group in groups):
-            from kinetree.algorithms.elimination import accelerations_of_unit_forces
-
             return accelerations_of_unit_forces(tree, groups)
         return mirrored_half(factor_in_tiles(tree_mass_matrix(tree), LARGE_TILE).inverse())
     return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))

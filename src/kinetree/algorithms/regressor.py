@@ -16,6 +16,7 @@ Y^T s from the power of every link's wrench along the rates s. `reference_regres
 the same parameters pi as `regressor`.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -187,11 +188,12 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
     The constant is the energy of the base, and that of springs at q = 0, which is not linear in pi.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
+    twists = _twists(model, q, dq)
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     kinetic: list[Any] = []
     potential: list[Any] = []
     spins = {}
-    for i, (omega, v) in enumerate(_twists(model, q, dq)):
+    for i, (omega, v) in enumerate(twists):
         spins[i] = omega
         half = [x / 2 for x in _quadratic(omega, omega, zeros(3), zeros(3))]
         kinetic += [v @ v / 2, *cross(v, omega), *half]
@@ -213,9 +215,9 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
 def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    T_si = forward_kinematics(model, q)
+    twists, T_si = _twists(model, q, dq), forward_kinematics(model, q)
     blocks = []
-    for i, (omega, v) in enumerate(_twists(model, q, dq)):
+    for i, (omega, v) in enumerate(twists):
         R, p = T_si[i][:3, :3], T_si[i][:3, 3]
         unit = np.eye(3, dtype=int)
         linear = [v, *(cross(omega, e) for e in unit), *([zeros(3)] * 6)]
@@ -229,12 +231,12 @@ def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     return _joined(blocks, 6)
 
 
-def _twists(model: Model, q: Array, dq: Array) -> list[Pair]:
+def _twists(model: Model, q: Array, dq: Array) -> Iterator[Pair]:
     """Twist of every link in its own axes, by Jacobians; of a long robot by recursion."""
     if len(model.links) < RECURSIVE:
-        return [split(J @ dq) for J in link_jacobians(model, q)]
+        return (split(J @ dq) for J in link_jacobians(model, q))
     twists = book_tree(model, q).twists(dq)
-    return [twists[i] for i in model.links]
+    return (twists[i] for i in model.links)
 
 
 def _inertia_columns(w: Array) -> list[Array]:
