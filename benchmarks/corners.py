@@ -54,7 +54,7 @@ def first_and_code(model: Any, quantity: str, arguments: int = 3) -> Found:
     robot, rng = kt.Robot(model), np.random.default_rng(3)
     given = [rng.uniform(-1, 1, robot.n) for _ in range(arguments)]
     watch = Watch()
-    kernel = getattr(robot, quantity)
+    kernel = robot.compile(quantity)
     kernel(*given)
     first = watch.read()
     getattr(kernel, "wait", lambda: None)()
@@ -71,9 +71,12 @@ def talos() -> Any:
     return importlib.import_module("benchmarks.robots").load("talos").model
 
 
-def rotors() -> Any:
-    """A tree of 100 joints, of which 58 have their rotors on other links."""
-    return importlib.import_module("kinetree.model.samples").random_model(48, 100)
+def rotors(chain: int = 0) -> Any:
+    """A tree of 100 joints, of which 58 have their rotors on other links; or a chain of hinges."""
+    samples = importlib.import_module("kinetree.model.samples")
+    if chain:
+        return samples.random_model(3, chain, types=("revolute",), chain=True)
+    return samples.random_model(48, 100)
 
 
 def four_bars() -> Found:
@@ -270,6 +273,18 @@ def tensors(package: str, robot: Any, many: Any) -> float:
     return microseconds(lambda: jitted(*given).block_until_ready())
 
 
+# quantities of a chain of 256 joints, and how many arguments each has
+OF_256 = {
+    "mass_matrix": 1,
+    "inverse_mass_matrix": 1,
+    "coriolis_matrix": 2,
+    "body_jacobian": 1,
+    "space_jacobian_rate": 2,
+    "centroidal_momentum_matrix_rate": 2,
+    "inverse_dynamics_derivatives": 3,
+    "bias_forces_rate": 3,
+    "task_space": 2,
+}
 # corner -> what is measured, and repeats
 CORNERS: dict[str, tuple[Callable[[], Found], int]] = {
     **{
@@ -299,13 +314,12 @@ CORNERS: dict[str, tuple[Callable[[], Found], int]] = {
             lambda name=name, k=k: first_and_code(chain(256), name, k),
             1,
         )
-        for name, k in (
-            ("mass_matrix", 1),
-            ("coriolis_matrix", 2),
-            ("body_jacobian", 1),
-            ("inverse_dynamics_derivatives", 3),
-        )
+        for name, k in OF_256.items()
     },
+    "inverse mass matrix, 256 joints with rotors": (
+        lambda: first_and_code(rotors(256), "inverse_mass_matrix", 1),
+        1,
+    ),
     "40 four-bars": (four_bars, REPEATS),
     "report of 1,500 links": (report, REPEATS),
     "workbench with 1,500 links": (workbench, REPEATS),
@@ -328,10 +342,8 @@ ASKED: dict[str, dict[str, float]] = {
     "inverse mass matrix, 29 joints": {"machine code": 3.0},
     "inverse mass matrix, 30 joints": {"machine code": 3.0},
     "forward dynamics, 58 rotors on other links": {"first answer": 1.5},
-    "mass matrix, 256 joints": {"machine code": 5.0},
-    "coriolis matrix, 256 joints": {"machine code": 5.0},
-    "body jacobian, 256 joints": {"machine code": 5.0},
-    "inverse dynamics derivatives, 256 joints": {"machine code": 5.0},
+    **{f"{name.replace('_', ' ')}, 256 joints": {"machine code": 5.0} for name in OF_256},
+    "inverse mass matrix, 256 joints with rotors": {"machine code": 5.0},
     "40 four-bars": {"constrained()": 2.0, "first run": 2.0},
     "report of 1,500 links": {"page": 3.0},
     "workbench with 1,500 links": {"open, readings, equations": 3.0},

@@ -108,8 +108,12 @@ def test_the_regressor_needs_no_parameters(seed):
     assert relative(algorithms.parameters(other), pi) < 4 * EPS
 
 
+@pytest.mark.parametrize("recursive", [1, 64], ids=["recursion", "jacobians"])
 @pytest.mark.parametrize("seed", SEEDS[::2])
-def test_energies_and_momentum_are_linear_in_the_parameters(seed):
+def test_energies_and_momentum_are_linear_in_the_parameters(monkeypatch, seed, recursive):
+    """The twists of the links are those of Jacobians, or of long robots by recursion."""
+    module = import_module("kinetree.algorithms.regressor")
+    monkeypatch.setattr(module, "RECURSIVE", recursive)
     model = any_robot(seed, 8)
     x, pi = random_state(model, seed), algorithms.parameters(model)
     y_T, y_U = algorithms.energy_regressor(model, x.q, x.dq)

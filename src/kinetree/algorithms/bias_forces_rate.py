@@ -11,6 +11,7 @@ Dry friction counts with its slope beside rest, and load friction is not part of
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.algorithms.joints.friction import without_load_friction
+from kinetree.algorithms.tiles import product
 from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Tree
 from kinetree.base.arrays import Array, StateLike
@@ -31,7 +32,7 @@ def bias_forces_rate(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) 
 def tree_bias_forces_rate(tree: Tree, dq: Array, ddq: Array) -> Array:
     """dh/dt, (n,), of a tree without load friction."""
     dtau_dq, dtau_dv = tree_derivatives(tree, dq, zeros(tree.model.n))
-    return dtau_dq @ dq + dtau_dv @ ddq
+    return product(dtau_dq, dq) + product(dtau_dv, ddq)
 
 
 BIAS_FORCES_RATE = Quantity(

@@ -15,27 +15,39 @@ mass times the Jacobian of the centre of mass.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.coriolis_matrix import (
     Spread,
+    added_spread,
     link_velocities,
     momentum_rates,
     rigid,
 )
-from kinetree.algorithms.energy import mass_to_divide_by
+from kinetree.algorithms.energy import base_body, mass_to_divide_by
 from kinetree.algorithms.traced import over_tree
-from kinetree.algorithms.tree import Tree, TreeLink
+from kinetree.algorithms.tree import Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.later import dataclass
+from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Axes R of a link in {s}, its origin p in {s}, and the velocity dp of the origin."""
+
+    R: Array
+    p: Array
+    dp: Array
 
 
 @labelled("3", "n")
@@ -62,9 +74,14 @@ def tree_center_of_mass_jacobian(tree: Tree) -> Array:
     bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree)
     J = [zeros(3)] * tree.model.n
     for i, d, w, l in tree.axes():
-        f, _ = bodies[i].momentum(w, l)
-        J[d] = J[d] + places[i].R @ f / mass
+        J[d] = J[d] + unit_force(bodies[i], places[i].R, w, l) / mass
     return np.array(J).reshape(-1, 3).T
+
+
+@piece
+def unit_force(body: Moments, R: Array, w: Array, l: Array) -> Array:
+    """Linear momentum of a body for unit rate of its joint along (w, l), in the axes of {s}."""
+    return R @ body.momentum(w, l)[0]
 
 
 def tree_centroidal_matrix(tree: Tree) -> Array:
@@ -73,14 +90,22 @@ def tree_centroidal_matrix(tree: Tree) -> Array:
     center = bodies[WORLD].h / mass_to_divide_by(tree.model)
     n, f = ([zeros(3)] * tree.model.n for _ in range(2))
     for i, d, w, l in tree.axes():
-        R, arm = places[i].R, places[i].p - center
-        f_i, n_i = bodies[i].momentum(w, l)
-        force = R @ f_i
-        n[d], f[d] = n[d] + R @ n_i + cross(arm, force), f[d] + force
+        n[d], f[d] = plus_column(n[d], f[d], bodies[i], places[i], center, w, l)
     for rotor in tree.rotors:
         spin = places[rotor.link].R @ rotor.s
         n[rotor.dof] = n[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
     return _joined(n, f)
+
+
+@piece
+def plus_column(
+    n: Array, f: Array, body: Moments, place: Place, center: Array, w: Array, l: Array
+) -> Pair:
+    """A column (n, f) of A_G with the momentum of a body for unit rate of its joint."""
+    R, arm = place.R, place.p - center
+    f_i, n_i = body.momentum(w, l)
+    force = R @ f_i
+    return n + R @ n_i + cross(arm, force), f + force
 
 
 def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:
@@ -90,14 +115,14 @@ def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:
     bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree, u)
     spreads = {WORLD: Spread(zeros(3), np.zeros((3, 3), int))}  # of the robot only dh is used
     spreads |= {i: rigid(link.body, omega[i]) for i, link in enumerate(tree.links)}
-    tree.gathered(spreads, lambda i, link, x, p: p + x.inward(bodies[i], link.to, u[i]))
+    tree.gathered(
+        spreads, lambda i, link, x, p: added_spread(link.to, x, bodies[i], u[i], False, p)
+    )
     center, center_rate = bodies[WORLD].h / mass, spreads[WORLD].dh / mass
     dn, df = ([zeros(3)] * tree.model.n for _ in range(2))
     for i, d, w, l in tree.axes():
-        R, arm, arm_rate = places[i].R, places[i].p - center, places[i].dp - center_rate
-        rate = momentum_rates(bodies[i], spreads[i], omega[i], w, l)
-        force, change = R @ rate.f, R @ rate.df
-        turned = R @ (rate.dn + rate.Q) + cross(arm_rate, force) + cross(arm, change)
+        given = bodies[i], spreads[i], omega[i], places[i], center, center_rate
+        turned, change = column_rate(*given, w, l)
         dn[d], df[d] = dn[d] + turned, df[d] + change
     for rotor in tree.rotors:
         gyro = places[rotor.link].R @ cross(omega[rotor.link], rotor.s)
@@ -105,29 +130,39 @@ def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:
     return _joined(dn, df)
 
 
-class Place(NamedTuple):
-    """Axes R of a link in {s}, its origin p in {s}, and the velocity dp of the origin."""
-
-    R: Array
-    p: Array
-    dp: Array
+@piece
+def column_rate(
+    body: Moments,
+    spread: Spread,
+    omega: Array,
+    place: Place,
+    center: Array,
+    center_rate: Array,
+    w: Array,
+    l: Array,
+) -> Pair:
+    """dn and df of unit rate of a joint along (w, l), about the centre of mass."""
+    R, arm, arm_rate = place.R, place.p - center, place.dp - center_rate
+    rate = momentum_rates(body, spread, omega, w, l)
+    force, change = R @ rate.f, R @ rate.df
+    return R @ (rate.dn + rate.Q) + cross(arm_rate, force) + cross(arm, change), change
 
 
 def link_places(tree: Tree, u: Mapping[int, Array] | None = None) -> dict[int, Place]:
     """Place of every link; u: velocities of the origins from their parents', see above."""
 
     def step(i: int, link: TreeLink, parent: Place) -> Place:
-        R, p, dp = parent
-        turned = np.array([link.to.outward(row) for row in R])
-        return Place(turned, p + R @ link.to.p, dp if u is None else dp + R @ u[i])
+        return place_outward(link.to, parent, None if u is None else u[i])
 
     return tree.outward(Place(np.eye(3, dtype=int), zeros(3), zeros(3)), step)
 
 
-def base_body(tree: Tree) -> Moments:
-    """The base; of the whole robot only the mass and the first moment in {s} are used."""
-    m, com, *_ = tree.model.base
-    return Moments(m, com * m, np.zeros((3, 3), int))
+@piece
+def place_outward(to: Step, parent: Place, u: Array | None) -> Place:
+    """Place of a link from that of its parent."""
+    R, dp = parent.R, parent.dp
+    turned = np.array([to.outward(row) for row in R])
+    return Place(turned, parent.p + R @ to.p, dp if u is None else dp + R @ u)
 
 
 def _joined(n: list[Any], f: list[Any]) -> Array:

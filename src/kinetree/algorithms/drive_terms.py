@@ -24,8 +24,9 @@ from kinetree.algorithms.joints.rotors import (
     turns_armature,
 )
 from kinetree.algorithms.textbook.recursion import Recursion
-from kinetree.algorithms.tree import Pair, Tree
+from kinetree.algorithms.tree import Pair, Step, Tree
 from kinetree.base.arrays import Array
+from kinetree.base.pieces import piece
 from kinetree.model import WORLD, Joint, JointRotor, Model
 from kinetree.model.inputs import zeros
 from kinetree.spatial import cross
@@ -42,12 +43,18 @@ def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
         M[e][e] = M[e][e] + rotor.inertia * rotor.ratio * rotor.ratio
         for k in tree.path_inward(rotor.link):
             link = tree.links[k]
-            for d, b in zip(link.dofs, link.A[:3].T @ n, strict=True):
+            entries, n = pass_spin(link.to, link.A, n)
+            for d, b in zip(link.dofs, entries, strict=True):
                 M[e][d] = M[e][d] + b
                 M[d][e] = M[d][e] + b
-            n = link.to.inward(n)
     for d, e, inertia in motor_inertia(tree.model):
         M[d][e] = M[d][e] + inertia
+
+
+@piece
+def pass_spin(to: Step, A: Array, n: Array) -> tuple[Array, Array]:
+    """An angular momentum on a joint's axes, (k,), and in the axes of the parent."""
+    return A[:3].T @ n, to.inward(n)
 
 
 def add_drives_to_coriolis_matrix(

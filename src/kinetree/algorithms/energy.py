@@ -12,8 +12,9 @@ from kinetree.algorithms.joints.springs import spring_energy
 from kinetree.algorithms.kinematics import forward_kinematics
 from kinetree.algorithms.lean import lean_model, lean_tree
 from kinetree.algorithms.traced import over_tree
-from kinetree.algorithms.tree import Tree, pair_onto, plus, weightless
+from kinetree.algorithms.tree import Pair, Tree, pair_onto, plus, weightless
 from kinetree.base.arrays import Array, StateLike
+from kinetree.base.pieces import is_recording, piece
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented
@@ -22,6 +23,7 @@ from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.spatial import cross
+from kinetree.spatial.inertia import Moments
 
 
 @labelled()
@@ -95,21 +97,45 @@ def about(point: Array, total: Array) -> Array:
     return np.concatenate([total[:3] - cross(point, total[3:]), total[3:]])
 
 
+def tree_center_of_mass(tree: Tree) -> Array:
+    """Centre of mass in {s}, (3,), from composite bodies; the tree must not be regrouped."""
+    return tree.composite_bodies(base_body(tree))[WORLD].h / mass_to_divide_by(tree.model)
+
+
+def base_body(tree: Tree) -> Moments:
+    """The base; of the whole robot only the mass and the first moment in {s} are used."""
+    m, com, *_ = tree.model.base
+    return Moments(m, com * m, np.zeros((3, 3), int))
+
+
 def tree_momentum(tree: Tree, dq: Array) -> Array:
     """(angular about the origin, linear), (6,), in {s}; the tree must not be regrouped."""
     twists = tree.twists(dq)
     momenta = spin_momenta(tree, dq)
     for i, beyond in tree.inward(momenta, pair_onto):
-        momenta[i] = plus(beyond, tree.links[i].body.momentum(*twists[i]))
+        momenta[i] = plus_momentum(tree.links[i].body, *twists[i], *beyond)
     f, n = momenta[WORLD]
     return np.concatenate([n, f])
+
+
+@piece
+def plus_momentum(body: Moments, w: Array, l: Array, f: Array, n: Array) -> Pair:
+    """The momentum (f, n) with that of a body for a twist (w, l)."""
+    return plus((f, n), body.momentum(w, l))
 
 
 def _traced_centroidal_momentum(
     model: Model, regrouped: bool, frame: str | None
 ) -> Callable[..., Array]:
     lean = lean_model(model, regrouped=False)
-    return lambda q, dq: about(center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq))
+    if not is_recording():
+        return lambda q, dq: about(center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq))
+
+    def function(q: Array, dq: Array) -> Array:
+        tree = lean_tree(lean, q)
+        return about(tree_center_of_mass(tree), tree_momentum(tree, dq))
+
+    return function
 
 
 KINETIC_ENERGY = Quantity(

@@ -6,24 +6,12 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.articulated import (
-    Beyond,
-    Hinge,
-    Joints,
-    articulated,
-    check_hinges,
-    combined,
-    group_inward,
-    group_outward,
-    hinge_inward,
-    hinge_outward,
-)
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.grouping import TILED_DOFS, Group, cheapest, finest
+from kinetree.algorithms.elimination import solve_tree
+from kinetree.algorithms.grouping import Group, cheapest, finest
 from kinetree.algorithms.inverse_dynamics import (
     LinkMotion,
     base_motion,
@@ -46,7 +34,7 @@ from kinetree.algorithms.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.base.arrays import Array, StateLike, is_numeric
 from kinetree.base.later import dataclass
 from kinetree.base.pieces import is_recording, piece
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
@@ -142,56 +130,6 @@ def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[list[Pair],
     driving = load_of(model, dq, tau - friction_forces(model, dq))
     driving = driving - rotor_forces(model, tree.rotors, dq, rest, alpha)
     return own, driving if tree.springs is None else driving - tree.springs.at(dq)
-
-
-def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array) -> Array:
-    """ddq, (n,), of M ddq = forces - A^T wrenches, without M.
-
-    groups: its groups, each behind the one that carries it. own: force and moment that each link
-    itself needs at ddq = 0, without those beyond it. forces: joint forces less friction, springs
-    and drives at ddq = 0, (n,).
-    """
-    done, _ = eliminate_groups(tree, groups, own, forces)
-    rates: list[Any] = [0] * tree.model.n
-    move_groups(tree, groups, done, {WORLD: (zeros(3), zeros(3))}, rates)
-    return np.array(rates)
-
-
-def eliminate_groups(
-    tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array
-) -> tuple[list[Hinge | Joints], Beyond]:
-    """The eliminated joints of each group, and what hangs on each link; as in `solve_tree`."""
-    beyond: Beyond = [None] * len(tree.links)
-    done: list[Hinge | Joints] = []
-    for group in reversed(groups):
-        inward = hinge_inward if group.is_hinge else group_inward
-        if is_recording() and len(group.dofs) >= TILED_DOFS:
-            from kinetree.algorithms.large_groups import large_group_inward as inward
-        with np.errstate(invalid="ignore"):  # infinity times zero, where D is 0
-            eliminated, body, wrench = inward(tree, group, beyond, own, forces)
-        done.append(eliminated)
-        if group.carrier != WORLD:
-            there = beyond[group.carrier]
-            if there is not None:
-                body, wrench = combined(articulated(there[0]), articulated(body), there[1], wrench)
-            beyond[group.carrier] = body, wrench
-    check_hinges(tree, groups, done[::-1])
-    return done[::-1], beyond
-
-
-def move_groups(
-    tree: Tree, groups: Sequence[Group], done: Sequence[Hinge | Joints], changes: dict[int, Pair],
-    rates: list[Any],
-) -> None:  # fmt: skip
-    """Write the accelerations of all joints, `rates`; changes (a, alpha) of links are added."""
-    for group, eliminated in zip(groups, done, strict=True):
-        if isinstance(eliminated, Hinge):
-            i = group.links[0]
-            link = tree.links[i]
-            given = eliminated.over, eliminated.rate, changes[link.parent], group.carries(i)
-            rates[group.dofs[0]], changes[i] = hinge_outward(link.to, link.A, *given)
-        else:
-            group_outward(tree, group, eliminated, changes, rates)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,4 @@
-"""Motion of a frame: its Jacobian and the rate of it by one walk, its twist and acceleration.
-
-The walk leads from the frame {b} inward to the base. A joint of link j on the way moves {b} with
-the screw c = Ad_bj A, a column of J_b. c changes only with the joints beyond j, because {b} itself
-is at rest in its own axes: with V the twist of {b} relative to link j, dc/dt = ad(c) V.
+"""Motion of a frame: its twist and acceleration, from its Jacobian and the rate of it (`walk.py`).
 
 A twist is expressed in one of three ways:
 
@@ -15,23 +11,16 @@ is hence the angular acceleration and the acceleration of the frame's origin as 
 without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt dq.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.traced import of_frame
 from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.walk import body_walk, seen
 from kinetree.base.arrays import Array, StateLike
-from kinetree.base.later import dataclass
 from kinetree.model import Model
-from kinetree.model.inputs import rates, zeros
+from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled
 from kinetree.model.model import Frame
-from kinetree.model.quantity import Quantity, Result, check_expressed
-from kinetree.spatial import Ad, ad, cross
-from kinetree.spatial.se3 import pose
+from kinetree.model.quantity import Quantity, Result
 
 
 @labelled("6")
@@ -78,65 +67,6 @@ def tree_frame_acceleration(
     V = body.J @ dq
     X, turning = seen(body, expressed, V)
     return X @ (body.J @ ddq + body.dJ @ dq + turning @ V)
-
-
-def tree_frame_jacobian(
-    tree: Tree, place: Frame, expressed: str, dq: Array | None = None
-) -> tuple[Array, Array]:
-    """J of a frame and dJ/dt, (6, n) each: V = J dq, dV = J ddq + dJ/dt dq.
-
-    The rate is zero where dq is None.
-    """
-    body = body_walk(tree, place, dq)
-    X, turning = seen(body, expressed, zeros(6) if dq is None else body.J @ dq)
-    return X @ body.J, X @ (body.dJ + turning @ body.J)
-
-
-@dataclass(frozen=True, eq=False)
-class BodyWalk:
-    """J_b and dJ_b/dt of a frame, (6, n) each, and its pose T_sb, (4, 4)."""
-
-    J: Array
-    dJ: Array
-    T_sb: Array
-
-
-def body_walk(tree: Tree, place: Frame, dq: Array | None = None) -> BodyWalk:
-    """Walk from a frame to the base; dJ_b/dt is zero where dq is None."""
-    R, x = place.T_if[:3, :3], place.T_if[:3, 3]  # {b} seen from the link that the walk is at
-    J, dJ = ([zeros(6)] * tree.model.n for _ in range(2))
-    V = zeros(6)  # of {b} relative to that link, in {b}
-    for j in tree.path_inward(place.link):
-        link = tree.links[j]
-        screws = [_moved(R, x, A) for A in link.A.T]
-        for d, c in zip(link.dofs, screws, strict=True):
-            J[d] = J[d] + c
-            if dq is not None:
-                dJ[d] = dJ[d] + ad(c) @ V
-        if dq is not None:
-            V = V + sum(c * dq[d] for d, c in zip(link.dofs, screws, strict=True))
-        R = np.array([link.to.inward(axis) for axis in R.T]).T
-        x = link.to.inward(x) + link.to.p
-    return BodyWalk(_matrix(J), _matrix(dJ), pose(R, x))
-
-
-def _moved(R: Array, x: Array, A: Array) -> Array:
-    """Twist of the frame {b} at (R, x) for unit rate of an axis A, in {b}."""
-    return np.concatenate([R.T @ A[:3], R.T @ (A[3:] + cross(A[:3], x))])
-
-
-def _matrix(columns: Sequence[Any]) -> Array:
-    return np.array(columns).reshape(-1, 6).T
-
-
-def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
-    """X and W, (6, 6) each, with V = X V_b and dX/dt = X W, for the axes that are asked for."""
-    check_expressed(expressed)
-    if expressed == "body":
-        return np.eye(6, dtype=int), np.zeros((6, 6), int)
-    if expressed == "space":
-        return Ad(body.T_sb), ad(V_b)
-    return Ad(pose(body.T_sb[:3, :3], zeros(3))), ad(np.concatenate([V_b[:3], zeros(3)]))
 
 
 FRAME_VELOCITY = Quantity(

@@ -1,21 +1,20 @@
 """Forward kinematics: poses of links and frames, their Jacobians, and the rates of these."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kinetree.algorithms.traced import of_frame
 from kinetree.base.arrays import Array, StateLike
-from kinetree.base.pieces import is_recording, piece
+from kinetree.base.pieces import is_recording
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import columns, coordinates, link_pose, rates
 from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result, textbook
+from kinetree.model.quantity import Make, Quantity, Result, textbook
 from kinetree.spatial import Ad, ad, inverse
 from kinetree.spatial import pose as pose_from
 
-if TYPE_CHECKING:
-    from kinetree.algorithms.tree import Step
+WALKED = 32  # links on the way to a frame from which its Jacobians are traced by a walk inward
 
 
 @labelled("l", "4", "4")
@@ -37,6 +36,24 @@ def pose(model: Model, q: StateLike, frame: str | None = None) -> Array:
     return forward_kinematics(model, q)[place.link] @ place.T_if
 
 
+def _jacobian_of(function: Callable[..., Array], expressed: str) -> Make:
+    """Trace a Jacobian of a frame, or its rate, as it is written; on a long way by a walk inward.
+
+    J_i = Ad_ip J_p carries the columns of all joints before link i past it. A walk from the frame
+    to the base (`walk.py`) has one step for each joint.
+    """
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
+        if not is_recording() and len(model.path(model.frame(frame).link)) < WALKED:
+            return lambda *state: function(model, *state, frame)
+        from kinetree.algorithms.walk import tree_frame_jacobian
+
+        walk = of_frame(tree_frame_jacobian)(model, regrouped, frame, expressed)
+        return lambda q, *dq: walk(q, *dq)[len(dq)]
+
+    return make
+
+
 def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
     """Trace the pose of a frame; of a long robot as a loop, in lean frames, from the frame inward.
 
@@ -46,6 +63,7 @@ def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., 
     if not is_recording():
         return lambda q: pose(model, q, frame)
     from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
+    from kinetree.algorithms.walk import pose_inward
 
     lean = lean_model(model, regrouped=regrouped)
     place = lean_frame(lean, frame)
@@ -58,13 +76,6 @@ def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., 
         return pose_from(R, p)
 
     return function
-
-
-@piece
-def pose_inward(to: "Step", R: Array, p: Array) -> tuple[Array, Array]:
-    """Rotation and position of a frame, given in a link, in the frame of the link's parent."""
-    columns = [to.inward(R[:, k]) for k in range(3)]
-    return np.array(columns).T, to.p + to.inward(p)
 
 
 @labelled("l", "6", "n")
@@ -173,7 +184,7 @@ BODY_JACOBIAN = Quantity(
     ),
     "Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.",
     "J_b",
-    textbook(body_jacobian, framed=True),
+    _jacobian_of(body_jacobian, "body"),
     (
         "robot.body_jacobian([0.1, 0.2])[:, 0].round(3)",
         "array([0.   , 0.   , 1.   , 0.199, 1.78 , 0.   ])",
@@ -190,7 +201,7 @@ SPACE_JACOBIAN = Quantity(
     ),
     "Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.",
     "J_s",
-    textbook(space_jacobian, framed=True),
+    _jacobian_of(space_jacobian, "space"),
     (
         "robot.space_jacobian([0.1, 0.2])[:, 1].round(3)",
         "array([ 0.   ,  0.   ,  1.   ,  0.1  , -0.995,  0.   ])",
@@ -202,7 +213,7 @@ BODY_JACOBIAN_RATE = Quantity(
     (Result("dJ_b", "6 n", "rate of the body Jacobian", "the units of J_b per second"),),
     "Rate of the body Jacobian of a frame, dJ_b/dt.",
     "dJ_b/dt",
-    textbook(body_jacobian_rate, framed=True),
+    _jacobian_of(body_jacobian_rate, "body"),
     (
         "robot.body_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 0].round(3)",
         "array([ 0.   ,  0.   ,  0.   ,  0.49 , -0.099,  0.   ])",
@@ -214,7 +225,7 @@ SPACE_JACOBIAN_RATE = Quantity(
     (Result("dJ_s", "6 n", "rate of the space Jacobian", "the units of J_s per second"),),
     "Rate of the space Jacobian of a frame, dJ_s/dt.",
     "dJ_s/dt",
-    textbook(space_jacobian_rate, framed=True),
+    _jacobian_of(space_jacobian_rate, "space"),
     (
         "robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)",
         "array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])",

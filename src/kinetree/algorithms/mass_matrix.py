@@ -6,8 +6,9 @@ ancestors. Entries of unrelated joints are exact zeros. `textbook` has M by Jaco
 calls of inverse dynamics, to check against.
 
 For the inverse M is factored as L^T D L without fill and solved for the columns of the unit matrix,
-whose zeros the elimination skips. One half of it is computed and mirrored, so that the result is
-symmetric to the last digit.
+whose zeros the elimination skips. A large robot takes articulated bodies (`elimination.py`), or, if
+rotors, mimic joints or joints of several degrees of freedom tie joints together, inverts L in
+tiles. One half of the inverse is computed and mirrored, so that it is symmetric to the last digit.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import numpy as np
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
-from kinetree.algorithms.tiles import factor_in_tiles
+from kinetree.algorithms.tiles import LARGE_TILE, factor_in_tiles
 from kinetree.algorithms.traced import over_tree
 from kinetree.algorithms.tree import Pair, Step, Tree, body_onto
 from kinetree.base.arrays import Array, StateLike
@@ -94,14 +95,23 @@ def tree_inverse_mass_matrix(tree: Tree) -> Array:
     """M^-1, (n, n)."""
     n = tree.model.n
     if is_recording():  # of a large robot, as pieces
-        made = factor_in_tiles(tree_mass_matrix(tree))
-        return mirrored_half(made.solve_outward(made.solve_inward(np.eye(n, dtype=int))))
+        from kinetree.algorithms.elimination import accelerations_of_unit_forces
+        from kinetree.algorithms.grouping import finest
+
+        groups = finest(tree.model)
+        if all(group.is_hinge for group in groups):
+            return accelerations_of_unit_forces(tree, groups)
+        return mirrored_half(factor_in_tiles(tree_mass_matrix(tree), LARGE_TILE).inverse())
     return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
 
 
 def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
     """Return the function that solves M X = B for X, (n,) or (n, k); M: if it is known already."""
-    factor = factor_mass_matrix(tree.model, tree_mass_matrix(tree) if M is None else M)
+    M = tree_mass_matrix(tree) if M is None else M
+    if is_recording():
+        made = factor_in_tiles(M, LARGE_TILE)
+        return lambda B: made.solve_outward(made.solve_inward(B))
+    factor = factor_mass_matrix(tree.model, M)
     return lambda B: solve(factor, B)
 
 

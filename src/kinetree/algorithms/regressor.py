@@ -16,6 +16,7 @@ Y^T s from the power of every link's wrench along the rates s. `reference_regres
 the same parameters pi as `regressor`.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ from kinetree.algorithms.joints.springs import spring_columns, spring_energies
 from kinetree.algorithms.kinematics import forward_kinematics, link_jacobians
 from kinetree.algorithms.parameters import parameter_axis
 from kinetree.algorithms.textbook.newton_euler import newton_euler
-from kinetree.algorithms.tree import Tree
+from kinetree.algorithms.tree import Pair, Tree
 from kinetree.base.arrays import Array, StateLike
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
@@ -52,6 +53,9 @@ from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
+from kinetree.spatial.twist import split
+
+RECURSIVE = 64  # links from which twists take a recursion: Jacobians grow with their square
 
 
 @labelled("n", parameter_axis)
@@ -184,13 +188,12 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
     The constant is the energy of the base, and that of springs at q = 0, which is not linear in pi.
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    J, T_si, g = link_jacobians(model, q), forward_kinematics(model, q), model.gravity[3:]
+    twists = _twists(model, q, dq)
+    T_si, g = forward_kinematics(model, q), model.gravity[3:]
     kinetic: list[Any] = []
     potential: list[Any] = []
     spins = {}
-    for i in model.links:
-        V = J[i] @ dq
-        omega, v = V[:3], V[3:]
+    for i, (omega, v) in enumerate(twists):
         spins[i] = omega
         half = [x / 2 for x in _quadratic(omega, omega, zeros(3), zeros(3))]
         kinetic += [v @ v / 2, *cross(v, omega), *half]
@@ -212,11 +215,9 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
 def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    J, T_si = link_jacobians(model, q), forward_kinematics(model, q)
+    twists, T_si = _twists(model, q, dq), forward_kinematics(model, q)
     blocks = []
-    for i in model.links:
-        V = J[i] @ dq
-        omega, v = V[:3], V[3:]
+    for i, (omega, v) in enumerate(twists):
         R, p = T_si[i][:3, :3], T_si[i][:3, 3]
         unit = np.eye(3, dtype=int)
         linear = [v, *(cross(omega, e) for e in unit), *([zeros(3)] * 6)]
@@ -228,6 +229,14 @@ def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     blocks += rotor_momenta(model, T_si, dq)
     blocks.append(np.zeros((6, 2 * len(model.springs) + 5 * len(model.motors)), int))
     return _joined(blocks, 6)
+
+
+def _twists(model: Model, q: Array, dq: Array) -> Iterator[Pair]:
+    """Twist of every link in its own axes, by Jacobians; of a long robot by recursion."""
+    if len(model.links) < RECURSIVE:
+        return (split(J @ dq) for J in link_jacobians(model, q))
+    twists = book_tree(model, q).twists(dq)
+    return (twists[i] for i in model.links)
 
 
 def _inertia_columns(w: Array) -> list[Array]:

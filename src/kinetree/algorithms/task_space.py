@@ -25,16 +25,18 @@ import numpy as np
 
 from kinetree.algorithms.book import book_tree
 from kinetree.algorithms.constraints.solve import float_choice, gram, one_or_nan
-from kinetree.algorithms.frame_motion import tree_frame_jacobian
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.configuration import random
 from kinetree.algorithms.joints.friction import friction_forces, without_load_friction
 from kinetree.algorithms.joints.springs import without_passive_forces
 from kinetree.algorithms.lean import lean_frame, lean_model, lean_tree
 from kinetree.algorithms.mass_matrix import mass_solver, tree_mass_matrix
+from kinetree.algorithms.tiles import product
 from kinetree.algorithms.tree import Tree, weightless
+from kinetree.algorithms.walk import tree_frame_jacobian
 from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
 from kinetree.base.later import dataclass
+from kinetree.base.pieces import recording
 from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
@@ -209,12 +211,12 @@ def tree_task_space(
     sound = 1 if tolerance is None or damping is not None else full_rank(J, tolerance)
     Lambda, J_bar = _mass_and_inverse(tree, J, damping, sound)
     if V is not None:
-        dq = J_bar @ V
+        dq = product(J_bar, V)
     dJ = tree_frame_jacobian(tree, place, expressed, dq)[1][chosen]
     c, g, passive = _forces(tree, dq)
-    mu, p = J_bar.T @ c - Lambda @ (dJ @ dq), J_bar.T @ g
-    eta = mu + p + J_bar.T @ passive
-    return TaskTerms(J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - J_bar @ J)
+    mu, p = product(J_bar.T, c) - Lambda @ product(dJ, dq), product(J_bar.T, g)
+    eta = mu + p + product(J_bar.T, passive)
+    return TaskTerms(J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - product(J_bar, J))
 
 
 def _mass_and_inverse(
@@ -227,11 +229,11 @@ def _mass_and_inverse(
         J_bar = least_squares_inverse(J) * sound
         return mirrored_half(J_bar.T @ (M @ J_bar)), J_bar
     Minv_Jt = mass_solver(tree, M)(J.T)
-    A = mirrored_half(J @ Minv_Jt)  # J M^-1 J^T
+    A = mirrored_half(product(J, Minv_Jt))  # J M^-1 J^T
     if damping is not None:
         A = A + np.eye(k, dtype=int) * (damping * damping)
     Lambda = mirrored_half(symmetric_inverse(A) * sound)
-    return Lambda, Minv_Jt @ Lambda
+    return Lambda, product(Minv_Jt, Lambda)
 
 
 def _forces(tree: Tree, dq: Array) -> tuple[Array, Array, Array]:
@@ -311,7 +313,8 @@ def task_maker(
         if option != "damping":  # a task that is singular wherever one looks is refused
             somewhere = random(model, np.random.default_rng(0))
             limit = TOLERANCE if option is None else NOTHING
-            check_rank(model, somewhere, frame, expressed, rows, limit)
+            with recording(None):  # of numbers, which no kernel computes
+                check_rank(model, somewhere, frame, expressed, rows, limit)
         lean = lean_model(model, regrouped=regrouped)
         task = Task(lean_frame(lean, frame), expressed, rows)
 

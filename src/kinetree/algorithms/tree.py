@@ -262,9 +262,7 @@ class Tree:
         """
 
         def step(i: int, link: TreeLink, parent: Pair) -> Pair:
-            (omega, v), to, twist = parent, link.to, link.A @ rates[list(link.dofs)]
-            turned = to.outward(omega) + twist[:3]
-            return turned, to.outward(v + cross(omega, to.p)) + twist[3:]
+            return twist_outward(link.to, link.A, rates[list(link.dofs)], *parent)
 
         return self.outward((zeros(3), zeros(3)), step)
 
@@ -284,6 +282,14 @@ class Tree:
         return np.array(total)
 
 
+@piece
+def twist_outward(to: Step, A: Array, rate: Array, omega: Array, v: Array) -> Pair:
+    """Twist of a link in its frame from that of its parent and the rates of its joint."""
+    twist = A @ rate
+    turned = to.outward(omega) + twist[:3]
+    return turned, to.outward(v + cross(omega, to.p)) + twist[3:]
+
+
 def body_onto(_: int, link: TreeLink, body: Moments, parent: Moments) -> Moments:
     """The body of a link added to that of its parent."""
     return added_body(link.to, body, parent)
@@ -297,7 +303,13 @@ def added_body(to: Step, body: Moments, parent: Moments) -> Moments:
 
 def pair_onto(_: int, link: TreeLink, pair: Pair, parent: Pair) -> Pair:
     """The wrench or momentum of a link added to that of its parent."""
-    return plus(parent, link.to.pair_inward(*pair))
+    return added_pair(link.to, *pair, *parent)
+
+
+@piece
+def added_pair(to: Step, f: Array, n: Array, f_parent: Array, n_parent: Array) -> Pair:
+    """A wrench or momentum added to another in the parent's frame."""
+    return plus((f_parent, n_parent), to.pair_inward(f, n))
 
 
 def base_at_rest(model: Model) -> BaseMotion:

@@ -154,11 +154,11 @@ class Quantity:
         return tuple((result.letter, result.axes) for result in self.results)
 
 
-def textbook(function: Callable[..., Any], *, framed: bool = False) -> Make:
-    """Trace a function of the model, the arguments and perhaps the frame as it is written."""
+def textbook(function: Callable[..., Any]) -> Make:
+    """Trace a function of the model and the arguments as it is written."""
 
     def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-        return lambda *state: function(model, *state, *([frame] if framed else []))
+        return lambda *state: function(model, *state)
 
     return make
 

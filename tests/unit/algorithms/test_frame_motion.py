@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import algorithms, robots
 from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.frame_motion import tree_frame_jacobian
+from kinetree.algorithms.walk import tree_frame_jacobian
 from kinetree.model.quantity import EXPRESSED
 from kinetree.spatial import Ad
 from precise_robots import TINY, derivative, precise, precise_state

@@ -49,11 +49,8 @@ from kinetree.algorithms.constraints.solve import (
     symmetric_product,
     times,
 )
-from kinetree.algorithms.forward_dynamics import (
-    at_zero_acceleration,
-    eliminate_groups,
-    move_groups,
-)
+from kinetree.algorithms.elimination import eliminate_groups, move_groups
+from kinetree.algorithms.forward_dynamics import at_zero_acceleration
 from kinetree.algorithms.grouping import around
 from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
 from kinetree.algorithms.joints.friction import load_coefficients

@@ -21,6 +21,7 @@ that the change needs, to which the motion of the wrench through joint b is adde
 give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -131,6 +132,9 @@ def displaced(found: Wrench, through: Wrench, w: Array, l: Array) -> Wrench:
 
 
 Carried = tuple[Pair, Array, Pair]  # momentum (f, n), Q, and the wrench of a unit move
+Changes = tuple[Change, Change]  # with position and with rate
+# of an ancestor with a joint: its row by q and dq, and its column by q and dq
+Entries = tuple[Any, Any, Any, Any]
 
 
 @piece
@@ -156,19 +160,22 @@ def beyond_joint(
 
 
 @piece
-def pass_slopes(to: Step, u: Array, carried: Carried, turns: Pair) -> tuple[Carried, Pair]:
-    """The same on the parent; u: velocity of the link's origin from the parent's."""
+def slopes_inward(
+    to: Step, u: Array, carried: Carried, turns: Pair, A: Array, changes: Sequence[Changes]
+) -> tuple[Carried, Pair, list[Entries]]:
+    """The same on the parent, and the entries of its joint with each of the axes A.
+
+    u: velocity of the link's origin from the parent's.
+    """
     (f, n), Q, moves = carried
     f, n = to.pair_inward(f, n)
     Q = to.inward(Q) + cross(2 * u, f)
-    return ((f, n), Q, to.pair_inward(*moves)), to.pair_inward(*turns)
+    carried, turns = ((f, n), Q, to.pair_inward(*moves)), to.pair_inward(*turns)
+    axes = zip(A.T, changes, strict=True)
+    return carried, turns, [_between(axis, change, carried, turns) for axis, change in axes]
 
 
-@piece
-def slopes_between(
-    A: Array, changes: tuple[Change, Change], carried: Carried, turns: Pair
-) -> tuple[Any, Any, Any, Any]:
-    """Entries of an ancestor with axis A: its row by q and dq, and its column by q and dq."""
+def _between(A: Array, changes: Changes, carried: Carried, turns: Pair) -> Entries:
     (f, n), Q, moves = carried
     w, l = split(A)
     moved, turned = changes
@@ -192,7 +199,7 @@ class _Slopes:
         self.omega, self.u = link_velocities(tree, dq)
         self.through: list[Pair] = list(joint_wrenches(tree, motions, dq, ddq))
         self.changes = [
-            [changes_of(motions[i], *split(A)) for A in link.A.T]
+            tuple(changes_of(motions[i], *split(A)) for A in link.A.T)
             for i, link in enumerate(tree.links)
         ]  # of every degree of freedom of every joint, with position and with rate
         self.by_q: Matrix = [[0] * n for _ in range(n)]
@@ -255,12 +262,13 @@ class _Slopes:
             by_q[row][column] = by_q[row][column] + w_a @ moves[1] + l_a @ moves[0]
             by_dq[row][column] = by_dq[row][column] + w_a @ turns[1] + l_a @ turns[0]
         # ancestors also see the wrench through the joint move along with the link
-        passed = beyond_joint(body, twice, moves, self.through[i], w, l), turns
+        carried = beyond_joint(body, twice, moves, self.through[i], w, l)
         for j in self.tree.path_inward(i)[:-1]:  # the last one hangs on the base
             to, p = self.tree.links[j].to, self.tree.links[j].parent
-            passed = pass_slopes(to, self.u[j], *passed)
-            for a, other in enumerate(self.tree.links[p].dofs):
-                entries = slopes_between(self.tree.links[p].A[:, a], self.changes[p][a], *passed)
+            above = self.tree.links[p]
+            given = above.A, self.changes[p]
+            carried, turns, found = slopes_inward(to, self.u[j], carried, turns, *given)
+            for other, entries in zip(above.dofs, found, strict=True):
                 by_q[other][column] = by_q[other][column] + entries[0]
                 by_dq[other][column] = by_dq[other][column] + entries[1]
                 by_q[column][other] = by_q[column][other] + entries[2]

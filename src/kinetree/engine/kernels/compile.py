@@ -243,7 +243,7 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     if wrt is not None:
         looped = looped and second and is_looped(model, SECOND) and _has_recursion(model, request)
     else:
-        looped = looped and is_looped(model, request.name)
+        looped = looped and is_looped(model, request.name, request.frame)
     graph = (recorded_program if looped else traced_graph)(model, request)
     more = None
     if wrt is not None:
