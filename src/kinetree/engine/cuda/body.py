@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 
 from kinetree.engine.c_functions import Dialect
-from kinetree.engine.compiler.graph import Graph, Sweep
+from kinetree.engine.compiler.graph import LOOPS, Graph, Sweep
 from kinetree.engine.cuda.parking import Visit
 from kinetree.errors import GraphError
 
 Place = Callable[[int, int], str]
-GROUP = 2  # measured: more make sines wait in registers, fewer leave less to do at a time
+GROUP = 6  # measured: fewer leave less to do at a time, more make sines wait in registers
 
 
 def literal(value: float, dtype: str) -> str:
@@ -116,6 +116,7 @@ class CudaBody:
         self.names: list[str] = []
         self.groups = angle_groups(graph, 1 if visits else group)
         self.shared = shared_divisors(graph)
+        self.inverse = inverses(graph) if constants.dtype == "float32" else set[int]()
         self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()
         self.operations = operations(constants.dtype)
@@ -153,6 +154,8 @@ class CudaBody:
                 yield from self.sines(self.groups[angle])
         elif node.op == "div" and node.args[1] in self.shared:
             yield from self.quotient(i)
+        elif i in self.inverse:
+            yield f"const real {name} = kt_reciprocal({self.names[node.args[1]]});"
         elif node.op == "repeat":
             yield from self.loop(node.sweep, self.loops[i])
         elif node.op == "carried":
@@ -240,9 +243,27 @@ class CudaBody:
 
 
 def shared_divisors(graph: Graph) -> set[int]:
-    """Return the nodes that divide more than once, such as the pivots of a factorisation."""
-    times = Counter(node.args[1] for node in graph.nodes if node.op == "div")
-    return {i for i, count in times.items() if count > 1 and graph.nodes[i].op != "const"}
+    """Return the nodes that divide more than once, such as the pivots of a factorisation.
+
+    Its last pivot divides one number, and is known by a factor: a quotient by a pivot before it.
+    """
+    nodes = graph.nodes
+    times = Counter(node.args[1] for node in nodes if node.op == "div")
+    shared = {i for i, count in times.items() if count > 1 and nodes[i].op != "const"}
+    quotients = {i for i, node in enumerate(nodes) if node.op == "div" and node.args[1] in shared}
+    last = {i for i in times if nodes[i].op == "fnma" and quotients & {*nodes[i].args[:2]}}
+    return shared | last
+
+
+def inverses(graph: Graph) -> set[int]:
+    """Return the nodes 1/b that several nodes multiply by: b divides more than once, too."""
+    uses = Counter(arg for node in graph.nodes if node.op not in LOOPS for arg in node.args)
+    ones = {i for i, node in enumerate(graph.nodes) if node.op == "const" and node.number == 1}
+    return {
+        i
+        for i, node in enumerate(graph.nodes)
+        if node.op == "div" and uses[i] > 1 and node.args[0] in ones
+    }
 
 
 def angle_groups(graph: Graph, size: int = GROUP) -> dict[int, list[int]]:
