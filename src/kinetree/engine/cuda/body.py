@@ -18,7 +18,9 @@ from kinetree.engine.cuda.parking import Visit
 from kinetree.errors import GraphError
 
 Place = Callable[[int, int], str]
-GROUP = 6  # measured: fewer leave less to do at a time, more make sines wait in registers
+# Angles whose sines are computed side by side. Measured: fewer leave less to do at a time, and load
+# the constants again; more make sines wait in registers.
+GROUP = 6
 
 
 def literal(value: float, dtype: str) -> str:
@@ -80,7 +82,6 @@ def statements(
     read: Place | None = None,
     write: Place | None = None,
     visits: Mapping[int, Visit] | None = None,
-    group: int = GROUP,
 ) -> Iterator[str]:
     """Iterate over the lines that read inputs, compute, and write outputs when they are known.
 
@@ -88,10 +89,10 @@ def statements(
     registers. A sine and a cosine of the same angle are computed together; so is the reciprocal
     of a number that divides several. Element e of port k lies where `read` and `write` say, by
     default at `i{k}[e]` and `o{k}[e]`. `visits` are values that leave the registers for a while
-    (`parking`); the sines of `group` angles are computed side by side.
+    (`parking`).
     """
     places = read or "i{}[{}]".format, write or "o{}[{}]".format
-    yield from CudaBody(graph, constants, *places, visits or {}, group).lines()
+    yield from CudaBody(graph, constants, *places, visits or {}).lines()
 
 
 class CudaBody:
@@ -108,13 +109,12 @@ class CudaBody:
         read: Place,
         write: Place,
         visits: Mapping[int, Visit],
-        group: int,
         loops: str = "loop",
     ) -> None:
         self.graph, self.constants, self.read, self.write = graph, constants, read, write
         self.visits = visits
         self.names: list[str] = []
-        self.groups = angle_groups(graph, 1 if visits else group)
+        self.groups = angle_groups(graph, 1 if visits else GROUP)
         self.shared = shared_divisors(graph)
         self.inverse = inverses(graph) if constants.dtype == "float32" else set[int]()
         self.known: set[str] = set()  # names that the text defines already
@@ -184,7 +184,7 @@ class CudaBody:
         def write(_: int, element: int) -> str:
             return f"{name}_next[{element}]"
 
-        inner = CudaBody(sweep.graph, self.constants, read, write, {}, GROUP, f"{name}_")
+        inner = CudaBody(sweep.graph, self.constants, read, write, {}, f"{name}_")
         yield "#pragma unroll 1"
         yield f"for (int round = 0; round < {sweep.rounds} && {name}[0] > 0; round++) {{"
         yield f"    real {name}_next[{sweep.carried}];"
@@ -266,7 +266,7 @@ def inverses(graph: Graph) -> set[int]:
     }
 
 
-def angle_groups(graph: Graph, size: int = GROUP) -> dict[int, list[int]]:
+def angle_groups(graph: Graph, size: int) -> dict[int, list[int]]:
     """Return, for each angle, those whose sines are computed with it in one branch.
 
     Angles that are inputs are all known at the start; `size` of them are taken at a time, in the

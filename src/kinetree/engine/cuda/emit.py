@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.cuda.body import GROUP, Constants, statements
+from kinetree.engine.cuda.body import Constants, statements
 from kinetree.engine.cuda.layout import Layout, Row, plan
 from kinetree.engine.cuda.parking import Visit, park
 from kinetree.engine.cuda.prelude import prelude
@@ -25,7 +25,6 @@ def emit(
     *,
     layout: Layout | None = None,
     most: int | None = None,
-    group: int = GROUP,
 ) -> str:
     """Text of the kernel `kt_{name}(count, *inputs, *outputs)`.
 
@@ -35,11 +34,10 @@ def emit(
         name: end of the kernel's name; letters, digits and underscores.
         layout: where rows lie meanwhile, by default `plan(graph, ...)`.
         most: values in registers; others wait in free rows, see `parking`. None: all of them.
-        group: angles whose sines are computed side by side.
 
     Returns:
         CUDA C++. Arrays are contiguous, (count, size) for each port; `count` is 64-bit. A block
-        may have up to eight whole warps, with `layout.warp_bytes` of shared memory for each.
+        has `KT_BLOCK` threads, a macro, with `layout.warp_bytes` of shared memory for each warp.
     """
     if dtype not in ITEMSIZE:
         raise InputError(f"dtype is {dtype!r}, expected one of {', '.join(map(repr, ITEMSIZE))}.")
@@ -47,7 +45,7 @@ def emit(
         raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
     layout = layout or plan(graph, ITEMSIZE[dtype])
     visits = None if most is None else park(graph, layout, most)
-    body = state(graph, dtype, visits, spare=layout.spare > 0, group=group)
+    body = state(graph, dtype, visits, spare=layout.spare > 0)
     parts = [prelude(dtype, graph), body, tiles(layout), kernel(graph, layout, name)]
     return "\n".join(parts)
 
@@ -58,13 +56,12 @@ def state(
     visits: Mapping[int, Visit] | None = None,
     *,
     spare: bool = False,
-    group: int = GROUP,
 ) -> str:
     """The function that computes one state, from rows to rows."""
     inputs = [f"const real *i{k}" for k in range(len(graph.inputs))]
     outputs = [f"real *o{k}" for k in range(len(graph.outputs))] + ["real *spare"] * spare
     constants = Constants("kt_constants", dtype)
-    written = statements(graph, constants, visits=visits, group=group)
+    written = statements(graph, constants, visits=visits)
     lines = "\n".join(f"    {line}" for line in written)
     return (
         f"{constants.text()}\n"
