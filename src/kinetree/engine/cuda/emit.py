@@ -87,7 +87,7 @@ def tiles(layout: Layout) -> str:
     """
     rows = [place(row, f"p{k}") for k, row in enumerate(layout.inputs)]
     rows += [place(row, f"r{k}") for k, row in enumerate(layout.outputs)]
-    spare = f"tile + {layout.rows} * KT_WARPS + (thread - lane) * {layout.spare} + lane"
+    spare = f"tile + {layout.rows} * KT_BLOCK_WARPS + (thread - lane) * {layout.spare} + lane"
     rows += [spare] * (layout.spare > 0)
     staged = all(row.start is not None for row in (*layout.inputs, *layout.outputs))
     check = "" if staged else "if (lane < count) "
@@ -126,7 +126,7 @@ def in_tiles(rows: Sequence[Row], letter: str) -> list[tuple[Row, str]]:
 
 def begin(row: Row) -> str:
     """Return the address of the first row of a warp in its tile."""
-    return f"tile + {row.start} * KT_WARPS + (thread - lane) * {row.pitch}"
+    return f"tile + {row.start} * KT_BLOCK_WARPS + (thread - lane) * {row.pitch}"
 
 
 def block(verb: str, row: Row, array: str) -> str:
@@ -147,7 +147,7 @@ def place(row: Row, array: str) -> str:
     """Return the address of a thread's row."""
     if row.start is None:
         return f"{array} + (first + lane) * {row.width}"
-    return f"tile + {row.start} * KT_WARPS + thread * {row.pitch}"
+    return f"tile + {row.start} * KT_BLOCK_WARPS + thread * {row.pitch}"
 
 
 def bulk(graph: Graph, layout: Layout) -> str:
@@ -162,7 +162,7 @@ def bulk(graph: Graph, layout: Layout) -> str:
         return ""
     size = sum(row.width for row, _ in inputs)
     copies = "".join(
-        f"        kt_bulk<{row.width}>(tile + {row.start} * KT_WARPS, {array}, barrier);\n"
+        f"        kt_bulk<{row.width}>(tile + {row.start} * KT_BLOCK_WARPS, {array}, barrier);\n"
         for row, array in inputs
     )
     ahead = ""
@@ -185,7 +185,7 @@ KT_FUNCTION bool kt_whole(long long states, {arrays}) {{
 
 KT_FUNCTION void kt_enter_block(
     real *tile, [[maybe_unused]] long long states, int thread, {arrays}) {{
-    const unsigned barrier = kt_shared(tile + {layout.tile} * KT_WARPS);
+    const unsigned barrier = kt_shared(tile + {layout.tile} * KT_BLOCK_WARPS);
     if (thread == 0) {{
         kt_expect(barrier, {size} * KT_BLOCK * (unsigned)sizeof(real));
 {copies}{ahead}    }}

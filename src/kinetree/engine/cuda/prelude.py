@@ -122,7 +122,7 @@ TILES = r"""
 #if !defined(KT_BLOCK)  // threads of a block
 #define KT_BLOCK KT_WARP
 #endif
-#define KT_WARPS (KT_BLOCK / KT_WARP)
+#define KT_BLOCK_WARPS (KT_BLOCK / KT_WARP)
 #define KT_PACK (16 / (int)sizeof(real))
 
 struct alignas(16) kt_pack { real x[KT_PACK]; };
