@@ -21,18 +21,22 @@ from kinetree.engine.cuda.layout import WARP, Layout, plan
 POISON = -987.0
 
 
-def host_source(graph: Graph, dtype: str, layout: Layout, most: int | None = None) -> str:
-    """The emitted text and a loop over warps."""
+def host_source(
+    graph: Graph, dtype: str, layout: Layout, most: int | None = None, warps: int = 1
+) -> str:
+    """The emitted text and a loop over blocks of `warps`."""
     count = len(layout.inputs)
     names = [f"p{k}" if k < count else f"r{k - count}" for k in range(count + len(layout.outputs))]
     arrays = ", ".join(names)
-    step = "for (int lane = 0; lane < 32; lane++) {}(tile, first, count, lane, {});"
+    step = "for (int lane = 0; lane < 32; lane++) {}(tile, first, count, begin + lane, {});"
     steps = "\n".join(step.format(f"kt_{x}", arrays) for x in ("enter", "compute", "leave"))
-    return f"""{emit(graph, dtype, "host", layout=layout, most=most)}
+    return f"""#define KT_BLOCK {32 * warps}
+{emit(graph, dtype, "host", layout=layout, most=most)}
 extern "C" void run(long long states, {parameters(layout)}) {{
-    alignas(16) static real tile[{max(layout.tile, 1)}];
+    alignas(16) static real tile[{max(layout.tile * warps, 1)}];
     for (long long first = 0; first < states; first += 32) {{
         const int count = states - first < 32 ? (int)(states - first) : 32;
+        const int begin = (int)(first % KT_BLOCK);
         {steps}
     }}
 }}
@@ -46,15 +50,20 @@ def run_on_host(
     folder: Path,
     most: int | None = None,
     spare: int = 0,
+    warps: int = 1,
     **options,
 ) -> list[Any]:
-    """The outputs for arrays (count, *port.shape), which may begin at any address."""
+    """The outputs for arrays (count, *port.shape), which may begin at any address.
+
+    The warps of a block come one after another, each into its own part of the tiles, where the
+    states of the block before still lie.
+    """
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         pytest.skip("no C++ compiler to check the arithmetic of CUDA code on the CPU with")
     layout = replace(plan(graph, ITEMSIZE[dtype], **options), spare=spare)
     source, library = folder / f"{dtype}.cpp", folder / f"{dtype}.so"
-    source.write_text(host_source(graph, dtype, layout, most))
+    source.write_text(host_source(graph, dtype, layout, most, warps))
     command = [compiler, "-std=c++17", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run([*command, str(source), "-o", str(library)], check=True, capture_output=True)
     count = len(arrays[0])

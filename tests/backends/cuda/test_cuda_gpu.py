@@ -40,6 +40,40 @@ def test_same_numbers_as_the_cpu(cp, model, dtype, count):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("quantity", ["forward_dynamics", "inverse_dynamics_derivatives"])
+@pytest.mark.parametrize("offset", [0, 1])
+def test_blocks_and_what_is_left_of_them_have_the_cpus_bits(cp, dtype, quantity, offset):
+    """Whole blocks come by bulk copies, the rest and arrays between 16 bytes by threads."""
+    kernel = compile_kernel(kt.robots.panda().model, quantity, target="cuda")
+    given = states(kernel.graph, dtype, 128 * 140 + 77)
+    host = compile_kernel(kt.robots.panda().model, quantity)(*given)
+    expected = host if isinstance(host, tuple) else (host,)
+    arrays = []
+    for x in given:
+        room = cp.empty(x.size + offset, dtype)
+        room[offset:] = cp.asarray(x).ravel()
+        arrays.append(room[offset:].reshape(x.shape))
+    for count in (127, 128, 129, 4000, len(given[0])):
+        found = kernel(*(x[:count] for x in arrays))
+        for x, y in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+            np.testing.assert_array_equal(x.get(), y[:count])
+
+
+def test_reciprocals_are_the_nearest_for_every_fraction(cp):
+    """float32: all fractions of numbers at both ends and in the middle of the range."""
+    nodes = [Node("input", (), (0, 0)), Node("const", (), 1.0), Node("div", (1, 0))]
+    nodes += [Node("const", (), 2.0), Node("mul", (2, 3)), Node("add", (2, 2))]
+    graph = Graph(tuple(nodes), (Port("b", (1,)),), (Port("r", (2,)),), ((4, 5),))
+    kernel = CudaKernel(graph, "reciprocals")
+    assert "kt_reciprocal(n" in kernel.source("float32")
+    for exponent in (1, 2, 126, 127, 128, 251, 252):
+        bits = (exponent << 23) + cp.arange(2**23, dtype="uint32")
+        b = bits.view("float32").reshape(-1, 1)
+        for x in (b, -b):
+            assert cp.array_equal(kernel(x), (2 * cp.asarray(1 / x.get())).repeat(2, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_functions_have_the_cpus_bits_on_the_gpu(cp, dtype):
     given = special_pairs(dtype)
     found = cp.asnumpy(CudaKernel(functions_graph(), "functions")(cp.asarray(given)))

@@ -7,7 +7,7 @@ from cuda_harness import compile_for_gpu, functions_graph, run_on_host, special_
 import kinetree as kt
 from kinetree import scalars
 from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port, interpret, optimise, trace
-from kinetree.engine.cuda.emit import emit
+from kinetree.engine.cuda.emit import emit, state
 from kinetree.engine.kernels import trace_quantity
 from kinetree.errors import GraphError, InputError
 from tensor_robots import rubbing, sprung
@@ -117,6 +117,16 @@ def test_rows_in_tiles_and_in_place_give_the_kernels_bits(dtype, budget, tmp_pat
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("budget", [0, 40, 1792])
+def test_each_warp_of_a_block_has_its_own_rows(dtype, budget, tmp_path):
+    graph = arm_graph()
+    given = states(graph, dtype, 300)
+    found = run_on_host(graph, dtype, given, tmp_path, budget=budget, warps=4)
+    for x, y in zip(found, Kernel(graph)(*given), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_may_begin_at_any_number(dtype, tmp_path):
     graph = arm_graph()
     shifted = []
@@ -162,6 +172,31 @@ def test_quotients_by_one_number_are_the_nearest(dtype, tmp_path):
     np.testing.assert_array_equal(found, given[:, :2] / given[:, 2:])
 
 
+def test_only_reciprocals_with_several_uses_and_pivots_leave_out_the_ends_of_the_range():
+    """One quotient is IEEE's; 1/b that is used twice, and the last pivot, share the short way."""
+    one, quotient = "kt_reciprocal(n", "kt_div("
+    ports = (Port("a", (3,)),), (Port("r", (1,)),)
+    nodes = [*[Node("input", (), (0, k)) for k in range(3)], Node("const", (), 1.0)]
+    inverse = [*nodes, Node("div", (3, 0)), Node("mul", (4, 1)), Node("mul", (4, 2))]
+    inverse += [Node("add", (5, 6))]
+    text = state(Graph(tuple(inverse), *ports, ((7,),)), "float32")
+    assert one in text and quotient not in text
+    assert quotient in state(Graph(tuple(inverse), *ports, ((7,),)), "float64")
+    single = [*nodes, Node("div", (3, 0)), Node("mul", (4, 1))]
+    text = state(Graph(tuple(single), *ports, ((5,),)), "float32")
+    assert quotient in text and one not in text
+    text = state(trace_quantity(kt.robots.panda().model, "forward_dynamics"), "float64")
+    assert text.count(quotient) == 3  # the inverses; the other pivots share the short way
+
+
+def test_blocks_ask_ahead_only_where_memory_has_time():
+    panda, planar = kt.robots.panda().model, kt.robots.planar_2r().model
+    busy, idle = (trace_quantity(x, "inverse_dynamics") for x in (panda, planar))
+    assert "kt_ahead<7>(p0" in emit(busy, "float32")
+    assert "kt_ahead<7>(p0" not in emit(busy, "float64")
+    assert "kt_ahead<2>(p0" not in emit(idle, "float32")
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_angles_are_as_good(dtype, tmp_path):
     ports = [Port("q", (5,), ("n",))]
@@ -179,6 +214,9 @@ def test_large_angles_are_as_good(dtype, tmp_path):
 def test_nvcc_accepts_robots_functions_and_operations_without_a_warning(tmp_path):
     graph = trace_quantity(kt.robots.panda().model, "inverse_dynamics", wrenches=True)
     compile_for_gpu(emit(graph, "float64", "panda"), tmp_path)
+    compile_for_gpu(
+        emit(trace_quantity(kt.robots.panda().model, "forward_dynamics"), "float32"), tmp_path
+    )
     compile_for_gpu(emit(functions_graph(), "float32", "functions"), tmp_path)
     compile_for_gpu(emit(every_operation(), "float64", "all"), tmp_path, "sm_75")
 

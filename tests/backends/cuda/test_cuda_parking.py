@@ -25,5 +25,5 @@ def graph_of(robot, quantity):
 def test_bits_do_not_change(robot, quantity, tmp_path):
     graph = short_lived(graph_of(robot, quantity))
     given = states(graph, "float64", 70)
-    found = run_on_host(graph, "float64", given, tmp_path, most=15, spare=4)
+    found = run_on_host(graph, "float64", given, tmp_path, most=15, spare=4, warps=2)
     np.testing.assert_array_equal(found[0], Kernel(graph)(*given))

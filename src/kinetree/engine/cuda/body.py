@@ -13,12 +13,14 @@ from functools import partial
 import numpy as np
 
 from kinetree.engine.c_functions import Dialect
-from kinetree.engine.compiler.graph import Graph, Sweep
+from kinetree.engine.compiler.graph import LOOPS, Graph, Sweep
 from kinetree.engine.cuda.parking import Visit
 from kinetree.errors import GraphError
 
 Place = Callable[[int, int], str]
-GROUP = 2  # measured: more make sines wait in registers, fewer leave less to do at a time
+# Angles whose sines are computed side by side. Measured: fewer leave less to do at a time, and load
+# the constants again; more make sines wait in registers.
+GROUP = 6
 
 
 def literal(value: float, dtype: str) -> str:
@@ -80,7 +82,6 @@ def statements(
     read: Place | None = None,
     write: Place | None = None,
     visits: Mapping[int, Visit] | None = None,
-    group: int = GROUP,
 ) -> Iterator[str]:
     """Iterate over the lines that read inputs, compute, and write outputs when they are known.
 
@@ -88,10 +89,10 @@ def statements(
     registers. A sine and a cosine of the same angle are computed together; so is the reciprocal
     of a number that divides several. Element e of port k lies where `read` and `write` say, by
     default at `i{k}[e]` and `o{k}[e]`. `visits` are values that leave the registers for a while
-    (`parking`); the sines of `group` angles are computed side by side.
+    (`parking`).
     """
     places = read or "i{}[{}]".format, write or "o{}[{}]".format
-    yield from CudaBody(graph, constants, *places, visits or {}, group).lines()
+    yield from CudaBody(graph, constants, *places, visits or {}).lines()
 
 
 class CudaBody:
@@ -108,14 +109,14 @@ class CudaBody:
         read: Place,
         write: Place,
         visits: Mapping[int, Visit],
-        group: int,
         loops: str = "loop",
     ) -> None:
         self.graph, self.constants, self.read, self.write = graph, constants, read, write
         self.visits = visits
         self.names: list[str] = []
-        self.groups = angle_groups(graph, 1 if visits else group)
+        self.groups = angle_groups(graph, 1 if visits else GROUP)
         self.shared = shared_divisors(graph)
+        self.inverse = inverses(graph) if constants.dtype == "float32" else set[int]()
         self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()
         self.operations = operations(constants.dtype)
@@ -153,6 +154,8 @@ class CudaBody:
                 yield from self.sines(self.groups[angle])
         elif node.op == "div" and node.args[1] in self.shared:
             yield from self.quotient(i)
+        elif i in self.inverse:
+            yield f"const real {name} = kt_reciprocal({self.names[node.args[1]]});"
         elif node.op == "repeat":
             yield from self.loop(node.sweep, self.loops[i])
         elif node.op == "carried":
@@ -181,7 +184,7 @@ class CudaBody:
         def write(_: int, element: int) -> str:
             return f"{name}_next[{element}]"
 
-        inner = CudaBody(sweep.graph, self.constants, read, write, {}, GROUP, f"{name}_")
+        inner = CudaBody(sweep.graph, self.constants, read, write, {}, f"{name}_")
         yield "#pragma unroll 1"
         yield f"for (int round = 0; round < {sweep.rounds} && {name}[0] > 0; round++) {{"
         yield f"    real {name}_next[{sweep.carried}];"
@@ -240,12 +243,30 @@ class CudaBody:
 
 
 def shared_divisors(graph: Graph) -> set[int]:
-    """Return the nodes that divide more than once, such as the pivots of a factorisation."""
-    times = Counter(node.args[1] for node in graph.nodes if node.op == "div")
-    return {i for i, count in times.items() if count > 1 and graph.nodes[i].op != "const"}
+    """Return the nodes that divide more than once, such as the pivots of a factorisation.
+
+    Its last pivot divides one number, and is known by a factor: a quotient by a pivot before it.
+    """
+    nodes = graph.nodes
+    times = Counter(node.args[1] for node in nodes if node.op == "div")
+    shared = {i for i, count in times.items() if count > 1 and nodes[i].op != "const"}
+    quotients = {i for i, node in enumerate(nodes) if node.op == "div" and node.args[1] in shared}
+    last = {i for i in times if nodes[i].op == "fnma" and quotients & {*nodes[i].args[:2]}}
+    return shared | last
 
 
-def angle_groups(graph: Graph, size: int = GROUP) -> dict[int, list[int]]:
+def inverses(graph: Graph) -> set[int]:
+    """Return the nodes 1/b that several nodes multiply by: b divides more than once, too."""
+    uses = Counter(arg for node in graph.nodes if node.op not in LOOPS for arg in node.args)
+    ones = {i for i, node in enumerate(graph.nodes) if node.op == "const" and node.number == 1}
+    return {
+        i
+        for i, node in enumerate(graph.nodes)
+        if node.op == "div" and uses[i] > 1 and node.args[0] in ones
+    }
+
+
+def angle_groups(graph: Graph, size: int) -> dict[int, list[int]]:
     """Return, for each angle, those whose sines are computed with it in one branch.
 
     Angles that are inputs are all known at the start; `size` of them are taken at a time, in the

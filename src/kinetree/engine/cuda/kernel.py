@@ -26,8 +26,8 @@ REGISTERS = {"float64": 104, "float32": 208}
 SPARE = 10
 
 # A batch that leaves some quarters of the GPU without a warp takes as long as one state. For such
-# batches, kernels of up to so many operations are compiled once more.
-FEW_OPERATIONS, FEW_THREADS, FEW_GROUP = 3000, 128, 4
+# batches, kernels of up to so many operations take all the registers that the compiler likes.
+FEW_OPERATIONS, FEW_THREADS = 3000, 128
 
 
 def few_states() -> int:
@@ -152,21 +152,20 @@ class CudaKernel:
     def launch(self, dtype: str = "float64", count: int | None = None) -> Launch:
         """The code on the current GPU for `count` states, compiled at the first request.
 
-        None: for as many states as keep the GPU busy. A few have a code of their own, which takes
-        less time for one state and more registers.
+        None: for as many states as keep the GPU busy. A few have a code with more registers, which
+        takes less time for one state.
         """
         few = count is not None and self.operations <= FEW_OPERATIONS and count <= few_states()
         return (self._few if few else self._loaded).on_this_gpu(dtype)
 
     def _load(self, dtype: str, short: bool) -> Launch:
         shared = self.ordered(dtype, short=short)[1].warp_bytes
-        return load(self.source(dtype, short=short), f"kt_{self._label}", shared)
+        return load(self.source(dtype, short=short), f"kt_{self._label}", shared, fixed=True)
 
     def _load_few(self, dtype: str, short: bool) -> Launch:
-        """More sines side by side, and as many registers as that takes."""
-        layout = plan(self.graph, ITEMSIZE[dtype], self._budget)
-        source = emit(self.graph, dtype, self._label, layout=layout, group=FEW_GROUP)
-        launch = load_with(source, f"kt_{self._label}", layout.warp_bytes, 0)
+        """As many registers as the compiler takes by itself."""
+        shared = self.ordered(dtype)[1].warp_bytes
+        launch = load_with(self.source(dtype), f"kt_{self._label}", shared, 0, fixed=True)
         return self._loaded.on_this_gpu(dtype) if launch.spills else launch
 
     def __call__(self, *arrays: CudaArray, out: object = None, **named: CudaArray) -> Any:

@@ -5,7 +5,7 @@ are better, as long as each has the registers it needs. CuPy is imported on firs
 kinetree works without a GPU.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,18 +79,18 @@ class Loaded:
         return self._known[key]
 
 
-def load(source: str, name: str, shared: int) -> Launch:
+def load(source: str, name: str, shared: int, *, fixed: bool = False) -> Launch:
     """The function `name` of `source` on the current GPU, with as many threads at once as possible.
 
     The compiler may use any number of registers at first. Then it is limited to the number that
     admits one more warp, again and again, until values would no longer fit the registers.
-    `shared`: bytes of shared memory for each warp.
+    `shared`: bytes of shared memory for each warp. `fixed`: as in `load_with`.
     """
-    best = load_with(source, name, shared, 0)
+    best = load_with(source, name, shared, 0, fixed=fixed)
     if best.spills:
         return best
     for warps in range(most_warps(best.registers) + 1, MAX_WARPS + 1):
-        tight = load_with(source, name, shared, warps)
+        tight = load_with(source, name, shared, warps, fixed=fixed)
         if tight.local > best.local or tight.resident <= best.resident:
             break
         best = tight
@@ -102,20 +102,34 @@ def most_warps(registers: int) -> int:
     return QUARTER // (-(-registers // STEP) * STEP)
 
 
-def load_with(source: str, name: str, shared: int, warps: int) -> Launch:
-    """The function with registers for `warps`, in blocks that keep most threads at work."""
-    cp = require_device()
-    device, driver = cp.cuda.Device(), cp.cuda.driver
-    module = cp.cuda.function.Module()
-    module.load(cubin(source, device.compute_capability, warps))
-    function = module.get_function(name)
-    most = device.attributes["MaxSharedMemoryPerBlockOptin"]
+def load_with(source: str, name: str, shared: int, warps: int, *, fixed: bool = False) -> Launch:
+    """The function with registers for `warps`, in blocks that keep most threads at work.
+
+    `fixed`: the threads of a block are a constant of the code. Where other blocks than the
+    preferred ones keep more threads at work, it is compiled once more.
+    """
+    most = require_device().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     fitting = [n for n in BLOCKS if shared * n // WARP <= most]
     if not fitting:
         raise CompileError(
             f"{name} needs {shared} bytes of shared memory for a warp, this GPU has {most}; "
             "give CudaKernel a smaller budget."
         )
+    found = load_in(fitting, source, name, shared, warps, fixed=fixed)
+    if fixed and found.threads != fitting[0]:
+        return load_in([found.threads], source, name, shared, warps, fixed=True)
+    return found
+
+
+def load_in(
+    fitting: Sequence[int], source: str, name: str, shared: int, warps: int, *, fixed: bool
+) -> Launch:
+    """The function in the best of some blocks; if `fixed`, compiled for the first of them."""
+    cp = require_device()
+    driver, module = cp.cuda.driver, cp.cuda.function.Module()
+    block = fitting[0] if fixed else 0
+    module.load(cubin(source, cp.cuda.Device().compute_capability, warps, block))
+    function = module.get_function(name)
     driver.funcSetAttribute(function.ptr, DYNAMIC_SHARED, shared * fitting[0] // WARP)
     resident = {n: n * blocks(driver, function, n, shared * n // WARP) for n in fitting}
     used = driver.funcGetAttribute(REGISTERS, function.ptr)
@@ -158,15 +172,18 @@ def require_device() -> Any:
     return module
 
 
-def cubin(source: str, capability: str, warps: int = 0) -> bytes:
+def cubin(source: str, capability: str, warps: int = 0, block: int = 0) -> bytes:
     """Machine code for GPUs of a compute capability such as "90", from the disk where possible.
 
     `warps`: that each quarter of a multiprocessor must be able to hold; the compiler gives each
-    thread as many registers as that leaves. 0 leaves it to the compiler.
+    thread as many registers as that leaves. 0 leaves it to the compiler. `block`: threads of a
+    block, where they are a constant of the code.
     """
     options = [f"-arch=sm_{capability}", *OPTIONS]
     if warps:  # a block of four warps puts one on each quarter
         options += ["-DKT_THREADS=128", f"-DKT_BLOCKS={warps}"]
+    if block:
+        options.append(f"-DKT_BLOCK={block}")
     version = ".".join(map(str, cupy().cuda.nvrtc.getVersion()))
     key = cache.make_key(["cuda", source, f"nvrtc {version}", *options])
     code = cache.load(key)

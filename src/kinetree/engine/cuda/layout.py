@@ -15,6 +15,7 @@ WARP = 32
 BANKS = 128  # bytes that the banks of shared memory deliver at once
 STATE_BYTES = 1792  # of shared memory for a state; four warps fit a multiprocessor with 228 KB
 PIECE = 16  # bytes that a thread copies at once
+BARRIER = 16  # bytes of shared memory for a warp, of which a block counts in 8 what has arrived
 WAITING = 4  # times that a warp may have to ask for its numbers; rows that need more are padded
 
 
@@ -53,7 +54,7 @@ class Layout:
     @property
     def warp_bytes(self) -> int:
         """Shared memory of one warp."""
-        return self.tile * self.itemsize
+        return self.tile * self.itemsize + BARRIER
 
 
 def plan(graph: Graph, itemsize: int, budget: int = STATE_BYTES) -> Layout:

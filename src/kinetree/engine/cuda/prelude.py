@@ -2,8 +2,9 @@
 
 A warp of 32 threads works on 32 neighbouring states. Their rows lie one behind the other in the
 user's (N, n) arrays, so the warp copies them as one block, 16 bytes a thread, into a tile of shared
-memory, from where each thread reads its own row. Results take the same way back. A plain C++
-compiler accepts the same text, which is how its arithmetic is tested where there is no GPU.
+memory, from where each thread reads its own row. Results take the same way back. GPUs from sm_90 on
+bring the rows of a whole block of warps at the order of one thread. A plain C++ compiler accepts
+the same text, which is how its arithmetic is tested where there is no GPU.
 
 Sines and cosines have the bits of the CPU's kernels: they are written from
 `kinetree.engine.compiler.sincos`, in float64 for both number types. Compared with CUDA's own
@@ -94,7 +95,7 @@ KT_FUNCTION real kt_reciprocal(real b) {
 #else
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
-    return kt_fma(kt_fma(-b, y, 1.0f), y, y);
+    return kt_fma(kt_fma(-b, y, 1.0f), y, y);  // nearest to 1/b, for each of all float32
 #endif
 }
 
@@ -118,6 +119,10 @@ KT_FUNCTION real kt_bits(unsigned long long bits) {  // what no literal can say:
 # more than their width where that keeps threads from waiting for the same bank of shared memory
 TILES = r"""
 #define KT_WARP 32
+#if !defined(KT_BLOCK)  // threads of a block
+#define KT_BLOCK KT_WARP
+#endif
+#define KT_BLOCK_WARPS (KT_BLOCK / KT_WARP)
 #define KT_PACK (16 / (int)sizeof(real))
 
 struct alignas(16) kt_pack { real x[KT_PACK]; };
@@ -144,6 +149,63 @@ KT_FUNCTION void kt_arrived() {
     __syncwarp();
 #endif
 }
+
+#if defined(__CUDACC__)
+// where a thread stands, read anew at each call
+KT_FUNCTION int kt_thread() {
+    int x;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+    return x;
+}
+
+KT_FUNCTION unsigned kt_block() {
+    unsigned x;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));
+    return x;
+}
+
+KT_FUNCTION long long kt_first(int thread) {  // state of the warp
+    return (long long)kt_block() * KT_BLOCK + thread / KT_WARP * KT_WARP;
+}
+
+KT_FUNCTION int kt_count(long long states, long long first) {  // of the warp
+    return states - first < KT_WARP ? (int)(states - first) : KT_WARP;
+}
+
+#if __CUDA_ARCH__ >= 900
+KT_FUNCTION unsigned kt_shared(const real *place) {
+    return (unsigned)__cvta_generic_to_shared(place);
+}
+
+// a new barrier that waits for so many bytes, copies of a block's rows that it counts, the wait of
+// a thread, and rows that are brought into the cache
+KT_FUNCTION void kt_expect(unsigned barrier, unsigned bytes) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                 "r"(bytes) : "memory");
+}
+
+template <int width> KT_FUNCTION void kt_bulk(real *tile, const real *rows, unsigned barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1], %2, [%3];" ::"r"(kt_shared(tile)),
+                 "l"(rows + (size_t)kt_block() * (KT_BLOCK * width)),
+                 "r"((unsigned)sizeof(real) * KT_BLOCK * width), "r"(barrier) : "memory");
+}
+
+KT_FUNCTION void kt_wait(unsigned barrier) {
+    asm volatile("{\n .reg .pred done;\nagain_%=:\n"
+                 " mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
+                 " @!done bra again_%=;\n}" ::"r"(barrier) : "memory");
+}
+
+template <int width> KT_FUNCTION void kt_ahead(const real *rows, unsigned block) {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::
+                 "l"(rows + (size_t)block * (KT_BLOCK * width)),
+                 "r"((unsigned)sizeof(real) * KT_BLOCK * width) : "memory");
+}
+#endif
+#endif
 
 // a whole warp of rows as one block, 16 bytes a thread; anything else number by number
 template <int width> KT_FUNCTION void kt_read_block(real *tile, const real *rows, int lane) {
@@ -240,6 +302,20 @@ KT_FUNCTION real kt_flip(real x, int turn) {
 #endif
 
 struct kt_pair { real s, c; };
+
+// sine and cosine of n quarters of a turn more, but for the sign that the second bit of n gives
+KT_FUNCTION kt_pair kt_quarter(real sine, real cosine, unsigned n) {
+#if defined(__CUDACC__) && !KT_DOUBLE  // the compiler takes a third more instructions
+    kt_pair made;
+    asm("{\n .reg .pred odd;\n .reg .b32 bit;\n .reg .f32 opposite;\n"
+        " and.b32 bit, %4, 1;\n setp.ne.u32 odd, bit, 0;\n neg.f32 opposite, %2;\n"
+        " selp.f32 %0, %3, %2, odd;\n selp.f32 %1, opposite, %3, odd;\n}"
+        : "=f"(made.s), "=f"(made.c) : "f"(sine), "f"(cosine), "r"(n));
+    return made;
+#else
+    return {n & 1 ? cosine : sine, n & 1 ? -sine : cosine};
+#endif
+}
 """
 
 PATTERNS = r"""
@@ -300,11 +376,10 @@ KT_FUNCTION kt_pair kt_near(real angle) {{
 {steps}
     const real sine = (real){sine};
     const real cosine = (real){cosine};
-    const unsigned quadrant = (unsigned){n};
-    const real along = quadrant & 1 ? cosine : sine;
-    const real across = quadrant & 1 ? sine : cosine;
-    return {{kt_flip(along, (int)(quadrant << 30) ^ kt_sign_word(angle)),
-            kt_flip(across, (int)((quadrant + 1) << 30))}};
+    const unsigned n = (unsigned){n};
+    const kt_pair turned = kt_quarter(sine, cosine, n);
+    const int half = (int)(n << 30);
+    return {{kt_flip(turned.s, half ^ kt_sign_word(angle)), kt_flip(turned.c, half)}};
 }}
 {CAREFUL}
 KT_FUNCTION void kt_far(real angle, kt_pair &pair) {{
