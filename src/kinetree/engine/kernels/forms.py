@@ -16,7 +16,7 @@ from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.model import Model
 
 # quantities that consist of one pass over the links outward and one inward: operations for one
-# generic link (of the last 450, fewer, because of which humanoids keep straight-line code)
+# generic link; the last takes 450, and is given 300 so that humanoids keep straight-line code
 INVERSE = 165
 RECURSIONS = {
     **dict.fromkeys(
