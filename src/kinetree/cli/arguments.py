@@ -41,8 +41,8 @@ def digest(words: Iterable[str]) -> list[str]:
     """Split `-0.1,0.2` and replace `-` by STREAM: the parser would take both for options."""
     separated: list[str] = []
     for word in words:
-        if word == "-":
-            separated.append(STREAM)
+        if word == "-" or re.fullmatch("--[a-z-]+=-", word):
+            separated.append(word[:-1] + STREAM)
         else:
             separated += re.split(r"[,\s]+", word) if NEGATIVE_LIST.fullmatch(word) else [word]
     return separated

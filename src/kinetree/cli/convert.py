@@ -61,10 +61,10 @@ def convert(
     JSON has robot, file, format, dropped (a list of sentences), joints (how many were compared)
     and difference (the largest one of poses and inertias, relative).
     """
+    check_output(output, robot)
     ending = output.suffix.lower()
     if ending not in FORMATS:
         raise InputError(f"-o is {output}; expected a name that ends with {', '.join(FORMATS)}.")
-    check_output(output, robot)
     loaded = find_robot(robot, reading)
     with waiting(f"writing {output.name}"):
         text, again, dropped = written(loaded, ending)

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from kinetree.base.tables import counted, csv_cell
+from kinetree.cli.arguments import STREAM
 from kinetree.cli.messages import notify as notify
 from kinetree.errors import InputError, visible
 
@@ -78,6 +79,10 @@ class Rows:
 
 def check_output(output: Path, source: str | None = None) -> None:
     """Raise InputError if the output cannot be written, or is the file that is being read."""
+    if str(output) == STREAM:
+        raise InputError(
+            "-o is -; expected the name of a file. Commands that can print do so without -o."
+        )
     if output.is_dir():
         raise InputError(f"-o is {output}, a folder; expected the name of a file.")
     if not output.parent.is_dir():

@@ -7,6 +7,7 @@ same machine code.
 
 import itertools
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -119,7 +120,9 @@ class Problem:
         costs = {
             name: settled(cost, self.model, m, name) for name, cost in named(self.costs).items()
         }
-        for key, value in {"dt": dt, "steps": steps, "costs": costs}.items():
+        arrays = ("limits", "activation", "before")  # a problem is a value: it has copies
+        copies = {key: deepcopy(getattr(self, key)) for key in ("actuated", *arrays)}
+        for key, value in {"dt": dt, "steps": steps, "costs": costs, **copies}.items():
             object.__setattr__(self, key, value)
         _ = self._bounds, self._numbers  # weights, targets and limits are checked, and copied
         self._memory(start_position(self.model)[None])
@@ -504,5 +507,5 @@ def bounds_of_forces(problem: Problem) -> Bounds:
                 f"limits is {limits!r:.60}; expected a number > 0 for all motors, or a list of "
                 f"{len(motors)}, one for each, in N m or N."
             )
-        most = np.array(np.broadcast_to(most, (len(motors),)))  # a copy: problems are values
+        most = np.broadcast_to(most, (len(motors),))
     return Bounds(-most, most)

@@ -58,6 +58,16 @@ def test_wrong_words_have_code_2_in_every_command(ready, name):
     assert found.stdout == "" and "no_such_word" in found.stderr
 
 
+@pytest.mark.parametrize("words", ["-o -", "--output -", "--output=-"])
+def test_a_dash_is_standard_output_or_refused(ready, words):
+    plain = ready(f"simulate planar_2r --duration 0.05 {words}")
+    assert plain.stdout.startswith("t,q:joint1")
+    for name in ("id planar_2r", "export planar_2r", "report planar_2r", "convert planar_2r"):
+        found = ready(f"{name} {words}", code=2)
+        assert found.stdout == "" and found.stderr.startswith("kinetree: -o is -;")
+    assert not [x.name for x in ready.folder.iterdir() if x.name in ("-", "<standard stream>")]
+
+
 def test_negative_verdicts_have_code_1(ready):
     ready("check planar_2r calm.csv --effort 1", code=1)
     ready("check planar_2r calm.csv --effort 1 --json", code=1)

@@ -454,10 +454,13 @@ def test_starts_and_guesses_without_sense_are_refused():
 def test_a_problem_keeps_the_numbers_with_which_it_was_made():
     robot, target, limits = kt.robots.double_pendulum(), np.array([1.0, 0.5]), np.full(2, 30.0)
     targets = np.array([[0.5, 0.0], [0.0, 0.5]])
-    problem = reach(robot, target, limits=limits)
+    names = list(robot.joint_names)
+    problem = reach(robot, target, limits=limits, actuated=names)
     many = problem.batch(targets={"posture": targets})
     cost, costs = problem.solve([0, 0]).cost, many.solve([0, 0]).cost
     for numbers in (target, limits, targets):
         numbers[:] = 0.1
+    names.pop()
     assert problem.solve([0, 0]).cost == cost
+    assert problem.with_costs(**problem.costs).solve([0, 0]).cost == cost
     np.testing.assert_array_equal(many.solve([0, 0]).cost, costs)

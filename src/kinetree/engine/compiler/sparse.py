@@ -7,6 +7,7 @@ after the other and row by row. A `SparsePattern` has all their places.
 """
 
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -69,15 +70,19 @@ class SparsePattern:
         if x.shape[-1:] != (self.size,) or x.dtype.kind not in "fiu":
             shape = getattr(values, "shape", x.shape)
             raise ShapeError(
-                f"values is a {type(values).__name__} of shape {shape}; expected a NumPy array of "
-                f"shape (..., {self.size}), the result of the kernel that has this pattern. For "
-                "dense tensors of another library compile the kernel without sparse=True."
+                f"values is a {type(values).__name__} of shape {shape}; expected real numbers in a "
+                f"NumPy array of shape (..., {self.size}), the result of the kernel that has this "
+                "pattern. For dense tensors of another library compile the kernel without "
+                "sparse=True."
             )
         results: list[Array] = []
         for block in self.blocks:
-            result = np.zeros((*x.shape[:-1], *block.shape), x.dtype)
-            result[(..., *block.index)] = x[..., block.source]
-            results.append(result)
+            flat = np.zeros((*x.shape[:-1], prod(block.shape)), x.dtype)
+            places = np.zeros(len(block.source), np.intp)  # of a result that is one number
+            if block.shape:
+                places = np.ravel_multi_index(tuple(block.index), block.shape)
+            flat[..., places] = x[..., block.source]
+            results.append(flat.reshape((*x.shape[:-1], *block.shape)))
         return results[0] if len(results) == 1 else tuple(results)
 
 

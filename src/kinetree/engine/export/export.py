@@ -18,7 +18,7 @@ from kinetree.engine.export.self_test import write_driver
 from kinetree.engine.export.targets import find_target
 from kinetree.engine.kernels.compile import traced_graph
 from kinetree.engine.kernels.request import Request
-from kinetree.engine.kernels.signatures import KernelOptions
+from kinetree.engine.kernels.signatures import CodeOptions
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.quantity import EXPRESSED
@@ -65,7 +65,7 @@ def export(
     name: str | None = None,
     libm: bool = False,
     driver: bool = False,
-    **options: Unpack[KernelOptions],
+    **options: Unpack[CodeOptions],
 ) -> str: ...
 
 
@@ -78,7 +78,7 @@ def export(
     target: TargetName,
     dtype: Dtype | None = None,
     name: str | None = None,
-    **options: Unpack[KernelOptions],
+    **options: Unpack[CodeOptions],
 ) -> ExportedCode: ...
 
 

@@ -66,14 +66,19 @@ class XarrayArray(Protocol):
     def coords(self) -> Any: ...
 
 
-class KernelOptions(TypedDict, total=False):
-    """Options of `Robot.compile` and `Robot.derivative` that every target has."""
+class CodeOptions(TypedDict, total=False):
+    """Options of a quantity that kernels and exported code have."""
 
     frame: str | None
     expressed: Literal["body", "space", "aligned"] | None
     rows: Sequence[int] | None
     wrenches: bool
     free: Sequence[str]
+
+
+class KernelOptions(CodeOptions, total=False):
+    """Options of `Robot.compile` and `Robot.derivative` that every target has."""
+
     sparse: bool
 
 

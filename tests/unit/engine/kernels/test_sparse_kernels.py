@@ -198,7 +198,7 @@ def test_what_has_no_values_or_no_pattern_is_refused():
         robot.derivative("mass_matrix").pattern  # noqa: B018
     kernel = robot.derivative("mass_matrix", sparse=True)
     for wrong in (np.zeros(kernel.pattern.size + 1), {"a": 1}, 3.0, ["text"]):
-        with pytest.raises(ShapeError, match=r"expected a NumPy array of shape \(\.\.\., "):
+        with pytest.raises(ShapeError, match=r"in a NumPy array of shape \(\.\.\., "):
             kernel.pattern.dense(wrong)
     with pytest.raises(InputError, match="has 2 results; expected one"):
         robot.derivative("inverse_dynamics_derivatives", order=2, sparse=True)
@@ -244,3 +244,13 @@ def test_tensors_have_the_same_values_and_gradients(package):
         slope = tensors.grad(lambda x: kernel(x).sum())(tensors.numpy.asarray(q))
     assert np.array_equal(np.asarray(values), kernel(q))
     assert np.allclose(np.asarray(slope), second.sum(0), 1e-13, 1e-13)
+
+
+@pytest.mark.parametrize("leading", [(), (1,), (5,), (2, 3)])
+def test_a_result_of_one_number_is_expanded_to_the_shape_of_the_states(leading):
+    robot, rng = kt.robots.panda(), np.random.default_rng(5)
+    q, dq = rng.uniform(-1, 1, (2, *leading, 7))
+    kernel = robot.compile("kinetic_energy", sparse=True)
+    np.testing.assert_array_equal(
+        kernel.pattern.dense(kernel(q, dq)), robot.kinetic_energy(q, dq), strict=leading != ()
+    )
