@@ -9,7 +9,7 @@ no joint vector is measured in them.
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, cast
@@ -234,15 +234,11 @@ def units_in(text: str) -> list[tuple[str, Unit]]:
     return [(_without(text, start, end), unit) for start, end, unit in unit_spans(text)]
 
 
-def unit_spans(
-    text: str, product: Callable[[Unit], bool] = lambda unit: unit.readable
-) -> Iterator[tuple[int, int, Unit]]:
+def unit_spans(text: str) -> Iterator[tuple[int, int, Unit]]:
     """Begin and end of the units in a text, in brackets or as words, and the units.
 
     Single letters, and words with another meaning, are units in brackets alone: in tau_m and q_s
     they may be part of the name.
-
-    product: whether several words may be one unit; otherwise they are units of their own.
     """
     for match in BRACKET.finditer(text):
         unit = unit_of(match[1])
@@ -257,7 +253,7 @@ def unit_spans(
             unit = unit_of(run) if start >= taken and _is_unit_word(run) else None
             first = bare[start : words[k][1]].lower()
             several = end > words[k][1] and not run.isalnum()
-            if several and (first in AMBIGUOUS or not (unit and product(unit))):
+            if several and (first in AMBIGUOUS or not (unit and unit.readable)):
                 continue  # "in degrees", "a degree"
             if unit is not None:
                 yield start, end, unit

@@ -34,7 +34,7 @@ from kinetree.motion.recordings.clocks import (
     check_first,
     seconds_note,
 )
-from kinetree.motion.recordings.comments import check_comments
+from kinetree.motion.recordings.comments import check_comments, mention_note
 from kinetree.motion.recordings.header import named_layout
 from kinetree.motion.recordings.names import NAME, meanings
 from kinetree.motion.recordings.sizes import check_columns, check_names, check_numbers, shown
@@ -335,8 +335,9 @@ def table_of(
     arrays = list(columns.values())
     first = [str(x[0]) for x in arrays]
     layout = named_layout(heads, request, where, first, [units.get(x) for x in heads])
-    notes = list(layout.notes)
-    notes += check_comments(request, layout, ((where, x) for x in comments))[0]
+    placed = [(where, x) for x in comments]
+    check_comments(request, layout, placed)
+    notes = [*layout.notes, *mention_note(request, layout, placed)]
     for k in layout.labels:
         _check_label(arrays[k], heads[k], where)
     values: dict[str, Array] = {}

@@ -55,6 +55,7 @@ class _Header:
     beside: tuple[Unit | None, ...]
     found: dict[int, Meaning] = field(default_factory=dict[int, Meaning])
     notes: list[str] = field(default_factory=list[str])
+    unused: list[str] = field(default_factory=list[str])
 
     def layout(self, first: Sequence[str] | None) -> Layout:
         """Find the meaning of every column, and check that they fit together."""
@@ -75,6 +76,7 @@ class _Header:
         columns = self.columns()
         stated = {x: [self.found[k].unit for k in own] for x, own in columns.items()}
         scaled = scales(self.request, stated, self.where)
+        self.notes += self.unused_note()
         notes = (*self.notes, *conversions(self.request, stated))
         columns |= {x: [k] for x, k in bent.items()}
         scaled |= dict.fromkeys(bent, (np.ones(1), np.ones(1)))
@@ -82,6 +84,13 @@ class _Header:
             self.heads, self.joint_names(), columns, scaled, clock, list(labels.values()), notes,
             stated,
         )  # fmt: skip
+
+    def unused_note(self) -> list[str]:
+        """The note on columns that are not read."""
+        columns = "column" if len(self.unused) == 1 else "columns"
+        verb = "is" if len(self.unused) == 1 else "are"
+        text = f"{columns} {listing(self.unused, MAX_NAMES)} {verb} not used"
+        return [text] if self.unused else []
 
     def fail(self, text: str) -> NoReturn:
         raise ParseError(f"{self.where}: {text}")
@@ -130,7 +139,7 @@ class _Header:
                 columns[meanings_of_column[0].number] = k
                 del readings[k]
             elif any(x.kind == OTHER for x in meanings_of_column):
-                self.notes.append(f"column {self.heads[k]!r} is not used")
+                self.unused.append(self.heads[k])
                 del readings[k]
         return columns
 
@@ -182,6 +191,7 @@ class _Header:
             else:
                 unknown.append(k)
         self.take_bare(unknown, readings)
+        self.leave_out(unknown, sets)
         self.refuse_unknown(unknown, readings, sets)
         self.note_numbers(resolved, order)
 
@@ -253,6 +263,25 @@ class _Header:
                 body, unit = file_unit(self.heads[k], self.beside[k], self.where)
                 self.found[k] = Meaning("q", joint=body, unit=unit)
                 unknown.remove(k)
+
+    def leave_out(
+        self, unknown: list[int], sets: Mapping[tuple[str, str], Mapping[int, list[int]]]
+    ) -> None:
+        """Ignore columns that cannot be one of the columns that are missing, with one note."""
+        missing = {x for x in SIGNALS if self.is_missing(x)}
+        if missing & set(self.request.required):
+            return
+        numbered = {k for numbers in sets.values() for own in numbers.values() for k in own}
+        for k in [x for x in unknown if x not in numbered]:
+            if missing.isdisjoint(_quantities(self.heads[k])):
+                self.unused.append(self.heads[k])
+                unknown.remove(k)
+
+    def is_missing(self, quantity: str) -> bool:
+        """Whether a quantity lacks columns of some joints, or of all."""
+        joints = {x.joint for x in self.found.values() if x.kind == quantity}
+        wanted = set(self.request.names(quantity)) - set(self.request.optional)
+        return not joints or not wanted <= joints
 
     def columns(self) -> dict[str, list[int]]:
         """The columns of every quantity in the order of the joints."""
@@ -380,12 +409,11 @@ class _Header:
 
     def likely(self, k: int, readings: Sequence[Meaning], names: Sequence[str]) -> tuple[str, str]:
         """The quantity and the joint that a name without a meaning suggests, for an advice."""
-        words = (WORDS.get(x.lower()) for x in re.findall("[A-Za-z]+", self.heads[k]))
         kinds = [x.kind for x in readings if x.kind in SIGNALS]
         number = DIGITS.search(self.heads[k])
         place = int(number[0]) - 1 if number is not None and len(number[0]) < 4 else 0
         joint = names[place] if 0 <= place < len(names) else names[0]
-        return next((x for x in [*kinds, *words] if x is not None), "q"), joint
+        return next(iter([*kinds, *_quantities(self.heads[k])]), "q"), joint
 
     def refuse_set(
         self, quantity: str, numbers: Mapping[int, list[int]], own: Sequence[int]
@@ -451,6 +479,12 @@ class _Header:
                     origins.setdefault(x.origin, k)
             for origin, k in origins.items():
                 self.notes.append(f"{quantity} is the {origin} value, {self.heads[k]!r}")
+
+
+def _quantities(head: str) -> list[str]:
+    """Quantities that words of a name state."""
+    words = re.findall("[A-Za-z]+", head) + re.findall("[A-Z]?[a-z]+", head)
+    return [WORDS[x.lower()] for x in words if x.lower() in WORDS]
 
 
 def _letters(name: str) -> str:

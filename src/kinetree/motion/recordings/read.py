@@ -59,9 +59,10 @@ def read(
     """The trajectory of a recording: CSV, Parquet, NPZ, or a ROS bag (.mcap, .db3, .bag, folder).
 
     Names of columns are understood in many dialects, see `docs/recordings.md`: t, time, sec and
-    nanosec; q:JOINT, JOINT_position, q1 to qn, position[0], actual_q_0 and others. Columns that
-    belong to nothing are refused. Rates and accelerations that the file lacks are the derivatives
-    of the spline through the samples. `trajectory.meta["notes"]` lists these and other choices.
+    nanosec; q:JOINT, JOINT_position, q1 to qn, position[0], actual_q_0 and others. Other columns
+    are ignored, unless they may be one that is missing. Rates and accelerations that the file
+    lacks are the derivatives of the spline through the samples. `trajectory.meta["notes"]` lists
+    these and other choices.
 
     Args:
         path: file, or folder of a ROS 2 bag.

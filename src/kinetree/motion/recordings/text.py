@@ -23,10 +23,10 @@ from kinetree.errors import ParseError
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.by_hand import by_number
 from kinetree.motion.recordings.clocks import LATEST, STAMP, Clock, check_first, seconds_note
-from kinetree.motion.recordings.comments import UNSEARCHED, check_comments
+from kinetree.motion.recordings.comments import check_comments, mention_note
 from kinetree.motion.recordings.header import named_layout
 from kinetree.motion.recordings.layout import unnamed_layout
-from kinetree.motion.recordings.names import joined_levels
+from kinetree.motion.recordings.names import joined_levels, meanings
 from kinetree.motion.recordings.sizes import check_columns, check_numbers
 
 CHUNK = 1 << 18  # bytes that are read at a time; a pipe gives what it has
@@ -36,7 +36,7 @@ MOST_LEVELS = 3  # lines of names: two levels of pandas, and the name of the ind
 LONGEST_SHOWN = 40  # signs of a cell in a message
 COMMENT = "#"
 SEPARATOR_LINE = re.compile(r"(?i)\s*\"?sep=[,;|\t]\"?\s*")  # of Excel, above the names
-UNITS_LINE = re.compile(r"(?i)#[#\s]*units?\s*(?:[:=]|\s)\s*(.*)")
+UNITS_LINE = re.compile(r"(?i)#[#\s]*units\s*[:=]\s*(.*)")
 
 Lines = Sequence[tuple[int, str]]  # numbers of lines, and their texts
 
@@ -73,7 +73,6 @@ class TextTable:
 
     def __init__(self, stream: BinaryIO, name: str, request: ReadRequest) -> None:
         self.name, self.request = name, request
-        self._noted = self._searched = 0  # notes on comments, and their signs
         self._lines = _lines(stream, name)
         self._late: Lines = ()  # lines below the first row that were read with the head
         self._head = self._read_head()
@@ -94,7 +93,9 @@ class TextTable:
             self._labels = list[str]()
         self.where = where
         self.notes = [*self.layout.notes, *(numbered[2] if numbered else ())]
-        self._check_comments(self._head.comments)
+        above = self._placed(self._head.comments)
+        check_comments(self.request, self.layout, above)
+        self.notes += mention_note(self.request, self.layout, above)
         self._check_late(self._late)
         self._start: Decimal | None = None
         self._is_counted: bool | None = None  # whether times are counted from the first
@@ -144,15 +145,10 @@ class TextTable:
                     f"{self.name}, line {line}: a comment on units below the first row; expected "
                     "it above the rows."
                 )
-        self._check_comments(comments)
+        check_comments(self.request, self.layout, self._placed(comments))
 
-    def _check_comments(self, comments: Lines) -> None:
-        placed = ((f"{self.name}, line {line}", text) for line, text in comments)
-        notes, self._searched = check_comments(self.request, self.layout, placed, self._searched)
-        self.notes += [
-            x for k, x in enumerate(notes, self._noted) if k < MAX_NAMES or UNSEARCHED in x
-        ]
-        self._noted += len(notes)
+    def _placed(self, comments: Lines) -> list[tuple[str, str]]:
+        return [(f"{self.name}, line {line}", text) for line, text in comments]
 
     # ----- the first lines
 
@@ -228,12 +224,18 @@ class TextTable:
     ) -> tuple[int, tuple[str, ...]] | None:
         """The last comment above rows of numbers that has as many names as these, not units."""
         for at, comment in reversed(comments):
-            heads = split(comment.strip("# \t"), mark, f"{self.name}, line {at}")
+            heads = _comment_cells(comment, mark)
             if UNITS_LINE.fullmatch(comment) or all(_is_unit(x) for x in heads):
                 continue
             fits = len(heads) == width and not any(map(_is_number, heads))
-            return (at, tuple(heads)) if fits else None
+            return (at, tuple(heads)) if fits and self._any_named(heads) else None
         return None
+
+    def _any_named(self, heads: Sequence[str]) -> bool:
+        """Whether a comment can name the columns of rows that need no names."""
+        joints = self.request.names("q")
+        by_hand = bool(self.request.columns) or not self.request.unnamed
+        return by_hand or any(meanings(x, joints) for x in heads)
 
     def _comment_units(
         self, comments: Lines, mark: str, width: int
@@ -243,9 +245,9 @@ class TextTable:
         found: tuple[Unit | None, ...] = (None,) * width
         for at, comment in comments:
             match = UNITS_LINE.fullmatch(comment)
-            text = (match[1] if match else comment).strip("# \t")
+            text = match[1] if match else comment
             for sign in dict.fromkeys((mark, ",", ";", "\t", " ")):
-                cells = [x for x in split(text, sign, f"{self.name}, line {at}")]
+                cells = _comment_cells(text, sign)
                 if len(cells) == width and all(map(_is_unit, cells)):
                     units = [_unit_cell(x) for x in cells]
                     found = tuple(
@@ -255,7 +257,7 @@ class TextTable:
                     break
             else:
                 others.append((at, comment))
-                if match and text.strip(" .").casefold() not in ("si", "si units"):
+                if match and text.strip("# \t.").casefold() not in ("si", "si units"):
                     raise ParseError(
                         f"{self.name}, line {at}: {comment[:60]!r} does not state a unit for every "
                         f"column; expected {width}, in the order of the columns, with - for none."
@@ -414,6 +416,14 @@ def split(text: str, mark: str, where: str) -> list[str]:
         except csv.Error as error:
             raise ParseError(f"{where} is not a line of CSV: {error}.") from None
     return text.split() if mark == " " else [x.strip() for x in text.split(mark)]
+
+
+def _comment_cells(text: str, mark: str) -> list[str]:
+    """The cells of a comment that may name columns or units; [] for prose that has none."""
+    try:
+        return split(text.strip("# \t"), mark, "")
+    except ParseError:
+        return []
 
 
 def _combined(

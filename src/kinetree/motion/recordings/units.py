@@ -13,7 +13,7 @@ from kinetree.base.arrays import Array
 from kinetree.base.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.model.units import DEGREE, METRE, NUMBER, PER_TIME, RAD, kinds
-from kinetree.motion.recordings import SIGNALS, ReadRequest
+from kinetree.motion.recordings import ReadRequest
 from kinetree.motion.recordings.names import TIME, Meaning
 
 KINDS = {RAD: "an angle", METRE: "a length", NUMBER: "a part of a quaternion"}
@@ -91,9 +91,6 @@ def dims_of(text: str) -> object:
     unit = unit_of(text)
     assert unit is not None
     return unit.dims
-
-
-JOINT_DIMS = {dims_of(si_unit(x, kind)) for x in SIGNALS for kind in (RAD, METRE)}
 
 
 def _scale(

@@ -97,7 +97,7 @@ def test_units_of_mappings_lines_and_comments_are_applied(quantity, unit, factor
         f"# {','.join(units)}\n{plain}",
         f"{header}\n{','.join(units)}\n{rows}",
         f"#{','.join(units)}\n# {header}\n{rows}",
-        f"# {header}\n# units {' '.join(units)}\n{rows}",
+        f"# {header}\n# units: {' '.join(units)}\n{rows}",
     ):
         same(read(written(tmp_path, text), ROBOT), quantity)
 
@@ -135,9 +135,9 @@ def test_units_in_attributes_of_files_are_applied(tmp_path):
         ({"q_units": "deg"}, "'q_units' states deg, and names no column"),
         ({"time_unit": "ms"}, "'time_unit' states ms, and names no column"),
         ({"uom": "ticks"}, "'uom' states counts, and names no column"),
-        ({"comment": "angles in degrees"}, "the comment 'angles in degrees' mentions deg"),
+        ({"comment": "angles in degrees"}, "the comment 'angles in degrees' states deg"),
         ({"a": json.dumps({"robot": {"unit": "deg"}})}, "'unit' states deg, and names no column"),
-        ({"a": json.dumps({"q1": {"note": "unit: deg"}})}, "the comment 'unit: deg' mentions deg"),
+        ({"a": json.dumps({"q1": {"note": "unit: deg"}})}, "the comment 'unit: deg' states deg"),
         ({"units": "[" * 100_000}, "a unit that is not read"),
         ({"units": json.dumps({"q1": "foo"})}, "'q1' in 'foo', a unit that is not read"),
     ):
@@ -162,7 +162,7 @@ def test_a_comment_on_a_field_is_read_as_comments_are(key, tmp_path):
     fields = [pa.field("t", "float64")]
     fields += [pa.field(x, "float64", metadata={key: "joint angle in deg"}) for x in ("q1", "q2")]
     pq.write_table(pa.table([T, *TRUE["q"].T], schema=pa.schema(fields)), tmp_path / "a.parquet")
-    with pytest.raises(ParseError, match="the comment 'joint angle in deg' mentions deg"):
+    with pytest.raises(ParseError, match="the comment 'joint angle in deg' states deg"):
         read(tmp_path / "a.parquet", ROBOT)
 
 
@@ -212,7 +212,7 @@ def test_units_beside_arrays_are_applied_or_refused(tmp_path):
         {"meta": '{"angle_unit": "deg"}'}, {"info": "angles in degrees"},
     ):  # fmt: skip
         np.savez(tmp_path / "a.npz", t=T, q=q, **beside)
-        says = r"names no column of the fi|a unit that is not rea|the comment .* mentions deg"
+        says = r"names no column of the fi|a unit that is not rea|the comment .* states deg"
         with pytest.raises(ParseError, match=says):
             read(tmp_path / "a.npz", ROBOT)
     np.savez(tmp_path / "a.npz", t=T, q=q, dof_names=ROBOT.joint_names, q_units="deg")
@@ -237,49 +237,31 @@ REFUSED = {
     "t [deg],q1,q2,tau1,tau2": "'t .deg.' is a time stated in deg; expected s, ms, us, ns, min",
     "# units: deg\nt,q1,q2,tau1,tau2": "line 1: '# units: deg' does not state a unit for every",
     "# units: s,foo,deg,-,-\nt,q1,q2,tau1,tau2": "does not state a unit for every column",
-    "# angles in degrees\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1 has no unit",
-    "# units: s,-,-,-,-\n# angles in degrees\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1",
-    "# angles in degrees\n# t,q1,q2,tau1,tau2": "line 1: the comment .* mentions deg",
-    "# torque in mNm\nt,q1,q2,tau1,tau2": "mentions mN m, and tau of joint1 has no unit",
+    "# angles in degrees\nt,q1,q2,tau1,tau2": "states deg, and q of joint1 has no unit",
+    "# units: s,-,-,-,-\n# angles in degrees\nt,q1,q2,tau1,tau2": "states deg, and q of joint1",
+    "# angles in degrees\n# t,q1,q2,tau1,tau2": "line 1: the comment .* states deg",
+    "# torque in mNm\nt,q1,q2,tau1,tau2": "states mN m, and tau of joint1 has no unit",
     "t,q1 [-deg],q2 [-deg],tau1,tau2": "'q1 .-deg.'",
     "t,q1,q2,tau1 [-Nm],tau2 [-Nm]": "'tau1 .-Nm.'",
-    "# time in ms\nt,q1,q2,tau1,tau2": r"mentions ms, and the time 't' has no unit.*'t': 't.ms.'",
-    "# t [ms]\nt,q1,q2,tau1,tau2": "mentions ms, and the time 't' has no unit",
-    "# stamps in microseconds\nt,q1,q2,tau1,tau2": "mentions us, and the time 't' has no unit",
-    "# angles in turns\nt,q1,q2,tau1,tau2": "mentions rev, and q of joint1 has no unit",
-    "# angles in revolutions\nt,q1,q2,tau1,tau2": "mentions rev, and q of joint1 has no unit",
-    "# range 2 m in degrees\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1 has no unit",
-    "# effort in A\nt,q1,q2,tau1,tau2": r"mentions A, and tau of joint1 .*tau:joint1 .N m.'",
-    "# effort in kg cm\nt,q1,q2,tau1,tau2": "mentions kg cm, and tau of joint1 has no unit",
-    "# torque in percent\nt,q1,q2,tau1,tau2": "mentions %, and tau of joint1 has no unit",
-    "# angles in encoder counts\nt,q1,q2,tau1,tau2": "mentions counts, and q of joint1",
-    "# dt 10 ms deg\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1 has no unit",
-    "# 0.1 s in degrees\nt,q1,q2,tau1,tau2": "mentions deg, and q of joint1 has no unit",
-    "# time unit: ms\nt,q1,q2,tau1,tau2": "mentions ms, and the time 't'",
-    "# t: ms\nt,q1,q2,tau1,tau2": "mentions ms",
-    "# t = ms\nt,q1,q2,tau1,tau2": "mentions ms",
-    "# Time: milliseconds since the start\nt,q1,q2,tau1,tau2": "mentions ms",
-    "# timestamps are milliseconds\nt,q1,q2,tau1,tau2": "mentions ms",
-    "# clock: us\nt,q1,q2,tau1,tau2": "mentions us",
-    "# tau: A\nt,q1,q2,tau1,tau2": "mentions A, and tau",
-    "# tau unit: A\nt,q1,q2,tau1,tau2": "mentions A",
-    "# effort = mA\nt,q1,q2,tau1,tau2": "mentions mA",
-    "# torque: in-lb\nt,q1,q2,tau1,tau2": "mentions in lb",
-    "# current [A] in tau\nt,q1,q2,tau1,tau2": "mentions A",
-    "# tau is motor current\nt,q1,q2,tau1,tau2": "mentions A",
-    "# q: turns\nt,q1,q2,tau1,tau2": "mentions rev",
-    "# positions are encoder counts\nt,q1,q2,tau1,tau2": "mentions counts, and q",
-    "# position unit = counts\nt,q1,q2,tau1,tau2": "mentions counts",
-    "# mm/deg/ms\nt,q1,q2,tau1,tau2": "mentions ms|mentions deg",
-    "# angles (in degrees, raw)\nt,q1,q2,tau1,tau2": "mentions deg",
-    '# {"angle_unit": "deg"}\nt,q1,q2,tau1,tau2': "mentions deg",
-    '# {"time_unit": "ms"}\nt,q1,q2,tau1,tau2': "mentions ms",
-    '# {"units": {"tau1": "A"}}\nt,q1,q2,tau1,tau2': "mentions A",
-    "# time unit: 1/1000 s\nt,q1,q2,tau1,tau2": r"mentions a part of s, .*'t\[UNIT\]'",
-    "# angles in 1e-3 rad\nt,q1,q2,tau1,tau2": "mentions a part of rad, and q of joint1",
-    "# angles in thousandths of a revolution\nt,q1,q2,tau1,tau2": "mentions a part of rev, and q",
-    "# torque unit: 0.001 Nm\nt,q1,q2,tau1,tau2": "mentions a part of N m, and tau of joint1",
-    "# time in samples\nt,q1,q2,tau1,tau2": "mentions counts, and the time 't'",
+    "# time in ms\nt,q1,q2,tau1,tau2": r"states ms, and the time 't' has no unit.*'t': 't.ms.'",
+    "# t [ms]\nt,q1,q2,tau1,tau2": "states ms, and the time 't' has no unit",
+    "# stamps in microseconds\nt,q1,q2,tau1,tau2": "states us, and the time 't' has no unit",
+    "# angles in turns\nt,q1,q2,tau1,tau2": "states rev, and q of joint1 has no unit",
+    "# angles in revolutions\nt,q1,q2,tau1,tau2": "states rev, and q of joint1 has no unit",
+    "# effort in A\nt,q1,q2,tau1,tau2": r"states A, and tau of joint1 .*tau:joint1 .N m.'",
+    "# effort in kg cm\nt,q1,q2,tau1,tau2": "states kg cm, and tau of joint1 has no unit",
+    "# torque in percent\nt,q1,q2,tau1,tau2": "states %, and tau of joint1 has no unit",
+    "# time unit: ms\nt,q1,q2,tau1,tau2": "states ms, and the time 't'",
+    "# t: ms\nt,q1,q2,tau1,tau2": "states ms",
+    "# t = ms\nt,q1,q2,tau1,tau2": "states ms",
+    "# clock: us\nt,q1,q2,tau1,tau2": "states us",
+    "# tau: A\nt,q1,q2,tau1,tau2": "states A, and tau",
+    "# tau unit: A\nt,q1,q2,tau1,tau2": "states A",
+    "# effort = mA\nt,q1,q2,tau1,tau2": "states mA",
+    "# torque: in-lb\nt,q1,q2,tau1,tau2": "states in lb",
+    "# q: turns\nt,q1,q2,tau1,tau2": "states rev",
+    "# position unit = counts\nt,q1,q2,tau1,tau2": "states counts",
+    "# time in samples\nt,q1,q2,tau1,tau2": "states counts, and the time 't'",
     "# units: s,deg,deg,-,-\n# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2": "in rad by the comment",
     "# units: s,deg,deg,-,-\nt,q1,q2,tau1,tau2\n# units: s,rad,rad,-,-": "line 3 and in deg by a",
     "# s,deg,deg,-,-\n# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2": "column 2 is in rad",
@@ -305,31 +287,14 @@ def test_a_comment_on_units_below_the_rows_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("place", [1, 2, 3])
-def test_a_comment_that_mentions_units_is_refused_below_the_rows(place, tmp_path):
+def test_a_comment_that_states_a_unit_is_refused_below_the_rows(place, tmp_path):
     lines = ["t,q1,q2", "0,1,2", "1,1,2", "2,1,3"]
     lines.insert(1 + place, "# angles in degrees")
-    with pytest.raises(ParseError, match=f"line {place + 2}: the comment .* mentions deg"):
+    with pytest.raises(ParseError, match=f"line {place + 2}: the comment .* states deg"):
         read(written(tmp_path, "\n".join(lines)), ROBOT)
 
 
-STATEMENTS = [
-    "ms", "milliseconds", "time,ms", "time;ms", "time - ms", "time ms", "time/ms", "time: jiffies",
-    "time in 100 ns intervals", "time: 1/90 s", "Angles in minutes of arc", "q in pi", "q2: brads",
-    "recorded in May; joint angles in brads", "tau in percentage", "tau in dNm", "tau in kp cm",
-    "tau in Nm/10", "tau in Nm/2000", "q in 2000 steps per turn",
-    "the measured torque (poundal)", "tau [10 Nm]", '{"tau": "daN m"}',
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("comment", STATEMENTS)
-def test_a_clause_that_states_anything_but_the_si_unit_of_a_quantity_is_refused(comment, tmp_path):
-    with pytest.raises(ParseError, match=r"line 1: the comment .* mentions .* has no unit"):
-        read(written(tmp_path, f"# {comment}\nt,q1,q2,tau1,tau2{ROWS}"), ROBOT)
-    heads = "t [s],q1 [rad],q2 [rad],tau1 [Nm],tau2 [Nm]"
-    assert read(written(tmp_path, f"# {comment}\n{heads}{ROWS}"), ROBOT).q[0].tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("unit", ["r/min", "U/min", "1/s", "Hz"])
+@pytest.mark.parametrize("unit", ["rpm", "Hz"])
 def test_a_rate_that_is_not_in_radians_is_refused(unit, tmp_path):
     for link in (" in ", ": ", " = ", " ["):
         path = written(tmp_path, f"# dq{link}{unit}\nt,q1,q2,dq1,dq2{ROWS}")
@@ -360,43 +325,6 @@ HARMLESS = [
 def test_other_comments_are_read_over(comment, tmp_path):
     for text in (f"# {comment}\nt,q1,q2,tau1,tau2{ROWS}", f"t,q1,q2,tau1,tau2{ROWS}"):
         assert read(written(tmp_path, text), ROBOT).q[0].tolist() == [1, 2]
-
-
-def test_a_value_in_a_comment_is_noted(tmp_path):
-    text = f"# stopped at 20 deg\nt,q1,q2,tau1,tau2{ROWS}"
-    notes = " ".join(read(written(tmp_path, text), ROBOT).meta["notes"])
-    assert "line 1: a comment mentions deg; q of joint1 is in rad, since nothing states" in notes
-
-
-CONTRADICTIONS = {
-    "# angles in radians\nt,q1,q2,tau1,tau2": {"degrees": True},
-    "# units: s,deg,deg,-,-\n# angle unit: rad\nt,q1,q2,tau1,tau2": {},
-    "# angle units: degrees\nt,q1 [rad],q2 [rad],tau1,tau2": {},
-    "# s/rad\nt,q1 [deg],q2 [deg],tau1,tau2": {},
-    "# time unit: s\nt [ms],q1,q2,tau1,tau2": {},
-    "# q unit: rad\nt,a,b,tau1,tau2": {"columns": {"a": "q:joint1 [deg]", "b": "q:joint2 [deg]"}},
-}
-
-
-@pytest.mark.parametrize("heads", CONTRADICTIONS)
-def test_a_comment_that_contradicts_another_statement_is_refused(heads, tmp_path):
-    path = written(tmp_path, heads + ROWS)
-    with pytest.raises(ParseError, match=r"the comment '# .*' states .*, and .* state.*; expected"):
-        read(path, ROBOT, **CONTRADICTIONS[heads])
-    agrees = "".join(x for x in heads.splitlines(True) if "units: s" in x or x[0] != "#")
-    read(written(tmp_path, agrees + ROWS), ROBOT, **CONTRADICTIONS[heads])
-
-
-@pytest.mark.parametrize("comment", ["original angles in degrees, converted", "q: deg", "deg"])
-def test_a_unit_of_a_column_wins_over_prose(comment, tmp_path):
-    for heads in ("t,q1 [rad],q2 [rad],tau1,tau2", "# units: s,rad,rad,-,-\nt,q1,q2,tau1,tau2"):
-        motion = read(written(tmp_path, f"# {comment}\n{heads}{ROWS}"), ROBOT)
-        assert motion.q[0].tolist() == [1, 2]
-        assert any("q of joint1 is in rad, as its column" in x for x in motion.meta["notes"])
-    times = read(
-        written(tmp_path, f"# stamps in s, converted\nt [ms],q1,q2,tau1,tau2{ROWS}"), ROBOT
-    )
-    assert times.t[1] == 1e-3 and "is in ms, as its column" in " ".join(times.meta["notes"])
 
 
 def test_two_comments_on_units_that_agree_are_read(tmp_path):
