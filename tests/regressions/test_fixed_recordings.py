@@ -1,9 +1,12 @@
 """Recordings with comments and further columns, and what `identify` may state."""
 
+import json
+
 import numpy as np
 import pytest
 
 import kinetree as kt
+from cli_program import Program
 
 ROBOT = kt.robots.planar_2r()
 Q = np.array([[0.1, 0.2], [0.15, 0.22], [0.21, 0.25]])
@@ -88,3 +91,85 @@ def test_a_misspelt_joint_is_no_further_column(written):
     text = f"t,joint1,jiont2\n{ROWS}"
     with pytest.raises(kt.errors.ParseError, match="jiont2"):
         kt.motion.read(written(text), ROBOT)
+
+
+LOAD = (2.0, (0.02, -0.03, 0.08), np.diag([0.01, 0.012, 0.006]))
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """A Panda, a motion, and its recording with a payload, at 100 Hz."""
+    panda = kt.robots.panda()
+    motion = kt.motion.excitation(panda, 10, 0.01, harmonics=5, seed=1)
+    data = kt.identify.simulated_recording(
+        panda.with_payload(*LOAD), motion, encoder_noise=2e-5, torque_noise=0.05, seed=2
+    )
+    return panda, motion, data
+
+
+def test_a_payload_from_late_torques_has_a_warning(loaded):
+    panda, _, data = loaded
+    assert not kt.identify.identify_payload(panda, data).warnings
+    late = kt.identify.make_recording(panda, data.t[2:], data.q[2:], data.tau[:-2])
+    found = kt.identify.identify_payload(panda, late)
+    assert {x.kind for x in found.warnings} == {"coloured"}
+    assert str(found.warnings[0]) in str(found) and "coloured" in found._repr_html_()
+
+
+def test_a_payload_that_explains_little_has_a_warning(loaded):
+    panda, _, data = loaded
+    noise = np.random.default_rng(0).normal(size=data.tau.shape) * data.tau.std(axis=0)
+    noisy = kt.identify.make_recording(
+        panda, data.t, data.q, data.tau + 3 * noise, data.dq, data.ddq
+    )
+    kinds = {x.kind for x in kt.identify.identify_payload(panda, noisy).warnings}
+    assert "unexplained" in kinds
+
+
+def test_a_payload_shows_no_number_that_the_motion_does_not_determine(loaded):
+    panda, motion, _ = loaded
+    held = motion.replace(dq=0 * motion.dq, ddq=0 * motion.ddq)
+    data = kt.identify.simulated_recording(panda.with_payload(*LOAD), held, torque_noise=0.05)
+    found = kt.identify.identify_payload(panda, data)
+    assert "principal moments" not in str(found) and "not determined" in found._repr_html_()
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    """A double pendulum whose armature at the shoulder acts only with the inertia of the links."""
+    robot = kt.robots.planar_2r()
+    motion = kt.motion.excitation(robot, 10, 0.01, harmonics=3, seed=1)
+    data = kt.identify.simulated_recording(
+        robot, motion, encoder_noise=2e-5, torque_noise=0.1, seed=2
+    )
+    return robot, motion, data, kt.identify.identify(robot, data)
+
+
+HIDDEN = "armature[joint1]"
+
+
+def test_what_the_data_do_not_determine_has_no_value_in_reports(pendulum):
+    found = pendulum[3]
+    names = found.sought.names
+    assert not found.determined[names.index(HIDDEN)]
+    assert found.determined[names.index("viscous[joint1]")]
+    value = f"{found.estimate.x[names.index(HIDDEN)]:.5g}"
+    (row,) = [x for x in found.summary().splitlines() if x.startswith(f"| {HIDDEN}")]
+    assert "not determined" in row and value not in row
+    page = kt.views.identification_page(found)
+    (row,) = [x for x in page.split("<tr>") if HIDDEN in x and "%" in x]
+    assert "not determined" in row and value not in row
+
+
+def test_what_the_data_do_not_determine_has_no_value_on_the_command_line(
+    pendulum, server, tmp_path
+):
+    pendulum[2].to_csv(tmp_path / "log.csv")
+    program = Program(tmp_path, server)
+    line = "identify planar_2r log.csv -o found.xml"
+    shown = json.loads(program(f"{line} --json").stdout)
+    by_name = {f"{x['kind']}[{x['of']}]": x for x in (*shown["friction"], *shown["masses"])}
+    assert by_name[HIDDEN]["value"] is None and by_name[HIDDEN]["margin"] is None
+    assert by_name["viscous[joint1]"]["value"] is not None
+    (row,) = [x for x in program(line).stdout.splitlines() if x.startswith("joint1") and "+-" in x]
+    assert row.count("not determined") == 1

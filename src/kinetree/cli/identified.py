@@ -35,15 +35,15 @@ POOR = 0.1  # a mass of which the data remove less of the uncertainty is the des
 class Found:
     """One unknown of a joint or link: its value, 95 % margin, described value, and unit.
 
-    margin: NaN if it cannot be trusted.
+    value, margin: None if the data do not determine it; margin: NaN if it cannot be trusted.
     described: None for a number of a friction law that the description does not have.
     learned: share of the description's uncertainty that the data have removed, 0 to 1.
     """
 
     of: str
     kind: str
-    value: float
-    margin: float
+    value: float | None
+    margin: float | None
     described: float | None
     learned: float
     unit: str
@@ -53,13 +53,14 @@ def findings(result: "Identification", kinds: Collection[str]) -> list[Found]:
     """The unknowns of some kinds: viscous, coulomb, armature, ... (also viscous+), or m."""
     described, estimate = result.sought.values(result.prior.model), result.estimate
     lacks, margins = result.sought.lacks(result.prior.model), result.margin()
+    determined = result.determined
     listed: list[Found] = []
     for k, name in enumerate(result.sought.names):
         kind, _, of = name.removesuffix("]").partition("[")
         if kind.rstrip("+-") in kinds:
-            margin = float(margins[k])
-            value, share = float(estimate.x[k]), float(estimate.learned[k])
-            unit = result.sought.units[k]
+            share, unit = float(estimate.learned[k]), result.sought.units[k]
+            value = float(estimate.x[k]) if determined[k] else None
+            margin = float(margins[k]) if determined[k] else None
             before = None if lacks[k] else float(described[k])
             listed.append(Found(of, kind, value, margin, before, share, unit))
     return listed
@@ -157,8 +158,8 @@ def show(result: "Identification") -> None:
         screen.print("friction: not sought (--friction known keeps that of the file)")
     else:
         screen.print(friction)
-        screen.print("+- is the 95 % margin; what the data do not determine is as described.")
-        if any(np.isnan(x["margin"]) for x in data["friction"]):
+        screen.print("+- is the 95 % margin; what is not determined stays near the description.")
+        if any(x["margin"] is not None and np.isnan(x["margin"]) for x in data["friction"]):
             screen.print("+- ? is a margin that cannot be trusted; see the warnings.")
     if choices := choice_rows(result):
         screen.print()
@@ -228,22 +229,27 @@ def drive_table(
     return column_table(title, columns)
 
 
-def aligned_pairs(pairs: Sequence[tuple[float, float] | None]) -> list[str]:
+def aligned_pairs(pairs: Sequence[tuple[float | None, float | None] | None]) -> list[str]:
     """Texts such as "0.61 +- 0.02", both numbers aligned over all rows; "-" for None.
 
-    A margin that is NaN is a question mark.
+    A margin that is NaN is a question mark. A value of None is not determined.
     """
-    texts = [
-        ("-", "") if x is None else (number(x[0]), "?" if np.isnan(x[1]) else number(x[1], 2))
-        for x in pairs
-    ]
+    texts = [("-", "") if x is None else _pair(*x) for x in pairs]
     width = max(len(b) for _, b in texts)
     return [f"{a} +- {b:<{width}}" if b else a for a, b in texts]
+
+
+def _pair(value: float | None, margin: float | None) -> tuple[str, str]:
+    if value is None or margin is None:
+        return "not determined", ""
+    return number(value), "?" if np.isnan(margin) else number(margin, 2)
 
 
 def mass_lines(result: "Identification") -> Iterator[str]:
     """Sentences on links that are heavier or lighter than described, by more than their margin."""
     for x in findings(result, MASS):
+        if x.value is None or x.margin is None:
+            continue
         before = x.described or 0.0
         more = x.value - before
         margin = 0.0 if np.isnan(x.margin) else x.margin
@@ -260,14 +266,14 @@ def mass_lines(result: "Identification") -> Iterator[str]:
 class Load:
     """A body on the tool that explains the data if all else is as described, friction as found.
 
-    mass, kg, with its 95 % margin, NaN if it cannot be trusted; com in the frame, m; error: rms of
-    every joint with it.
+    mass, kg, with its 95 % margin, NaN if it cannot be trusted; com in the frame, m, None where the
+    data do not determine it; error: rms of every joint with it.
     """
 
     frame: str
     mass: float
     margin: float
-    com: Array
+    com: list[float | None]
     error: Array
 
 
@@ -287,7 +293,9 @@ def load_of(result: "Identification") -> Load | None:
     rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
     rest = rest - result.sought.sensor_offsets(result.estimate.x)
     frame = load.frame or result.robot.model.tool
-    return Load(frame, load.m, margin, load.com, result.rms(test, rest))
+    pairs = zip(("hx", "hy", "hz"), load.com.tolist(), strict=True)
+    com = [None if name in load.untold else x for name, x in pairs]
+    return Load(frame, load.m, margin, com, result.rms(test, rest))
 
 
 def _tool_withheld(result: "Identification") -> bool:
@@ -305,7 +313,7 @@ def load_line(result: "Identification", load: Load | None) -> str:
     if load is None or load.mass <= load.margin:
         seen = "" if load is None else f" ({number(load.mass, 3)} +- {number(load.margin, 2)} kg)"
         return f"payload: the data show none on the tool{seen}."
-    centre = ", ".join(number(x, 3) for x in load.com.tolist())
+    centre = ", ".join("not determined" if x is None else number(x, 3) for x in load.com)
     tiny = np.finfo(float).tiny
     ratios = np.maximum(load.error, tiny) / np.maximum(result.error(), tiny)
     worse = float(np.exp(np.log(ratios).mean()))  # no joint outweighs the others by its unit

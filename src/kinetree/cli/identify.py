@@ -165,11 +165,11 @@ def identify(
     JSON has robot, ok, verdict (word, use, reasons, undecided), warnings (kind, joints, text),
     output, report, joints, units, rms (of the joint forces held out), described and found (rms
     error of the robot as described and as found), noise (like these, after the low-pass of the
-    fit), friction, springs, masses and offsets (of, kind, value, margin, described, learned, unit),
-    payload (frame, mass, margin, com, error; or null), choices (of friction, with reasons), lag,
-    gains, cutoff, sources (of the accelerations), method, base_parameters, withheld (names of base
-    parameters without an interval; margins that depend on them are null), unknowns, condition,
-    samples, held_out, notes.
+    fit), friction, springs, masses and offsets (of, kind, value, margin, described, learned, unit;
+    value and margin are null where the data do not determine them), payload (frame, mass, margin,
+    com, error; or null), choices (of friction, with reasons), lag, gains, cutoff, sources (of the
+    accelerations), method, base_parameters, withheld (names of base parameters without an interval;
+    margins that depend on them are null), unknowns, condition, samples, held_out, notes.
     """
     from kinetree import identify as library
     from kinetree.cli.identified import document, is_fine, show

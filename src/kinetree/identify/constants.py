@@ -340,6 +340,7 @@ AGREEMENT = 1e-9  # share of the terms of joint forces by which equal results di
 # Report
 # an unknown of which the data remove less of the prior's variance is not identified
 LEARNED_LEAST = 0.1
+LEARNED_NEAR_ZERO = 0.74  # the 95% margin is below the prior's deviation: 1 - 1 / 1.96^2
 PLOTTED_POINTS = 2000  # of a plotted curve
 FRICTION_SAMPLES = 20_000  # from which friction is drawn
 CURVE_POINTS = 201  # points of a friction curve

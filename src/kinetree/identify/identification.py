@@ -34,6 +34,7 @@ from kinetree.identify.plots import (
     plot_friction,
 )
 from kinetree.identify.recording import Recording
+from kinetree.identify.residuals import error_spectrum, row_step
 from kinetree.identify.rest import still_joints
 from kinetree.identify.select import Choice
 from kinetree.identify.spectrum import plot_spectrum
@@ -51,8 +52,8 @@ Table = tuple[list[str], list[list[str]]]  # names of the columns, and rows
 BASE = "The combinations of unknowns that joint forces depend on, by least squares alone."
 ROBOT = (
     "The most likely robot with physically possible bodies, from the data and the description. "
-    "'learned' is the share of the description's uncertainty that the data have removed: if it is "
-    "small, the value is the description's."
+    "'learned' is the share of the description's uncertainty that the data have removed. Of an "
+    "unknown that is not determined, the robot has a value near the description's."
 )
 ALL = "All unknowns are identifiable: each has an effect of its own."
 
@@ -154,9 +155,22 @@ class Identification:
         return np.where(part, np.nan, z)
 
     @property
+    def determined(self) -> Array:
+        """Whether the data determine each unknown of `robot`, (p,); others are not shown.
+
+        Joint forces depend on it, its 95% margin is below its value, or, if it is identified by
+        itself and may be zero, below the uncertainty of the description.
+        """
+        status = np.array(self.base.status())
+        learned, x = self.estimate.learned, np.abs(self.estimate.x)
+        sure = (learned >= const.LEARNED_LEAST) & (_quantile(0.95) * self.estimate.deviation <= x)
+        near_zero = (learned >= const.LEARNED_NEAR_ZERO) & (status == "identified")
+        return (status != "no effect") & (sure | near_zero)
+
+    @property
     def row_step(self) -> float:
         """Time from one row of the fit to the next, s."""
-        return max(x.step for x in bands_of(self.train, self.cutoff)) * self.train.dt
+        return row_step(self.train, self.cutoff)
 
     def error_spectrum(self) -> tuple[Array, Array]:
         """Frequencies, (k,), Hz, and the power density of the errors of the fit, (k, n).
@@ -164,12 +178,7 @@ class Identification:
         The frequencies are those that the low-pass of the fit leaves as they are. The density, in
         squared N m or N per Hz, is that of the autoregression from which intervals are computed.
         """
-        band = max(bands_of(self.train, self.cutoff), key=lambda x: x.count)
-        top = 0.5 * band.cutoff / self.train.dt if band.reach else 0.5 / self.train.dt
-        f = np.linspace(0, top, const.SPECTRUM_POINTS)
-        step = self.row_step
-        density = 2 * step * self.fit.noise.density(f * step).T
-        return f, density * self.fit.sigma**2
+        return error_spectrum(self.train, self.fit, self.cutoff)
 
     def friction_curves(self) -> list[FrictionCurve]:
         """Friction of every measured joint over its speed; points are in the band of the fit."""
@@ -471,10 +480,12 @@ def unknown_rows(found: Identification) -> Table:
     """Every unknown of the robot, and how much the data have contributed to its value."""
     described, status = found.sought.values(found.prior.model), found.base.status()
     lacks, margin = found.sought.lacks(found.prior.model), found.margin()
+    determined = found.determined
     rows = [
         [
-            name, f"{found.estimate.x[k]:.5g}",
-            "withheld" if np.isnan(margin[k]) else f"{found.estimate.deviation[k]:.2g}",
+            name, f"{found.estimate.x[k]:.5g}" if determined[k] else "not determined",
+            "-" if not determined[k] else "withheld" if np.isnan(margin[k])
+            else f"{found.estimate.deviation[k]:.2g}",
             "-" if lacks[k] else f"{described[k]:.5g}",
             f"{found.estimate.learned[k]:.0%}", status[k], found.sought.units[k],
         ]

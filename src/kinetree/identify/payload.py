@@ -29,8 +29,11 @@ from kinetree.identify.physical import (
     unknowns_at,
 )
 from kinetree.identify.recording import Recording
+from kinetree.identify.residuals import autocorrelated, measured_size, unexplained
 from kinetree.model import WORLD
 from kinetree.robot import Robot
+
+UNDETERMINED = "not determined"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Payload:
             the body poorly.
         robot: the robot with the payload.
         untold: names of parameters that the motion does not determine.
-        warnings: joint forces that neither robot nor body explain.
+        warnings: joint forces that neither robot nor body explain, and errors that are no noise.
     """
 
     m: float
@@ -66,18 +69,29 @@ class Payload:
     warnings: tuple[Finding, ...] = ()
 
     def _repr_html_(self) -> str:
-        moments = np.linalg.eigvalsh(self.I_com)
-        row = (self.m, 1.96 * self.standard_error[0], *self.com, *moments)
+        centre, moments = self._centre(), self._moments()
+        row = (self.m, 1.96 * self.standard_error[0], *centre, *(moments or [UNDETERMINED] * 3))
         head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
         notes = [str(x) for x in self.warnings]
         return notebook_table(f"payload on {self.frame}", head, [row], text=0, notes=notes)
 
+    def _centre(self) -> list[float | str]:
+        """The centre of mass, without coordinates that the motion does not determine."""
+        pairs = zip(("hx", "hy", "hz"), self.com.tolist(), strict=True)
+        return [UNDETERMINED if name in self.untold else x for name, x in pairs]
+
+    def _moments(self) -> list[float]:
+        """The principal moments; [] if the motion does not determine all of the inertia."""
+        known = not any(x.startswith("I") for x in self.untold)
+        return np.linalg.eigvalsh(self.I_com).tolist() if known else []
+
     def __str__(self) -> str:
-        centre = ", ".join(f"{x:.4f}" for x in self.com)
-        moments = ", ".join(f"{x:.3g}" for x in np.linalg.eigvalsh(self.I_com))
+        centre = ", ".join(x if isinstance(x, str) else f"{x:.4f}" for x in self._centre())
+        moments = ", ".join(f"{x:.3g}" for x in self._moments())
         return (
             f"payload on {self.frame!r}: {self.m:.4f} kg (+- {1.96 * self.standard_error[0]:.2g}), "
-            f"centre ({centre}) m, principal moments ({moments}) kg m^2"
+            f"centre ({centre}) m"
+            + (f", principal moments ({moments}) kg m^2" if moments else "")
             + (f"; not determined by the motion: {', '.join(self.untold)}" if self.untold else "")
             + "".join(f". Warning: {x}" for x in self.warnings)
         )
@@ -140,14 +154,14 @@ def identify_payload(
         m, com, I_com, frame or model.tool, beta, error, found.condition,
         robot.with_payload(m, com, I_com, frame),
         tuple(name for name, by_itself in zip(LINK, alone, strict=True) if not by_itself),
-        tuple(_other_friction(robot, data, found)),
+        tuple(_other_friction(robot, data, found)) or tuple(_residual_findings(robot, data, found)),
     )  # fmt: skip
 
 
 def _other_friction(robot: Robot, data: Recording, found: Fit) -> Iterator[Finding]:
     """A finding on joints at which friction of another size explains most of what is left."""
     bands = bands_of(data)
-    size = np.sqrt((rows_of(bands, data.tau) ** 2).mean(axis=0))
+    size = measured_size(data, None)
     off = np.zeros(robot.n, bool)
     for dof in {x.dofs[0] for x in robot.model.joints if x.type in SCREW_TYPES}:
         rate, left = data.dq[:, dof], found.residual[:, dof]
@@ -163,6 +177,15 @@ def _other_friction(robot: Robot, data: Recording, found: Fit) -> Iterator[Findi
             f"robot and payload do not explain the forces of {named(joints)}: friction there is "
             "not that of the robot. Find it first, with `identify`",
         )  # fmt: skip
+
+
+def _residual_findings(robot: Robot, data: Recording, found: Fit) -> Iterator[Finding]:
+    """Findings on errors that are no noise: autocorrelated, or a large part of the force."""
+    names = robot.model.dof_names
+    yield from (x.finding for x in autocorrelated(names, data, found, None))
+    size = measured_size(data, None)
+    error = np.sqrt((found.residual**2).mean(axis=0))
+    yield from unexplained(names, error / np.where(size > 0, size, np.inf))
 
 
 def _columns(robot: Robot, data: Recording, link: int) -> Array:

@@ -38,8 +38,8 @@ from kinetree.identify.checks import least_motion
 from kinetree.identify.findings import Finding, Verdict, named, names_at
 from kinetree.identify.hypotheses import Explanation, Rows, comparison_rows
 from kinetree.identify.identification import Identification
-from kinetree.identify.noise import last_above
 from kinetree.identify.notes import DEGREES, UNIT, odd_errors, poorly_excited
+from kinetree.identify.residuals import autocorrelated, clipped_size, unexplained
 from kinetree.identify.twins import Examined, examine
 from kinetree.model.bounds import bounds_of
 
@@ -78,7 +78,8 @@ def judge(
     """
     rows = comparison_rows(result)
     examined = examine(rows)
-    coloured = list(_coloured(result))
+    names = result.robot.model.dof_names
+    coloured = list(autocorrelated(names, result.train, result.fit, result.cutoff))
     facts = [*result.train.findings, *_stuck(result, _joints_of(x.finding for x in coloured))]
     explained = [
         x
@@ -112,7 +113,7 @@ def judge(
     row_times = in_band(result.train, result.train.t, result.cutoff)
     times = row_times if len(row_times) == len(result.fit.residual) else None
     remarks = [
-        *_untested(result), *_unexplained(result),
+        *_untested(result), *unexplained(names, result.unexplained()),
         *(x.finding for x in coloured if not x.lasting),
         *odd_errors(result.robot.model, result.fit, result.method, times), *_corrections(result),
         *poorly_excited(whole, result.base, result.fit),
@@ -398,24 +399,6 @@ def _misfit(result: Identification) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _unexplained(result: Identification) -> Iterator[Finding]:
-    """A warning of joints of whose force the result explains little."""
-    share = result.unexplained()
-    if (off := share > const.LITTLE_EXPLAINED).any():
-        joints = names_at(result.robot.model.dof_names, off)
-        yield Finding(
-            "unexplained", joints,
-            f"errors of {named(joints)} are up to {share.max():.2g} of the measured force: it is "
-            "noise, friction of a joint that sticks, or what the model lacks",
-        )  # fmt: skip
-
-
-def _size(x: Array) -> Array:
-    """Root mean square of rows, (n,), with outliers clipped."""
-    most = const.WILD_ERROR * 1.4826 * np.median(np.abs(x), axis=0)
-    return np.sqrt((np.minimum(np.abs(x), np.where(most > 0, most, np.inf)) ** 2).mean(axis=0))
-
-
 def _independent(result: Identification, rows: int) -> Array:
     """Number of independent squares among so many rows of errors, (n,)."""
     rho = result.fit.noise.correlation(min(rows, const.CORRELATED_ROWS))
@@ -426,7 +409,7 @@ def _unsteady(result: Identification) -> Iterator[Finding]:
     """A warning of joints whose errors change their size during the recording."""
     rest = result.fit.residual
     half = len(rest) // 2
-    first, last = _size(rest[:half]), _size(rest[half:])
+    first, last = clipped_size(rest[:half]), clipped_size(rest[half:])
     ratio = np.maximum(last, 1e-300) / np.maximum(first, 1e-300)
     chance = const.UNSTEADY_Z * np.sqrt(1 / np.maximum(_independent(result, half), 1))
     least = const.NEGLIGIBLE_ERROR * result.rms(result.train, result.train.tau)
@@ -441,52 +424,6 @@ def _unsteady(result: Identification) -> Iterator[Finding]:
             f"errors of {named(joints)} change their size: in the second half of the "
             f"samples they are {values} times those in the first",
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Colour:
-    """A warning of coloured errors; `lasting`: the recording is too short for their intervals."""
-
-    finding: Finding
-    lasting: bool
-
-
-def _coloured(result: Identification) -> Iterator[Colour]:
-    """Warnings of errors that are correlated over time, with frequency and duration."""
-    f, density = result.error_spectrum()
-    mean = density.mean(axis=0)
-    peak = density.argmax(axis=0)
-    ratio = density.max(axis=0) / np.where(mean > 0, mean, np.inf)
-    least = const.NEGLIGIBLE_ERROR * result.rms(result.train, result.train.tau)
-    coloured = (ratio > const.COLOURED_PEAK) & (_size(result.fit.residual) > least)
-    if not coloured.any():
-        return
-    half = np.cumsum(density, axis=0) / np.maximum(density.sum(axis=0), 1e-300)
-    below = f[np.minimum((half < 0.5).sum(axis=0), len(f) - 1)]
-    times = correlation_times(result)
-    train = result.train
-    duration = train.dt * len(train)
-    for slow in (True, False):
-        at = coloured & ((f[peak] < 0.1 * f[-1]) == slow)
-        for lasting in (False, True):
-            own = at & ((const.COLOURED_DURATION * times > duration) == lasting)
-            if not own.any():
-                continue
-            joints = names_at(result.robot.model.dof_names, own)
-            values = below[own] if slow else f[peak][own]
-            span = " to ".join(dict.fromkeys(f"{g(values):.2g}" for g in (np.min, np.max)))
-            where = f"half of their power is below {span} Hz" if slow else f"strongest at {span} Hz"
-            time = f"{float(times[own].max()):.2g} s"
-            end = "Intervals take this into account" if not lasting else (
-                f"The recording of {duration:.3g} s is too short for intervals")  # fmt: skip
-            text = f"errors of {named(joints)} are coloured: {where}, correlated over {time}. {end}"
-            yield Colour(Finding("coloured", joints, text), lasting)
-
-
-def correlation_times(result: Identification) -> Array:
-    """Time in which the correlation of the errors of each joint falls below 1/e, (n,), s."""
-    rho = result.fit.noise.correlation(const.CORRELATED_ROWS)
-    return result.row_step * np.array([last_above(np.abs(x), np.exp(-1)) + 1 for x in rho])
 
 
 def _corrections(result: Identification) -> Iterator[Finding]:
