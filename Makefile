@@ -19,7 +19,7 @@ else
 install = $(PIP) --no-compile -e '.[$(1)]' -c requirements/pins.txt && { $(BIN)/python -m compileall -qq -j 0 $(VENV) || true; }
 endif
 
-.PHONY: help demo view test check lint docs bench fuzz attack mutants clean lock matrix release-check
+.PHONY: help demo view test check lint docs bench speed fuzz attack mutants clean lock matrix release-check
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
@@ -29,6 +29,7 @@ help:
 	@echo "make lint   ruff and pyright"
 	@echo "make docs   build the documentation in build/docs, warnings are errors"
 	@echo "make bench  measure kinetree and its peers, write a dated record"
+	@echo "make speed [STORE=1]  ratios to peers beside the stored ones, about 3 minutes; STORE=1 renews these"
 	@echo "make release-check  build the wheel and the sdist twice, install and inspect them"
 	@echo "make matrix [CELLS=pattern ADD=report.json]  the wheel on other Pythons, dependencies and ARM, with a record"
 	@echo "make lock   renew the locked packages in requirements/; LOCKED=1 uses them"
@@ -107,6 +108,13 @@ docs: $(VENV)/.docs
 bench: $(VENV)/.bench
 	$(MAKE) $(VENV)-solvers/.bench || echo "Crocoddyl cannot be installed here: it is left out"
 	$(BIN)/python -m benchmarks.run
+
+$(VENV)/.speed: $(BIN)/python pyproject.toml requirements/pins.txt
+	$(PIP) -e . pin mujoco casadi example-robot-data -c requirements/pins.txt
+	@touch $@
+
+speed: $(VENV)/.speed
+	$(BIN)/python -m benchmarks.speed $(if $(STORE),--store)
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tools/fuzz_urdf.py --count 100000 --seed 1 $(wildcard ../shared)
