@@ -199,3 +199,16 @@ def test_states_and_modes_are_those_of_the_steps_that_are_recorded():
         np.testing.assert_allclose(some.meta["contact_forces"][name][:-1], means, atol=1e-9)
         for key in ("contact_modes", "contact_gaps", "contact_points"):
             np.testing.assert_array_equal(some.meta[key][name], all_steps.meta[key][name][::10])
+
+
+def test_a_run_that_a_limit_stops_has_the_mean_force_until_then():
+    built = kt.Builder("rail").link("base").link("block", m=2.0, I_com=np.eye(3) * 0.01)
+    built = built.link("wheel", m=1.0, I_com=np.eye(3) * 0.01)
+    built = built.joint("lift", "prismatic", "base", "block", axis=(0, 0, 1))
+    limits = kt.Limits(-1, 0.5)
+    built = built.joint("turn", "revolute", "block", "wheel", axis=(1, 0, 0), limits=limits)
+    robot = built.build().with_contacts([ContactPoint("foot", "block")])
+    with pytest.raises(kt.simulate.SimulationError, match="turn") as stopped:
+        robot.simulate([0, 0], [0, 1.0], duration=5.0, dt=DT, every=1000)
+    force = stopped.value.trajectory.meta["contact_forces"]["foot"]
+    np.testing.assert_allclose(force[-1], [0, 0, 3 * 9.81], rtol=1e-6)
