@@ -31,11 +31,11 @@ e = 0 linearised, P dr + S X dV = -e for each contact by itself, and dV = A X^T 
 
 which has the size of V, 12 for a humanoid on two feet.
 
-**Restitution.** Newton's law with friction can gain energy, because it fixes the velocity after an
-impact and not the work of the impulses. Where r (v + w) / 2 is positive, with v and w the
-velocities before and after all impulses, the rebound is halved and the rounds go on, until there is
-no gain. Without friction Newton's law for all contacts gains none, and is kept. Robots that stand
-apart in one model are looked at one by one (`trees`).
+**Restitution.** Newton's law can gain energy, because it fixes the velocity after an impact and not
+the work of the impulses: with friction, or where contacts of different restitution hit at once.
+Where r (v + w) / 2 is positive, with v and w the velocities before and after all impulses, the
+rebound is halved and the rounds go on, until there is no gain. Without friction one restitution of
+all contacts gains none. Robots that stand apart in one model are looked at one by one (`trees`).
 
 **Redundant forces.** More points touch than the robot can push apart with four legs or a flat foot.
 All points of a link have soft pads of one softness, SHARING times the mean of their A_nn; they
@@ -376,17 +376,14 @@ class Round:
         """1 where the impulses gain energy, else 0, of every tree."""
         assert self.rebound is not None
         work: list[Any] = [0] * (max(self.trees) + 1)
-        rough = list(work)
         m = len(self.contacts)
-        for tree, x in zip(self.trees, self.contacts, strict=False):
-            rough[tree] = maximum(rough[tree], x.mu)
         rows = [range(3 * k, 3 * k + 3) for k in range(m)]
         rows += [range(i, i + 1) for i in range(3 * m, len(r))]
         for tree, own in zip(self.trees, rows, strict=True):
             at = list(own)
             change = r[at] @ (w - self.b)[at]
             work[tree] = work[tree] + (r[at] @ self.rebound[1][at] + change * (0.5 - GAIN))
-        return np.array([where(mu, where(x, 1, 0), 0) for mu, x in zip(rough, work, strict=True)])
+        return np.array([where(x, 1, 0) for x in work])
 
     def velocities(self, r: Array) -> Array:
         """w of all rows for impulses r, (N,)."""
