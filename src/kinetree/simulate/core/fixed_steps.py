@@ -38,7 +38,7 @@ from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
 from kinetree.simulate.core.touching import FORCES, ForceMeans
-from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_STEPS, PYTHON_CALLS
+from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_NUMBERS, PYTHON_CALLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,8 @@ class FixedSteps:
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
         means = None
         if run.every > 1 and FORCES in self.fields:
-            length = min(length, max(run.every, MEAN_STEPS))
+            numbers = count * sum(x.size for x in self.stepping.fields)
+            length = max(1, min(length, MEAN_NUMBERS // numbers, len(times)))
             steps = [machine.new((length, count, x.size), dtype) for x in self.stepping.fields]
             means = ForceMeans(times, rows, list(self.fields).index(FORCES), steps, records)
         sampling = setup.sampling

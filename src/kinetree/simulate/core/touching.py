@@ -42,18 +42,19 @@ class ForceMeans:
 
     def add(self, part: slice) -> None:
         """Take over the evaluations of a call."""
-        chosen = np.flatnonzero(self.rows[part] >= 0)
-        for k, (record, steps) in enumerate(zip(self.records, self.steps, strict=True)):
-            if k != self.forces:
-                record[self.rows[part][chosen]] = steps[chosen]
-        means, steps = self.records[self.forces], self.steps[self.forces]
-        for i, row in enumerate(self.row[part]):
-            means[row] += steps[i] * self.shares[part.start + i]
+        means, forces = self.records[self.forces], self.steps[self.forces]
+        for i, k in enumerate(range(part.start, part.stop)):
+            row = int(self.row[k])
+            means[row] += forces[i] * float(self.shares[k])
+            if self.rows[k] >= 0:
+                for record, steps in zip(self.records, self.steps, strict=True):
+                    if record is not means:
+                        record[row] = steps[i]
 
     def finish(self, count: int) -> None:
         """Make the last interval of a run that ended after so many evaluations a mean."""
-        row = self.row[count - 1]
-        self.records[self.forces][row] /= self.shares[:count][self.row[:count] == row].sum()
+        row = int(self.row[count - 1])
+        self.records[self.forces][row] /= float(self.shares[:count][self.row[:count] == row].sum())
 
 
 def residual_bounds(model: Model, method: Method | None) -> tuple[Bound, ...]:
