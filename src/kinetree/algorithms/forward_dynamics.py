@@ -55,7 +55,7 @@ def forward_dynamics(
     *,
     F_tip: TipWrench = None,
 ) -> Array:
-    """ddq = M^-1 (tau - h + J^T F_ext), (n,).
+    """ddq = M^-1 (tau - h + J^T F_ext), (n,); forces of contacts with the ground are not in it.
 
     Args:
         F_ext, F_tip: as in `inverse_dynamics`.
@@ -192,7 +192,7 @@ def _is_solid(model: Model) -> bool:
 FORWARD_DYNAMICS = Quantity(
     "forward_dynamics", "q dq tau",
     (Result("ddq", "n", "joint accelerations", "rad/s^2 or m/s^2"),),
-    "Joint accelerations under joint forces: ddq = M^-1 (tau - h + J^T F_ext).",
+    "Joint accelerations under joint forces, without contacts: ddq = M^-1 (tau - h + J^T F_ext).",
     "ddq = M^-1 (tau - h + J^T F_ext)",
     over_tree(tree_forward_dynamics, 2),
     ("robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)", "array([-15.576,  28.535])"),

@@ -102,7 +102,7 @@ def monoped_task() -> Task:
 
 def quadruped_task() -> Task:
     """A quadruped on rough ground, which is to move forward."""
-    feet = [ContactPoint(leg, f"{leg}_foot", radius=0.02) for leg in LEGS]
+    feet = [ContactPoint(leg, f"{leg}_foot") for leg in LEGS]
     heights = ROUGHNESS * np.random.default_rng(0).random((17, 17))
     ground = HeightField(heights, 0.3, (-2.4, -2.4, 0))
     robot = quadruped().with_contacts(feet, ground, friction=0.8)

@@ -41,6 +41,8 @@ __all__ = [
     "Ground",
     "HeightField",
     "Plane",
+    "check_chosen",
+    "check_no_contacts",
     "check_places",
     "chosen_contacts",
     "contact_places",
@@ -80,6 +82,17 @@ def contacts_of_model(model: Any, what: str) -> Contacts:
             "robot.with_contacts(['left_foot', 'right_foot'])."
         )
     return model.contacts
+
+
+def check_no_contacts(model: Any, what: str) -> None:
+    """Raise ModelError if a model has contacts, which `what` leaves out."""
+    if model.contacts is not None:
+        raise ModelError(
+            f"{what} leaves out contacts, and {model.name!r} has some: "
+            f"{listing(model.contacts.names, 6)}. Use robot.with_contacts(None) for the robot in "
+            "the air; steps of contacts with a compliance have derivatives: "
+            "robot.derivative('step_semi_implicit_euler', ['q', 'dq', 'tau'])."
+        )
 
 
 def check_places(contacts: Contacts, frames: Mapping[str, Any], name: str) -> None:
@@ -159,6 +172,17 @@ def joined_contacts(ours: Contacts | None, theirs: Contacts | None) -> Contacts 
 def shapes_on(collisions: Collisions, frames: Collection[str]) -> Collisions:
     """The collision shapes on some links and frames, by name."""
     return replace(collisions, shapes=tuple(x for x in collisions.shapes if x.link in frames))
+
+
+def check_chosen(model: Any, feet: Sequence[str | Contact], ground: Any, friction: Any) -> None:
+    """Raise ModelError where ground or friction of the file would be taken, but changed."""
+    changed = model.collisions.changed
+    of_file = friction is None and any(isinstance(x, str) for x in feet)
+    if changed and (ground is None or of_file):
+        raise ModelError(
+            f"ground and friction of the file of {model.name!r} cannot be those of contacts: "
+            f"{'; '.join(changed[:6])}. Give both: robot.with_contacts(feet, ground, friction=...)."
+        )
 
 
 def chosen_contacts(

@@ -15,6 +15,7 @@ import numpy as np
 from kinetree.base.arrays import Array, ArrayLike, array
 from kinetree.base.options import numbers
 from kinetree.errors import InputError
+from kinetree.model.contacts import check_no_contacts
 from kinetree.robot import Robot
 from kinetree.spatial.matrices import exponential
 
@@ -130,6 +131,7 @@ def regulate(
         dt: the forces are held for so long, s, with the cost of the continuous problem; None:
             continuous feedback.
     """
+    check_no_contacts(robot.model, "regulate")
     rates = np.zeros(robot.n) if dq is None else np.asarray(dq, float)
     forces = robot.inverse_dynamics(q, rates, np.zeros(robot.n)) if tau is None else tau
     system = robot.linearize(np.asarray(q, float), rates, np.asarray(forces, float))

@@ -16,6 +16,7 @@ from kinetree.model.contacts import (
     Contacts,
     Ground,
     Plane,
+    check_chosen,
     chosen_contacts,
 )
 from kinetree.model.documented import documented, documented_like
@@ -279,12 +280,13 @@ class Construction(RobotCore):
                 boxes (their corners), capsules and cylinders (their rims); or records
                 `kt.contacts.ContactPoint` and `ContactRim`. None: no contacts.
             ground: `Plane`, `Boxes` or `HeightField` of `kt.contacts`; None: that of the robot's
-                file, or the plane z = 0.
+                file, or the plane z = 0. Rims touch planes alone, spheres no height field.
             friction: coefficient of friction of all feet that are no records; None: that of the
                 robot's file, and 1 for shapes without.
             restitution: share of the normal velocity that an impact returns, 0 to 1,
                 dimensionless.
             compliance: depth of a contact for a unit of normal force, m/N; None: rigid contacts.
+                It has no damping: how high a robot rebounds depends on dt (docs/contacts.md).
 
         Example:
             >>> tip = kt.contacts.ContactPoint("tip", "tool", radius=0.02)
@@ -301,6 +303,7 @@ class Construction(RobotCore):
                 )
             return self._with_model(model.replace(contacts=None))
         points = chosen_contacts(model.collisions, feet, model.frames, friction)
+        check_chosen(model, feet, ground, friction)
         contacts = Contacts(
             points,
             (model.collisions.ground or Plane()) if ground is None else ground,

@@ -297,7 +297,8 @@ class Motion(RobotCore):
             A Trajectory: t (T,), s; q (T, ..., nq); dq, ddq and tau (T, ..., n). A GpuTrajectory
             for "cuda". `meta` of a robot with constraints has their forces by name,
             constraint_forces, and the largest error of their equations, closure. That of a robot
-            with contacts has contact_forces, N, contact_points, m, both in {s}, contact_gaps, m,
+            with contacts has contact_forces, N, the mean until the next record, and
+            contact_points, m, both in {s}, contact_gaps, m,
             and contact_modes (0 open, 1 sticking, 2 slipping) by contact, and contact_residual of
             each step, of which those above 1e-8 are logged.
 

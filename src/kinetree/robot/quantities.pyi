@@ -473,7 +473,7 @@ class Quantities(RobotCore):
         """
     @Compiled
     def forward_dynamics(self) -> ForwardDynamicsKernel:
-        r"""Joint accelerations under joint forces: ddq = M^-1 (tau - h + J^T F_ext).
+        r"""Joint accelerations under joint forces, without contacts: ddq = M^-1 (tau - h + J^T F_ext).
 
         Args:
             q: joint positions, shape (..., nq), rad or m.

@@ -75,7 +75,8 @@ def simulate(
         or m; of a robot with constraints constraint_forces {constraint:
         (T, ..., rows)}, lambda of its equations, and closure (T, ...), the largest entry of Phi;
         contact_forces and contact_points {contact: (T, ..., 3)}, N and m in {s}, contact_gaps, m,
-        and contact_modes {contact: (T, ...)}, contact_residual (T, ...);
+        and contact_modes {contact: (T, ...)}, contact_residual (T, ...); contact_forces are means
+        from each record to the next;
         stuck, of a controller that follows joint positions: the joints that friction keeps away
         from its goal, () if there are none; print them to read why; reference, of one that follows
         joint positions: {"t": (K,), "q": (K, nq)} of up to 256 samples, which plots draw.

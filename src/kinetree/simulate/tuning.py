@@ -19,6 +19,7 @@ MAX_SAMPLES = 1_000_000  # calls of a digital controller in a run
 CPU_OPERATIONS, CPU_TABLE = 4_000_000_000, 4_000_000  # operations; numbers over time
 GPU_OPERATIONS, GPU_TABLE = 2_000_000_000_000, 64_000_000  # the same on a GPU
 PYTHON_CALLS = 2_000  # evaluations of a law by Python
+MEAN_NUMBERS = 2**22  # recorded in one call where contact forces are averaged: those of all steps
 DERIVATIVE_BLOCK = 2**22  # numbers of the steps that are differentiated together, 32 MB
 MAX_SLOPES = 2**28  # numbers of all derivatives of a motion, 2 GiB
 KEPT_LOOPS = 32  # compiled loops for each model: a search over gains makes one for every value

@@ -272,3 +272,16 @@ def test_friction_with_a_memory(cp, law, method):
     deflections = [x.meta["friction_state"]["joint1"] for x in (found.cpu(), expected)]
     np.testing.assert_array_equal(*deflections)
     assert np.ptp(deflections[0], axis=0).min() > 0
+
+
+def test_mean_contact_forces_between_records(cp):
+    leg = kt.robots.planar_2r()
+    tip = kt.contacts.ContactPoint("tip", "tool")
+    ground = kt.contacts.Plane((0, 1, 0), (0, -0.5, 0))
+    robot = leg.with_contacts([tip], ground, friction=0.5, restitution=0.5)
+    q0 = np.array([[-0.3, 0.1], [-0.2, -0.1], [0.0, 0.0]])
+    found, expected = both(robot.model, q0, duration=0.503, dt=1e-3, every=10, limits="ignore")
+    same(found, expected)
+    forces = expected.meta["contact_forces"]["tip"]
+    assert (forces.max((0, 2)) > 1).all()
+    np.testing.assert_array_equal(found.cpu().meta["contact_forces"]["tip"], forces)

@@ -158,8 +158,8 @@ def test_the_ground_of_mjcf_is_a_plane_boxes_or_a_height_field():
     assert ground.boxes[0].yaw == pytest.approx(np.pi / 2)
     asset = """<asset><hfield name="h" nrow="2" ncol="3" size="1 2 0.5 0.1"
         elevation="0 1 2 3 4 5"/></asset>"""
-    field = mjcf('<geom type="hfield" hfield="h"/>', more=asset).with_contacts(["ball"])
-    ground = field.model.contacts.ground
+    field = mjcf('<geom type="hfield" hfield="h"/>', more=asset)
+    ground = field.with_contacts([ContactPoint("p", "a")]).model.contacts.ground
     assert isinstance(ground, HeightField) and ground.spacing == (1.0, 4.0)
     # MuJoCo scales heights to 0 .. 1 and writes rows from the highest y
     assert np.max(ground.heights) == pytest.approx(0.5)

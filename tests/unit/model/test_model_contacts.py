@@ -23,7 +23,7 @@ from kinetree.contacts import (  # isort: skip
     stairs,
 )
 
-TIP = ContactPoint("tip", "tool", (0, 0, 0.1), 0.02, friction=0.4)
+TIP = ContactPoint("tip", "tool", (0, 0, 0.1), friction=0.4)
 GROUNDS = {
     "plane": Plane((0, 0.1, 1), (0, 0, -0.2)),
     "boxes": Boxes([Box((1, 0, 0.1), (1, 1, 0.2), 0.3)]),
@@ -93,7 +93,7 @@ def test_two_robots_with_one_ground_become_one():
 
 def test_numbers_of_contacts_can_have_fifty_digits():
     contacts = arm(GROUNDS["stairs"]).model.astype(mpmath.mpf).contacts
-    assert isinstance(contacts.points[0].radius, mpmath.mpf)
+    assert isinstance(contacts.points[0].friction, mpmath.mpf)
     assert isinstance(contacts.ground.boxes[0].size[0], mpmath.mpf)
 
 

@@ -46,7 +46,9 @@ def test_slopes_boxes_and_height_fields_are_shapes_of_the_scene(hopper):
     assert [x.size[2] for x in steps] == pytest.approx([0.1, 0.2, 0.3])
     heights = np.arange(12.0).reshape(3, 4) / 100
     field = kt.contacts.HeightField(heights, 0.5, (1, 2, 3))
-    (drawn,) = shapes(hopper.with_contacts(["body"], field), "ground")
+    (drawn,) = shapes(
+        hopper.with_contacts([kt.contacts.ContactPoint("p", "body")], field), "ground"
+    )
     corners = drawn.mesh.vertices + drawn.T[:3, 3]
     assert corners[-1].tolist() == [2, 3.5, 3.11] and len(drawn.mesh.triangles) == 12
 

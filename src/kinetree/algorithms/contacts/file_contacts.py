@@ -32,7 +32,7 @@ MAX_NAMES = 6  # in a message
 WITHOUT_CONTACTS = ("contacts between geoms are not part", "contact pairs are ignored")
 CHOOSE = (
     "Choose the contacts yourself: load without contacts='file', then robot.with_contacts([names "
-    "of links, of collision shapes, or points])."
+    "of links, of collision shapes, or points], ground, friction=...)."
 )
 
 
@@ -59,6 +59,12 @@ def with_file_contacts(
             f"such shapes are not modelled, so that the robot would move differently: {pairs}. "
             f"{CHOOSE}"
         )
+    if collisions.changed:
+        raise ModelError(
+            f"{source}: {'; '.join(collisions.changed[:MAX_NAMES])}; expected one plane with "
+            "upright boxes, or one height field, and one friction for each shape of the robot. "
+            f"{CHOOSE}"
+        )
     if collisions.ground is None and collisions.obstacles:
         raise ModelError(
             f"{source}: the ground of the file cannot be used: {'; '.join(collisions.obstacles)}; "
@@ -78,8 +84,11 @@ def with_file_contacts(
             f"{source}: its collision shapes make {len(points)} contacts ({most}, ...); expected "
             f"{MAX_CONTACTS} at most, since a step solves all of them at once. {CHOOSE}"
         )
-    ground = collisions.ground or Plane()
-    robot = model.replace(contacts=Contacts(points, ground, DEFAULT_FRICTION))
+    try:
+        contacts = Contacts(points, collisions.ground or Plane(), DEFAULT_FRICTION)
+    except InputError as problem:
+        raise ModelError(f"{source}: {problem}") from None
+    robot = model.replace(contacts=contacts)
     notes = [*_notes(robot, left_out), *_unmodelled(robot, left_out, source, folders, text)]
     kept, warnings = (
         [x for x in remarks if not x.text.startswith(WITHOUT_CONTACTS)]

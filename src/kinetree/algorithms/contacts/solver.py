@@ -31,10 +31,11 @@ e = 0 linearised, P dr + S X dV = -e for each contact by itself, and dV = A X^T 
 
 which has the size of V, 12 for a humanoid on two feet.
 
-**Restitution.** Newton's law with friction can gain energy, because it fixes the velocity after an
-impact and not the work of the impulses. Where r (v + w) / 2 is positive, with v and w the
-velocities before and after all impulses, the rebound is halved and the rounds go on, until there is
-no gain. Robots that stand apart in one model are looked at one by one (`trees`).
+**Restitution.** Newton's law can gain energy, because it fixes the velocity after an impact and not
+the work of the impulses: with friction, or where contacts of different restitution hit at once.
+Where r (v + w) / 2 is positive, with v and w the velocities before and after all impulses, the
+rebound is halved and the rounds go on, until there is no gain. Without friction one restitution of
+all contacts gains none. Robots that stand apart in one model are looked at one by one (`trees`).
 
 **Redundant forces.** More points touch than the robot can push apart with four legs or a flat foot.
 All points of a link have soft pads of one softness, SHARING times the mean of their A_nn; they

@@ -11,7 +11,9 @@ with M the matrix of the step. The conditions on r and w are those of solver.py,
     w_n >= -gap / h - h c / 2      where the gap is open: it can close within the step, not more
     w_n >= PUSH |gap| / h - h c / 2    where a point is below the ground, up to PUSH_SPEED
     w_n >= -e (J dq)_n - h c / 2   where it hits the ground faster than the step itself makes it,
-                                   at most -(J v)_n - h c / 2, beyond which energy would grow
+                                   at most -(J v)_n, beyond which energy would grow
+    w_n >= -e (J v)_n              where it leaves and the impulses of others push it down, if this
+                                   is less than -gap / h - h c / 2: Newton's law for all contacts
 
 q then moves with dq_next. c is the second derivative of the gap for constant rates dq. Paths are
 curved: for a point at distance l from an axis that turns at w, h^2 c / 2 is (h w)^2 l / 2, which is
@@ -283,9 +285,13 @@ def start_velocities(
         hits = where(-(b[0] + at.gap / h), 1, 0)
         fast = where(-old[0] - absolute(more[0]) * REBOUND, 1, 0)
         stopped = minimum(close, 0)
-        rebound = maximum(e * old[0], b[0])  # a faster one would gain energy
-        bounces.append(where(hits * fast, minimum(rebound - stopped, 0), 0))
         bent = (curve - seat.velocities(turning)[0]) * (h / 2)
+        if is_zero(e):
+            bounces.append(0)
+        else:
+            rebound = maximum(e * old[0], b[0] - bent)  # a faster one would gain energy
+            bounces.append(where(hits * fast, minimum(rebound - stopped, 0), 0))
+            close = where(e * b[0], maximum(close, e * b[0] - bent), close)
         parts += [b[0] + where(hits * fast, stopped, close) + bounces[-1] + bent, *b[1:]]
         moving += list(b)
     joints = len(before) - sum({x.first: x.rows.stop - x.first for x in seats}.values())

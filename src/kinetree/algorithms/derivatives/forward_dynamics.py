@@ -30,6 +30,7 @@ from kinetree.base.tables import formulas, matrix
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
+from kinetree.model.contacts import check_no_contacts
 from kinetree.model.documented import documented
 from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
@@ -110,6 +111,7 @@ def linearize(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> Linearization:
     """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
+    check_no_contacts(model, "linearize")
     q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
     return assemble(model, dq, *forward_dynamics_derivatives(model, q, dq, tau, F_ext))
 

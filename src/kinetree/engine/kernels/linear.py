@@ -18,6 +18,7 @@ from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.memo import remembered
 from kinetree.model import Model
+from kinetree.model.contacts import check_no_contacts
 
 JOINED_DOFS = 12  # degrees of freedom up to which the kernel is made
 DQ = 1  # the place of dq among the arguments
@@ -33,6 +34,7 @@ def linear_system(model: Model) -> System:
     It returns None for arguments other than float64 arrays, and for larger robots. The memo of the
     model has it under REQUEST, where `Robot.linearize` looks before it imports this module.
     """
+    check_no_contacts(model, "linearize")
     kernels = list[Kernel]()
 
     def system(

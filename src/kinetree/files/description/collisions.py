@@ -55,7 +55,7 @@ class Collisions:
 
     ground: of the file; None: it has none. left_out: parts of the file that contacts do not have,
     as text. obstacles: the same, of shapes of the world. touching: the same, of parts that touch
-    where the file starts.
+    where the file starts. changed: the same, of ground and friction that contacts would change.
     """
 
     shapes: tuple[CollisionShape, ...] = ()
@@ -63,6 +63,7 @@ class Collisions:
     left_out: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
     touching: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 def contacts_of(shape: CollisionShape) -> tuple[Contact, ...]:

@@ -29,7 +29,7 @@ class ContactPoint:
         name: name of the contact.
         link: name of a link or of a frame fixed in one.
         position: position of the point or of the centre, in that frame, shape (3,), m.
-        radius: radius of the sphere, m; 0: a point.
+        radius: radius of the sphere, m; 0: a point, as a `HeightField` requires.
         friction: coefficient of Coulomb friction, dimensionless; None: that of the `Contacts`.
         restitution: share of the normal velocity that an impact returns, 0 to 1, dimensionless;
             None: likewise.
@@ -51,8 +51,9 @@ class ContactPoint:
 class ContactRim:
     """A circle of a link, such as a wheel, that touches the ground at its lowest point.
 
-    A circle that lies flat has no lowest point: its contact is then at its centre. Give a disc that
-    may lie flat three points of the circle besides, as feet that are cylinders get them.
+    The ground is a `Plane`. A circle that lies flat has no lowest point: its contact is then at its
+    centre. Give a disc that may lie flat three points of the circle besides, as feet that are
+    cylinders get them.
 
     Args:
         name: name of the contact.
@@ -242,6 +243,7 @@ class Contacts:
         if twice is not None:
             raise InputError(f"two contacts have the name {twice!r}; expected every name once.")
         _expect(self.ground, Ground, "ground")
+        _check_round(points, self.ground)
         _store(
             self,
             points=points,
@@ -378,6 +380,23 @@ def _check_contact(record: Any, place: str) -> None:
         _store(record, friction=at_least_zero(record.friction, f"friction of {name}"))
     if record.restitution is not None:
         _store(record, restitution=share(record.restitution, f"restitution of {name}"))
+
+
+def _check_round(points: Sequence[Contact], ground: Ground) -> None:
+    """Raise InputError where a round contact would not touch the nearest place of the ground."""
+    for x in points:
+        if isinstance(x, ContactRim) and isinstance(ground, Boxes):
+            raise InputError(
+                f"contact {x.name!r} is a rim, as wheels and cylinders have them, and the ground "
+                "has boxes, whose edges a rim would roll through; expected points or spheres on "
+                "boxes. Use kt.contacts.ContactPoint, or a Plane."
+            )
+        if isinstance(ground, HeightField) and known_number(x.radius) != 0:
+            raise InputError(
+                f"contact {x.name!r} has the radius {x.radius} m, and the ground is a height "
+                "field, on which a sphere or rim would sink in and gain energy; expected radius 0. "
+                "Use points, or a Plane, or Boxes for spheres."
+            )
 
 
 def _vectors(record: Any, owner: str, *names: str) -> None:

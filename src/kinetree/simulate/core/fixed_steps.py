@@ -37,7 +37,8 @@ from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
-from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, PYTHON_CALLS
+from kinetree.simulate.core.touching import FORCES, ForceMeans
+from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_NUMBERS, PYTHON_CALLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,12 @@ class FixedSteps:
         records = [machine.new((len(kept), count, x.size), dtype) for x in self.stepping.fields]
         h = np.append(np.diff(times), 0.0)
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
+        means = None
+        if run.every > 1 and FORCES in self.fields:
+            numbers = count * sum(x.size for x in self.stepping.fields)
+            length = max(1, min(length, MEAN_NUMBERS // numbers, len(times)))
+            steps = [machine.new((length, count, x.size), dtype) for x in self.stepping.fields]
+            means = ForceMeans(times, rows, list(self.fields).index(FORCES), steps, records)
         sampling = setup.sampling
         period = len(times) if sampling is None else sampling.steps(times)
         noted = sum(x.quantity == CONTACT for x in run.bounds)  # after all that may stop a run
@@ -107,17 +114,23 @@ class FixedSteps:
                 table=self.table(external, stages, batch, dtype),
                 times=xp.array(stages, dtype),
                 h=xp.array(h[part], dtype),
-                rows=xp.array(rows[part], machine.integers),
+                rows=xp.array(
+                    rows[part] if means is None else np.arange(part.stop - begin), machine.integers
+                ),
                 steps=min(part.stop, len(times) - 1) - begin,
-                records=records,
+                records=records if means is None else means.steps,
                 first=first,
                 amount=amount,
                 offset=begin,
             )
             machine.call(call)
+            if means is not None:
+                means.add(part)
             bar.update(float(times[part.stop - 1]))
             if run.limits == "stop" and bool((first[:, :stopping] >= 0).any()):
                 break
+        if means is not None:
+            means.finish(part.stop)
         named = dict(zip(self.fields, records, strict=True))
         return Outcome(named, first, amount, times, kept, {"steps": len(times) - 1}, xp)
 

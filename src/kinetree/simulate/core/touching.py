@@ -20,7 +20,41 @@ log = logging.getLogger(__name__)
 
 AUTO = "semi_implicit_euler"  # what "auto" is for a robot with contacts
 LONGEST_STEP = 0.05  # s: in it a robot that has fallen by 0.2 m moves 0.1 m
+FORCES = "contact_forces"
 ROUNDING = 1.001  # of the tolerance: of a residual that is just solved
+
+
+class ForceMeans:
+    """Records of every so many steps, with the means of the contact forces between them."""
+
+    def __init__(
+        self, times: Array, rows: Array, forces: int, steps: list[Array], records: list[Array]
+    ) -> None:
+        """times, rows: of all evaluations; forces: the number of their field.
+
+        steps: records of all evaluations of a call. records: those that are left.
+        """
+        self.rows, self.forces, self.steps, self.records = rows, forces, steps, records
+        self.row = np.maximum.accumulate(rows)  # of the interval of an evaluation
+        h = np.append(np.diff(times), 1.0)  # the last evaluation has a row of its own
+        self.shares = h / np.bincount(self.row, h)[self.row]
+        records[forces][...] = 0
+
+    def add(self, part: slice) -> None:
+        """Take over the evaluations of a call."""
+        means, forces = self.records[self.forces], self.steps[self.forces]
+        for i, k in enumerate(range(part.start, part.stop)):
+            row = int(self.row[k])
+            means[row] += forces[i] * float(self.shares[k])
+            if self.rows[k] >= 0:
+                for record, steps in zip(self.records, self.steps, strict=True):
+                    if record is not means:
+                        record[row] = steps[i]
+
+    def finish(self, count: int) -> None:
+        """Make the last interval of a run that ended after so many evaluations a mean."""
+        row = int(self.row[count - 1])
+        self.records[self.forces][row] /= float(self.shares[:count][self.row[:count] == row].sum())
 
 
 def residual_bounds(model: Model, method: Method | None) -> tuple[Bound, ...]:

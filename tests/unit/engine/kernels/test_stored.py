@@ -113,7 +113,8 @@ def test_every_change_of_a_constraint_changes_the_hash(change):
 def test_every_number_of_contacts_changes_the_hash():
     heel = kt.contacts.ContactPoint("heel", MODEL.tool, (0.1, 0.2, 0.3), 0.01, 0.5, 0)
     rim = kt.contacts.ContactRim("rim", MODEL.tool, (0, 0, 0), (0, 0, 1), 0.1)
-    ground = kt.contacts.Boxes([kt.contacts.Box((1, 0, 0), (1, 2, 3), 0.25)])
+    ground = kt.contacts.Plane((0, 0, 1), (0, 0, 0.5))
+    boxes = kt.contacts.Boxes([kt.contacts.Box((1, 0, 0), (1, 2, 3), 0.25)])
     contacts = kt.contacts.Contacts([heel, rim], ground, 0.5, 0.25)
     known = {model_hash(MODEL), model_hash(MODEL.replace(contacts=contacts))}
     for change in (
@@ -124,12 +125,14 @@ def test_every_number_of_contacts_changes_the_hash():
         {"restitution": 0},
         {"restitution": 0, "compliance": 0.125},
         {"points": [dataclasses.replace(heel, restitution=0.5), rim]},
-        {"ground": dataclasses.replace(ground, plane=kt.contacts.Plane((0, 1, 1)))},
+        {"ground": dataclasses.replace(ground, normal=(0, 1, 1))},
+        {"points": [heel], "ground": boxes},
+        {"points": [heel], "ground": dataclasses.replace(boxes, plane=ground)},
         {"points": [dataclasses.replace(heel, position=(0.1, 0.2, 0.5)), rim]},
         {"points": [dataclasses.replace(heel, link=MODEL.link_names[-2]), rim]},
     ):
         known.add(model_hash(MODEL.replace(contacts=dataclasses.replace(contacts, **change))))
-    assert len(known) == 12
+    assert len(known) == 14
 
 
 def test_motors_change_the_hash_and_removing_constraints_restores_it():

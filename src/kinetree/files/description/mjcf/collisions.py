@@ -46,7 +46,8 @@ def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
     bits = [bool(m.geom_contype[g] or m.geom_conaffinity[g]) for g in range(m.ngeom)]
     solid = [g for g in range(m.ngeom) if bits[g] or g in paired]
     static = [g for g in solid if not int(m.body_weldid[m.geom_bodyid[g]])]
-    ground, pieces, obstacles = _ground(compiled, static)
+    ground, pieces, obstacles, changed = _ground(compiled, static)
+    changed += [f"{_pair_name(compiled, k)} has a friction for each direction" for k in _uneven(m)]
     left_out: list[str] = []
     paths = {g: mesh for g, mesh in mesh_geoms(meshed)}
     shapes: list[CollisionShape] = []
@@ -56,7 +57,7 @@ def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
             continue
         frictions = [_friction(m, pairs, g, x) for x in partners] or [_friction(m, pairs, g, None)]
         if len(set(frictions)) > 1:
-            left_out.append(f"friction of {_name(compiled, g)} differs between pieces of ground")
+            changed.append(f"friction of {_name(compiled, g)} differs between pieces of ground")
         kind, size = _shape(compiled, g)
         link, path = compiled.body_names[int(m.geom_bodyid[g])], ""
         T = pose(from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g]))
@@ -69,7 +70,7 @@ def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
         left_out.append("torsional and rolling friction (condim 4 and 6)")
     touching = tuple(_touching(compiled, pieces)) if start else ()
     named = with_own_names(iter(shapes))
-    return Collisions(named, ground, tuple(left_out), tuple(obstacles), touching)
+    return Collisions(named, ground, tuple(left_out), tuple(obstacles), touching, tuple(changed))
 
 
 def _name(c: Compiled, g: int) -> str:
@@ -85,6 +86,16 @@ def _pairs(m: Any) -> Pairs:
         )
         for k in range(m.npair)
     }
+
+
+def _uneven(m: Any) -> list[int]:
+    """The <pair> elements whose friction differs between the two tangents."""
+    return [k for k in range(m.npair) if m.pair_dim[k] > 1 and np.ptp(m.pair_friction[k, :2]) > 0]
+
+
+def _pair_name(c: Compiled, k: int) -> str:
+    a, b = (_name(c, int(x[k])) for x in (c.model.pair_geom1, c.model.pair_geom2))
+    return f"the <pair> of {a} and {b}"
 
 
 def _can_touch(m: Any, pairs: Pairs, a: int, b: int) -> bool:
@@ -123,8 +134,13 @@ def _shape(c: Compiled, g: int) -> tuple[str, tuple[float, ...]]:
     return kind, sizes.get(kind, (2 * a, 2 * b, 2 * d) if kind == "box" else (a, b, d))
 
 
-def _ground(c: Compiled, static: list[int]) -> tuple[Ground | None, list[int], list[str]]:
-    """The ground of static geoms, its geoms, and texts on static geoms that are left out."""
+def _ground(
+    c: Compiled, static: list[int]
+) -> tuple[Ground | None, list[int], list[str], list[str]]:
+    """The ground of static geoms, and its geoms.
+
+    Then texts on static geoms that cannot be ground, and on ground that there is no room for.
+    """
     made: dict[int, Ground | Box] = {}
     left_out: list[str] = []
     for g in static:
@@ -140,16 +156,16 @@ def _ground(c: Compiled, static: list[int]) -> tuple[Ground | None, list[int], l
     fields = {g: x for g, x in made.items() if isinstance(x, HeightField)}
     planes = {g: x for g, x in made.items() if isinstance(x, Plane)}
     boxes = {g: x for g, x in made.items() if isinstance(x, Box)}
-    ground = next(iter((fields or planes).values()), None)
+    ground, changed = next(iter((fields or planes).values()), None), list[str]()
     if len(boxes) > MAX_BOXES:
-        left_out.append(f"{len(boxes)} boxes of the world, more than {MAX_BOXES}")
+        changed.append(f"the world has {len(boxes)} boxes, more than {MAX_BOXES}")
         made, boxes = {g: x for g, x in made.items() if g not in boxes}, {}
     if boxes and not fields:
         below = Plane(point=(0, 0, -1e3)) if ground is None else ground  # boxes without a floor
         ground = Boxes(tuple(boxes.values()), below)  # type: ignore[arg-type]
     used = list(fields)[:1] or [*list(planes)[:1], *boxes]
-    left_out += [f"{_name(c, g)} of the world, beside other ground" for g in made if g not in used]
-    return ground, used, left_out
+    changed += [f"{_name(c, g)} of the world is beside other ground" for g in made if g not in used]
+    return ground, used, left_out, changed
 
 
 def _piece(c: Compiled, g: int) -> Ground | Box | None:
