@@ -312,11 +312,11 @@ def verdict(
 
     missed: distance of the end that is due to the length of the steps, rad or m.
     """
+    from kinetree.optimal.ilqr import ITERATIONS
+
     if not solution.converged:
-        reason = solution.reason
-        notify_of_library(
-            f"the plan has not converged: {reason}; --iterations allows more", WARNING
-        )
+        more = "; --iterations allows more" if solution.reason == ITERATIONS else ""
+        notify_of_library(f"the plan has not converged: {solution.reason}{more}", WARNING)
     if max(misses.values()) > NEAR:
         reach = "it may be out of reach; " if "position" in misses else ""
         notify(

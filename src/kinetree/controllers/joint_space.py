@@ -1,9 +1,10 @@
 """Control of joints: gravity compensation, PD, PD with gravity, PID, computed torque.
 
-With the position error e = q_d - q and its rate de = dq_d - dq. The error of a spherical or free
-joint is 2 sin(angle / 2) about the axis of the shorter rotation to the reference (terms.py). Of a
-robot with constraints, laws with terms of its dynamics give the forces of the motors that have the
-same effect (terms.py).
+With the position error e = q_d - q and its rate de = dq_d - dq. The error of a spherical joint is
+2 sin(angle / 2) about the axis of the shorter rotation to the reference (terms.py). Joints without
+motors get no force: those of a free base, deflections of elastic joints, and those that
+`robot.constrained(actuated=...)` leaves out. Of a robot with constraints, laws with terms of its
+dynamics give the forces of the motors that have the same effect (terms.py).
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,9 @@ from kinetree.controllers.terms import (
     gain,
     motion,
     motor_forces,
+    motor_gain,
     moved_model_for,
+    require_motors,
     starting_inverse_dynamics,
     static_forces,
 )
@@ -38,9 +41,9 @@ from kinetree.simulate.core.controller import NamedFields, Reference, SignalValu
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Gained, Stateless):
-    """tau = g(q) - kd dq: the robot floats, and comes to rest if kd is above 0.
+    """tau = g(q) - kd dq of the joints with motors: the robot floats, and kd above 0 stops it.
 
-    Forces of springs are part of g here, so that the robot stays wherever it is put.
+    Forces of springs are part of g here, so that an arm stays wherever it is put.
 
     Args:
         model: a robot with other parameters for the law; None: the controlled robot itself.
@@ -62,13 +65,16 @@ class GravityCompensation(Gained, Stateless):
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         used = moved_model_for(self.model, model, "GravityCompensation")
-        tau = static_forces(used, q) - gain(self.kd, model.n, "kd") @ dq
+        tau = static_forces(used, q) - motor_gain(model, self.kd, "kd") @ dq
         return motor_forces(used, q, tau), z
 
 
 @dataclass(frozen=True, eq=False)
 class PD(Following, Stateless):
     """tau = kp e + kd de, plus g(q) and the forces of springs if `gravity` is set.
+
+    It acts on joints with motors: a gain that is one number is 0 for a free base, and an array with
+    gains for joints without motors is refused.
 
     Args:
         reference: positions to follow, shape (nq,), rad or m: an array, a function of t, s, that
@@ -94,7 +100,7 @@ class PD(Following, Stateless):
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         e, de, _ = errors(model, q, dq, given)
-        kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
+        kp, kd = motor_gain(model, self.kp, "kp"), motor_gain(model, self.kd, "kd")
         return _with_gravity(kp @ e + kd @ de, self.gravity, model, q, "PD"), z
 
 
@@ -132,9 +138,9 @@ class PID(Following):
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
         e, de, _ = errors(model, q, dq, given)
-        kp, kd = gain(self.kp, model.n, "kp"), gain(self.kd, model.n, "kd")
+        kp, kd = motor_gain(model, self.kp, "kp"), motor_gain(model, self.kd, "kd")
         held, dz = self._bounded(model, z, e)
-        tau = kp @ e + kd @ de + gain(self.ki, model.n, "ki") @ held
+        tau = kp @ e + kd @ de + motor_gain(model, self.ki, "ki") @ held
         return _with_gravity(tau, self.gravity, model, q, "PID"), dz
 
     def _bounded(self, model: Model, z: Array, e: Array) -> tuple[Array, Array]:
@@ -158,9 +164,10 @@ class ComputedTorque(Following):
 
     This is exact for joints of one degree of freedom, whose error is e = q_d - q. The error of a
     spherical joint is 2 sin(angle / 2) about the axis of the shorter rotation to the reference, in
-    body axes, that of a free joint has the shift in body axes as well, and de is a difference of
-    body rates, not the time derivative of e. A small error obeys the equation; a large one decays
-    more slowly, since the length of e is at most 2. Shifts of a planar joint are in body axes, too.
+    body axes, and de is a difference of body rates, not the time derivative of e. A small error
+    obeys the equation; a large one decays more slowly, since the length of e is at most 2. Shifts
+    of a planar joint are in body axes, too. Every joint needs a motor, so that robots with a free
+    base are refused.
 
     Dry friction of a joint at rest is fed forward in the direction in which the reference moves, so
     that the joint starts with it. A joint that rests beside a goal at rest stays there if its error
@@ -198,6 +205,7 @@ class ComputedTorque(Following):
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
+        require_motors(model, "ComputedTorque")
         used = moved_model_for(self.model, model, "ComputedTorque")
         e, de, ddq_d = errors(model, q, dq, given)
         kp, kd = (_own_gain(used, x, name) for x, name in ((self.kp, "kp"), (self.kd, "kd")))

@@ -36,6 +36,7 @@ from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.constrain import without_constraints
+from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, absolute, cos, minimum, sign, sin, where
@@ -114,10 +115,27 @@ def solve_mass_matrix(model: Model, q: Array, columns: Array) -> Array:
     return np.array([*map(list, solve(M, columns))])
 
 
+def unactuated(model: Model) -> list[int]:
+    """Degrees of freedom without a motor: of free joints, deflections, and as constrained."""
+    motors = motor_rows(model, None)
+    return [d for d in range(model.n) if d not in motors]
+
+
+def require_motors(model: Model, law: str) -> None:
+    """Raise ModelError for a robot without constraints that has joints without motors."""
+    names = [model.dof_names[d] for d in unactuated(model)]
+    if names and model.constraints is None:
+        raise ModelError(
+            f"{', '.join(names)} of {model.name!r} have no motor; expected one in every joint for "
+            f"the controller {law}. PD, PID and GravityCompensation act on joints with motors."
+        )
+
+
 def motor_forces(model: Model, q: Array, r: Array) -> Array:
-    """Forces of the motors with the same effect as joint forces r; r itself without constraints."""
+    """Forces of the motors with the same effect as joint forces r; without constraints theirs."""
     if model.constraints is None:
-        return r
+        bare = unactuated(model)
+        return np.array([0 if d in bare else x for d, x in enumerate(r)]) if bare else r
     form = lean(model)
     J = tree_constraints(lean_tree(form, q), lean_items(form), q).J
     return motor_shares(solvable(model), J, r)
@@ -139,6 +157,7 @@ def model_for(robot: RobotLike | None, controlled: Model, law: str) -> Model:
     """
     instead = "GravityCompensation, PD, PID and ComputedTorque do; or use a robot without them"
     without_constraints(controlled, f"The controller {law}", instead)
+    require_motors(controlled, law)
     model = controlled if robot is None else model_of(robot)
     return without_constraints(model, f"The controller {law}", instead)
 
@@ -268,6 +287,24 @@ def gain(value: ArrayLike, size: int, name: str) -> Array:
     if x.shape != (size, size):
         raise ShapeError(f"{name} has shape {x.shape}; expected (), ({size},) or ({size}, {size}).")
     return x
+
+
+def motor_gain(model: Model, value: ArrayLike, name: str) -> Array:
+    """Gains of joints with motors, (n, n): a number counts for these alone.
+
+    Raises:
+        InputError: an array has gains for joints without motors.
+    """
+    matrix, bare = gain(value, model.n, name), unactuated(model)
+    if not np.shape(value):  # type: ignore[arg-type]
+        matrix[bare] = 0
+    wrong = [model.dof_names[d] for d in bare if matrix[d].any()]
+    if wrong:
+        raise InputError(
+            f"{name} has gains for {', '.join(wrong)}, which have no motor; expected 0 there, "
+            f"or one number for all joints of {model.name!r} with motors."
+        )
+    return matrix
 
 
 def _gain_numbers(value: ArrayLike, name: str) -> Array:

@@ -19,7 +19,8 @@ class EnergyBalance:
     """Energies over time, (T, ...), J: kinetic + potential = start + work - losses + defect.
 
     work: of the joint forces since the start. losses: to joint friction since the start.
-    The defect is what the samples do not explain: integration errors and external wrenches.
+    The defect is what the samples do not explain: integration errors, external wrenches, and held
+    forces that change between the samples.
 
     Args:
         t: times, shape (T,), s.
@@ -65,7 +66,8 @@ def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) ->
     """Energies of the motion, with tau of the trajectory, or of inverse dynamics without one.
 
     Work and losses are integrals of the spline through the power at the samples, exact to h^4 of
-    a smooth motion. robot: None is the robot that the trajectory was made with.
+    a smooth motion. Forces that are held from sample to sample, `meta["tau_held"]`, do the work
+    tau_k (q_k+1 - q_k). robot: None is the robot that the trajectory was made with.
 
     Args:
         trajectory: a motion, or a batch.
@@ -84,9 +86,22 @@ def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) ->
         trajectory.t,
         kernel(model, "kinetic_energy")(q, dq),
         kernel(model, "potential_energy")(q),
-        integral(trajectory.t, np.sum(tau * dq, axis=-1)),
+        work_of(tau, trajectory, model),
         integral(trajectory.t, np.sum(friction * dq, axis=-1)),
     )
+
+
+def work_of(tau: Array, trajectory: Record, model: Model) -> Array:
+    """Work of joint forces since the start, (T, ...)."""
+    t, q, dq = trajectory.t, trajectory.q, trajectory.dq
+    if not trajectory.meta.get("tau_held"):
+        return integral(t, np.sum(tau * dq, axis=-1))
+    moved = np.diff(integral(t, dq), axis=0)
+    for joint in model.joints:
+        if len(joint.coords) == 1 and joint.follows is None:
+            moved[..., joint.dofs[0]] = np.diff(q[..., joint.coords[0]], axis=0)
+    parts = np.sum(tau[:-1] * moved, axis=-1)
+    return np.concatenate([np.zeros((1, *parts.shape[1:])), np.cumsum(parts, axis=0)])
 
 
 def joint_forces(trajectory: Record, model: Model) -> Array:

@@ -27,7 +27,8 @@ ROUNDING = 1e-12  # rad or m: smaller errors are those of rounding, and are draw
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
 PER = {"q": ("rad", "m"), "dq": ("rad/s", "m/s"), "ddq": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}
 BATCH = "Of {count} motions: the median, and shaded the range of all."
-ENERGIES = (0, 2, 7, 3)  # colours
+ENERGIES = (0, 2, 7, 3, 1)  # colours
+SMALL_DEFECT = 0.01  # of the largest energy, up to which the panel has no line of the defect
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,11 +254,14 @@ def _energy_chart(drawing: Drawing, panel: str) -> Chart:
         "potential, since start": balance.potential - balance.potential[0],
         "work of the joints": balance.work,
         "lost to friction": balance.losses,
+        "defect": balance.defect,
     }
+    largest = max(float(np.abs(x).max()) for x in lines.values())
+    hidden = {"lost to friction": 0.0, "defect": SMALL_DEFECT * largest}
     series = tuple(
         Series(name, balance.t, y, colour=colour)
         for (name, y), colour in zip(lines.items(), ENERGIES, strict=True)
-        if name != "lost to friction" or np.any(y != 0)
+        if name not in hidden or np.abs(y).max() > hidden[name]
     )
     return Chart("energy", (TIME, Axis("J")), series)
 

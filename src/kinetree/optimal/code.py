@@ -66,8 +66,6 @@ def iteration_of(solver: Solver, p: Array, bounds: Bounds) -> Iteration:
     """The iteration of a problem; p: numbers of its stages, (steps + 1, p)."""
     this = solver.this
     names = this.model.actuator_names if this.controls else this.model.dof_names
-    if not this.actuated:
-        raise InputError(f"{this.model.name!r} has no motor; expected forces to plan.")
     if stage_slopes(this).columns is not None:
         raise InputError(
             f"the slopes of a step of {this.model.name!r} are too long for C; expected "

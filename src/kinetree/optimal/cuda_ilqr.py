@@ -38,11 +38,11 @@ from kinetree.optimal.driver import (
     SHORT,
 )
 from kinetree.optimal.forward import Bounds, clipped
-from kinetree.optimal.ilqr import BAD_START, CONVERGED, ITERATIONS, STUCK, TIME, Plans
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, ITERATIONS, STALLED, TIME, Plans
 from kinetree.optimal.plain import LENGTHS
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, product, stage_slopes
 
-REASONS = (ITERATIONS, CONVERGED, STUCK, BAD_START)  # by the status of a problem; 0 is active
+REASONS = (ITERATIONS, CONVERGED, STALLED, BAD_START)  # by the status of a problem; 0 is active
 FACTS = ("expected", "limit error", "gap", "multiplier", "sound", "scale")
 ROUNDS = 64  # that find the forces at their limits; few stages need more than four
 STAGE_BYTES = 4096  # of shared memory for a stage; measured: half the time of the usual 1792
@@ -240,7 +240,7 @@ class Work:
         self.gaps, self.facts = cp.empty((N, B, n)), cp.zeros((B, len(FACTS)))
         self.low, self.high = cp.empty((B, m)), cp.empty((B, m))
         self.costs, self.mu, self.first_cost = cp.empty((B, kinds)), cp.empty(B), cp.empty(B)
-        self.status, self.which, self.turn = (cp.zeros(B, "int32") for _ in range(3))
+        self.status, self.checked, self.which, self.turn = (cp.zeros(B, "int32") for _ in range(4))
         self.tried = {
             "x": cp.empty((N + 1, L * B, nx)), "u": cp.empty((N, L * B, m)),
             "costs": cp.empty((N + 1, L * B, kinds)),
@@ -264,7 +264,8 @@ class Work:
             (self.low, bounds.low), (self.high, bounds.high),
         ):  # fmt: skip
             target[...] = cp.asarray(source)
-        for zeroed in (self.K, self.k, self.gaps, self.mu, self.status, self.which, self.turn):
+        per_problem = self.mu, self.status, self.checked, self.which, self.turn
+        for zeroed in (self.K, self.k, self.gaps, *per_problem):
             zeroed[...] = 0
 
     def linearise(self) -> None:
@@ -300,7 +301,8 @@ class Work:
         arrays = [
             B, N, self.tolerance, self.facts, tried["x"], tried["u"], tried["costs"],
             self.first_cost,
-            self.x, self.u, self.costs, self.mu, self.status, self.which, self.turn, self.history,
+            self.x, self.u, self.costs, self.mu, self.status, self.checked, self.which, self.turn,
+            self.history,
         ]  # fmt: skip
         self.launches["kt_pick"](self.B * WARP, arrays)
 

@@ -328,8 +328,8 @@ PICK = """
 KT_ENTRY(KT_WARP, 1) kt_pick(
     long long count, int problems, int stages, const real *tolerances, const real *facts,
     const real *tried_x, const real *tried_u, const real *tried_costs, const real *first_costs,
-    real *states, real *forces, real *costs, real *mus, int *status, int *which, int *turns,
-    real *history) {
+    real *states, real *forces, real *costs, real *mus, int *status, int *checked, int *which,
+    int *turns, real *history) {
     KT_SHARED(memory);
     real *sums = (real *)memory;  // by length and kind
     const int lane = threadIdx.x, turn = turns[blockIdx.x];
@@ -351,10 +351,12 @@ KT_ENTRY(KT_WARP, 1) kt_pick(
     const real measure = total + KT_OF_FIRST * first_costs[b], small = tolerances[0] * measure;
     // no sum of squares falls by more than itself
     const bool sound = fact[4] != 0 && !(closed && expected > 2 * measure);
-    const bool done = active && sound && closed && expected <= small;
+    const bool settled = sound && closed, light = mu <= first_mu;  // else mu may make k small
+    const bool near = settled && expected <= small * (checked[b] > 1 ? KT_HIDDEN : 1);
+    const bool done = active && near && light, ask = near && !checked[b];
     real least = total + penalty;
     int taken = -1;
-    for (int k = 0; active && sound && !done && k < KT_LENGTHS; k++) {
+    for (int k = 0; active && sound && !done && !ask && k < KT_LENGTHS; k++) {
         real cost = 0, a = 1.0 / (1 << k);
         for (int j = 0; j < KT_KINDS; j++) cost += sums[k * KT_KINDS + j];
         const real merit = cost + (1 - a) * penalty;
@@ -380,14 +382,17 @@ KT_ENTRY(KT_WARP, 1) kt_pick(
         for (int j = 0; j < KT_KINDS; j++) costs[b * KT_KINDS + j] = sums[taken * KT_KINDS + j];
         if (length < KT_SHORT) mu = kt_larger(10 * mu, first_mu);
         else if (length > KT_LONG) mu = mu > first_mu / 10 ? 0.1 * mu : 0;
+        checked[b] = 0;
     } else if (active && !done) {
-        mu = kt_larger(10 * mu, first_mu);
         // rounding hides a decrease that is still expected but tiny
-        if (sound && closed && expected <= KT_HIDDEN * small) status[b] = 1;
-        else if (mu > KT_LAST_MU * scale) status[b] = 2;
+        const bool hidden = settled && expected <= KT_HIDDEN * small, check = hidden && !checked[b];
+        mu = check ? 0 : kt_larger(10 * mu, first_mu);
+        checked[b] = light ? 1 : check ? 2 : checked[b];
+        if (hidden && light) status[b] = 1;
+        else if (mu > (hidden ? scale : KT_LAST_MU * scale)) status[b] = 2;
     }
     if (done) status[b] = 1;
-    if (moved || done) which[b] = 1 - which[b];
+    if (active && (moved || status[b])) which[b] = 1 - which[b];
     mus[b] = mu;
     turns[b] = turn + 1;
     const real values[KT_HISTORY] = {total, length, expected, open, mu, fact[1], (real)moved};

@@ -15,18 +15,20 @@ from kinetree.optimal.riccati import ARGUMENTS, COUNTS, ONE, ZERO, Backward, Siz
 SYMBOL = "plan_iterate"
 LENGTHS = 8  # of a step, 1, 1/2, ..., tried at once
 FIRST_MU = 1e-6  # regularisation, of the largest diagonal entry of Q_uu
-LAST_MU = 1e6  # of it, where the solver gives up
+LAST_MU = 1e6  # of it, where the solver gives up; 1 if rounding hides what is expected
 SHORT, LONG = 0.2, 0.3  # lengths below which it grows, and above which it shrinks
 MULTIPLIER = 1.5  # nu, of the largest multiplier
 HIDDEN = 1e3  # of the tolerance: a decrease that rounding may hide
 OF_FIRST = 1e-6  # of the first cost, which with the cost is what a decrease is measured by
 LEAST_CURVATURE = 1e-300
 
-RECORD = ("status", "mu", "first cost", "linear", "curved", "limit error", "scale")
+# checked: whether the plan was tried without mu: 0, no; ASKED, this iteration does; 1, in vain
+RECORD = ("status", "mu", "first cost", "checked", "linear", "curved", "limit error", "scale")
 PLACES = {name: k for k, name in enumerate(RECORD)}
 # a row of the history, behind which are the costs by kind
 HISTORY = ("cost", "length", "expected", "gap", "mu", "limit error")
-FRESH, RUNNING, CONVERGED, STUCK, BAD_START = range(5)
+ASKED = 2.0
+FRESH, RUNNING, CONVERGED, STALLED, BAD_START = range(5)
 
 WHOLE = ("first", "last", "iterations", "history_rows", *COUNTS)
 WORDS = (
@@ -219,7 +221,12 @@ class Driver:
         lost = self.both(closed, w.less(self.scaled(measure, 2.0), expected))
         sound = self.both(sound, w.let(f"xor i1 {lost}, true"))
         settled = self.both(sound, closed)
-        done = self.both(settled, self.at_most(expected, small))
+        light = self.at_most(self.get("mu"), self.first_mu())  # else mu alone may make k small
+        asked = w.less(ONE, self.get("checked"))
+        enough = w.pick(asked, self.scaled(small, HIDDEN), small)
+        near = self.both(settled, self.at_most(expected, enough))
+        done = self.both(near, light)
+        ask = self.both(near, self.at_most(self.get("checked"), ZERO))
         hidden = self.both(settled, self.at_most(expected, self.scaled(small, HIDDEN)))
         multiplier = self.sum(s.n, of(v0), kind="max")
         multiplier = self.sum(s.n, of(w.behind(end, s.end["v"])), multiplier, "max")
@@ -231,18 +238,34 @@ class Driver:
             w.store(value, w.behind(history, k))
         with w.when(done):
             self.set("status", float(CONVERGED))
-        with w.when(self.both(self.status_is(RUNNING), sound)):
+        tries = self.both(sound, w.let(f"xor i1 {ask}, true"))
+        with w.when(self.both(self.status_is(RUNNING), tries)):
             self.search(w.op("fadd", total, penalty), penalty, history)
         length = w.load(w.behind(history, 1))
         failed = self.both(self.status_is(RUNNING), self.at_most(length, ZERO))
         with w.when(failed):
-            grown = self.larger(self.scaled(self.get("mu"), 10.0), self.first_mu())
-            self.set("mu", grown)
-            stuck = w.less(self.scaled(self.get("scale"), LAST_MU), grown)
-            code = w.pick(stuck, *(number(float(x), DOUBLE) for x in (STUCK, RUNNING)))
-            self.set("status", w.pick(hidden, number(float(CONVERGED), DOUBLE), code))
+            self.regularise(light, hidden)
         w.store(self.get("mu"), w.behind(history, HISTORY.index("mu")))
         self.copy(self.costs, w.behind(history, len(HISTORY)), s.kinds)
+
+    def regularise(self, light: str, hidden: str) -> None:
+        """After no better step: more mu, none to see whether mu alone makes k small, or the end.
+
+        light: whether mu is negligible. hidden: whether rounding may hide the expected decrease.
+        """
+        w = self.w
+        converged, stalled, running = (
+            number(float(x), DOUBLE) for x in (CONVERGED, STALLED, RUNNING)
+        )
+        check = self.both(hidden, self.at_most(self.get("checked"), ZERO))
+        grown = self.larger(self.scaled(self.get("mu"), 10.0), self.first_mu())
+        self.set("mu", w.pick(check, ZERO, grown))
+        asked = w.pick(check, number(ASKED, DOUBLE), self.get("checked"))
+        self.set("checked", w.pick(light, ONE, asked))
+        last = w.pick(hidden, self.get("scale"), self.scaled(self.get("scale"), LAST_MU))
+        ended = w.less(last, grown)
+        code = w.pick(check, running, w.pick(ended, stalled, running))
+        self.set("status", w.pick(self.both(hidden, light), converged, code))
 
     def first_mu(self) -> str:
         """The least regularisation but zero."""
@@ -298,4 +321,5 @@ class Driver:
             short = w.less(length, number(SHORT, DOUBLE))
             long = w.less(number(LONG, DOUBLE), length)
             self.set("mu", w.pick(short, grown, w.pick(long, lower, self.get("mu"))))
+            self.set("checked", 0.0)
             self.slopes()

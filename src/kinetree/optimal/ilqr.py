@@ -40,11 +40,14 @@ SLICE = 16  # iterations in machine code, until Ctrl-C and progress are heard
 CONVERGED = "converged"
 ITERATIONS = "iterations"
 TIME = "time"
-STUCK = "no better step"
+STALLED = (
+    "stalled: no step lowers the cost, but its gradient is not small; try another guess, more "
+    "tries, a shorter time step or softer contacts"
+)
 BAD_START = "the cost of the start is not a finite number"
 BAD_SLOPES = "the slopes of step {} are not finite, or too large"
 REASONS = {
-    driver.RUNNING: ITERATIONS, driver.CONVERGED: CONVERGED, driver.STUCK: STUCK,
+    driver.RUNNING: ITERATIONS, driver.CONVERGED: CONVERGED, driver.STALLED: STALLED,
     driver.BAD_START: BAD_START,
 }  # fmt: skip
 

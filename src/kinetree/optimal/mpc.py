@@ -15,9 +15,10 @@ from kinetree.base.options import numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError, ShapeError
 from kinetree.optimal.forward import compiled
-from kinetree.optimal.ilqr import BAD_START, CONVERGED, STUCK, Plans, Solver
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans, Solver
 
 TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations anyway
+NO_STEP = "no better step"  # of a tick
 FAR = 1e-3  # of the cost: a decrease that is expected, from which a tick shall find a step
 LARGEST_GAP = 1e-3  # rad, m, rad/s or m/s of a plan that is good
 WHOLE = 1e-9  # steps: times nearer to a step of the plan are that step
@@ -129,7 +130,7 @@ class Horizon:
         length, expected = np.concatenate(self.kept[2], axis=1)[0, :, 1:3].T
         near = self.reason == CONVERGED or np.fmin.reduce(expected) <= FAR * self.cost
         if not near and not (length > 0).any():
-            return STUCK
+            return NO_STEP
         if self.gap > LARGEST_GAP:
             return f"the plan is no motion: a step misses the next state by {self.gap:.2g}"
         return ""

@@ -49,10 +49,13 @@ def iteration(
     penalty = 0.0 if closed else driver.MULTIPLIER * multiplier * open_by
     first_mu = driver.FIRST_MU * record["scale"]
     row[:] = total, 0, expected, open_by, record["mu"], 0, *costs
-    if sound and closed and expected <= small:
+    light = record["mu"] <= first_mu  # else mu alone may make k small
+    near = sound and closed
+    near = near and expected <= small * (driver.HIDDEN if record["checked"] > 1 else 1)
+    if near and light:
         record["status"] = driver.CONVERGED
         return blocks, slopes
-    if sound:
+    if sound and not (near and record["checked"] == 0):
         params = solver.forward.params(LENGTHS, memory.bounds)
         x, u, tried = solver.forward.run(part["x"][0], rows[:-1, None], params)
         ends, last = solver.kernels["end"](x[-1], part["p"][-1])
@@ -64,16 +67,20 @@ def iteration(
                 record["mu"] = max(10 * record["mu"], first_mu)
             elif LENGTHS[best] > driver.LONG:
                 record["mu"] *= 0.1 * (record["mu"] > first_mu / 10)
+            record["checked"] = 0.0
             row[[0, 1, 4]] = costs.sum(), LENGTHS[best], record["mu"]
             row[-s.kinds :] = costs
             blocks, _ = solver.slopes(part["x"], part["u"][:-1], part["p"])
             part["gap"][:-1] = blocks[:, s.block["gap"] :][:, : s.n]
             return blocks, ends[best]
-    record["mu"] = max(10 * record["mu"], first_mu)
-    if sound and closed and expected <= driver.HIDDEN * small:
+    hidden = sound and closed and expected <= driver.HIDDEN * small
+    check = hidden and not record["checked"]
+    record["mu"] = 0.0 if check else max(10 * record["mu"], first_mu)
+    record["checked"] = 1.0 if light else driver.ASKED if check else record["checked"]
+    if hidden and light:
         record["status"] = driver.CONVERGED
-    elif record["mu"] > driver.LAST_MU * record["scale"]:
-        record["status"] = driver.STUCK
+    elif record["mu"] > record["scale"] * (1 if hidden else driver.LAST_MU):
+        record["status"] = driver.STALLED
     return blocks, slopes
 
 

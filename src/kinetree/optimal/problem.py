@@ -22,7 +22,7 @@ from kinetree.base.progress import Progress
 from kinetree.base.tables import counted
 from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
-from kinetree.errors import InputError, ShapeError
+from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.elastic import motor_rows
@@ -140,7 +140,13 @@ class Problem:
             if self.actuated is not None:
                 raise InputError("actuated names motors, but controls are planned; leave one out.")
             return tuple(range(len(model.actuators)))
-        return motor_rows(model, self.actuated)
+        rows = motor_rows(model, self.actuated)
+        if not rows:
+            raise ModelError(
+                f"no joint of {model.name!r} has a motor; expected some, as actuated=[...] names "
+                f"them among {', '.join(model.dof_names)}, or actuators and controls=True."
+            )
+        return rows
 
     @cached_property
     def transcription(self) -> Transcription:

@@ -80,7 +80,7 @@ class Solution:
 
     @property
     def reason(self) -> Any:
-        """Why it ended: "converged", "iterations", "time" or what went wrong."""
+        """Why it ended: "converged", "iterations", "time", "stalled: ..." or what went wrong."""
         bad = [~np.isfinite(row) for row in self.plans.costs]
         reasons = [
             f"{reason}: {', '.join(np.array(list(self.problem.costs))[which])}"
@@ -142,6 +142,7 @@ class Solution:
         return Trajectory(
             t=t, q=q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
             tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
+            meta={} if self.problem.controls else {"tau_held": True},
         )  # fmt: skip
 
     def __getitem__(self, k: int) -> "Solution":

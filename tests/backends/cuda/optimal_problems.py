@@ -6,6 +6,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree import optimal
+from kinetree.scalars import where
 
 RNG = np.random.default_rng(5)
 START = np.array([0.3, 0.2, -0.1, -1.8, 0.1, 1.9, 0.2])
@@ -55,9 +56,21 @@ def agree(problem: optimal.Problem, q0: Any, **options: Any) -> None:
     assert found.gap < CLOSE
 
 
+def kinked() -> optimal.Problem:
+    """A cost with a kink, at which no step lowers it."""
+
+    def residual(t: Any, q: Any, dq: Any, tau: Any) -> Any:
+        return np.array([1 + where(q[0] > 0.3, q[0] - 0.3, 0.9 - 3 * q[0])])
+
+    kink = optimal.Residual(function=residual, entries=1, weight=0.0, final=100.0)
+    costs = [kink, optimal.Effort(weight=1e-4)]
+    return optimal.Problem(kt.robots.planar_2r(), dt=0.02, steps=12, limits=None, costs=costs)
+
+
 def check_plans() -> None:
     """A search to its end, an arm of seven joints, and a robot with a free base."""
     agree(arm(limits=8.0), np.array([0.3, -0.4]), iterations=60)
+    agree(kinked(), np.array([[0.3, 0.1], [0.1, -0.2]]), iterations=60)
     problem, q0 = bent_arm(steps=8)
     agree(problem, q0, iterations=2)
     problem, q0 = hopping()

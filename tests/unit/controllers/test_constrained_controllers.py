@@ -44,10 +44,11 @@ def test_gravity_compensation_balances_the_slope_of_the_potential():
 @pytest.mark.parametrize("robot", [CRANKED, ALL_MOTORS], ids=["crank", "all"])
 def test_motors_have_the_effect_of_the_law_of_the_tree(robot):
     tree = robot.unconstrained()
+    kp, kd = [5.0, 0.0, 0.0], [0.4, 0.0, 0.0]
     for law in (
-        controllers.GravityCompensation(kd=0.3),
-        controllers.PD(GOAL, [5.0, 2.0, 3.0], 0.4, gravity=True),
-        controllers.PID(GOAL, 5.0, 0.4, 0.0, gravity=True),
+        controllers.GravityCompensation(kd=kd),
+        controllers.PD(GOAL, kp, kd, gravity=True),
+        controllers.PID(GOAL, kp, kd, 0.0, gravity=True),
     ):
         tau, free = forces(law, robot), forces(law, tree)
         np.testing.assert_allclose(
@@ -178,7 +179,13 @@ def test_laws_that_would_be_wrong_are_refused_by_name(case):
         robot.simulate(Q, duration=0.1, controller=law)
 
 
-def test_pd_without_gravity_needs_no_motors():
-    law = controllers.PD(GOAL, [1.0, 0, 0], 0.0)
-    tau = forces(law, PASSIVE, Q, AT_REST)
+@pytest.mark.parametrize("kp", [1.0, [1.0, 0, 0]])
+def test_pd_without_gravity_acts_at_the_motors(kp):
+    tau = forces(controllers.PD(GOAL, kp, 0.0), CRANKED, Q, AT_REST)
     np.testing.assert_allclose(tau, [GOAL[0] - Q[0], 0, 0], atol=1e-12)
+
+
+def test_gains_for_a_joint_without_a_motor_are_refused():
+    law = controllers.PD(GOAL, [1.0, 0, 0], 0.0)
+    with pytest.raises(InputError, match="kp has gains for crank"):
+        controllers.step_by_step(law, PASSIVE)(0.0, Q, AT_REST)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms, controllers
+from kinetree import controllers
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import random_model
 
@@ -237,7 +237,7 @@ def test_rounding_does_not_decide_on_singular_gains():
         proportional(MODEL, Q, Q_D, kp=np.outer(v, v))
 
 
-@pytest.mark.parametrize("kind", ["spherical", "free", "planar"])
+@pytest.mark.parametrize("kind", ["spherical", "planar"])
 def test_errors_of_large_turns_have_closed_forms(kind):
     """Twice the vector part of the shorter turn, 2 sin(angle / 2), in the axes of the body."""
     model = random_model(0, 1, types=(kind,))
@@ -255,9 +255,6 @@ def test_errors_of_large_turns_have_closed_forms(kind):
         wanted = 2 * np.sign(real) * (w * np.array(x) - u * np.array(v) - np.cross(v, x))
         assert np.allclose(e[:3], wanted, atol=1e-14)
         assert np.linalg.norm(e[:3]) == pytest.approx(2 * np.sqrt(1 - min(real**2, 1)), abs=1e-12)
-        if kind == "free":
-            way = algorithms.difference(model, q, np.concatenate([q[:4], q_d[4:]]))
-            assert np.allclose(e[3:], way[3:], atol=1e-12)
 
 
 def test_a_robot_follows_the_pieces_of_a_plan():

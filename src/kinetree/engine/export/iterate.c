@@ -355,6 +355,7 @@ NUMBERS
         }
     }
     plan->mu = 0.0;
+    plan->checked = 0.0;
     plan->tolerance = TOLERANCE;
     plan->length = 0.0;
     plan->expected = 0.0;
@@ -389,13 +390,18 @@ int NAME_iterate(NAME_plan *plan, const NUMBER *x0)
     const bool sound = solved && !(still && (sums.expected > (2.0 * (1.0 + sums.cost))));
     const bool closed = sound && still;
     const NUMBER small = plan->tolerance * (1.0 + fabs(sums.cost));
-    if (closed && (sums.expected <= small)) {
+    const NUMBER first = FIRST_MU * sums.scale;
+    const bool light = plan->mu <= first; /* else mu alone may make k small */
+    const NUMBER enough = (plan->checked > 1.0) ? (HIDDEN * small) : small;
+    const bool near = closed && (sums.expected <= enough);
+    if (near && light) {
         return NAME_CONVERGED;
     }
+    const bool ask = near && (plan->checked == 0.0);
     const NUMBER penalty = still ? 0.0 : ((MULTIPLIER * sums.multiplier) * sums.gaps);
     NUMBER best = sums.cost + penalty;
     NUMBER a = 1.0;
-    for (int i = 0; (i < LENGTHS) && sound; ++i) {
+    for (int i = 0; (i < LENGTHS) && sound && !ask; ++i) {
         const NUMBER merit = NAME_forward(plan, a, false) + ((1.0 - a) * penalty);
         if (merit < best) {
             best = merit;
@@ -403,19 +409,23 @@ int NAME_iterate(NAME_plan *plan, const NUMBER *x0)
         }
         a *= 0.5;
     }
-    const NUMBER first = FIRST_MU * sums.scale;
     const NUMBER more = ((10.0 * plan->mu) > first) ? (10.0 * plan->mu) : first;
     const NUMBER less = ((0.1 * plan->mu) > (0.01 * first)) ? (0.1 * plan->mu) : 0.0;
     if (plan->length > 0.0) {
         plan->cost = NAME_forward(plan, plan->length, true);
+        plan->checked = 0.0;
         plan->mu = (plan->length < SHORT) ? more : ((plan->length > LONG) ? less : plan->mu);
         return NAME_MOVED;
     }
-    plan->mu = more;
-    if (closed && (sums.expected <= (HIDDEN * small))) {
-        return NAME_CONVERGED; /* rounding hides what is still expected */
+    const bool hidden = closed && (sums.expected <= (HIDDEN * small)); /* by rounding */
+    const bool check = hidden && (plan->checked == 0.0);
+    plan->mu = check ? 0.0 : more;
+    plan->checked = light ? 1.0 : (check ? 2.0 : plan->checked);
+    if (hidden && light) {
+        return NAME_CONVERGED;
     }
-    return (more > (LAST_MU * sums.scale)) ? NAME_STUCK : NAME_AGAIN;
+    const NUMBER last = hidden ? sums.scale : (LAST_MU * sums.scale);
+    return (plan->mu > last) ? NAME_STALLED : NAME_AGAIN;
 }
 
 void NAME_shift(NAME_plan *plan)
@@ -430,6 +440,7 @@ void NAME_shift(NAME_plan *plan)
         }
     }
     plan->mu = 0.0;
+    plan->checked = 0.0;
 }
 
 int NAME_control(const NAME_plan *plan, const NUMBER *x, NUMBER *u)

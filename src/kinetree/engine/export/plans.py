@@ -45,8 +45,8 @@ FRAMES = 400  # bytes of the stack for registers and single variables of the pas
 RESULTS = {
     "MOVED": "the plan is better",
     "CONVERGED": "no decrease of the cost is expected; K and k are new",
-    "AGAIN": "no better step; mu is raised for the next call",
-    "STUCK": "no better step for any mu; the plan is the last good one",
+    "AGAIN": "no better step; mu is changed for the next call",
+    "STALLED": "no better step for any mu, but the gradient is not small",
     "BAD_COST": "the cost of the plan is not a finite number",
     "BAD_STATE": "the state is not finite; nothing is changed",
 }
@@ -67,6 +67,7 @@ typedef struct {{
     {kind} cost;
     {kind} expected; /* decrease of the cost in the last iteration */
     {kind} length; /* of the last step, 1 to {shortest:g}; 0: none was better */
+    {kind} checked; /* whether this plan was tried without mu: 0 no, 1 in vain, 2 next */
 }} {name}_plan;
 
 /* The motion from x0 under constant forces u0 (NULL: zero), with the weights, targets and limits
@@ -151,7 +152,7 @@ class Iteration:
     def plan(self) -> int:
         """Numbers in a plan."""
         N, X, D, M, P, limited = self.sizes.values()
-        return (N + 1) * (X + P) + N * (2 * M + D + M * D) + 2 * M * limited + 5
+        return (N + 1) * (X + P) + N * (2 * M + D + M * D) + 2 * M * limited + 6
 
     @property
     def work(self) -> int:

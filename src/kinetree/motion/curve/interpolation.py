@@ -70,6 +70,8 @@ def resample(trajectory: AnyRecord, t: ArrayLike) -> AnyRecord:
         forces = pieces.forces or Forces(trajectory.t, trajectory.tau)
         tau = forces(inside)
         put(tau, trajectory.t, trajectory.tau, inside)
+        if trajectory.meta.get("tau_held"):
+            tau = trajectory.tau[np.searchsorted(trajectory.t, inside, "right") - 1]
         pieces = replace(pieces, forces=forces)
     if isinstance(pieces, Polynomials):
         pieces = replace(pieces, samples=source)

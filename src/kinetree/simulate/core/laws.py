@@ -331,9 +331,19 @@ def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> tupl
 
 
 def add_time(problem: BaseException, name: str, t: Any) -> None:
-    """Add a note with the name of a user's function and the time to an error that it raised."""
-    if not is_traced(t):
-        problem.add_note(f"Raised by {name} at t = {float(t):.6g} s.")
+    """Add a note with the name of a user's function and the time to an error that it raised.
+
+    Raises:
+        InputError: in place of a bare ValueError, as of `math.sqrt` where it has no value.
+    """
+    if is_traced(t):
+        return
+    if type(problem) is ValueError:
+        raise InputError(
+            f"{name} fails at t = {float(t):.6g} s: {problem}. Expected real numbers at all "
+            "times of the run."
+        ) from problem
+    problem.add_note(f"Raised by {name} at t = {float(t):.6g} s.")
 
 
 def check_real(x: Array, name: str) -> None:

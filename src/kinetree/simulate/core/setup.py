@@ -30,6 +30,7 @@ from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces, recent, with_key
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
+from kinetree.simulate.core.signals import Signal
 from kinetree.simulate.core.sources import constant, force_source, time_source
 from kinetree.simulate.core.system import System
 from kinetree.simulate.core.touching import check_ground
@@ -90,7 +91,16 @@ class Setup:
             **counts,
             "note": " ".join(notes) or None,
             "compiled": compiled,
+            **({"tau_held": True} if self.holds(run) else {}),
         }
+
+    def holds(self, run: Run) -> bool:
+        """Return True for joint forces that are given, and held between samples."""
+        acting, tau = self.acting, self.acting.tau
+        if acting.actuation is not None or (acting.controller is not None and not self.sampling):
+            return False
+        held = isinstance(run.tau, Signal) and run.tau.kind == "hold"
+        return held or (self.sampling is not None if tau is None else tau.constant is not None)
 
     @property
     def sampled_note(self) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from kinetree import controllers
 from kinetree.base.arrays import Array
+from kinetree.controllers.terms import unactuated
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import FREE, SCREW_TYPES
 from kinetree.model import Model
@@ -196,26 +197,19 @@ def controller(law: Law, state: State) -> controllers.Controller | None:
     if name == RELEASE or (name == FLOAT and law.preset.weightless):
         return None
     scale = np.diag(np.asarray(robot.mass_matrix(state.q), float)).copy()
+    bare, gravity = unactuated(robot.model), not free_base(robot.model)
+    scale[bare] = 0.0
     if name == FLOAT:
         return controllers.GravityCompensation(kd=scale * law.kd)
-    if name == HOLD and free_base(robot.model):
-        scale[free_dofs(robot.model)] = 0.0
-        return controllers.PD(goal, kp=scale * law.kp, kd=scale * law.kd)
     if name == HOLD:
-        return controllers.PD(goal, kp=scale * law.kp, kd=scale * law.kd, gravity=True)
+        return controllers.PD(goal, kp=scale * law.kp, kd=scale * law.kd, gravity=gravity)
     if name == GO or law.target is not None:
         reference = to_target(law, state)
     else:
         reference = swing(law, state)
-    if free_base(robot.model):
-        scale[free_dofs(robot.model)] = 0.0
-        return controllers.PD(reference, kp=scale * law.kp, kd=scale * law.kd)
+    if bare and robot.model.constraints is None:
+        return controllers.PD(reference, kp=scale * law.kp, kd=scale * law.kd, gravity=gravity)
     return controllers.ComputedTorque(reference, kp=law.kp, kd=law.kd)
-
-
-def free_dofs(model: Model) -> list[int]:
-    """Degrees of freedom of free joints, which have no motors."""
-    return [d for joint in model.joints if joint.type == FREE for d in joint.dofs]
 
 
 def to_target(law: Law, state: State) -> Callable[[Scalar], Motion]:

@@ -12,13 +12,14 @@ from firmware_boards import M4F, STRICT, command, compiled, run_on_board
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import InputError
+from kinetree.scalars import where
 from labelled_states import floating
 
 GCC = shutil.which("gcc")
 pytestmark = pytest.mark.skipif(GCC is None, reason="gcc is not installed")
 DTYPES = {"double": ctypes.c_double, "float": ctypes.c_float}
 PANDA = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])
-MOVED, CONVERGED, AGAIN, STUCK, BAD_COST, BAD_STATE = range(6)
+MOVED, CONVERGED, AGAIN, STALLED, BAD_COST, BAD_STATE = range(6)
 
 
 def reach(robot, target, *, steps=25, **options):
@@ -68,7 +69,7 @@ class Exported:
         number = DTYPES[dtype]
         fields = {"x": (N + 1, X), "u": (N, M), "K": (N, M, D), "k": (N, M), "gap": (N, D)}
         fields |= {"p": (N + 1, P)} | ({"low": (M,), "high": (M,)} if limited else {})
-        fields |= dict.fromkeys(("mu", "tolerance", "cost", "expected", "length"), (1,))
+        fields |= dict.fromkeys(("mu", "tolerance", "cost", "expected", "length", "checked"), (1,))
         size = sum(map(np.prod, fields.values()))
         assert f"{size * ctypes.sizeof(number)} bytes, which belong to the caller" in code.header
         self.plan, at = np.full(size, np.nan, number), 0
@@ -136,6 +137,25 @@ def test_iterations_are_those_of_the_solver(case, tmp_path):
             np.testing.assert_allclose(x, y, rtol=0, atol=1e-9 * max(1, np.abs(y).max()))
     assert MOVED in results and (case != "planar" or results[-1] == CONVERGED)
     assert (AGAIN in results) == (case == "regularised")
+
+
+@pytest.mark.parametrize("q0", [[0.3, 0.1], [0.1, -0.2]])
+def test_a_plan_at_a_kink_of_the_cost_is_stalled(q0, tmp_path):
+    def kink(t, q, dq, tau):
+        return np.array([1 + where(q[0] > 0.3, q[0] - 0.3, 0.9 - 3 * q[0])])
+
+    costs = [
+        optimal.Residual(function=kink, entries=1, weight=0.0, final=100.0),
+        optimal.Effort(weight=1e-4),
+    ]
+    robot = kt.robots.planar_2r()
+    problem = optimal.Problem(robot, dt=0.02, steps=12, limits=None, costs=costs)
+    exported = Exported(problem, tmp_path)
+    exported.call("start", [*q0, 0.0, 0.0], None)
+    results = [MOVED]
+    while results[-1] in (MOVED, AGAIN) and len(results) < 200:
+        results.append(exported.call("iterate", None)[0])
+    assert results[-1] == STALLED
 
 
 @pytest.mark.parametrize("limits", [None, 8.0])
