@@ -1,6 +1,7 @@
 """Dynamics, simulation and default frames: cases that once gave a wrong result in silence."""
 
 import numpy as np
+import pytest
 
 import kinetree as kt
 from kinetree.algorithms.joints.gains import Gains
@@ -24,3 +25,47 @@ def test_implicit_step_solves_an_unsymmetric_matrix_with_entries_minus_one_and_m
     )
     expected = h * np.linalg.solve(3 * np.eye(2) + h * kd, tau)
     np.testing.assert_allclose(np.array(end[1], float), expected, rtol=1e-14)
+
+
+def spinning(rates):
+    """A body with inertia (1, 2, 3) kg m^2 in free space, turning about (1, 1, 1)."""
+    body = kt.Builder("body", gravity=(0, 0, 0)).link("base")
+    body.link("body", m=1.0, I_com=np.diag([1.0, 2.0, 3.0])).joint("float", "free", "base", "body")
+    dq = np.zeros((*np.shape(rates), 6))
+    dq[..., :3] = np.asarray(rates)[..., None] / np.sqrt(3)
+    return body.build(), dq
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit", "implicitfast"])
+def test_a_rise_of_the_energy_of_a_passive_run_is_a_warning(method):
+    robot, dq = spinning(10.0)
+    given = {"duration": 15.0, "dt": 1e-3, "method": method}
+    with pytest.warns(kt.KinetreeWarning, match="energy of 'body'"):
+        motion = robot.simulate(robot.neutral(), dq, **given)
+    energy = robot.kinetic_energy(motion.q, motion.dq)
+    assert 1.2 < energy[-1] / energy[0] < 1.5
+
+
+def test_the_warning_names_the_worst_rollout_of_a_batch():
+    robot, dq = spinning([1.0, 10.0, 3.0])
+    given = {"duration": 15.0, "dt": 1e-3, "method": "semi_implicit_euler"}
+    with pytest.warns(kt.KinetreeWarning, match=r"rollout \[1\]"):
+        robot.simulate(robot.neutral(), dq, parameters={"mass": [[1], [2], [3]]}, **given)
+
+
+def test_accurate_and_driven_runs_do_not_warn(recwarn):
+    robot, dq = spinning(10.0)
+    push = np.array([5.0, 0, 0, 0, 0, 0])
+    robot.simulate(robot.neutral(), dq, duration=15.0)
+    robot.simulate(robot.neutral(), dq, duration=15.0, dt=1e-3, method="rk4")
+    robot.simulate(robot.neutral(), duration=2.0, method="semi_implicit_euler")  # no energy
+    robot.simulate(robot.neutral(), duration=2.0, method="semi_implicit_euler", tau=push)
+    assert not recwarn.list
+
+
+def test_rollouts_that_do_not_stay_finite_are_a_warning_where_limits_are_ignored():
+    robot, dq = spinning([1.0, 40.0])
+    given = {"duration": 15.0, "method": "semi_implicit_euler", "limits": "ignore"}
+    with pytest.warns(kt.KinetreeWarning, match=r"rollout \[1\] not finite"):
+        motion = robot.simulate(robot.neutral(), dq, tau=np.full(6, 1e-3), **given)
+    assert np.isfinite(motion.q).all()
