@@ -1,5 +1,7 @@
 """Dynamics, simulation and default frames: cases that once gave a wrong result in silence."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,21 @@ def test_rollouts_that_do_not_stay_finite_are_a_warning_where_limits_are_ignored
     with pytest.warns(kt.KinetreeWarning, match=r"rollout \[1\] not finite"):
         motion = robot.simulate(robot.neutral(), dq, tau=np.full(6, 1e-3), **given)
     assert np.isfinite(motion.q).all()
+
+
+@pytest.mark.parametrize("name", ["planar_2r", "four_bar", "quadruped"])
+def test_looking_at_the_members_of_a_robot_never_raises(name):
+    robot = getattr(kt.robots, name)()
+    members = dict(inspect.getmembers(robot))
+    assert {"contact_points", "constraint_errors", "mass_matrix"} <= members.keys()
+    for member in dir(robot):
+        hasattr(robot, member)
+
+
+def test_a_quantity_that_a_robot_does_not_have_raises_when_it_is_called():
+    robot = kt.robots.planar_2r()
+    assert hasattr(robot, "contact_points") and not hasattr(robot, "mobility")
+    with pytest.raises(kt.errors.ModelError, match="contact_points needs .* 'planar 2R'"):
+        robot.contact_points([0.1, 0.2])
+    with pytest.raises(kt.errors.ModelError, match="mobility needs .* 'planar 2R'"):
+        robot.mobility  # noqa: B018 (a property has no call)
