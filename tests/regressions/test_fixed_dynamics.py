@@ -13,7 +13,7 @@ def carts(count=2, m=3.0):
     """Carts of mass m on rails of their own, so that M = m 1."""
     builder = kt.Builder("carts").link("base")
     for i in range(count):
-        builder.link(f"cart{i}", m=m)
+        builder.link(f"cart{i}", m=m, I_com=0.01 * np.eye(3))
         builder.joint(f"x{i}", "prismatic", "base", f"cart{i}", axis=(1, 0, 0))
     return builder.build()
 
@@ -89,3 +89,63 @@ def test_a_quantity_that_a_robot_does_not_have_raises_when_it_is_called():
         robot.contact_points([0.1, 0.2])
     with pytest.raises(kt.errors.ModelError, match="mobility needs .* 'planar 2R'"):
         robot.mobility  # noqa: B018 (a property has no call)
+
+
+GRIPPER = carts(3)
+Q = np.zeros(3)
+WITHOUT_FRAME = {
+    "pose": lambda: GRIPPER.pose(Q),
+    "body_jacobian": lambda: GRIPPER.body_jacobian(Q),
+    "frame_velocity": lambda: GRIPPER.frame_velocity(Q, Q),
+    "task_space": lambda: GRIPPER.task_space(Q),
+    "textbook pose": lambda: kt.algorithms.pose(GRIPPER.model, Q),
+    "F_tip": lambda: kt.algorithms.inverse_dynamics(GRIPPER.model, Q, Q, Q, F_tip=np.ones(6)),
+    "inverse_kinematics": lambda: GRIPPER.inverse_kinematics(np.eye(4)),
+    "compile": lambda: GRIPPER.compile("space_jacobian"),
+    "derivative": lambda: GRIPPER.derivative("pose"),
+    "with_payload": lambda: GRIPPER.with_payload(1.0),
+    "payload_parameters": lambda: GRIPPER.payload_parameters([1.0, 2.0]),
+    "with_tool": lambda: GRIPPER.with_tool("pen"),
+    "attach": lambda: GRIPPER.attach(kt.robots.planar_2r()),
+    "export": lambda: kt.export(GRIPPER, "pose"),
+    "straight_line": lambda: kt.motion.straight_line(GRIPPER, Q, np.eye(4), 1.0),
+    "optimal": lambda: kt.optimal.Problem(
+        GRIPPER, 0.1, 4, [kt.optimal.FramePosition(target=np.zeros(3))]
+    ).solve(Q),
+    "trace": lambda: kt.views.render(
+        GRIPPER, GRIPPER.simulate(Q, duration=0.1), path="motion.gif", add=("trace",)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_FRAME)
+def test_a_tree_with_several_tips_and_no_tool_needs_a_frame(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kt.errors.InputError, match="'cart0', 'cart1', 'cart2'"):
+        WITHOUT_FRAME[name]()
+
+
+def test_a_named_frame_or_tool_of_a_tree_with_several_tips_is_used():
+    np.testing.assert_array_equal(GRIPPER.pose([0.1, 0.2, 0.3], "cart1")[:3, 3], [0.2, 0, 0])
+    assert GRIPPER.with_payload(1.0, frame="cart0").model.m.tolist() == [4, 3, 3]
+    pen = GRIPPER.with_tool("pen", (0, 0, 1), frame="cart2")
+    np.testing.assert_array_equal(pen.pose([0.1, 0.2, 0.3])[:3, 3], [0.3, 0, 1])
+
+
+def test_a_link_that_is_fixed_to_another_makes_no_further_tip():
+    arm = kt.Builder("arm").link("base").link("rod", m=1.0).link("camera").link("flange")
+    arm.joint("pivot", "revolute", "base", "rod", axis=(0, 1, 0))
+    arm.joint("camera", "fixed", "rod", "camera")
+    arm.joint("flange", "fixed", "rod", "flange", at=(0, 0, 1))
+    robot = arm.build()
+    assert robot.model.tips == ("rod",)
+    np.testing.assert_array_equal(robot.pose([0.0])[:3, 3], [0, 0, 1])
+
+
+def test_reports_and_views_show_a_tree_with_several_tips_without_a_tool(tmp_path):
+    page = kt.views.report_page(GRIPPER)
+    assert "tips &#x27;cart0&#x27;" in page or "tips 'cart0'" in page
+    kt.views.render(GRIPPER, path=tmp_path / "picture.png")
+    assert kt.load_string(GRIPPER.to_urdf()).model.tool is None
+    assert kt.load_string(GRIPPER.to_mjcf()).model.tool is None
+    assert kt.symbolic(GRIPPER).M.shape == (3, 3)
