@@ -85,9 +85,9 @@ def test_looking_at_the_members_of_a_robot_never_raises(name):
 def test_a_quantity_that_a_robot_does_not_have_raises_when_it_is_called():
     robot = kt.robots.planar_2r()
     assert hasattr(robot, "contact_points") and not hasattr(robot, "mobility")
-    with pytest.raises(kt.errors.ModelError, match="contact_points needs .* 'planar 2R'"):
+    with pytest.raises(kt.errors.ModelError, match=r"contact_points needs .* 'planar 2R'"):
         robot.contact_points([0.1, 0.2])
-    with pytest.raises(kt.errors.ModelError, match="mobility needs .* 'planar 2R'"):
+    with pytest.raises(kt.errors.ModelError, match=r"mobility needs .* 'planar 2R'"):
         robot.mobility  # noqa: B018 (a property has no call)
 
 
