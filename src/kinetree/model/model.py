@@ -265,8 +265,9 @@ class Model:
         if name is None:
             raise InputError(
                 f"no frame is named, and {self.name!r} has no tool but {len(self.tips)} tips: "
-                f"{listing(self.tips, 12)}. Name a frame, such as frame={self.tips[0]!r}, or make "
-                "a tool with robot.with_tool(name, at, frame=...)."
+                f"{listing(self.tips, 12)}. Name a frame, such as frame={self.tips[0]!r} (on "
+                f"the command line, --frame {self.tips[0]}), or make a tool with "
+                "robot.with_tool(name, at, frame=...)."
             )
         return name
 

@@ -12,12 +12,13 @@ from kinetree.simulate.core.sources import Source
 
 RISE = 0.05  # of the energy at the start above the lowest potential energy reached
 ROUNDING = 1e-9  # of the energies, which may be large beside what moves
+LEAST_STEPS = 50  # a fall from rest by k steps of Euler's method is wrong by 1 / k of its energy
 MOMENTS = 64  # evenly spaced over the motion: enough for an energy that keeps rising
 
 
 def warn_of_energy_rise(run: Run, setup: Setup, motion: Trajectory) -> None:
-    """Warn if the energy of a passive run, or of a row of a batch, rises by more than RISE."""
-    if not is_passive(run, setup):
+    """Warn if the energy of a passive run, or of a rollout of a batch, rises by more than RISE."""
+    if len(run.times) <= LEAST_STEPS or not is_passive(run, setup):
         return
     rise = energy_rise(run, motion)
     row = tuple(int(k) for k in np.unravel_index(np.argmax(rise), rise.shape))
