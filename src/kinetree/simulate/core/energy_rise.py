@@ -34,13 +34,13 @@ def warn_of_energy_rise(run: Run, setup: Setup, motion: Trajectory) -> None:
 
 def is_passive(run: Run, setup: Setup) -> bool:
     """Return True if nothing can put energy into a robot, which may have friction and damping."""
-    acting, joints = setup.acting, run.model.joints
+    acting, rubbing = setup.acting, (*run.model.joints, *run.model.motors)
     return (
         run.model.contacts is None
         and acting.controller is None
         and all(_is_zero(x) for x in (acting.tau, acting.F_ext, acting.controls))
         and run.activation is run.drive_state is run.friction_state is None
-        and all(x.friction.function is x.friction.sigmoid is None for x in joints)
+        and all(x.friction.function is x.friction.sigmoid is None for x in rubbing)
     )
 
 
