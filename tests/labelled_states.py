@@ -39,7 +39,7 @@ def hand():
         builder.joint(
             side, "revolute", "wrist", side, at=(0, 0.03, 0.1), axis=(1, 0, 0), mimic=mimic
         )
-    return builder.build()
+    return builder.frame("grip", "right", tool=True).build()
 
 
 ROBOTS = {make.__name__: make for make in (floating, rolling, hand)}

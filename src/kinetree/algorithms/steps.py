@@ -81,7 +81,7 @@ def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
 
 
 def semi_implicit_euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
-    """dq + h ddq first, then q moves with the new dq: of first order, but energy does not drift."""
+    """dq + h ddq first, then q moves with the new dq: of first order."""
     if space.model.contacts is not None:
         return straight_step(space, h, x, k[0])
     n = space.model.n

@@ -160,9 +160,9 @@ def check_rank(
     smallest = float(sigma[-1]) if len(sigma) else 0.0
     if smallest <= tolerance:
         raise SingularityError(
-            f"the Jacobian of {frame or model.tool!r} has smallest singular value {smallest:.3g} "
-            f"(not above {tolerance:.3g}) at q = {q.tolist()}: the frame cannot move in every "
-            "direction of the task. Choose fewer rows, another q, or pass damping."
+            f"the Jacobian of {model.frame_name(frame)!r} has smallest singular value "
+            f"{smallest:.3g} (not above {tolerance:.3g}) at q = {q.tolist()}: the frame cannot "
+            "move in every direction of the task. Choose fewer rows, another q, or pass damping."
         )
 
 

@@ -281,7 +281,7 @@ def load_of(result: "Identification") -> Load | None:
     """The load on the tool; None if no body there explains anything, or the data cannot show it."""
     from kinetree.identify import identify_payload
 
-    if not is_fine(result):
+    if not is_fine(result) or result.robot.model.tool is None:
         return None
     described = Robot(result.prior.model.replace(joints=result.robot.model.joints))
     try:
@@ -292,10 +292,9 @@ def load_of(result: "Identification") -> Load | None:
     test = result.test
     rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
     rest = rest - result.sought.sensor_offsets(result.estimate.x)
-    frame = load.frame or result.robot.model.tool
     pairs = zip(("hx", "hy", "hz"), load.com.tolist(), strict=True)
     com = [None if name in load.untold else x for name, x in pairs]
-    return Load(frame, load.m, margin, com, result.rms(test, rest))
+    return Load(load.frame, load.m, margin, com, result.rms(test, rest))
 
 
 def _tool_withheld(result: "Identification") -> bool:
@@ -308,6 +307,8 @@ def load_line(result: "Identification", load: Load | None) -> str:
     """A sentence on the load, or on why there is none."""
     if not is_fine(result):
         return "payload: not sought, for the recording is not usable."
+    if result.robot.model.tool is None:
+        return "payload: not sought, for the robot has several tips and no tool."
     if load is None and _tool_withheld(result):
         return "payload: the data cannot show whether there is one on the tool; see the warnings."
     if load is None or load.mass <= load.margin:

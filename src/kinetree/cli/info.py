@@ -32,6 +32,7 @@ from kinetree.model import WORLD, Joint, JointSpring, Model
 from kinetree.model.actuators import JointActuator, actuator_kind
 from kinetree.model.describe import link_names
 from kinetree.model.friction import is_zero, law_texts
+from kinetree.model.model import tool_words
 from kinetree.model.springs import spring_units
 from kinetree.model.units import RAD, control_units, goal_kind
 from kinetree.robot import Robot
@@ -197,7 +198,7 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     screen.print(
         f"{freedom(model)}, "
         f"{counted(len(model.joints), 'moving link')}, {mass_words(model)}; "
-        f"base {model.base_name!r}, tool {model.tool!r}, gravity ({gravity}) m/s^2"
+        f"base {model.base_name!r}, {tool_words(model)}, gravity ({gravity}) m/s^2"
     )
     effects = "; ".join(tau_effects(model))
     if effects:

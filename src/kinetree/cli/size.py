@@ -140,7 +140,7 @@ def size(
                 "motion": report.trajectory,
                 "duration": report.duration,
                 "payload": payload or 0.0,
-                "frame": None if payload is None else frame or loaded.model.tool,
+                "frame": None if payload is None else loaded.model.frame_name(frame),
                 "joints": joint_documents(report, degrees),
                 "motors": None if compared is None else [motor_document(x) for x in compared],
             }
@@ -150,7 +150,7 @@ def size(
         title = f"{report.robot}, {report.trajectory!r}: {report.duration:.4g} s{carried}"
         load_table(title, report, SIZES, degrees)
         if payload is not None:
-            console().print(payload_place(loaded.model, frame or loaded.model.tool))
+            console().print(payload_place(loaded.model, loaded.model.frame_name(frame)))
         if compared is not None:
             print_motors(compared)
     return 0 if compared is None or not without_motor(compared) else 1

@@ -18,6 +18,7 @@ from kinetree.files.description.records import ArgumentValue, Note, RobotDescrip
 from kinetree.model import Joint, Model
 from kinetree.model.contacts import Contacts
 from kinetree.model.friction import law_texts
+from kinetree.model.model import tool_words
 from kinetree.scalars import Scalar
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
@@ -121,7 +122,7 @@ class Report:
             f"  {counted(self.links, 'link')}, {counted(self.joints, 'joint')}, "
             f"{freedom(model)}, {mass_words(model)}"
         )
-        yield f"  base {model.base_name!r}, tool {model.tool!r}"
+        yield f"  base {model.base_name!r}, {tool_words(model)}"
         yield "  tau: rigid bodies in gravity"
         yield from (f"     + {text}" for text in self.effects)
         if model.contacts is not None:

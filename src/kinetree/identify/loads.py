@@ -83,7 +83,7 @@ def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
     change = np.asarray(parameters(loaded), float) - np.asarray(parameters(robot.model), float)
     if not change.any():
         raise InputError(
-            f"the frame {load.frame or robot.model.tool!r} of {robot.name!r} does not move; a "
+            f"the frame {robot.model.frame_name(load.frame)!r} of {robot.name!r} does not move; a "
             "payload needs a frame on a moving link."
         )
     return robot.regressor(data.q, data.dq, data.ddq) @ change
@@ -94,7 +94,7 @@ def unloaded(robot: Robot, load: KnownLoad | None, data: Recording) -> Recording
     if load is None:
         return data
     check_load_friction(robot.model)
-    place = load.frame or robot.model.tool
+    place = robot.model.frame_name(load.frame)
     note = f"forces of the known payload of {load.m:g} kg on {place!r} are subtracted"
     tau = data.tau - load_forces(robot, load, data)
     return replace(data, tau=tau, notes=(*data.notes, note))

@@ -120,10 +120,11 @@ def identify_payload(
     model = robot.model
     check_joints(model, data)
     check_closed(robot, data.t, data.q)
+    frame = model.frame_name(frame)
     place = model.frame(frame)
     if place.link == WORLD:
         raise InputError(
-            f"frame {frame or model.tool!r} of {model.name!r} does not move; a payload needs a "
+            f"frame {frame!r} of {model.name!r} does not move; a payload needs a "
             "frame on a moving link."
         )
     # rest = Y x: the forces that the robot alone does not explain are linear in the ten parameters
@@ -151,7 +152,7 @@ def identify_payload(
     S = pseudo_of(x)[:3, :3] - m * np.outer(com, com)
     I_com = np.trace(S) * np.eye(3) - S
     return Payload(
-        m, com, I_com, frame or model.tool, beta, error, found.condition,
+        m, com, I_com, frame, beta, error, found.condition,
         robot.with_payload(m, com, I_com, frame),
         tuple(name for name, by_itself in zip(LINK, alone, strict=True) if not by_itself),
         tuple(_other_friction(robot, data, found)) or tuple(_residual_findings(robot, data, found)),

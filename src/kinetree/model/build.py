@@ -78,7 +78,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     bodies = [compose(*parts.bodies[i]) for i in range(len(parts.joints))]
     frames = _frames(description, parts.places)
     tool = _default_tool(parts, root) if description.tool is None else description.tool
-    if tool not in frames:
+    if tool is not None and tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
     records = _moving("spring", description.springs, description, parts, frames)
@@ -297,11 +297,11 @@ def _frames(description: RobotDescription, places: dict[str, Place]) -> dict[str
     return frames
 
 
-def _default_tool(parts: Parts, root: str) -> str:
-    """The last described link that moves with the last moving link."""
-    last = len(parts.joints) - 1
-    moved = [name for name, place in parts.places.items() if place.link == last]
-    return moved[-1] if last >= 0 else root
+def _default_tool(parts: Parts, root: str) -> str | None:
+    """The last described link that moves with the only tip; None if there are several tips."""
+    tips = set(range(len(parts.joints))) - set(parts.parent)
+    moved = [name for name, place in parts.places.items() if place.link in (tips or {WORLD})]
+    return None if len(tips) > 1 else moved[-1] if tips else root
 
 
 def _no_body() -> BodyParts:

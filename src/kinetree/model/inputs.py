@@ -166,7 +166,7 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
         F = list(array(plain, (len(model.links), 6), "F_ext"))
     if F_tip is None:
         return F
-    tips = F_tip if isinstance(F_tip, Mapping) else {model.tool: F_tip}
+    tips = F_tip if isinstance(F_tip, Mapping) else {model.frame_name(): F_tip}
     for name, wrench in tips.items():
         frame, F_b = model.frame(name), six_vector(wrench, f"F_tip at {name!r}")
         if frame.link != WORLD:  # a wrench on the base moves nothing
@@ -179,7 +179,7 @@ def frame_wrenches(model: Model, onto: Mapping[str, ArrayLike]) -> Array:
     if not isinstance(onto, Mapping):
         raise InputError(
             f"wrenches were given as {onto!r:.60}; expected them by the names of frames, such as "
-            f"{{{model.tool!r}: (0, 0, 0, 0, 0, -10)}}."
+            f"{{{model.tool or model.tips[0]!r}: (0, 0, 0, 0, 0, -10)}}."
         )
     exerted = {name: -array(F, (6,), f"wrench onto {name!r}") for name, F in onto.items()}
     return np.array(link_wrenches(model, None, exerted), float).reshape(-1, 6)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike, array, frozen
 from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, notebook_table
+from kinetree.base.tables import counted, listing, notebook_table
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive
@@ -98,7 +98,8 @@ class Model:
         gravity: free fall (0, g) in {s}, shape (6,), m/s^2.
         rotors: rotors of motors on the links.
         frames: {frame name: frame}, links and the base included.
-        tool: name of the frame that poses and Jacobians are of by default.
+        tool: name of the frame that poses and Jacobians are of by default; None: the tree has
+            several tips, and a frame has to be named.
         base: (m, com, I_com) of the bodies that are fixed to the world: kg, (3,) in m, (3, 3) in kg
             m^2.
         springs: springs of joints and between joints.
@@ -123,7 +124,7 @@ class Model:
     gravity: Array
     rotors: tuple[JointRotor, ...]
     frames: Mapping[str, Frame]
-    tool: str
+    tool: str | None
     base: BodyParts
     springs: tuple[JointSpring, ...] = ()
     motors: tuple[GearedMotor, ...] = ()
@@ -249,14 +250,36 @@ class Model:
             i = self.parent[i]
         return chain[::-1]
 
+    @property
+    def tips(self) -> tuple[str, ...]:
+        """The moving links without moving children, by name.
+
+        A link that is fixed to another is part of it: a camera on an arm makes no further tip, and
+        two fingers of a gripper are two tips.
+        """
+        return tuple(name for i, name in enumerate(self.link_names) if not self.children[i])
+
+    def frame_name(self, name: str | None = None) -> str:
+        """`name`, or the tool if it is None; raise InputError if there is none."""
+        name = self.tool if name is None else name
+        if name is None:
+            raise InputError(
+                f"no frame is named, and {self.name!r} has no tool but {len(self.tips)} tips: "
+                f"{listing(self.tips, 12)}. Name a frame, such as frame={self.tips[0]!r} (on "
+                f"the command line, --frame {self.tips[0]}), or make a tool with "
+                "robot.with_tool(name, at, frame=...)."
+            )
+        return name
+
     def frame(self, name: str | None = None) -> Frame:
         """The frame of that name: a link, a tool or a fixed frame; None is the tool.
 
         Args:
-            name: name of a link, a tool or a fixed frame; None: the tool.
+            name: name of a link, a tool or a fixed frame; None: the tool, which a tree with several
+                tips has only if it was named.
         """
         try:
-            return self.frames[self.tool if name is None else name]
+            return self.frames[self.frame_name(name)]
         except (KeyError, TypeError):  # TypeError: a list or array, which cannot be a name
             known = ", ".join(self.frames)
             raise NameLookupError(
@@ -375,7 +398,7 @@ class Model:
         return self.m, self.com, self.I_com
 
     def _payload_name(self, frame: str | None, k: tuple[int, ...] = ()) -> str:
-        return f"payload{list(k) if k else ''} on {(self.tool if frame is None else frame)!r}"
+        return f"payload{list(k) if k else ''} on {self.frame_name(frame)!r}"
 
     def _loaded_link(self, body: BodyParts, place: Frame) -> BodyParts:
         """The link of a frame together with a body that is fixed to the frame."""
@@ -526,7 +549,7 @@ class Model:
             for joint, link, m in parts
         ]
         size, warnings = counted(self.n, "degree", "of freedom"), len(self.warnings)
-        title = f"{self.name}: {size}, base {self.base_name}, tool {self.tool}"
+        title = f"{self.name}: {size}, base {self.base_name}, {tool_words(self)}"
         notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []
         if self.constraints is not None:
             notes.append(f"Constraints, beyond this tree: {', '.join(self.constraints.given)}.")
@@ -545,6 +568,11 @@ class HasModel(Protocol):
     def model(self) -> Model:
         """The frozen data."""
         ...
+
+
+def tool_words(model: Model) -> str:
+    """The tool, or the tips of a tree without one, in words."""
+    return f"tips {listing(model.tips, 5)}" if model.tool is None else f"tool {model.tool!r}"
 
 
 def model_of(robot: Model | HasModel) -> Model:

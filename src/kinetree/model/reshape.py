@@ -373,7 +373,7 @@ def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
         frames=tuple(
             replace(x, name=prefix + x.name, link=prefix + x.link) for x in description.frames
         ),
-        tool=f"{prefix}{description.tool}",
+        tool=None if description.tool is None else f"{prefix}{description.tool}",
         springs={prefix + name: spring(x) for name, x in description.springs.items()},
         actuators={
             prefix + name: renamed_actuator(x, prefix) for name, x in description.actuators.items()

@@ -104,8 +104,8 @@ def stick_points(model: Model, T_si: Array) -> list[Array]:
     origin = np.zeros((len(T_si), 3))
     places = {WORLD: origin, **{i: T_si[:, i, :3, 3] for i in model.links}}
     lines = [np.stack([places[model.parent[i]], places[i]], axis=1) for i in model.links]
-    tool = model.frame()
-    if tool.link != WORLD:
+    tool = None if model.tool is None else model.frame()
+    if tool is not None and tool.link != WORLD:
         tip = T_si[:, tool.link] @ np.append(np.asarray(tool.T_if, float)[:3, 3], 1.0)
         lines.append(np.stack([places[tool.link], tip[:, :3]], axis=1))
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,8 +30,10 @@ class RobotCore:
 
     if not TYPE_CHECKING:  # type checkers report unknown attributes themselves
 
-        def __getattr__(self, name: str) -> NoReturn:
+        def __getattr__(self, name: str) -> Any:
             """Raise an error that names ours for an attribute that another library has."""
+            if hasattr(type(self), name):  # a property whose error is an AttributeError
+                return object.__getattribute__(self, name)
             from kinetree.base.foreign_names import UnknownAttributeError
 
             model = self.__dict__.get("model")  # not there while a copy is being made

@@ -7,10 +7,12 @@ checkers read quantities.pyi, which `tools/write_stubs.py` writes from the same 
 import inspect
 import sys
 from collections.abc import Callable
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from kinetree.algorithms.quantities import DECLARED, NO_ATTRIBUTE
 from kinetree.engine.kernels.memo import frame_kernel, kernel, remembered
+from kinetree.errors import KinetreeError
 from kinetree.model import HasModel, Model
 from kinetree.model.quantity import EXPRESSED, Quantity
 from kinetree.robot.core import RobotCore
@@ -50,14 +52,20 @@ class Compiled:
     def __get__(self, robot: HasModel | None, kind: type) -> Any:
         if robot is None:
             return self
-        make = framed_call if self.quantity.framed else kernel
-        callable_of_robot = make(robot.model, self.name)
+        try:
+            callable_of_robot = self._of(robot)
+        except KinetreeError:
+            return MethodType(self, robot)  # the error comes when it is called
         robot.__dict__[self.name] = callable_of_robot
         return callable_of_robot
 
     def __call__(self, robot: HasModel, *arrays: object, **options: object) -> Any:
         """Evaluate the quantity of a robot: `Robot.mass_matrix(robot, q)`."""
-        return getattr(robot, self.name)(*arrays, **options)
+        return self._of(robot)(*arrays, **options)
+
+    def _of(self, robot: HasModel) -> Callable[..., Any]:
+        make = framed_call if self.quantity.framed else kernel
+        return make(robot.model, self.name)
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -11,6 +11,7 @@ from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps
 from kinetree.simulate.core.ending import recorded
+from kinetree.simulate.core.energy_rise import warn_of_energy_rise
 from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
 from kinetree.simulate.core.followed import followed_positions
 from kinetree.simulate.core.outcome import Outcome
@@ -127,4 +128,6 @@ def motion(
         meta = meta if reference is None else meta | {"reference": reference}
         return Trajectory(t=t, name=run.model.name, model=run.model, meta=meta, **arrays)
 
-    return recorded(run, setup, outcome, loop.system.note, make)
+    trajectory = recorded(run, setup, outcome, loop.system.note, make)
+    warn_of_energy_rise(run, setup, trajectory)
+    return trajectory

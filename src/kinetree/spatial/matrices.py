@@ -86,13 +86,9 @@ def mirrored_half(X: Array) -> Array:
 
 
 def is_symmetric(M: Array) -> bool:
-    """Return True if mirrored entries are the same numbers or the same traced scalars.
-
-    They are compared by their hashes, traced scalars by their nodes.
-    """
-    n = len(M)
-    keys = [[hash(getattr(x, "node", x)) for x in row] for row in M]
-    return all(keys[i][j] == keys[j][i] for i in range(n) for j in range(i))
+    """Return True if mirrored entries are equal numbers or the same node of a trace."""
+    rows = [[getattr(x, "node", x) for x in row] for row in M]
+    return rows == [list(column) for column in zip(*rows, strict=True)]
 
 
 def solve_unsymmetric(M: Array, b: Array) -> Array:

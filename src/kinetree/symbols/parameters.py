@@ -98,8 +98,8 @@ def _inertial(model: Model, values: Values) -> Model:
 def _lengths(model: Model, values: Values) -> Model:
     """Positions of joints, tools and closed frames in their link; L1 if one symbol is enough."""
     places = [(model.parent[i], model.M_pi[i]) for i in model.links]
-    tool = model.frames[model.tool]
-    places.append((tool.link, tool.T_if))
+    tools = [] if model.tool is None else [(model.tool, model.frame())]
+    places += [(tool.link, tool.T_if) for _, tool in tools]
     constrained = model.constraints
     items = () if constrained is None else constrained.items
     closures = [x for x in items if isinstance(x, Closure)]
@@ -126,9 +126,10 @@ def _lengths(model: Model, values: Values) -> Model:
 
     M_pi = [moved(i + 1, *places[i]) for i in model.links]
     frames = dict(model.frames)
-    if tool.link != WORLD:
-        T = moved(numbers[_position(tool.link, tool.T_if)], tool.link, tool.T_if)
-        frames[model.tool] = Frame(tool.link, T)
+    for name, tool in tools:
+        if tool.link != WORLD:
+            T = moved(numbers[_position(tool.link, tool.T_if)], tool.link, tool.T_if)
+            frames[name] = Frame(tool.link, T)
 
     def closed(link: int, T: Array) -> Array:
         return moved(numbers[_position(link, T)], link, T)

@@ -54,7 +54,7 @@ def link_points(model: Model, i: int) -> tuple[Array, list[Array]]:
     kids = [c for c in model.children[i] if model.joints[c].type not in (FREE, PLANAR)]
     homes = [(np.asarray(model.M_pi[c], float), joint_point(model, c)) for c in kids]
     ends = [M[:3, :3] @ p + M[:3, 3] for M, p in homes]
-    tool = model.frames.get(model.tool)
+    tool = None if model.tool is None else model.frame()
     if tool is not None and tool.link == i:
         ends.append(np.asarray(tool.T_if, float)[:3, 3])
     ends += tied_points(model, i)
@@ -186,8 +186,10 @@ def inertia_shapes(model: Model, extent: float) -> Iterator[Shape]:
 
 
 def frame_shapes(model: Model, extent: float) -> Iterator[Shape]:
-    """The space frame {s} and the tool frame."""
-    tool, size = model.frame(), (0.12 * extent,)
+    """The space frame {s} and the tool frame, if there is one."""
+    size = (0.12 * extent,)
     yield Shape("frame", "frame", WORLD, np.eye(4), size, AXES[2], "{s}")
-    T_if = np.asarray(tool.T_if, float)
-    yield Shape("frame", "frame", tool.link, T_if, size, AXES[2], model.tool)
+    if model.tool is not None:
+        tool = model.frame()
+        T_if = np.asarray(tool.T_if, float)
+        yield Shape("frame", "frame", tool.link, T_if, size, AXES[2], model.tool)

@@ -47,7 +47,7 @@ def test_rotors_on_any_link_are_honoured(seed, carrier):
         rotor = Rotor(1e-3, float(rng.uniform(-20, 20)), random_direction(rng), carrier[name])
         builder.link(name, *random_body(rng))
         builder.joint(f"j{name}", "revolute", parent, name, at=rng.normal(size=3), rotor=rotor)
-    model = builder.build_model()
+    model = builder.frame("tool", "d", tool=True).build_model()
     x = random_state(model, seed)
     slack = 100 * EPS * np.linalg.cond(kt.mass_matrix(model, x.q))
     tau = kt.inverse_dynamics(model, *x.motion, **x.wrenches)

@@ -95,6 +95,7 @@ def test_noise_is_held_and_normal():
     assert np.array_equal(found["q"][7], motion.q)
 
 
+@pytest.mark.filterwarnings("ignore:the energy of")  # the second rollout is meant to be lost
 def test_limits_and_lost_numbers_are_noted():
     low, high = PANDA.model.joints[3].limits.lower, PANDA.model.joints[3].limits.upper
     inside = np.array(HOME)

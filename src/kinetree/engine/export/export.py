@@ -236,7 +236,7 @@ def _program(
         _lettered(port, result.letter, graph)
         for port, result in zip(graph.outputs, quantity.results, strict=True)
     )
-    place = (frame or model.tool) if quantity.framed else None
+    place = model.frame_name(frame) if quantity.framed else None
     equation = quantity.equation
     if all(port.name != "F_ext" for port in graph.inputs):
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")

@@ -148,7 +148,7 @@ def _compile_variant(model: Model, request: Request, by_twist: bool, option: Opt
         return optimise(trace(function, ports, quantity.outputs))
 
     graph = stored_graph(model, (request, *(port.name for port in ports)), make)
-    doc = f"{quantity.equation} {request.frame or model.tool!r} of {model.name}"
+    doc = f"{quantity.equation} {model.frame_name(request.frame)!r} of {model.name}"
     return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, request.rows))
 
 
@@ -181,7 +181,7 @@ def compile_task_derivatives(
         return optimise(trace(slopes, ports, SLOPES))
 
     graph = stored_graph(model, (SLOPES_NAME, frame, expressed, tuple(chosen)), make)
-    doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {frame or model.tool!r} of {model.name}"
+    doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {model.frame_name(frame)!r} of {model.name}"
     axes = port_axes(model, graph, chosen)
     return made_kernel(graph, kernel_type("cpu"), SLOPES_NAME, doc, axes)
 

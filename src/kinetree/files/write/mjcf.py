@@ -193,9 +193,14 @@ class _Writer:
         ]
 
     def note_tool(self, root: Tag) -> None:
-        """Add a comment if the tool is not the last body on the last link, which readers take."""
-        model, tool = self.model, self.model.frames[self.model.tool]
-        last = self.order[-1] if self.order else WORLD
+        """Add a comment if the tool is not the last body on the only tip, which readers take."""
+        model = self.model
+        if model.tool is None:
+            return
+        if len(model.tips) > 1:
+            root.add(self.losses.add(f"the tool is {model.tool!r} (readers take none)"))
+            return
+        tool, last = model.frame(), self.order[-1] if self.order else WORLD
         if tool.link != last or (last == WORLD and model.tool != BASE):
             expected = self.links[last] if self.order else BASE
             root.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))

@@ -175,11 +175,16 @@ class _Writer:
         return tag.add(_origin(T), Tag("parent", {"link": parent}), Tag("child", {"link": child}))
 
     def note_tool(self, robot: Tag, others: list[str]) -> None:
-        """Add a comment if the tool is not the last frame on the last link, which readers take."""
+        """Add a comment if the tool is not the last frame on the only tip, which readers take."""
         model, last = self.model, len(self.model.joints) - 1
+        if model.tool is None:
+            return
+        if len(model.tips) > 1:
+            robot.add(self.losses.add(f"the tool is {model.tool!r} (readers take none)"))
+            return
         if last < 0:
             expected = model.base_name
-        elif model.frames[model.tool].link == last and model.tool not in self.links.values():
+        elif model.frame().link == last and model.tool not in self.links.values():
             return
         else:
             there = [name for name in others if model.frames[name].link == last]

@@ -195,7 +195,7 @@ def _unreached(moved: MovedFrame, T: Array, q: Array, starts: int) -> str:
         if x in (low, high)
     ]
     at_limit = f" with {', '.join(held)} at a limit" if held else ""
-    name = model.tool if moved.frame is None else moved.frame
+    name = model.frame_name(moved.frame)
     return (
         f"{model.name!r} does not reach the pose of frame {name!r} at position "
         f"{np.round(T[:3, 3], 6).tolist()} m: the nearest of {starts} starts stays {text} away"

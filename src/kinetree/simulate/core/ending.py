@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.algorithms.joints.presliding import bristles
 from kinetree.base.arrays import Array
+from kinetree.errors import warn
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
@@ -64,6 +65,13 @@ def recorded(
         raise error
     if lost:
         _hold_lost(outcome, lost, setup.batch)
+        if run.limits == "ignore":
+            lost_rollouts = len({v.rollout for v in lost})
+            warn(
+                f"{lost_rollouts} of {len(outcome.first)} rollouts do not stay finite, the first "
+                f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt or "
+                "method='auto'."
+            )
     if run.limits == "record":
         meta["violations"] = tuple(noted)
     return record(len(t))

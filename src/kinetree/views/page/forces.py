@@ -24,14 +24,14 @@ class Envelopes:
 
     held: gravity and springs. moving: every joint at its speed limit, without acceleration, with
     friction; None if no joint has a speed limit. driven: joints with a motor, by their index in dq.
-    tool: positions of the tool, (N, 3). tau: the holding forces, (N, n).
+    tool: positions of the tool, (N, 3); None without a tool. tau: the holding forces, (N, n).
     """
 
     bounds: Bounds
     driven: tuple[int, ...]
     held: Array
     moving: Array | None
-    tool: Array
+    tool: Array | None
     tau: Array
 
     @property
@@ -91,7 +91,9 @@ def _numbers(
 
 
 def _map(robot: Robot, envelope: Envelopes) -> str:
-    """A map of the holding forces over the workspace; empty if the tool does not move."""
+    """A map of the holding forces over the workspace; empty if no tool moves."""
+    if envelope.tool is None:
+        return ""
     up = upward(robot.model)
     height = envelope.tool @ up
     radius = np.linalg.norm(envelope.tool - height[:, None] * up, axis=1)
@@ -153,7 +155,7 @@ def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
         driven=tuple(k for k in range(model.n) if k not in floating),
         held=np.array([tau.min(axis=0), tau.max(axis=0)]),
         moving=moving,
-        tool=robot.pose(q)[:, :3, 3],
+        tool=None if model.tool is None else robot.pose(q)[:, :3, 3],
         tau=tau,
     )
 

@@ -84,7 +84,9 @@ function linkPoses(robot, q) {
   return T;
 }
 
+// Pose of the tool in {s}; null for a robot without one.
 function toolPose(robot, T) {
+  if (!robot.tool) return null;
   return robot.tool.link < 0 ? robot.tool.T : multiply(T[robot.tool.link], robot.tool.T);
 }
 

@@ -66,7 +66,7 @@ function update() {
     bar.classList.toggle("over", share > 1);
   });
   const tool = toolPose(data.robot, T);
-  document.getElementById("tool").textContent = [3, 7, 11].map((k) => tool[k].toFixed(4)).join("  ");
+  if (tool) document.getElementById("tool").textContent = [3, 7, 11].map((k) => tool[k].toFixed(4)).join("  ");
   showClosure(q, T);
   if (viewer) {
     viewer.tie(tieLines(data.loops, T));

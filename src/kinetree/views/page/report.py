@@ -15,6 +15,7 @@ from kinetree.files.report import mass_words
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.friction import law_texts
+from kinetree.model.model import tool_words
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic
@@ -106,7 +107,7 @@ def summary(robot: Robot) -> str:
         f"{len(model.link_names)} moving links",
         mass_words(model, 5),
         f"base {model.base_name}",
-        f"tool {model.tool}",
+        tool_words(model),
         f"gravity ({gravity}) m/s²",
     ]
     return f'<p class="lead">{escape(" · ".join(part for part in parts if part))}</p>'

@@ -103,10 +103,11 @@ def switches(stage: Stage) -> str:
 
 
 def tool_line(stage: Stage) -> str:
-    """Position of the tool, filled in by the script."""
-    return (
-        f'<p class="soft">Tool <b>{escape(stage.model.tool)}</b> at <span id="tool"></span> m</p>'
-    )
+    """Position of the tool, filled in by the script; empty for a robot without one."""
+    tool = stage.model.tool
+    if tool is None:
+        return ""
+    return f'<p class="soft">Tool <b>{escape(tool)}</b> at <span id="tool"></span> m</p>'
 
 
 def sliders(stage: Stage) -> str:
@@ -131,11 +132,11 @@ def sliders(stage: Stage) -> str:
 
 def robot_data(model: Model) -> dict[str, Any]:
     """Tree, joints, masses and tool, as kinematics.js reads them."""
-    tool = model.frame()
+    tool = None if model.tool is None else model.frame()
     return {
         "n": model.n,
         "gravity": _numbers(model.gravity[3:]),
-        "tool": {"link": tool.link, "T": _numbers(tool.T_if)},
+        "tool": None if tool is None else {"link": tool.link, "T": _numbers(tool.T_if)},
         "links": [link_data(model, i) for i in model.links],
     }
 

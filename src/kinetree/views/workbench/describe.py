@@ -39,6 +39,7 @@ def description(opened: Opened) -> dict[str, object]:
         "mass": dict(zip(("total", "moving"), masses(model), strict=True)),
         "gravity": np.asarray(model.gravity, float)[3:],
         "tool": model.tool,
+        "frame": model.tool or model.tips[0],
         "frames": list(model.frames),
         "links": list(model.link_names),
         "base": model.base_name,

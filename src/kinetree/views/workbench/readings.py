@@ -37,7 +37,7 @@ def readings(
         raise InputError(f"{left_out(state.robot.model)} Joint forces with constraints need them.")
     state = allowed_motion(state, kept)
     robot, q, dq = state.robot, state.q, state.dq
-    name = robot.model.tool if frame is None else frame
+    name = robot.model.frame_name(frame)
     M = None if large else np.asarray(quantity(robot, "mass_matrix")(q), float)
     values = np.zeros(1) if M is None or not len(M) else np.linalg.eigvalsh(M)
     return {

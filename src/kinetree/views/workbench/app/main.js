@@ -31,7 +31,7 @@ function refresh() {
   player.show();
   drawStage();
   forOpenPanels("state");
-  bench.asked = { ...stateOf(scene, robot, bench.at), frame: scene.frame || robot.tool, kept: robot.constraints ? bench.kept : null };
+  bench.asked = { ...stateOf(scene, robot, bench.at), frame: scene.frame || robot.frame, kept: robot.constraints ? bench.kept : null };
   askReadings(bench.asked);
 }
 

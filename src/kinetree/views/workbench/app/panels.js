@@ -28,7 +28,7 @@ function showPayload() {
 
 contributors.push(() => {
   const { payload } = bench.scene, { robot: { tool }, scene: { extent } } = bench.robot.stage;
-  if (!payload) return null;
+  if (!payload || !tool) return null;
   const at = placed(frameOf(tool.link, tool.T, bench.poses), payload.com);
   return { parts: [spherePart(at, 0.03 * extent, cssColour("--com"))], labels: [{ at, text: `payload ${numberText(payload.mass)} kg`, colour: "--com" }] };
 });
@@ -123,7 +123,7 @@ function showRobot() {
   const facts = {
     name: robot.name, from: robot.source && robot.source !== robot.name ? robot.source : "built in", "degrees of freedom": robot.n, "moving links": robot.links.length,
     "total mass": `${numberText(robot.mass.total, 5)} kg`, "moving mass": `${numberText(robot.mass.moving, 5)} kg`,
-    gravity: `${vectorText(robot.gravity)} m/s²`, tool: robot.tool,
+    gravity: `${vectorText(robot.gravity)} m/s²`, tool: robot.tool || "none",
   };
   panel.facts.replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value })]));
   const list = (title, items, kind) => items.length ? make("details", { open: kind === "warning" }, make("summary", { class: kind, text: `${items.length} ${title}` }),

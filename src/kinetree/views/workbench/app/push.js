@@ -9,10 +9,10 @@ const changePush = (entries, key) => bench.store.change({ push: entries === null
 const pushFoot = () => placed(bench.poses[bench.scene.push.link], bench.scene.push.point);
 const inLink = (link, p) => placed(inversePose(bench.poses[link]), p);
 
-// A push down onto the tool with a quarter of the robot's weight.
+// A push down onto the tool, or the first link, with a quarter of the robot's weight.
 function firstPush() {
-  const { tool } = bench.robot.stage.robot, link = Math.max(tool.link, 0);
-  const point = tool.link >= 0 ? [tool.T[3], tool.T[7], tool.T[11]] : [0, 0, 0];
+  const { tool } = bench.robot.stage.robot, link = Math.max(tool ? tool.link : 0, 0);
+  const point = tool && tool.link >= 0 ? [tool.T[3], tool.T[7], tool.T[11]] : [0, 0, 0];
   return { link, point, force: times(bench.robot.up, -STRONG_PUSH * robotWeight()), moment: [0, 0, 0] };
 }
 

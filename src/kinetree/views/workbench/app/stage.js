@@ -257,6 +257,7 @@ contributors.push(() => {
 function traceOf(robot, rows, radius) {
   const every = Math.max(1, Math.ceil(rows.length / TRACED)), parts = [];
   let from = null;
+  if (!robot.tool) return parts;
   rows.forEach((q, k) => {
     if (k % every && k + 1 < rows.length) return;
     const T = toolPose(robot, linkPoses(robot, q)), to = [T[3], T[7], T[11]];
