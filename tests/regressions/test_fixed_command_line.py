@@ -1,0 +1,61 @@
+"""The command line moves what is named, repeats what was typed, and refuses what it cannot use."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from cli_program import Program
+
+READY = [0, -0.3, 0, -2, 0, 1.8, 0.5]
+TYPED = " ".join(str(x) for x in READY)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory, server):
+    return Program(tmp_path_factory.mktemp("fixed_cli"), server)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"plan panda --q {TYPED} --to panda_joint1=1",
+        f"plan panda --q {TYPED} --to panda_joint1=1 --time-optimal",
+        f"simulate panda --q {TYPED} --controller computed-torque --to panda_joint1=1",
+        f"optimize panda --from {TYPED} --to panda_joint1=1 --duration 1 --dt 0.05",
+    ],
+)
+def test_only_the_named_joint_moves_to_the_goal(program, line):
+    q = np.array(program.json(line, code=None)["q"])
+    goal = [1, *READY[1:]]
+    np.testing.assert_allclose(q[0], READY)
+    np.testing.assert_allclose(q[-1], goal, atol=2e-3)
+
+
+def test_each_waypoint_keeps_the_joints_that_it_does_not_name(program):
+    line = "plan ur5e --q elbow=0.3 --to wrist_1=0.5 / elbow=0.6 / wrist_1=0.1"
+    found = program.json(line)
+    q = np.array(found["q"])[:, [found["coordinates"].index(x) for x in ("elbow", "wrist_1")]]
+    np.testing.assert_allclose(q[[0, -1]], [[0.3, 0], [0.6, 0.1]], atol=1e-12)
+    for waypoint in ([0.3, 0.5], [0.6, 0.5]):
+        assert np.abs(q - waypoint).max(axis=1).min() < 1e-2
+
+
+def test_a_controller_without_a_goal_holds_the_start(program):
+    gains = "--controller pd-gravity --kp 50 --kd 9 --duration 0.5"
+    q = np.array(program.json(f"simulate double_pendulum --q 0.4 -0.2 {gains}")["q"])
+    np.testing.assert_allclose(q, np.broadcast_to([0.4, -0.2], q.shape), atol=1e-9)
+
+
+def test_the_other_motor_of_a_mechanism_stays(program):
+    line = "simulate five_bar --q left=2 right=1 --controller computed-torque --to left=2.1"
+    found = program.json(f"{line} --duration 1")
+    at = [found["coordinates"].index(name) for name in ("left", "right")]
+    np.testing.assert_allclose(np.array(found["q"])[-1][at], [2.1, 1], atol=2e-3)
+
+
+def test_help_says_what_joints_without_a_name_do(program):
+    for command in ("plan", "simulate", "optimize"):
+        words = " ".join(program(f"{command} --help").stdout.replace("│", " ").split())
+        assert "not named" in words
