@@ -1,11 +1,8 @@
 """The command line moves what is named, repeats what was typed, and refuses what it cannot use."""
 
-import json
-
 import numpy as np
 import pytest
 
-import kinetree as kt
 from cli_program import Program
 
 READY = [0, -0.3, 0, -2, 0, 1.8, 0.5]

@@ -133,8 +133,8 @@ def simulate(
         list[str] | None,
         words_argument(
             "Controls of the actuators of an MJCF file: all in order, or some as ACTUATOR=NUMBER, "
-            "the others 0, also the goals of servos; goals of servos in degrees with --degrees. Actuators act only where "
-            "controls are given.",
+            "the others 0, also the goals of servos, which --degrees reads in degrees. Actuators "
+            "act only where controls are given.",
             NUMBERS,
         ),
     ] = None,
@@ -152,9 +152,8 @@ def simulate(
     to: Annotated[
         list[str] | None,
         words_argument(
-            "Goal of the controller: a position, as --q; joints that are not named keep their value "
-            "of --q. It follows a motion to it that is planned within the limits, as by kinetree "
-            "plan.",
+            "Goal of the controller: a position, as --q; joints that are not named stay as in --q. "
+            "It follows a motion to it that is planned within the limits, as by kinetree plan.",
             NUMBERS,
         ),
     ] = None,
