@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import kinetree as kt
 from cli_program import Program
 
 READY = [0, -0.3, 0, -2, 0, 1.8, 0.5]
@@ -56,3 +57,49 @@ def test_help_says_what_joints_without_a_name_do(program):
     for command in ("plan", "simulate", "optimize"):
         words = " ".join(program(f"{command} --help").stdout.replace("│", " ").split())
         assert "not named" in words
+
+
+# names that look like Python, like messages, like markup, or that need quotes
+HOSTILE = (
+    "strict=True", "q0=1", "limits='record'", 'method="rk4"', "it's \"both\"", "{0} {name}",
+    "[bold]x[/bold] [/]", "a  b", "Did you mean x?", "\u00e9\u03b1\u4e2d\U0001f916", "1\u00a0m",
+    "\\1 \\g<0>", "read the file with mimic=False", "(in Python, model)", "dt is 1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_name_of_a_file_is_repeated_as_it_was_typed(program, name):
+    assert f"there is no file {name}.urdf;" in program(["info", f"{name}.urdf"], code=2).stderr
+    assert f"there is no file {name}.csv;" in program(["id", "panda", f"{name}.csv"], code=2).stderr
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_word_that_the_parser_refuses_is_repeated_as_it_was_typed(program, name):
+    for line in (
+        ["demo", name],
+        [name],
+        ["simulate", "planar_2r", "--duration", name],
+        ["export", "planar_2r", "--language", name],
+        ["id", "planar_2r", f"--json={name}"],
+    ):
+        assert repr(name) in program(line, code=2).stderr, line
+    line = ["id", "panda", f"--no-{name}"]
+    assert f"there is no option --no-{name}." in program(line, code=2).stderr
+    assert "'-'" in program(["demo", "-"], code=2).stderr
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_in_a_robot_file_are_shown_as_they_are(program, name):
+    arm = kt.Builder(name).link("base").link(name, m=1, com=(0.1, 0, 0), I_com=np.eye(3))
+    limits = kt.Limits(lower=-1, upper=1, effort=1)
+    arm.joint(name, "revolute", "base", name, axis=(0, 0, 1), limits=limits)
+    path = program.folder / "arm.urdf"
+    path.write_text(arm.build().to_urdf(), encoding="utf-8")
+    for line, words in {
+        ("--q", "nothing=1"): f"expected some of {name}.",
+        ("--q", "3"): f"beyond the limits: {name} = 3 rad",
+        ("--q", "3", "4"): f"{name!r} needs 1: {name}.",
+    }.items():
+        assert words in program(["id", path.name, *line], code=None).stderr
+    text = program(["simulate", path.name, "--tau", "5"], code=1).stderr
+    assert f"joint {name!r} is 4 N m beyond" in text
