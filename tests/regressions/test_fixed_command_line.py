@@ -103,3 +103,38 @@ def test_names_in_a_robot_file_are_shown_as_they_are(program, name):
         assert words in program(["id", path.name, *line], code=None).stderr
     text = program(["simulate", path.name, "--tau", "5"], code=1).stderr
     assert f"joint {name!r} is 4 N m beyond" in text
+
+
+# arguments of pictures and stairs
+
+WRONG_PICTURES = {
+    "size": ["640x480", 640, None, ("a", "b"), (640.5, 480), (float("nan"), 480), (1, 2, 3)],
+    "fps": ["a", None], "speed": ["a"], "zoom": ["a", None], "theme": [["light"], 3],
+    "camera": ["a", 3, (1,), (1, 2, 3), ("a", "b")], "add": ["trace", 3, [3]],
+    "hide": ["floor", None], "plans": [3, [3]], "path": [3, None], "trajectory": [3],
+    "drawn": [3], "progress": [3],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_PICTURES)
+def test_wrong_arguments_of_a_picture_are_refused_by_name(tmp_path, name):
+    robot = kt.robots.planar_2r()
+    for value in WRONG_PICTURES[name]:
+        given = {"path": tmp_path / "a.gif", name: value}
+        with pytest.raises(kt.KinetreeError, match=name):
+            kt.views.render(robot, **given)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("count", [2.5, "3", True, None, float("nan"), 0, -1, [3]])
+def test_stairs_have_a_whole_number_of_steps(count):
+    with pytest.raises(kt.KinetreeError, match="count"):
+        kt.contacts.stairs(count, 0.3, 0.1, 1)
+    assert len(kt.contacts.stairs(3, 0.3, 0.1, 1).boxes) == 3
+
+
+@pytest.mark.parametrize("wrong", ["0.3", None, [0.3], 0, -0.1, float("nan")])
+def test_the_lengths_of_stairs_are_numbers_above_zero(wrong):
+    for lengths in ((wrong, 0.1, 1), (0.3, wrong, 1), (0.3, 0.1, wrong)):
+        with pytest.raises(kt.KinetreeError):
+            kt.contacts.stairs(3, *lengths)
