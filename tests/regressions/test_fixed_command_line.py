@@ -1,5 +1,12 @@
 """The command line moves what is named, repeats what was typed, and refuses what it cannot use."""
 
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -138,3 +145,51 @@ def test_the_lengths_of_stairs_are_numbers_above_zero(wrong):
     for lengths in ((wrong, 0.1, 1), (0.3, wrong, 1), (0.3, 0.1, wrong)):
         with pytest.raises(kt.KinetreeError):
             kt.contacts.stairs(3, *lengths)
+
+
+# the documentation as a new user meets it
+
+ROOT = Path(__file__).parents[2]
+README = re.sub(
+    r"<!--.*?-->", "", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
+SHELL = re.findall(r"(?:^    .*\n)+|(?<=^```sh\n)(?:.*\n)*?(?=```)", README, re.MULTILINE)
+FIGURE = re.compile(r"^ *```\{(?:plot|scene|picture)\}.*?^ *```", re.DOTALL | re.MULTILINE)
+SNIPPET = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+DRAWN = {"kinetree", "numpy", "sympy", "matplotlib", *sys.stdlib_module_names}
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_every_shell_block_of_the_readme_can_be_pasted():
+    assert SHELL
+    for block in SHELL:
+        found = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True)
+        assert found.returncode == 0, f"{block}{found.stderr}"
+
+
+@pytest.mark.skipif(not (shutil.which("bash") and shutil.which("git")), reason="no bash or git")
+def test_the_first_line_of_the_readme_makes_a_clone(tmp_path):
+    first = SHELL[0].splitlines()[0]
+    (tmp_path / "REPOSITORY").mkdir()
+    for line in ("git init -q REPOSITORY", f"{first.partition('#')[0]} && test -d .git"):
+        subprocess.run(["bash", "-c", line], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "kinetree").is_dir()
+
+
+def imported(code):
+    """First words of the modules that a piece of code imports."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (x.name.partition(".")[0] for x in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
+
+
+def test_figures_need_no_more_packages_than_the_extra_docs_installs():
+    pages = [x.read_text(encoding="utf-8") for x in sorted((ROOT / "docs").rglob("*.md"))]
+    for text, figure in ((page, x) for page in pages for x in FIGURE.finditer(page)):
+        codes = [x[2] for x in SNIPPET.finditer(text) if x.end() <= figure.start()]
+        chosen = re.search(r":snippets: (.*)", figure[0])
+        if chosen:
+            codes = [codes[int(k) - 1] for k in re.findall(r"\d+", chosen[1])]
+        assert {name for code in codes for name in imported(code)} <= DRAWN, figure[0]
