@@ -180,15 +180,15 @@ def _unit(unit: str, degrees: bool) -> str:
 
 def sentence(violation: "Violation", degrees: bool) -> str:
     """A violation in the user's units."""
-    unit = violation.unit
+    unit, name = violation.unit, f"{violation.quantity} of {violation.joint!r}:"
     if degrees and violation.rate is not None and not violation.sliding:
-        text = str(replace(violation, rate=in_degrees(violation.rate)))
-        return text.replace(violation.rate_unit, _unit(violation.rate_unit, True))
+        text = str(replace(violation, rate=in_degrees(violation.rate))).removeprefix(name)
+        return f"{name}{text.replace(violation.rate_unit, _unit(violation.rate_unit, True))}"
     if not degrees or "rad" not in unit:
         return str(violation)
     value, limit = in_degrees(violation.value), in_degrees(violation.limit)
-    text = str(replace(violation, value=value, limit=limit))
-    return text.replace(f" {unit} at", f" {_unit(unit, True)} at")
+    text = str(replace(violation, value=value, limit=limit)).removeprefix(name)
+    return f"{name}{text.replace(f' {unit} at', f' {_unit(unit, True)} at')}"
 
 
 def advice(report: "LimitReport") -> list[str]:

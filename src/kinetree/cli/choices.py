@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from kinetree.base.tables import nearest
 from kinetree.cli.arguments import BasicReading
+from kinetree.cli.messages import NAMES
 from kinetree.errors import InputError, NameLookupError
 from kinetree.robot import Robot
 
@@ -35,6 +36,8 @@ def find_robot(name: str, reading: BasicReading) -> Robot:
     long = path.is_file() and path.stat().st_size > LONG
     with waiting(f"reading {path.name}") if long else nullcontext():
         robot = load(name, **reading.options())
+    model = robot.model
+    NAMES.update((model.name, *model.link_names, *model.joint_names, *model.frames))
     if not (reading.contacts or reading.ground):
         return robot
     from kinetree.cli.contacts import with_typed_contacts

@@ -32,8 +32,8 @@ def excite(
     center: Annotated[
         list[str] | None,
         words_argument(
-            "Position to move about, as --q of other commands; the middle of the limits if left "
-            "out.",
+            "Position to move about, typed as --q; joints that are not named are at zero, or in "
+            "the middle of limits that exclude zero. The middle of all limits if left out.",
             NUMBERS,
         ),
     ] = None,

@@ -1,8 +1,9 @@
-"""Messages on stderr: the library's words as the command line's, the suggestion first, wrapped.
+"""Messages on stderr: the library's remedies as options of the command line, wrapped.
 
 Errors and warnings of the library name its remedies in Python (`limits="record"`); a user of the
-command line types `--limits record`. The change is made here, at the border: PHRASES has the
-sentences that differ, and OPTIONS the arguments of Python that are options here.
+command line types `--limits record`. The change is made here, at the border: PHRASES has the words
+of the library that differ. What the user typed, names of a robot and
+names in quotes are never changed.
 
 A message is one paragraph. On a terminal it is wrapped between words, and the word in front is
 coloured: red for an error, yellow for a warning. Programs that read stderr get one line without
@@ -12,9 +13,16 @@ colours.
 import re
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
+from kinetree.base.tables import nearest
+from kinetree.cli.arguments import STREAM
 from kinetree.errors import visible
+
+if TYPE_CHECKING:
+    from cyclopts import CoercionError, CycloptsError, MissingArgumentError, Token
 
 ERROR, WARNING = "red", "yellow"
 MAX_ITEMS = 4  # of a list of losses
@@ -28,9 +36,9 @@ PHRASES: dict[str, str] = {
         r"with --arg \1:=VALUE",
     r"environment=True of kt\.load \(--environment on the command line\)": "--environment",
     r"read the file with mimic=False": "add --no-mimic",
-    r"and strict=True:": "and --strict refuses them:",
+    r" and strict=True: ": " and --strict refuses them: ",
     r"\(and (\d+) more, see robot\.report\)": r"(and \1 more; kinetree info lists them)",
-    r" \(in Python, \w+(='\w+')?\)": "",
+    r" \(in Python, \w+(=True|='\w+')?\)": "",
     r"robot\.unconstrained\(\) is the tree \(on the command line, --constraints none\)":
         "--constraints none makes all joints independent",
     r"robot\.project\(q0\) gives a position near it that does":
@@ -48,7 +56,8 @@ PHRASES: dict[str, str] = {
     r"; choose others with robot\.constrained\(\.\.\., actuated=\[\.\.\.\]\)": "",
     r"^q0 does not satisfy": "--q does not satisfy",
     r"^dq0 breaks": "--dq breaks",
-    r"Use friction that grows with the rate alone: robot\.with_friction\(.* for each of the others":
+    r"Use friction that grows with the rate alone: robot\.with_friction\(.*? for each of the "
+    r"others":
         "Leave it out: --friction none",
     r"expected friction that is smooth: robot\.with_friction\(.*":
         "expected friction that is smooth, or --friction none.",
@@ -82,51 +91,68 @@ PHRASES: dict[str, str] = {
         "Leave the height of the base out of --q, and the robot stands on the ground",
     r"move the ground: robot\.with_contacts\(feet, ground\)": "move the ground: --ground z=NUMBER",
     r"meta\['contact_residual'\] has it over time": "--json has contact_residual over time",
-    r"\(see degrees=True, --degrees\)": "(--degrees reads degrees)",
+    r"degrees=True, --degrees": "--degrees",
     r"\(see degrees=False\)": "(leave out --degrees)",
     r" To use the numbers nevertheless, pass unphysical='warn'\.": "",
     r" Pass losses='warn' to write the rest, with comments in these places\.": "",
+    r"Load it with floating=True": "Load it with --floating",
+    r"that can leave its place with floating=True": "that can leave its place with --floating",
+    r"without collision shapes; contacts='file' needs a file":
+        "without collision shapes; --contacts file needs a file",
+    r"differs by direction: offsets=True or friction='directional' finds it":
+        "differs by direction: --offsets or --friction directional finds it",
+    r"does the sensor have an offset\? offsets=True finds it":
+        "does the sensor have an offset? --offsets finds it",
+    r"are off by as much\. offsets=True allows for it":
+        "are off by as much. --offsets allows for it",
+    r"offsets=True states the first, offsets=False the second":
+        "--offsets states the first, --no-offsets the second",
+    r"there is no fastest motion\. Give effort=\.\.\., a number":
+        "there is no fastest motion. Give --effort, a number",
+    r"give duration=\.\.\., effort=\.\.\. or velocity=\.\.\.":
+        "give --duration, --effort or --velocity",
+    r"for stability alone; method='auto' takes longer ones":
+        "for stability alone; --method auto takes longer ones",
+    r"Let the curve end at zero force, or take method='rk4'":
+        "Let the curve end at zero force, or take --method rk4",
+    r"frames per second \(fps=10\) or a larger speed \(speed=10\)":
+        "frames per second (--fps 10) or a larger speed (--speed 10)",
     r"`kinetree\.identify\.excite` plans (one|a better one)":
         r"kinetree excite plans \1",
 }  # fmt: skip
-# arguments of Python functions that have an option of that name here
-OPTIONS = (
-    "limits", "method", "degrees", "strict", "floating", "mimic", "friction", "duration", "dt",
-    "cutoff", "torque_cutoff", "hold_out", "armature", "prior", "tolerance", "effort", "velocity",
-    "columns", "topic", "model", "offsets", "lag", "fps", "speed", "contacts",
-)  # fmt: skip
-ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(True|False|'[^']*'|\"[^\"]*\"|[\w.]+)")
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")
-SUGGESTION = re.compile(r"\s*\(?\b([Dd]id you mean [^?]*\?)\)?")
-
-# cyclopts' sentences about wrong usage, and ours
-USAGE: dict[str, str] = {
-    r'^Unknown command "(-[^"]*)".*$': r"there is no option \1; the command comes first.",
-    r'^Unknown command "([^"]*)"\..*?(Did you mean "[^"]*"\?)?( Available commands: .*)?$':
-        r"there is no command '\1'. \2",
-    r"^Unknown option: (\S+?)\.": r"there is no option \1.",
-    r"^Unused Tokens: \[(.*)\]\.?$": r"too many words: \1; expected none after the others.",
-    r'^(?:Command "[^"]*" parameter )?"?(--?[\w-]+)"? requires an argument\.': r"\1 needs a value.",
-    r'^(?:Command "[^"]*" parameter )?"?([A-Z_]+)"? requires an argument\.': r"\1 is missing.",
-    r'^(?:Command "[^"]*" parameter )?"?(--[\w-]+)"? requires at least 1 element\. Got 0\.':
-        r"\1 needs at least one value.",
-    r'^Invalid value for (\S+): unable to convert "([^"]*)" into float\.':
-        r"\1 is '\2'; expected a number.",
-    r'^Invalid value for (\S+): unable to convert "([^"]*)" into int\.':
-        r"\1 is '\2'; expected a whole number.",
-    r'^Invalid value for (\S+): unable to convert "([^"]*)" into bool\.':
-        r"\1 takes no value; leave '\2' out.",
-    r'^Invalid value "([^"]*)" for (\S+)\. (Did you mean "[^"]*"\? )?Choose from: (.*)$':
-        r"\2 is '\1'; expected one of \4 \3",
-    r"^Parameter (\S+) specified multiple times\.": r"\1 is given twice; expected it once.",
-}  # fmt: skip
+NAMES: set[str] = set()  # of the robots that were loaded
+QUOTED = re.compile(r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")  # a name
 
 
 def translate(text: str) -> str:
     """The library's message for a user of the command line, without Python syntax."""
     for phrase, ours in PHRASES.items():
-        text = re.sub(phrase, ours, text)
-    return ARGUMENT.sub(_option, text)
+        text = _replaced(phrase, ours, text)
+    return text
+
+
+def _replaced(pattern: str, new: str | Callable[[re.Match[str]], str], text: str) -> str:
+    """`text` with matches replaced, but none that begins or ends in a name of the user."""
+    names = list(_user_words(text)) if re.search(pattern, text) else []
+
+    def change(match: re.Match[str]) -> str:
+        if any(a <= match.start() < b or a < match.end() <= b for a, b in names):
+            return match[0]
+        return match.expand(new) if isinstance(new, str) else new(match)
+
+    return re.sub(pattern, change, text)
+
+
+def _user_words(text: str) -> Iterator[tuple[int, int]]:
+    """Where words that the user typed, names of the robot, and names in quotes begin and end."""
+    yield from (x.span() for x in QUOTED.finditer(text))
+    typed = {part for word in sys.argv[1:] for part in (word, word.partition("=")[2])}
+    for word in NAMES | typed | {Path(x).name for x in typed}:
+        if word:
+            yield from (
+                x.span() for x in re.finditer(rf"(?<!\w){re.escape(visible(word))}(?!\w)", text)
+            )
 
 
 def notify_missing(remarks: Sequence[str]) -> None:
@@ -148,46 +174,83 @@ def shorten(text: str) -> str:
     listed = items.split("; ")
     if "cannot represent all of" not in start or len(listed) <= MAX_ITEMS:
         return text
-    some = re.sub(r"\d+\.\d{7,}", lambda x: f"{float(x[0]):.6g}", "; ".join(listed[:MAX_ITEMS]))
+    shown = "; ".join(listed[:MAX_ITEMS])
+    some = _replaced(r"\d+\.\d{7,}", lambda x: f"{float(x[0]):.6g}", shown)
     return f"{start}{colon}{some}; and {len(listed) - MAX_ITEMS} more. Comments in the file{end}"
 
 
-def _option(match: re.Match[str]) -> str:
-    """An argument of Python as an option: --strict, --no-mimic, --limits record."""
-    name, value = match[1].replace("_", "-"), match[2].strip("'\"")
-    if value in ("True", "False"):
-        return f"--{name}" if value == "True" else f"--no-{name}"
-    return f"--{name} {value}"
+def usage_fault(error: "CycloptsError") -> str:
+    """What is wrong with the words that the parser refuses."""
+    import cyclopts
+
+    unused = [_typed(x) for x in error.unused_tokens or ()]
+    match error:
+        case cyclopts.UnknownCommandError():
+            return _unknown_command(error, unused[0])
+        case cyclopts.UnknownOptionError():
+            value = _typed(error.token.keyword or error.token.value)
+            known = [name for x in error.argument_collection for name in x.names]
+            return f"there is no option {value}.{nearest(value, known)}"
+        case cyclopts.UnusedCliTokensError():
+            listed = ", ".join(map(repr, unused))
+            return f"too many words: {listed}; expected none after the others."
+        case cyclopts.RepeatArgumentError():
+            return f"{error.token.keyword} is given twice; expected it once."
+        case cyclopts.MissingArgumentError():
+            return _missing(error)
+        case cyclopts.CoercionError() if error.token and error.target_type and not error.msg:
+            return _unreadable(error, error.token, error.target_type)
+        case _:
+            return " ".join(str(error).splitlines())
 
 
-def suggestion_first(text: str) -> str:
-    """The message with its "Did you mean ...?" in front of the rest."""
-    suggestion = SUGGESTION.search(text)
-    if suggestion is None or suggestion.start() == 0:
-        return text
-    rest = f"{text[: suggestion.start()]}{text[suggestion.end() :]}".strip()
-    if rest.partition(" ")[0].isalpha():  # a word, not the name of a file or an option
-        rest = f"{rest[0].upper()}{rest[1:]}"
-    return f"{suggestion[1][0].upper()}{suggestion[1][1:]} {rest}".rstrip()
+def _typed(word: str) -> str:
+    """A word as the user typed it."""
+    return word.replace(STREAM, "-")
 
 
-def plain_usage(text: str) -> str:
-    """A message of the parser in the program's own words."""
-    text = " ".join(text.split())
-    for theirs, ours in USAGE.items():
-        changed = re.sub(theirs, ours, text)
-        if changed != text:
-            return " ".join(changed.replace('"', "'").split())
-    return text
+def _unknown_command(error: "CycloptsError", word: str) -> str:
+    if word.startswith("-"):
+        return f"there is no option {word}; the command comes first."
+    return f"there is no command {word!r}.{nearest(word, error.app or ())}"
+
+
+def _missing(error: "MissingArgumentError") -> str:
+    from cyclopts import ConsumeMultipleError
+
+    argument = error.argument
+    keywords = [x.keyword for x in argument.tokens if x.keyword] if argument else []
+    name = error.keyword or (keywords or [argument.name if argument else ""])[-1]
+    if not name.startswith("-"):
+        return f"{name} is missing."
+    if isinstance(error, ConsumeMultipleError):
+        return f"{name} needs at least one value."
+    count = argument.token_count()[0] if argument else 1
+    return f"{name} needs a value." if count == 1 else f"{name} needs {count} values."
+
+
+EXPECTED: dict[type, str] = {int: "a whole number", float: "a number"}
+
+
+def _unreadable(error: "CoercionError", token: "Token", kind: type) -> str:
+    argument, value = error.argument, _typed(token.value)
+    name = token.keyword or (argument.name.lstrip("-").upper() if argument else "a value")
+    if kind is bool:
+        return f"{name} takes no value; leave {value!r} out."
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    if choices:
+        listed = ", ".join(map(repr, choices))
+        return f"{name} is {value!r}; expected one of {listed}.{nearest(value, choices)}"
+    return f"{name} is {value!r}; expected {EXPECTED.get(kind, 'another value')}."
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
     """The text in lines of that width, broken between words and never before a unit."""
-    text = UNIT.sub("\\1\u00a0\\2", text)  # a space at which lines are not broken
+    text = UNIT.sub("\\1\0\\2", text)  # a space at which lines are not broken
     lines = textwrap.wrap(
         text, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent
     )
-    return "\n".join(lines).replace("\u00a0", " ")
+    return "\n".join(lines).replace("\0", " ")
 
 
 def notify_of_library(text: str, style: str = "") -> None:
@@ -197,7 +260,7 @@ def notify_of_library(text: str, style: str = "") -> None:
 
 def notify(text: str, style: str = "") -> None:
     """Print a message for the user on stderr, as one paragraph that begins with the program."""
-    text = f"kinetree: {' '.join(visible(text).split())}"
+    text = f"kinetree: {visible(text, kept='').strip()}"
     if not sys.stderr.isatty():
         print(text, file=sys.stderr)
         return

@@ -59,7 +59,13 @@ def optimize(
     /,
     *,
     q: Annotated[Position, Argument(name=["--from", "--q"])] = None,
-    to: Annotated[list[str] | None, words_argument("Goal, a position as --from.", NUMBERS)] = None,
+    to: Annotated[
+        list[str] | None,
+        words_argument(
+            "Goal, a position as --from. Joints that are not named keep their value of --from.",
+            NUMBERS,
+        ),
+    ] = None,
     to_pose: Annotated[
         list[str] | None,
         words_argument(
@@ -107,7 +113,7 @@ def optimize(
     loaded, degrees = find_robot(robot, options.reading), options.degrees
     model = loaded.model
     start = vector(model, "q", q, degrees, "--from")
-    goals = read_goal(loaded, to, to_pose, frame, degrees)
+    goals = read_goal(loaded, start, to, to_pose, frame, degrees)
     speed = None if velocity is None else velocity * factors(model, "dq", degrees)
     problem = problem_of(
         loaded, start, goals, split(actuated) or None, (effort, speed), (duration, dt)
@@ -142,7 +148,12 @@ def optimize(
 
 
 def read_goal(
-    robot: Robot, to: list[str] | None, to_pose: list[str] | None, frame: str | None, degrees: bool
+    robot: Robot,
+    start: Array,
+    to: list[str] | None,
+    to_pose: list[str] | None,
+    frame: str | None,
+    degrees: bool,
 ) -> "dict[str, Cost]":
     """The costs of the goal: a position of the joints, or a pose of a frame."""
     from kinetree import optimal
@@ -157,7 +168,7 @@ def read_goal(
     if to is not None:
         if frame is not None:
             raise InputError("--frame is that of --to-pose; leave it out with --to.")
-        goal = vector(model, "q", to, degrees, "--to")
+        goal = vector(model, "q", to, degrees, "--to", start)
         check_goal(robot, goal)
         return {"goal": optimal.Posture(target=goal, final=GOAL)}
     pieces = [x for word in to_pose or () for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]

@@ -51,7 +51,9 @@ def plan(
     to: Annotated[
         list[str] | None,
         words_argument(
-            f"Goal, a position as --q; several waypoints have a {NEXT} between them.", NUMBERS
+            f"Goal, a position as --q; several waypoints have a {NEXT} between them. Joints that "
+            "are not named stay where they are: in --q, or in the waypoint before.",
+            NUMBERS,
         ),
     ] = None,
     through: Annotated[
@@ -190,11 +192,9 @@ def waypoints(
             "there is no goal; expected --to with a position, such as --to "
             f"{model.coordinate_names[0] if model.nq else 'joint'}=0.5, or --through FILE."
         )
-    words = [q, *_parts(to)]
-    names = ["--q", *["--to"] * (len(words) - 1)]
-    points = [
-        vector(model, "q", x, options.degrees, name) for x, name in zip(words, names, strict=True)
-    ]
+    points = [vector(model, "q", q, options.degrees)]
+    for words in _parts(to):
+        points.append(vector(model, "q", words, options.degrees, "--to", points[-1]))
     for k, (a, b) in enumerate(pairwise(points), 1):
         if np.array_equal(a, b):
             where = "the start" if k == 1 else f"waypoint {k - 1}"

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from kinetree.base import system
-from kinetree.cli.messages import ERROR, WARNING, notify_of_library, plain_usage, suggestion_first
+from kinetree.cli.messages import ERROR, WARNING, notify_of_library, usage_fault
 from kinetree.errors import KinetreeError, KinetreeWarning
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
 
     from kinetree.cli.app import SYNONYMS, app
 
-    text, command = plain_usage(str(error)), words[0]
+    text, command = usage_fault(error), words[0]
     if isinstance(error, UnknownCommandError) or command not in app:
         meant = SYNONYMS.get(command.lower())
         if meant is not None:
@@ -100,8 +100,8 @@ def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
 
 
 def end(code: int, message: str) -> NoReturn:
-    """Print a message on stderr, its suggestion first, and exit."""
-    notify_of_library(suggestion_first(message), ERROR)
+    """Print a message on stderr and exit."""
+    notify_of_library(message, ERROR)
     sys.exit(code)
 
 

@@ -133,8 +133,8 @@ def simulate(
         list[str] | None,
         words_argument(
             "Controls of the actuators of an MJCF file: all in order, or some as ACTUATOR=NUMBER, "
-            "the others 0; goals of servos in degrees with --degrees. Actuators act only where "
-            "controls are given.",
+            "the others 0, also the goals of servos, which --degrees reads in degrees. Actuators "
+            "act only where controls are given.",
             NUMBERS,
         ),
     ] = None,
@@ -152,8 +152,8 @@ def simulate(
     to: Annotated[
         list[str] | None,
         words_argument(
-            "Goal of the controller: a position, as --q. It follows a motion to it that is planned "
-            "within the limits, as by kinetree plan.",
+            "Goal of the controller: a position, as --q; joints that are not named stay as in --q. "
+            "It follows a motion to it that is planned within the limits, as by kinetree plan.",
             NUMBERS,
         ),
     ] = None,
@@ -213,10 +213,10 @@ def simulate(
     acting = _forces(loaded, tau, forces, recorded)
     inputs = read_controls(model, controls, control_file, degrees)
     typed = Control(controller, to, reference, step, kp, kd, ki)
-    target = typed.target(loaded, degrees)
+    typed.check()
     start = vector(model, "q", q, degrees), vector(model, "dq", dq, degrees)
     q0, dq0 = closed_start(loaded, start, (q, dq), degrees)
-    goal = typed.goal(loaded, q0, target, degrees, recorded)
+    goal = typed.goal(loaded, q0, degrees, recorded)
     control = typed.make(goal)
     duration = goal.needed_duration if duration is None else duration
     if goal.kind == PLANNED and goal.duration > duration:
@@ -382,25 +382,23 @@ class Control:
         self._refuse("ki")
         return controllers.PD(goal.reference, kp, kd, gravity=gravity)
 
-    def target(self, robot: Robot, degrees: bool) -> Array | None:
-        """The position --to, (nq,), or None; raises for options that do not belong together."""
-        if self.name in ("none", "gravity"):
+    def check(self) -> None:
+        """Raise InputError for options that do not belong together."""
+        if not self.moves:
             unused = ("kp",) if self.name == "gravity" else ("kp", "kd")
             self._refuse("to", "reference", "step", *unused, "ki")
-            return None
-        if self.reference is None:
-            q1 = vector(robot.model, "q", self.to, degrees, "--to")
-            return closed_position(robot, q1, self.to, degrees, "--to")
-        if self.to or self.step:
+        elif self.reference is not None and (self.to or self.step):
             raise InputError(
                 f"--{'to' if self.to else 'step'} and --reference both give the goal; expected "
                 "one of them."
             )
-        return None
 
-    def goal(
-        self, robot: Robot, q0: Array, q1: Array | None, degrees: bool, recorded: Recorded
-    ) -> Goal:
+    @property
+    def moves(self) -> bool:
+        """Whether the controller has a goal."""
+        return self.name not in ("none", "gravity")
+
+    def goal(self, robot: Robot, q0: Array, degrees: bool, recorded: Recorded) -> Goal:
         """The reference of a controller: of a file, a motion planned from q0 to q1, or a step."""
         from kinetree.cli.rows import read_trajectory, request_of
         from kinetree.motion.plan.within_limits import reference_to
@@ -409,13 +407,19 @@ class Control:
             request = request_of(robot.model, recorded, degrees=degrees)
             motion = read_trajectory(self.reference, request)
             return Goal(motion, FILE, motion.duration)
-        if q1 is None:
+        if not self.moves:
             return Goal()
+        q1 = self._target(robot, q0, degrees)
         try:
             motion = None if self.step else reference_to(robot, q0, q1)
         except InputError as error:
             raise InputError(f"{error} With --step the controller gets the goal at once.") from None
         return Goal(q1, STEP) if motion is None else Goal(motion, PLANNED, motion.duration)
+
+    def _target(self, robot: Robot, q0: Array, degrees: bool) -> Array:
+        """The position --to, (nq,), in which joints that are not named keep their value of q0."""
+        q1 = vector(robot.model, "q", self.to, degrees, "--to", q0)
+        return closed_position(robot, q1, self.to, degrees, "--to", q0)
 
     def _refuse(self, *options: str) -> None:
         given = [f"--{x}" for x in options if getattr(self, x) not in (None, False)]

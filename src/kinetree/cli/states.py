@@ -4,11 +4,11 @@ Vectors are typed as `0.1 0.2 -0.3`, `0.1,0.2,-0.3`, or `shoulder=0.1 elbow=0.2`
 angles alone: positions, rates and accelerations of hinges and screws, the angle of a planar joint,
 and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m and N.
 
-Positions that are left out are those of `start_position`, on every path: zero, or the middle of the
-limits where these exclude zero, which a line on stderr reports. A free base whose height is left
-out stands on the ground, if the robot has contacts. In the state of a robot with closed
-loops they begin at `robot.neutral()` and follow from those that are typed (`closed_state`), which a
-line reports too. A state that
+In a goal, positions that are left out keep the value of the start. Elsewhere they are those of
+`start_position`, on every path: zero, or the middle of the limits where these exclude zero, which a
+line on stderr reports. A free base whose height is left out stands on the ground, if the robot has
+contacts. In the state of a robot with closed loops they begin at `robot.neutral()` and follow from
+those that are typed (`closed_state`), which a line reports too. A state that
 the constraints do not allow is computed, and a line reports it; a motion is refused.
 """
 
@@ -69,16 +69,28 @@ def refuse_both(data: str | None, given: Mapping[str, Words]) -> None:
         raise InputError(f"{', '.join(typed)} and {source} both give states; expected one of them.")
 
 
-def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str = "") -> Array:
+def vector(
+    model: Model,
+    quantity: str,
+    words: Words,
+    degrees: bool,
+    option: str = "",
+    start: Array | None = None,
+) -> Array:
     """Read q, dq, ddq or tau in SI units; entries left out are zero (q: `start_position`).
 
-    option: the option that the words come from; that of the quantity's name by default.
+    option: the option that the words come from; that of the quantity's name by default. start: the
+    position before a goal, whose entries those keep that are left out.
     """
     option = option or f"--{quantity}"
-    default = start_position(model) if quantity == "q" else np.zeros(model.n)
-    at_rest = quantity == "q" and model.constraints is None  # else `closed_position` reports it
+    if start is not None:
+        default = np.array(start, float)
+    else:
+        default = start_position(model) if quantity == "q" else np.zeros(model.n)
+    at_rest = quantity == "q" and start is None
+    middle = at_rest and model.constraints is None  # else `closed_position` reports it
     if not words:
-        if at_rest:
+        if middle:
             report_middle(model, default, option, (), degrees)
         return default
     pieces = [x for word in words for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]
@@ -88,10 +100,10 @@ def vector(model: Model, quantity: str, words: Words, degrees: bool, option: str
         given = named_numbers(model, option, known, pieces)
         for name, value in given.items():
             default[known.index(name)] = value * scale[known.index(name)]
-        if at_rest:
+        if middle:
             report_middle(model, default, option, given, degrees)
         x = default
-        height = standing_height(model) if quantity == "q" else None
+        height = standing_height(model) if at_rest else None
         if height is not None and known[height] not in given:
             from kinetree.algorithms.contacts.start import on_ground
 
@@ -233,30 +245,50 @@ def closed_start(
 
 
 def closed_position(
-    robot: "Robot", q: Array, words: Words, degrees: bool, option: str = "--q"
+    robot: "Robot",
+    q: Array,
+    words: Words,
+    degrees: bool,
+    option: str = "--q",
+    start: Array | None = None,
 ) -> Array:
-    """Move entries of q that were not typed onto the constraints, and report it for `option`."""
+    """Move entries of q that were not typed onto the constraints, and report it for `option`.
+
+    start: a closed position, of a motion to q; its motors that were not typed stay if they can.
+    """
     if robot.model.constraints is None:
         return q
     model, typed = robot.model, typed_entries(robot.model, "q", words)
     if len(typed) == robot.nq:
         return q
     if np.abs(robot.constraint_errors(q)).max(initial=0) > CLOSED:
-        q = _followed(robot, q, typed)
-    if (q != rest_position(model)).any():
+        if start is None:
+            q = _followed(robot, q, typed, start_position(model))
+        else:
+            q = _goal_from(robot, q, typed, start)
+    if (words or start is None) and (q != rest_position(model)).any():
         report_closed(model, "q", typed, q, degrees, option)
     return q
 
 
-def _followed(robot: "Robot", q: Array, typed: Sequence[int]) -> Array:
-    """Close q with its typed entries; the others follow from where the robot starts.
+def _goal_from(robot: "Robot", q: Array, typed: Sequence[int], start: Array) -> Array:
+    """Close a goal: motors that were not typed stay where they are, if the loops allow that."""
+    motors = {*constraints_of(robot.model, "a closed goal").actuated}
+    stay = [c for x in robot.model.joints if motors & {*x.dofs} for c in x.coords]
+    try:
+        return _followed(robot, q, [*typed, *stay], start)
+    except InputError:
+        return _followed(robot, q, typed, start)
+
+
+def _followed(robot: "Robot", q: Array, typed: Sequence[int], start: Array) -> Array:
+    """Close q with its typed entries; the others follow from `start`.
 
     Typed entries move there in short steps, so that the loops stay as they are assembled; if a
     step cannot be closed, q itself is.
     """
     joints = [x for x in robot.model.joints if x.follows is None and {*x.coords} & {*typed}]
     keep = [x.name for x in joints]
-    start = start_position(robot.model)
     steps = int(np.ceil(np.abs(q - start).max(initial=0) / STEP))
     try:
         at = start

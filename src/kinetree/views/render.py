@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.base.arrays import Array, ArrayLike
 from kinetree.base.later import dataclass
+from kinetree.base.options import typed
 from kinetree.base.tables import nearest
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model
@@ -56,6 +57,7 @@ class Rendering:
     not_drawn: tuple[str, ...]
 
 
+@typed
 def render(
     robot: Robot | Model,
     trajectory: Trajectory | None = None,
@@ -251,8 +253,8 @@ def check_kind(file: Path, transparent: bool) -> str:
 
 def check_size(size: tuple[int, int], kind: str) -> tuple[int, int]:
     """Width and height as whole numbers; InputError if there are others."""
-    whole = [int(x) for x in size if float(x) == int(x)]
-    if len(whole) != 2 or len(size) != 2 or not all(SMALLEST <= x <= LARGEST for x in whole):
+    whole = [int(x) for x in size]
+    if len(whole) != 2 or not all(SMALLEST <= x <= LARGEST for x in whole):
         raise InputError(
             f"size is {' x '.join(map(str, size))}; expected width x height, whole numbers from "
             f"{SMALLEST} to {LARGEST}."
@@ -278,6 +280,8 @@ def check_camera(camera: Camera | tuple[float, float] | None) -> None:
     """Raise InputError if turn and height of the camera are not two angles below the vertical."""
     if camera is None or isinstance(camera, Camera):
         return
+    if len(camera) != 2:
+        raise InputError(f"camera has {len(camera)} entries; expected two: its turn and height.")
     turn, height = camera
     if not (np.isfinite(turn) and abs(height) <= STEEPEST):
         raise InputError(
@@ -314,7 +318,7 @@ def check_motion(
 def check_shown(drawn: Scene, add: Sequence[str], hide: Sequence[str]) -> frozenset[str]:
     """Names of what is drawn: the usual, what is added, without what is hidden."""
     for option, given in (("add", add), ("hide", hide)):
-        for name in (given,) if isinstance(given, str) else given:
+        for name in given:
             if name not in SHOWN:
                 raise InputError(
                     f"there is no {name!r} to {option}; expected some of {', '.join(SHOWN)}."

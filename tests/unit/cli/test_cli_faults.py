@@ -29,11 +29,11 @@ CASES = {
     "id planar_2r --ddq 1 2 3": "--ddq has 3 numbers",
     "id --q 1 2 planar_2r": "lists take all words up to the next option",
     "id quadruped --q base.qw=0.5": "quaternion of joint 'base' in --q",
-    "id planar_2r --qq 1 2": "Did you mean --q?",
-    "id planar_2r --floatin": "Did you mean --floating?",
+    "id planar_2r --qq 1 2": "Did you mean '--q'?",
+    "id planar_2r --floatin": "Did you mean '--floating'?",
     "id planar_2r --folder": "--folder needs a value. See kinetree id --help.",
     "id planar_2r --folder nowhere": "--folder is nowhere, which is not a folder",
-    "id planar_2r --jsn": "Did you mean --json?",
+    "id planar_2r --jsn": "Did you mean '--json'?",
     "id planar_2r -x": "there is no option -x",
     "id planar_2r nope.csv": "there is no file nope.csv",
     "id planar_2r .": "is a folder without metadata.yaml; expected a recording",
@@ -77,7 +77,7 @@ CASES = {
     "identify planar_2r in.csv -o": "-o needs a value",
     "simulate planar_2r --dt 1 --dt 2": "--dt is given twice",
     "simulate panda --to 0 0": "--controller none does not use --to",
-    "simulate panda --controller pd --kp 1 --kd 1 --to 0 0": "--to has 2 numbers",
+    "simulate planar_2r --controller pd --kp 1 --kd 1 --to 0": "--to has 1 number;",
     "explain planar_2r --row x": "--row is 'x'; expected a whole number",
     "explain planar_2r --row 1.4": "--row is '1.4'; expected a whole number",
     "view planar_2r --port 8123.6": "--port is '8123.6'; expected a whole number",
@@ -106,8 +106,6 @@ def test_a_fault_is_one_paragraph(folder, line):
     assert found.stderr.startswith("kinetree: ") and found.stderr.count("\n") == 1
     assert found.stdout == ""
     assert "(in Python" not in found.stderr and "=True" not in found.stderr
-    if "Did you mean" in found.stderr:
-        assert found.stderr.startswith("kinetree: Did you mean")
 
 
 def test_nothing_is_written_where_something_is_wrong(folder):

@@ -73,7 +73,7 @@ WRONG = {
     "panda -o a.png --size 8x8": "--size is 8 x 8; expected width x height",
     "panda -o a.gif --fps 60": "--fps is 60; expected at most 50 for .gif",
     "panda -o a.png --camera 1": "--camera has 1 number; expected two",
-    "panda -o a.png --add tracer": "Did you mean 'trace'? There is no 'tracer' to add",
+    "panda -o a.png --add tracer": "there is no 'tracer' to add",
     "panda -o a.png --add floor --hide floor": "--add and --hide both name 'floor'",
     "panda -o a.png --time 1": "--time needs TRAJECTORY",
     "double_pendulum swing.csv -o c.png --q 1 1": "--q and TRAJECTORY both give positions",

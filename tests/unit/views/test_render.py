@@ -213,7 +213,7 @@ WRONG = {
     "the file is 'a.jpg'; expected a name that ends with .png": {"path": "a.jpg"},
     "there is no folder 'no_such_folder'": {"path": "no_such_folder/a.png"},
     "size is 8 x 480; expected width x height": {"size": (8, 480)},
-    "size is 640.5 x 480": {"size": (640.5, 480)},
+    "size is (640.5, 480)": {"size": (640.5, 480)},
     "size is 33 x 32; .mp4 needs even": {"size": (33, 32), "path": "a.mp4"},
     "fps is 60; expected at most 50 for .gif": {"fps": 60, "path": "a.gif"},
     "fps is 0; expected more than 0": {"fps": 0},

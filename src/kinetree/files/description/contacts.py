@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kinetree.base import options
 from kinetree.base.arrays import ArrayLike, array, known_number, scalar, unit
 from kinetree.base.later import dataclass
 from kinetree.errors import InputError
@@ -199,10 +200,13 @@ def stairs(
         start: middle of the lower edge of the first step in {s}, on the plane, shape (3,), m.
     """
     x, y, z = array(start, (3,), "start of the stairs").tolist()
-    tops = [height * (k + 1) for k in range(int(float(above_zero(count, "number of steps"))))]
+    above_zero(options.count(count, "count of the stairs"), "count of the stairs")
+    length = above_zero(depth, "depth of the stairs", "m")
+    rise = above_zero(height, "height of the stairs", "m")
+    tops = [rise * (k + 1) for k in range(count)]
     return Boxes(
         [
-            Box((x + depth * (k + 0.5), y, z + top / 2), (depth, width, top))
+            Box((x + length * (k + 0.5), y, z + top / 2), (length, width, top))
             for k, top in enumerate(tops)
         ],
         Plane(point=(0, 0, z)),
