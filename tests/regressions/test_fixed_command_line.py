@@ -1,10 +1,13 @@
 """The command line moves what is named, repeats what was typed, and refuses what it cannot use."""
 
 import ast
+import json
 import re
 import shutil
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 
 import kinetree as kt
 from cli_program import Program
+from kinetree.views.workbench import view
 
 READY = [0, -0.3, 0, -2, 0, 1.8, 0.5]
 TYPED = " ".join(str(x) for x in READY)
@@ -110,6 +114,25 @@ def test_names_in_a_robot_file_are_shown_as_they_are(program, name):
         assert words in program(["id", path.name, *line], code=None).stderr
     text = program(["simulate", path.name, "--tau", "5"], code=1).stderr
     assert f"joint {name!r} is 4 N m beyond" in text
+
+
+def refused(bench, what, request):
+    """The error with which a workbench answers a request."""
+    place = bench.address.rstrip("/")
+    headers = {"Content-Type": "application/json", "Origin": place[: place.index("/", 8)]}
+    body = json.dumps(request).encode()
+    try:
+        urllib.request.urlopen(urllib.request.Request(f"{place}/api/{what}", body, headers))
+    except urllib.error.HTTPError as error:
+        return json.loads(error.read())["error"]
+
+
+def test_the_workbench_repeats_names_as_they_were_typed():
+    with view(kt.robots.planar_2r(), browser=False) as bench:
+        for name in HOSTILE:
+            assert f"the robot {name!r} " in refused(bench, "open", {"name": name})
+            state = {"robot": "given", "q": [0, 0], "frame": name}
+            assert f"no frame {name!r};" in refused(bench, "readings", state)
 
 
 # arguments of pictures and stairs

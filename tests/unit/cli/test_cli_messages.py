@@ -22,7 +22,8 @@ FUNCTIONS_ONLY = (
     "simulate/core/sources.py", "simulate/core/controller.py", "simulate/core/external.py",
     "simulate/core/events.py", "simulate/core/forces.py", "optimal/code.py",
 )  # fmt: skip
-PYTHON = re.compile(r"\b(limits|method|degrees|strict|floating|mimic|losses|unphysical)=(?!'?true)\S")
+OPTION = r"(limits|method|degrees|strict|floating|mimic|losses|unphysical)"
+PYTHON = re.compile(rf"\b{OPTION}=(?!'?true)\S")
 
 
 def texts_of(path):
