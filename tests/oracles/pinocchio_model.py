@@ -83,7 +83,7 @@ def twin(model: Model) -> Twin:
         theirs.addJoint(number[p], kind, pin.SE3(placement), model.joints[i].name)
         body = pin.Inertia(float(model.m[i]), model.com[i] - T[i][:3, 3], model.I_com[i])
         theirs.appendBodyToJoint(number[i], body, pin.SE3.Identity())
-    tool = model.frame()
+    tool = model.frame(model.tool or model.tips[-1])
     place = pin.SE3(np.linalg.inv(T[tool.link]) @ tool.T_if)
     theirs.addFrame(pin.Frame("tool", number[tool.link], place, pin.FrameType.OP_FRAME))
     joints = [model.joints[i] for i in links]
