@@ -1,7 +1,7 @@
 """Model: the frozen data of a robot, the one input of every algorithm, and its changed copies."""
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -19,11 +19,10 @@ from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import Motor, Note, Spring
 from kinetree.model.actuators import JointActuator, changed_actuators
 from kinetree.model.constraints import Constraints
-from kinetree.model.contacts import Collisions, Contacts, check_places, numbers_in
+from kinetree.model.contacts import Collisions, Contacts, check_places
 from kinetree.model.friction import (
     JointFriction,
     converted_friction,
-    friction_numbers,
     joint_friction,
     with_efficiency,
 )
@@ -260,7 +259,11 @@ class Model:
         return tuple(name for i, name in enumerate(self.link_names) if not self.children[i])
 
     def frame_name(self, name: str | None = None) -> str:
-        """`name`, or the tool if it is None; raise InputError if there is none."""
+        """`name`, or the tool if it is None; raise InputError if there is no tool.
+
+        Args:
+            name: name of a frame; None: the tool.
+        """
         name = self.tool if name is None else name
         if name is None:
             raise InputError(
@@ -589,33 +592,3 @@ def model_of(robot: Model | HasModel) -> Model:
 def free_fall(gravity: ArrayLike) -> Array:
     """(0, g), shape (6,), of a gravity vector in m/s^2."""
     return np.concatenate([np.zeros(3, int), array(gravity, (3,), "gravity")])
-
-
-def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scalar, ...]]]:
-    """Name and value of every number of a model that decides its dynamics."""
-    yield from ((key, getattr(model, key)) for key in ("M_pi", *BODY, "gravity"))
-    yield from ((f"{key} of the base", x) for key, x in zip(BODY, model.base, strict=True))
-    for x in model.joints:
-        yield f"axis of joint {x.name!r}", () if x.screw is None else x.screw
-        yield f"drive of joint {x.name!r}", (x.scale, x.offset, x.armature)
-        yield f"friction of joint {x.name!r}", friction_numbers(x.friction)
-    for rotor in model.rotors:
-        name = model.joints[rotor.joint].name
-        yield f"rotor of joint {name!r}", (rotor.inertia, rotor.ratio, *rotor.s)
-    for spring in model.springs:
-        points = [number for point in spring.points for number in point.at]
-        levels = spring.stiffness, spring.rest, spring.damping, spring.play
-        numbers = *levels, *spring.arms, *points
-        yield f"spring {spring.name!r}", numbers
-    for actuator in model.actuators:
-        if actuator.points:
-            numbers = tuple(number for point in actuator.points for number in point.at)
-            yield f"actuator {actuator.name!r}", numbers
-    for motor in model.motors:
-        numbers = motor.inertia, *motor.arms, *friction_numbers(motor.friction)
-        yield f"motor {motor.name!r}", numbers
-    yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
-    if model.constraints is not None:
-        yield from model.constraints.numbers()
-    if model.contacts is not None:
-        yield "contacts", numbers_in(model.contacts)

@@ -17,8 +17,8 @@ from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Frame, Joint, Model
 from kinetree.model.constraints import Closure, Coupling
+from kinetree.model.describe import numbers_of
 from kinetree.model.joint import COORDINATES, RATES
-from kinetree.model.model import numbers_of
 from kinetree.symbols.ring import Expression
 
 Kind = Literal["inertial", "lengths", "gravity", "friction", "drives", "springs", "all"]

@@ -181,7 +181,9 @@ def _urdf(draw: Draw, name: str) -> Robot:
             f'<parent link="{parent}"/><child link="link{k}"/><axis xyz="{_words(draw.axis())}"/>'
             f'{origin(draw.point(), draw.angles())}<dynamics damping="0.1" friction="0.2"/></joint>'
         )
-    return Robot(build_model(read_urdf_text(f'<robot name="{name}">{"".join(parts)}</robot>')))
+    model = build_model(read_urdf_text(f'<robot name="{name}">{"".join(parts)}</robot>'))
+    last = [frame for frame, x in model.frames.items() if x.link == model.links[-1]]
+    return Robot(model.replace(tool=last[-1]))
 
 
 def _words(numbers: list[float] | tuple[float, ...]) -> str:

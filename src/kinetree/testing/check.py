@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.base.arrays import is_numeric
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.constrain import without_constraints
-from kinetree.model.model import numbers_of
+from kinetree.model.describe import numbers_of
 from kinetree.robot import Robot
 from kinetree.testing.laws import (
     AGREEMENT,

@@ -113,7 +113,7 @@ def test_a_joint_that_moves_no_mass_is_warned_about_and_named_by_forward_dynamic
     with pytest.warns(kt.KinetreeWarning, match="'j' moves no mass"):
         robot = kt.load(path)
     with pytest.raises(kt.KinetreeError, match="joint 'j'"):
-        _ = robot.forward_dynamics
+        robot.forward_dynamics([0.0], [0.0], [0.0])
 
 
 @pytest.mark.parametrize(

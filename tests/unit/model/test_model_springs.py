@@ -134,7 +134,7 @@ def test_a_part_keeps_its_springs_and_refuses_to_cut_one():
 
 def test_attached_robots_bring_their_springs_under_the_prefix():
     robot = arm(tie=kt.Spring(5, 0.2, {"hip": 1, "knee": -3}), hip=kt.Spring(7, 0.1))
-    pair = robot.attach(robot, prefix="b/")
+    pair = robot.attach(robot, "tip", prefix="b/")
     assert [x.name for x in pair.model.springs] == ["tie", "hip", "b/tie", "b/hip"]
     found = forces(pair, np.concatenate([Q, 2 * Q]))
     assert found == pytest.approx([*forces(robot), *forces(robot, 2 * Q)])

@@ -165,11 +165,11 @@ def test_a_subtree_keeps_the_components_of_gravity_and_its_tool():
     assert subtree(model, "base") is model
 
 
-def test_a_subtree_without_the_tool_takes_its_last_link_for_one():
+def test_a_chain_cut_from_a_tree_without_a_tool_has_its_last_link_for_one():
     builder = Builder("fork").link("base").link("a", 1).link("b", 1).link("c", 1)
     builder.joint("ja", "revolute", "base", "a").joint("jb", "revolute", "a", "b")
     model = builder.joint("jc", "revolute", "base", "c").build_model()
-    assert model.tool == "c" and subtree(model, "a").tool == "b"
+    assert model.tool is None and subtree(model, "a").tool == "b"
 
 
 def test_a_rotor_carried_by_a_link_that_is_left_out_is_put_on_the_base():

@@ -22,8 +22,8 @@ from kinetree.engine.kernels.stored import stored_graph
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
+from kinetree.model.describe import numbers_of
 from kinetree.model.labelled import DIRECTIONS, letter_axis
-from kinetree.model.model import numbers_of
 from kinetree.model.quantity import Make
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment
 from kinetree.model import WORLD, GearedMotor, Joint, JointFriction, JointSpring, Model
+from kinetree.model.describe import numbers_of
 from kinetree.model.friction import has_more_laws, law_texts
-from kinetree.model.model import numbers_of
 from kinetree.scalars import Scalar
 
 Policy = Literal["warn", "error", "allow"]
