@@ -119,8 +119,10 @@ def assert_joints_as_mujoco(model, theirs):
         joint = model.joint(theirs.joint(j).name or f"#j{j}")
         limited = bool(theirs.jnt_limited[j])
         ends = tuple(theirs.jnt_range[j]) if limited else (-np.inf, np.inf)
-        assert relative([joint.limits.lower, joint.limits.upper], ends) < 1e-15 if limited else (
-            (joint.limits.lower, joint.limits.upper) == ends
+        assert (
+            relative([joint.limits.lower, joint.limits.upper], ends) < 1e-15
+            if limited
+            else ((joint.limits.lower, joint.limits.upper) == ends)
         )
         dof = theirs.jnt_dofadr[j]
         assert joint.friction.coulomb == (theirs.dof_frictionloss[dof],) * 2

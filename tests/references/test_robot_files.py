@@ -221,7 +221,7 @@ def test_a_given_mjcf_has_the_limits_and_friction_of_its_table(entry):
 @pytest.mark.parametrize("name", ["panda_gepetto", "mj_panda"])
 def test_kernels_of_a_given_robot_give_the_stored_numbers(name):
     entry = next(x for x in LOADABLE if x["name"] == name)
-    mode = list(entry["modes"])[0]
+    mode = next(iter(entry["modes"]))
     model = rigid(entry["path"], False, mode == "fixed_mimic")
     robot, ref = kt.Robot(model), Reference(entry, mode, model)
     q, v, a, tau_in = (
@@ -317,7 +317,8 @@ def test_a_urdf_moves_as_in_pinocchio():
 INERTIAL = """<inertial><origin xyz=".1 {y} .3" rpy="{y} .2 .3"/><mass value="{m}"/>
 <inertia ixx="0.3" ixy="0.01" ixz="0.02" iyy="0.2" iyz="0.03" izz="0.25"/></inertial>"""
 JOINT = """<link name="l{k}">{inertial}</link><joint name="j{k}" type="{type}">
-<origin xyz="{x} 0 .2" rpy="{x} .5 -.7"/><parent link="l{p}"/><child link="l{k}"/>{inside}</joint>"""
+<origin xyz="{x} 0 .2" rpy="{x} .5 -.7"/><parent link="l{p}"/><child link="l{k}"/>{inside}
+</joint>"""
 LIMIT = '<limit lower="-1" upper="2" effort="30" velocity="4"/>'
 KINDS = (
     ("revolute", '<axis xyz="0 .6 .8"/>' + LIMIT),
