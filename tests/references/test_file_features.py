@@ -1,6 +1,7 @@
 """What each part of a robot file means: MJCF as in MuJoCo, SDF and xacro in closed form.
 
-Every MJCF text is read by both programs, which share no code behind MuJoCo's compiler, and inverse dynamics with damping and springs, poses, limits and dry friction are compared. URDF is
+Every MJCF text is read by both programs, which share no code behind MuJoCo's compiler, and
+inverse dynamics with damping and springs, poses, limits and dry friction are compared. URDF is
 compared with Pinocchio in test_robot_files.py, SDF with Drake.
 """
 
