@@ -611,3 +611,30 @@ def test_long_chains_and_loops_need_no_recursion():
 
 def test_messages_stay_short_whatever_the_file_holds():
     refused(ParseError, changed(XYZ, f'<origin xyz="{"9" * 60_000}x 0 0"/>'), "j1")
+
+
+PIECES = ["0", "-1", "nan", "1e308", '"', "<", "/>", "&", "\u00e9", "world", "j1", "xacro:", "${x}"]
+
+
+def mutant(text, rng):
+    """The text with one to four of its parts removed, repeated, moved or replaced."""
+    for _ in range(int(rng.integers(1, 5))):
+        a, b, c = sorted(int(x) for x in rng.integers(0, len(text), 3))
+        b = min(b, a + 30)
+        piece = PIECES[int(rng.integers(len(PIECES)))]
+        middle = (text[:0], text[a:b] * 2, piece, text[a:b] + text[c : c + 30])
+        text = text[:a] + middle[int(rng.integers(4))] + text[b:]
+    return text
+
+
+@pytest.mark.parametrize("text", [ROBOT, mjcf(), one()], ids=["urdf", "mjcf", "sdf"])
+def test_a_mutated_text_gives_a_robot_or_an_error_of_kinetree(text):
+    if "<mujoco" in text:
+        pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    rng, refusals = np.random.default_rng(0), 0
+    for _ in range(200):
+        try:
+            assert parse(mutant(text, rng)).nq >= 0
+        except KinetreeError:
+            refusals += 1
+    assert 40 < refusals < 200  # others are still robots

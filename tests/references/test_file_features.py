@@ -499,13 +499,17 @@ def test_the_axis_of_sdf_is_in_the_joint_or_in_the_model(version, flag):
 
 
 def test_frames_of_sdf_may_be_named_by_poses_and_axes():
-    more = '<frame name="f" attached_to="a"><pose>0 0 1 0.3 0 0</pose></frame>' \
-           '<frame name="g"><pose relative_to="f">0 1 0 0 0.2 0</pose></frame>'  # fmt: skip
-    robot = parse(one(more=more, by=' expressed_in="g"'))
-    assert relative(screw(one(more=more, by=' expressed_in="g"'))[:3],
-                    rpy(0.3, 0, 0) @ rpy(0, 0.2, 0) @ [0, 0.6, 0.8]) < 1e-14  # fmt: skip
-    p = algorithms.pose(robot.model, [0.0], "g")[:3, 3]
-    assert relative(p, np.array([0, 0, 1]) + rpy(0.3, 0, 0) @ [0, 1, 0]) < 1e-14
+    """A frame is in the axes of what it is attached to, here a link that stands elsewhere."""
+    more = (
+        '<frame name="f" attached_to="a"><pose>0 0 1 0.3 0 0</pose></frame>'
+        '<frame name="g"><pose relative_to="f">0 1 0 0 0.2 0</pose></frame>'
+    )
+    text = one(more=more, by=' expressed_in="g"', pose="<pose>1 2 3 0.4 0 0</pose>")
+    R_ag = rpy(0.3, 0, 0) @ rpy(0, 0.2, 0)
+    assert relative(screw(text)[:3], R_ag @ [0, 0.6, 0.8]) < 1e-14
+    p = np.array([0, 0, 1]) + rpy(0.3, 0, 0) @ [0, 1, 0]
+    found = algorithms.pose(parse(text).model, [0.0], "g")[:3, 3]
+    assert relative(found, np.array([1, 2, 3]) + rpy(0.4, 0, 0) @ p) < 1e-14
 
 
 def test_several_models_are_refused_unless_one_is_chosen_or_can_move():

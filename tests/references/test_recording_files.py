@@ -583,6 +583,15 @@ def test_joints_of_a_bag_are_left_out_and_renamed_by_hand(bag, tmp_path):
     assert np.array_equal(read(other.write(tmp_path / "b"), ROBOT, columns={"a": f"q:{K[0]}"}).q, Q)
 
 
+def test_stamps_of_zero_and_efforts_of_nan_are_absent(bag, tmp_path):
+    """Times are then those of the bag; ros2_control fills interfaces that a robot lacks with NaN."""
+    for k, t in enumerate(BAG_T):
+        bag.state(0, K, Q[k], DQ[k], [np.nan] * 3, received=START + round(t * 1e9))
+    found = read(bag.write(tmp_path), ROBOT)
+    assert np.array_equal(found.t, BAG_T) and np.array_equal(found.q, Q)
+    assert found.tau is None and "tau" in notes(found)
+
+
 ODD_MESSAGES = [  # of number 3 of five: its time in ms, names, q, and what the message names
     (1, K, Q[2], "message 3"), (0, K, Q[2], "message 3"), (2, K[:2], Q[2, :2], "message 3"),
     (2, K, [1, 2, np.nan], "message 3"), (2, (K[0], K[0], K[2]), Q[2], "message 3"),
