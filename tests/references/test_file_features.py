@@ -680,6 +680,19 @@ def test_includes_of_xacro_are_relative_to_their_file_and_yaml_has_units(tmp_pat
     assert height(path) == pytest.approx(2.5 + 1 + 0.01 + 100, rel=1e-15)
 
 
+def test_a_namespace_of_xacro_keeps_its_macros_and_properties_apart(tmp_path):
+    own = '<xacro:property name="x" value="3"/>'
+    macro = f'{M}"">{X}"${{x + 4}}" scope="parent"/></xacro:macro>'
+    written(tmp_path, "n.xacro", f"{HEAD}{own}{macro}</robot>")
+    body = f'<link name="a"><inertial><mass value="{{}}"/>{UNIT}</inertial></link></robot>'
+    include = f'{HEAD}<xacro:include filename="n.xacro" ns="n"/><xacro:n.m/>'
+    for mass, expected in (("${n.x}", 3), ("${x}", 7)):
+        path = written(tmp_path, "a.xacro", include + body.format(mass))
+        assert algorithms.total_mass(load_quietly(path).model) == expected
+    with pytest.raises(KinetreeError, match="'m'"):
+        load_quietly(written(tmp_path, "a.xacro", f"{include}<xacro:m/></robot>"))
+
+
 def test_environment_variables_are_read_where_that_is_allowed(tmp_path, monkeypatch):
     monkeypatch.setenv("KINETREE_TEST_NAME", "outside")
     text = f'{HEAD}<link name="$(env KINETREE_TEST_NAME)"/></robot>'

@@ -584,7 +584,7 @@ def test_joints_of_a_bag_are_left_out_and_renamed_by_hand(bag, tmp_path):
 
 
 def test_stamps_of_zero_and_efforts_of_nan_are_absent(bag, tmp_path):
-    """Times are then those of the bag; ros2_control fills interfaces that a robot lacks with NaN."""
+    """Times are those of the bag then; ros2_control has NaN where a robot measures nothing."""
     for k, t in enumerate(BAG_T):
         bag.state(0, K, Q[k], DQ[k], [np.nan] * 3, received=START + round(t * 1e9))
     found = read(bag.write(tmp_path), ROBOT)
