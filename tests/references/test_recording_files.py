@@ -594,7 +594,7 @@ def test_stamps_of_zero_and_efforts_of_nan_are_absent(bag, tmp_path):
 
 ODD_MESSAGES = [  # of number 3 of five: its time in ms, names, q, and what the message names
     (1, K, Q[2], "message 3"), (0, K, Q[2], "message 3"), (2, K[:2], Q[2, :2], "message 3"),
-    (2, K, [1, 2, np.nan], "message 3"), (2, (K[0], K[0], K[2]), Q[2], "message 3"),
+    (2, K, [1, 2, np.nan], "message 3"), (2, (K[0], *K), [9, *Q[2]], "message 3"),
     (2, K, Q[2, :2], "message 3"),
 ]  # fmt: skip
 

@@ -265,8 +265,9 @@ def test_names_are_escaped():
 
 
 def test_infinite_limits_are_written_as_a_number_that_reads_back_as_none():
-    robot = pendulum(limits=kt.Limits(lower=-1.0, effort=3.0))
-    assert limits_of(parse(robot.to_urdf(losses="error"))) == limits_of(robot)
+    for limits in (kt.Limits(upper=1.0), kt.Limits(lower=-1.0, effort=3.0)):
+        robot = pendulum(limits=limits)
+        assert limits_of(parse(robot.to_urdf(losses="error"))) == limits_of(robot)
     found = limits_of(parse(robot.to_urdf(infinity=1e9)))["swing"]
     assert found == kt.Limits(-1.0, 1e9, 1e9, 3.0)
     with pytest.raises(InputError, match="infinity"):
