@@ -348,6 +348,33 @@ def test_actuators_step_as_in_mujoco(name, mujoco):
         assert relative(a, data.act, 1) < 1e-10
 
 
+UNREAD = {  # actuators that are left out: what stands beside the world, and the actuator
+    "on a ball": ("", '<motor name="weak" joint="ball" gear="1 0 0"/>'),
+    "on a site": ("", '<motor name="weak" site="s"/>'),
+    "of a disabled group": (
+        '<option actuatorgroupdisable="3"/>',
+        '<motor name="weak" joint="j1" group="3"/>',
+    ),
+    "without a gear": ("", '<motor name="weak" joint="j1" gear="0"/>'),
+    "with no time constant": (
+        "",
+        '<general name="weak" joint="j1" dyntype="filter" dynprm="0"/>',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_an_actuator_that_is_left_out_is_warned_about_by_name(name, mujoco):
+    top, actuator = UNREAD[name]
+    ball = f'<body><joint name="ball" type="ball"/>{GEOM}<site name="s"/></body>'
+    text = mjcf(f"{{}}{top}<actuator>{actuator}</actuator>", TWO.format("", "") + ball)
+    with pytest.warns(kt.KinetreeWarning, match="weak"):
+        robot = kt.load_string(text.format(""))
+    assert not robot.model.actuators
+    off = '<option><flag actuation="disable"/></option>'
+    assert not parse(text.format(off)).model.actuators
+
+
 def test_force_limits_are_those_of_the_actuators_of_a_joint(mujoco):
     motors = '<motor joint="j1" gear="-2" forcerange="-5 4"/><motor joint="j2" gear="3" ' \
              'ctrlrange="-1 1"/>'  # fmt: skip
