@@ -290,6 +290,24 @@ def test_springs_armature_and_actuators_come_back_from_mjcf():
         assert getattr(ours, key) == getattr(theirs, key), key
 
 
+def test_an_effort_limit_that_a_motor_implies_comes_back_from_mjcf():
+    pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    motor = kt.Actuator.motor("swing", 4.0, control_range=(-2.0, 2.0))
+    robot = pendulum(limits=kt.Limits(effort=8.0)).with_actuators({"motor": motor})
+    assert limits_of(parse(robot.to_mjcf(losses="error"))) == limits_of(robot)
+
+
+def test_a_coupling_of_joints_comes_back_from_mjcf():
+    pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    couple = kt.constraints.Couple("joint1", {"joint0": (0.5, -0.3)}, 0.1)
+    robot = random_robot(0, ("revolute",), 2, chain=True).constrained({"tie": couple})
+    found = parse(quietly(robot.to_mjcf))
+    for q in np.random.default_rng(0).normal(size=(3, 2)):
+        error = q[1] - (0.1 + 0.5 * q[0] - 0.3 * q[0] ** 2)
+        assert abs(algorithms.constraint_errors(found.model, q)[0]) == pytest.approx(abs(error))
+    assert np.sign(algorithms.constraint_errors(robot.model, q)[0]) == np.sign(error)
+
+
 def command(*words):
     """A command of kinetree, in a process of its own."""
     run = [sys.executable, "-m", "kinetree", *map(str, words)]
