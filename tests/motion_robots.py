@@ -1,12 +1,10 @@
 """Robots of one or two joints whose motions have answers in closed form."""
 
-from dataclasses import replace
 from math import inf
 
 import numpy as np
 
 import kinetree as kt
-from kinetree.model import build_model, describe_model
 
 INERTIA = 2.0  # kg m^2, of the wheel
 MASS = 3.0  # kg, of the lift
@@ -45,11 +43,3 @@ def pendulum(effort: float = inf):
 
 PANDA_START = np.array([0, -0.5, 0, -2, 0, 1.5, 0.5])
 PANDA_END = np.array([1.5, 1.2, -0.3, -0.5, 0.4, 2.9, 0])
-
-
-def with_joint_names(robot, names):
-    """The robot with other names of its joints."""
-    description = describe_model(robot.model)
-    new = dict(zip(robot.model.joint_names, names, strict=True))
-    joints = tuple(replace(x, name=new.get(x.name, x.name)) for x in description.joints)
-    return kt.Robot(build_model(replace(description, joints=joints)))

@@ -78,9 +78,16 @@ TESTS = {
     ),
     "files/description": (
         "tests/unit/files/test_loading*.py",
+        "tests/references/test_bad_inputs.py",
+        "tests/references/test_file_features.py",
+        "tests/references/test_robot_*.py",
+        "tests/references/test_written_files.py",
         "tests/security/test_readers.py",
+        "tests/security/test_robot_folders.py",
         "tests/security/test_xacro_files.py",
     ),
+    "files/write": ("tests/references/test_written_files.py",),
+    "motion/recordings": ("tests/references/test_recording_files.py",),
     "parallel": ("tests/attacks/test_*parallel*.py", "tests/attacks/test_*stud*.py"),
     "engine/tensors": ("tests/attacks/test_*tensor*.py",),
 }
