@@ -91,7 +91,7 @@ def test_accelerations_and_forces_solve_the_equations_of_lagrange():
 
 def test_the_mobility_is_that_of_a_crank():
     mobility = slider_crank().mobility
-    assert list(mobility.rows) == list(range(5)) or len(mobility.rows) == 5
+    assert len(mobility.rows) == 5
     assert tuple(mobility.independent) == ("crank",)
     assert len(mobility.redundant) == 3
 
@@ -104,7 +104,8 @@ def test_positions_rates_and_accelerations_are_projected():
     np.testing.assert_allclose(dq, 2.0 * slope(0.7), atol=1e-9)
     J = robot.constraint_jacobian(q)
     wanted = np.array([1.0, 2.0, 3.0])
-    nearest = wanted - np.linalg.pinv(J, rcond=1e-9) @ J @ wanted
+    light = np.linalg.inv(robot.mass_matrix(q))  # nearest by kinetic energy
+    nearest = wanted - light @ J.T @ np.linalg.pinv(J @ light @ J.T, rcond=1e-9) @ J @ wanted
     np.testing.assert_allclose(robot.project_rates(q, wanted), nearest, atol=1e-9)
     e = 1e-5
     ddq = robot.project_accelerations(q, dq, [0.5, 0, 0], keep=["crank"])
@@ -258,8 +259,9 @@ def test_an_implicit_step_solves_the_dense_equations(method):
     damped = slider_crank(friction=kt.Friction(viscous=5.0))
     q, dq, h, kp, kd = position(0.7), 2 * slope(0.7), 1e-3, 1e4, 300.0
     tau = np.array([3.0, 0, 0])
-    kp_used = kp if method == "implicit" else 0.0
-    gains = np.diag([kd + 5.0, 0, 0]) * h + np.diag([kp_used, 0, 0]) * h * h
+    slopes = {"kp": [kp, 0, 0], "kd": [kd, 0, 0]} if method == "implicit" else {}
+    kp_used, kd_used = (kp, kd) if slopes else (0.0, 0.0)
+    gains = np.diag([kd_used + 5.0, 0, 0]) * h + np.diag([kp_used, 0, 0]) * h * h
     J = damped.constraint_jacobian(q)
     M_h = damped.mass_matrix(q) + gains
     b = tau - damped.bias_forces(q, dq) - h * np.diag([kp_used, 0, 0]) @ dq
@@ -267,7 +269,7 @@ def test_an_implicit_step_solves_the_dense_equations(method):
     N = basis[(sizes > 1e-9).sum() :].T
     nu = np.linalg.pinv(J, rcond=1e-9) @ -damped.constraint_bias(q, dq)
     rates = dq + h * (nu + N @ np.linalg.solve(N.T @ M_h @ N, N.T @ (b - M_h @ nu)))
-    end, after = damped.step(q, dq, tau, h, method=method, kp=[kp, 0, 0], kd=[kd, 0, 0])
+    end, after = damped.step(q, dq, tau, h, method=method, **slopes)
     assert np.abs(damped.constraint_errors(end)).max() < 1e-10
     # the end is the position of the moved crank; rates are projected there
     np.testing.assert_allclose(end, q + h * rates, atol=1e-5)
@@ -314,9 +316,9 @@ def test_dry_friction_stops_a_crank_where_its_equation_stops():
         motion = robot.simulate(position(0.7), w * slope(0.7), duration=times[stop] + 0.1, dt=dt,
                                 method=method)  # fmt: skip
         assert motion.q[-1, 0] == pytest.approx(path[stop, 0], abs=off)
-        assert (motion.dq[-1] == 0).all()
+        assert np.abs(motion.dq[-1]).max() < 1e-14
     held = robot.simulate(position(0.7), duration=0.3, dt=0.01, method="rk4")
-    assert (held.q == position(0.7)).all() or np.abs(held.q - position(0.7)).max() < 1e-12
+    assert np.abs(held.q - position(0.7)).max() < 1e-12
 
 
 def test_computed_torque_follows_a_reference_by_the_motor_alone():

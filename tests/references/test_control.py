@@ -61,7 +61,7 @@ def test_the_integral_of_pid_is_bounded():
     z = np.array([0.5, -0.5, 5, -5, 0.1, 0])
     law = controllers.PID(reference, kp=2.0, kd=1.0, ki=0.5, bound=0.2)
     tau, dz = act(law, z)
-    integral = np.clip(0.5 * z, -0.2, 0.2)
+    integral = 0.5 * np.clip(z, -0.2, 0.2)
     np.testing.assert_allclose(tau, 2 * (Q_D - Q) + DQ_D - DQ + integral, atol=1e-12)
     free = controllers.PID(reference, kp=2.0, kd=1.0, ki=0.5)
     np.testing.assert_allclose(act(free, z)[0] - tau, 0.5 * z - integral, atol=1e-12)
@@ -90,7 +90,7 @@ def test_operational_space_control_gives_the_wanted_acceleration():
     error = np.concatenate([axis / 2, T_d[:3, 3] - T[:3, 3]])
     np.testing.assert_allclose(dV, dV_d + 4 * (V_d - twist(0)) + 9 * error, atol=1e-6)
     with pytest.raises(KinetreeError):
-        controllers.step_by_step(controllers.OperationalSpace(T_d, 1.0, 1.0, frame="hand"), ARM)
+        act(controllers.OperationalSpace(T_d, 1.0, 1.0, frame="hand"))
 
 
 def test_rows_choose_directions():
@@ -296,5 +296,7 @@ def test_steps_of_the_observer_are_its_run_and_an_offset_is_subtracted():
     for k in range(1, 200):
         state = observer.step(state, q[k], dq[k], tau[k], 1e-3)
         np.testing.assert_allclose(state.external, whole[k], atol=1e-9)
-    batch = observer.run(t, q[:, None] + [[[0.0]], [[0.1]]][0], dq[:, None], tau[:, None])
-    np.testing.assert_allclose(batch[:, 0], whole, atol=1e-9)
+    batch = observer.run(t, np.array([q, q + 0.1]), dq, tau)
+    np.testing.assert_array_equal(batch[0], whole)
+    shifted = MomentumObserver(robot, np.linspace(5, 80, 7), offset=0.3).run(t, q, dq, tau)
+    np.testing.assert_allclose(shifted, whole - 0.3, atol=1e-9)
