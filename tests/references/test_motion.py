@@ -22,7 +22,7 @@ def rail(friction=None, **limits):
     return cart(M, limits=kt.Limits(**limits), friction=friction or kt.Friction())
 
 
-def rates_belong(trajectory, share=1e-3):
+def rates_belong(trajectory, share=3e-3):
     """Central differences of q and dq are dq and ddq."""
     for low, high in ((trajectory.q, trajectory.dq), (trajectory.dq, trajectory.ddq)):
         slope = np.gradient(low, trajectory.t, axis=0, edge_order=2)[1:-1]
