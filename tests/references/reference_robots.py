@@ -49,7 +49,7 @@ def double_bias(q, dq):
     far = p["m2"] * p["c2"] * G * np.sin(q[0] + q[1])
     near = (p["m1"] * p["c1"] + p["m2"] * p["L"]) * G * np.sin(q[0])
     c = swing * np.array([-(2 * dq[0] + dq[1]) * dq[1], dq[0] ** 2])
-    return c + [near + far, far]
+    return c + np.array([near + far, far])
 
 
 def double_acceleration(q, dq, tau=(0, 0)):

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from reference_robots import G, energy, free_body
 from scipy.integrate import quad
 from scipy.optimize import brentq, nnls
 from scipy.spatial.transform import Rotation
@@ -11,7 +12,6 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from kinetree.contacts import Box, Boxes, ContactPoint, ContactRim, HeightField, Plane
 from kinetree.errors import InputError, KinetreeError
-from reference_robots import G, energy, free_body
 
 CORNERS = [(x, y, -0.1) for x in (-0.15, 0.15) for y in (-0.1, 0.1)]
 LEVEL = [1, 0, 0, 0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference_robots import G, cart, double_bias, double_mass_matrix, double_pendulum, pendulum
 from scipy.interpolate import CubicSpline
 from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
@@ -9,7 +10,6 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from kinetree import motion
 from kinetree.errors import KinetreeError
-from reference_robots import G, cart, double_bias, double_mass_matrix, double_pendulum, pendulum
 
 PANDA = kt.robots.panda()
 HOME = np.array([0, -0.5, 0, -2, 0, 1.5, 0.5])

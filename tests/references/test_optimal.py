@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.linalg
+from reference_robots import DOUBLE, G, double_acceleration, double_mass_matrix, double_pendulum
 from scipy.optimize import lsq_linear, minimize
 
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import KinetreeError
-from reference_robots import DOUBLE, G, double_acceleration, double_mass_matrix, double_pendulum
 
 TIGHT = {"iterations": 300, "tolerance": 1e-13}
 GOAL = np.array([0.8, 0.1])
@@ -247,7 +247,9 @@ def swing_up_by_ipopt(problem, guess):
         s, c = ca.sin(x[1]), ca.cos(x[1])
         last, coupling = p["I2"] + p["m2"] * p["c2"] ** 2, p["m2"] * p["L"] * p["c2"]
         first = p["I1"] + p["m1"] * p["c1"] ** 2 + p["m2"] * p["L"] ** 2 + last + 2 * coupling * c
-        M = ca.vertcat(ca.horzcat(first, last + coupling * c), ca.horzcat(last + coupling * c, last))
+        M = ca.vertcat(
+            ca.horzcat(first, last + coupling * c), ca.horzcat(last + coupling * c, last)
+        )
         far = p["m2"] * p["c2"] * G * ca.sin(x[0] + x[1])
         near = (p["m1"] * p["c1"] + p["m2"] * p["L"]) * G * ca.sin(x[0])
         bias = ca.vertcat(-coupling * s * (2 * x[2] + x[3]) * x[3] + near + far,

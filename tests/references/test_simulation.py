@@ -5,14 +5,6 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
-from scipy.linalg import expm
-
-import kinetree as kt
-from kinetree import controllers
-from kinetree.errors import InputError, KinetreeError
-from kinetree.scalars import cos, sin, where
-from kinetree.simulate import SimulationError, event, signal
 from reference_robots import (
     cart,
     double_acceleration,
@@ -27,6 +19,14 @@ from reference_robots import (
     pendulum,
     rk4_step,
 )
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+
+import kinetree as kt
+from kinetree import controllers
+from kinetree.errors import InputError, KinetreeError
+from kinetree.scalars import cos, sin, where
+from kinetree.simulate import SimulationError, event, signal
 
 ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit": 1, "implicitfast": 1, "rk4": 4}
 ADAPTIVE = ("dop853", "radau")
@@ -99,9 +99,7 @@ def test_the_order_holds_for_rotations_of_a_free_top(method, joint):
     steps = (0.02 if method == "rk4" else 1e-3) / 2 ** np.arange(3)
     errors = [
         np.linalg.norm(
-            robot.difference(
-                turned, robot.simulate(q0, dq0, duration=T, dt=h, method=method).q[-1]
-            )
+            robot.difference(turned, robot.simulate(q0, dq0, duration=T, dt=h, method=method).q[-1])
         )
         for h in steps
     ]
