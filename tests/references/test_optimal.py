@@ -76,7 +76,7 @@ def test_a_regulator_is_that_of_the_linearized_robot_and_holds_it(dt):
         K = np.linalg.solve(Rd + Bd.T @ P @ Bd, Bd.T @ P @ Ad + Nd.T)
     np.testing.assert_allclose(found.K, K, atol=1e-5 * np.abs(K).max())
     if dt is None:
-        run = robot.simulate(q + [0.1, -0.05], duration=6, dt=0.1,
+        run = robot.simulate(q + np.array([0.1, -0.05]), duration=6, dt=0.1,
                              tau=lambda t, x, v: -found.K @ np.concatenate([x - q, v]))  # fmt: skip
         assert np.abs(run.q[-1] - q).max() < 1e-3
 
@@ -460,7 +460,7 @@ def test_what_pushes_a_plan_is_in_balance():
 def test_a_plan_of_a_closed_loop_stays_closed():
     robot = kt.robots.four_bar()
     q = robot.neutral()
-    goal = robot.project(q + [0.6, 0, 0], keep=["crank"])
+    goal = robot.project(q + 0.6 * np.eye(3)[0], keep=["crank"])
     costs = [optimal.Posture(goal, final=100.0), optimal.Rates(final=5.0),
              optimal.Effort(weight=1e-3)]  # fmt: skip
     problem = optimal.Problem(robot, dt=0.02, steps=15, costs=costs)
