@@ -577,6 +577,26 @@ def test_ground_forces_balance_a_motion_within_the_cones():
         np.testing.assert_allclose(r[k] - joint, found.tau[k], atol=1e-8)
 
 
+def test_forces_are_the_least_ones_and_effort_weighs_joint_forces():
+    robot, legs, q, dq, ddq = standing()
+    sums = []
+    for effort in (0, 1, 100, 1e4):
+        found = robot.contact_inverse_dynamics(q[0], dq[0], ddq[0], effort=effort)
+        sums.append(((found.forces**2).sum(), (found.tau**2).sum()))
+    assert all(a[0] <= b[0] + 1e-9 and a[1] >= b[1] - 1e-9 for a, b in pairwise(sums))
+    least = robot.with_contacts(robot.model.contacts.points, friction=20.0)
+    found = least.contact_inverse_dynamics(q[0], dq[0], ddq[0])
+    bare, G_ = kt.robots.quadruped(), []
+    for leg in legs:
+        J = bare.space_jacobian(q[0], f"{leg}_foot")[:, :6]
+        place = bare.pose(q[0], f"{leg}_foot")[:3, 3] - [0, 0, 0.02]
+        G_.append((J[3:] + np.cross(J[:3].T, place).T).T)
+    expected = np.linalg.pinv(np.hstack(G_)) @ bare.inverse_dynamics(q[0], dq[0], ddq[0])[:6]
+    inside = found.forces[:, 2] > 1e-3
+    assert inside.all()
+    np.testing.assert_allclose(found.forces.ravel(), expected, atol=1e-3)
+
+
 def test_a_motion_that_no_force_makes_has_the_least_residual():
     robot, legs, q, dq, ddq = standing()
     found = robot.contact_inverse_dynamics(q, dq, 12 * ddq)
