@@ -103,6 +103,25 @@ def test_rows_choose_directions():
     np.testing.assert_allclose(dV[3:], [0, 0, 10.0], atol=1e-7)
 
 
+def test_an_impedance_is_a_spring_and_a_damper_beside_the_wanted_acceleration():
+    K, D, e = np.arange(10.0, 16.0), np.arange(1.0, 7.0), 1e-6
+    T_d, V_d = ARM.pose(Q_D), RNG.normal(size=6)
+
+    def tau(K, D):
+        return act(controllers.Impedance(lambda t: (T_d, V_d), K=K, D=D))[0]
+
+    R, J_b = ARM.pose(Q)[:3, :3], ARM.body_jacobian(Q)
+    J = np.concatenate([R @ J_b[:3], R @ J_b[3:]])
+    damper = J.T @ (D * (V_d - J @ DQ))
+    np.testing.assert_allclose(tau(K, D) - tau(K, 0 * D), damper, atol=1e-9)
+    spring = tau(K, D) - tau(0 * K, D)
+    moved = np.linalg.solve(J.T, spring)[3:] / K[3:]
+    np.testing.assert_allclose(moved, T_d[:3, 3] - ARM.pose(Q)[:3, 3], atol=1e-9)
+    ddq = ARM.forward_dynamics(Q, DQ, tau(0 * K, 0 * D))
+    ends = [tool_twist(Q + s * DQ + s * s / 2 * ddq, DQ + s * ddq) for s in (e, -e)]
+    np.testing.assert_allclose((ends[0] - ends[1]) / (2 * e), 0, atol=1e-6)
+
+
 # closed loops in closed form
 
 
