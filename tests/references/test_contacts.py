@@ -454,6 +454,23 @@ def test_a_leg_on_a_spring_comes_to_rest_with_its_weight(method):
     assert motion.q[-1, 1] == pytest.approx(5 * G / 4000, abs=1e-5)
 
 
+def test_a_coupled_body_rests_on_the_foot_of_the_other():
+    """Two bodies on slides that a coupling ties: one foot carries and stops both."""
+    built = kt.Builder("pair").link("base").link("low", m=2.0).link("high", m=3.0)
+    for name in ("low", "high"):
+        built.joint(f"j_{name}", "prismatic", "base", name, axis=(0, 0, 1))
+    tie = {"tie": kt.constraints.Couple("j_high", {"j_low": (1.0,)}, 0.5)}
+    robot = built.build().constrained(tie).with_contacts([ContactPoint("foot", "low")])
+    motion = robot.simulate([0.1, 0.6], duration=0.4, dt=1e-3)
+    landed = np.sqrt(0.2 / G)
+    falling = motion.t < landed - 2e-3
+    np.testing.assert_allclose(motion.dq[falling, 1], -G * motion.t[falling], atol=1e-9)
+    rest = motion.t[:-1] > landed + 0.03
+    np.testing.assert_allclose(motion.dq[:-1][rest], 0, atol=1e-6)
+    force = motion.meta["contact_forces"]["foot"][:-1][rest]
+    np.testing.assert_allclose(force, np.tile([0, 0, 5 * G], (len(force), 1)), atol=1e-3)
+
+
 def test_dry_friction_of_joints_is_solved_with_contacts():
     """A foot that is pressed on the ground while its joint rubs: the motor works against both."""
     robot = hopper().with_springs({"leg": None}).with_friction({"leg": kt.Friction(0, 60.0)})

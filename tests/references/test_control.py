@@ -68,6 +68,16 @@ def test_the_integral_of_pid_is_bounded():
     np.testing.assert_allclose(act(free, z)[1], Q_D - Q, atol=1e-12)
 
 
+def test_an_integral_beyond_its_bound_is_drawn_back():
+    """A cart that friction holds beside its goal: its error is integrated up to the bound alone."""
+    robot = cart(friction=kt.Friction(coulomb=50.0))
+    law = controllers.PID([1.0], kp=5.0, kd=1.0, ki=10.0, bound=0.3)
+    motion = robot.simulate([0.0], duration=2, dt=1e-3, method="rk4", controller=law)
+    z = motion.meta["controller_state"][:, 0]
+    assert (motion.q == 0).all() and z[250] == pytest.approx(0.25) and z.max() < 0.302
+    np.testing.assert_allclose(motion.tau[-1], 5 + 10 * 0.3, atol=1e-6)
+
+
 def tool_twist(q, dq):
     """Twist of the tool in the axes of {s} at its origin."""
     R, V = ARM.pose(q)[:3, :3], ARM.body_jacobian(q) @ dq

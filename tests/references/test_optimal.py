@@ -177,6 +177,16 @@ def test_gains_of_a_long_plan_are_those_of_the_riccati_equation():
     np.testing.assert_allclose(plan.gains[0], -K, atol=1e-6 * np.abs(K).max())
 
 
+def test_one_iteration_solves_a_linear_robot_also_from_a_guess_that_is_no_motion():
+    """The guess is the plan of another start: its first step misses the start by a gap."""
+    problem = linear_problem(np.random.default_rng(4), 2, 12, None)
+    best = problem.solve([0.5, -0.2], [0.1, 0.3], **TIGHT)
+    guess = problem.solve([-1.0, 0.8], [0.0, -0.5], **TIGHT)
+    once = problem.solve([0.5, -0.2], [0.1, 0.3], guess=guess, iterations=1, tolerance=0)
+    assert once.cost == pytest.approx(best.cost, rel=1e-9) and once.gap < 1e-9
+    np.testing.assert_allclose(once.tau, best.tau, atol=1e-8 * np.abs(best.tau).max())
+
+
 # plans of the double pendulum, whose equations are in NumPy
 
 
@@ -517,8 +527,9 @@ def test_problems_of_a_batch_are_those_one_by_one():
 
 @pytest.mark.parametrize("method", ["mppi", "cross-entropy"])
 def test_samples_come_near_the_optimum_and_their_seed_decides(method):
-    problem, start = reach(limits=8.0), [0.3, -0.4]
+    problem, start = reach(limits=3.0), [0.3, -0.4]
     best = problem.solve(start, **TIGHT)
+    assert np.abs(best.tau).max() == 3.0
     options = {"method": method, "samples": 512, "iterations": 25}
     with kt.threads(1):
         found = problem.sample(start, **options, seed=5)
@@ -527,7 +538,10 @@ def test_samples_come_near_the_optimum_and_their_seed_decides(method):
     np.testing.assert_array_equal(found.tau, again.tau)
     assert found.cost != problem.sample(start, **options, seed=6).cost
     assert best.cost < found.cost < 1.1 * best.cost
-    assert np.abs(found.tau).max() <= 8.0
+    assert np.abs(found.tau).max() <= 3.0
+    assert found.cost == min(row["cost"] for row in found.history)
+    noisy = problem.sample(start, method=method, samples=16, iterations=12, noise=20.0)
+    assert noisy.cost <= min(row["cost"] for row in noisy.history)
     assert found.cost == pytest.approx(cost_of(found.tau, [*start, 0, 0], 0.05), rel=1e-9)
     polished = problem.solve(start, guess=found, **TIGHT)
     assert polished.cost == pytest.approx(best.cost, rel=1e-7)
@@ -554,6 +568,16 @@ def test_a_tick_with_many_iterations_is_a_plan_and_failures_go_on_with_the_last(
     pulled = now.tau[0] + mpc.gains[:, :2] @ away
     np.testing.assert_allclose(mpc.between(now.q[0] + away, now.dq[0]), np.clip(pulled, -8, 8),
                                atol=1e-9)  # fmt: skip
+
+
+def test_one_iteration_a_tick_stays_near_the_best_plan():
+    """The plan before it, moved by a step, is nearly the plan of the next tick."""
+    problem = reach(limits=8.0)
+    mpc, q, dq = optimal.MPC(problem, iterations=1), np.array([-1.5, 1.0]), np.array([2.0, -3.0])
+    for _ in range(5):
+        tau = mpc(q, dq)
+        assert mpc.tick.cost < problem.solve(q, dq, **TIGHT).cost * (1 + 2e-5)
+        q, dq = problem.robot.step(q, dq, tau, problem.dt)
 
 
 @pytest.mark.parametrize("rate", [None, 25.0])
