@@ -53,7 +53,7 @@ TESTS = {
         "tests/backends/cuda/test_cuda_again.py",
         "tests/backends/cuda/test_cuda_rollout_host.py",
     ),
-    "contacts": ("tests/references/test_contacts.py",),
+    "contacts": ("tests/references/test_contacts_references.py",),
     "optimal": ("tests/references/test_optimal.py", "tests/laws/test_optimal_laws.py"),
     "motion": (
         "tests/references/test_motion.py",

@@ -85,6 +85,7 @@ def test_the_equations_of_a_planar_robot_are_found():
         assert np.mean(friction.viscous) == pytest.approx(np.mean(law.viscous), abs=0.03)
         assert np.mean(friction.coulomb) == pytest.approx(np.mean(law.coulomb), abs=0.03)
     np.testing.assert_allclose(found.error(), 0.05, rtol=0.15)
+    np.testing.assert_allclose(found.fit.sigma, 0.05, rtol=0.1)
     assert (found.described_error() > 5 * found.error()).all()
 
 
