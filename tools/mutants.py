@@ -42,6 +42,8 @@ NEIGHBOURS = 20.0  # s of tests beside those that ran the statement
 # tests of a folder beside tests/unit/FOLDER
 TESTS = {
     "simulate": (
+        "tests/references/test_simulation.py",
+        "tests/references/test_constraints.py",
         "tests/laws/test_simulation_*.py",
         "tests/laws/test_sensitivity_*.py",
         "tests/attacks/test_*simul*.py",
@@ -51,9 +53,16 @@ TESTS = {
         "tests/backends/cuda/test_cuda_again.py",
         "tests/backends/cuda/test_cuda_rollout_host.py",
     ),
-    "motion": ("tests/laws/test_friction_laws.py", "tests/unit/base/test_tables.py"),
-    "controllers": ("tests/laws/test_simulation_control.py", "tests/attacks/test_*control*.py"),
+    "contacts": ("tests/references/test_contacts_references.py",),
+    "optimal": ("tests/references/test_optimal.py", "tests/laws/test_optimal_laws.py"),
+    "motion": (
+        "tests/references/test_motion.py",
+        "tests/laws/test_friction_laws.py",
+        "tests/unit/base/test_tables.py",
+    ),
+    "controllers": ("tests/references/test_control.py", "tests/attacks/test_*control*.py"),
     "identify": (
+        "tests/references/test_identification.py",
         "tests/laws/test_inertial_parameters.py",
         "tests/laws/test_regressor.py",
         "tests/attacks/test_*identif*.py",

@@ -53,7 +53,7 @@ TIMES_AT_ONCE = 64  # at which functions of time are evaluated together
 
 # Motions that slide along a jump of the forces (integration.Pace). A slide rejects half of its
 # steps and keeps their length; a stiff motion rejects a tenth, and the steps across a single jump
-# differ by five powers of ten: the cases of tests/unit/simulate/core/test_integration.py.
+# differ by five powers of ten.
 PACE_WINDOW = 1000  # steps and trials of steps, after which their pace is judged
 SLIDE_REJECTED = 0.25  # of these: the least share that a slide rejects
 SLIDE_SPREAD = 1e4  # times the shortest: the longest step of a slide
