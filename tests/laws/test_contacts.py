@@ -44,7 +44,8 @@ def grounded(draw, restitution=0.0):
     """A free body, perhaps with a limb, over a plane; two to five points or spheres on it."""
     kinds = draw(mechanisms(2, types=SCREWS, drives=("armature",), floating=False))
     limb = [replace(x, parent=0) for x in kinds.parts[1:]]
-    first = replace(kinds.parts[0], type="free", turn=(0.0, 0.0, 0.0), drive={})
+    home = {"turn": (0.0, 0.0, 0.0), "place": (0.0, 0.0, 0.0)}
+    first = replace(kinds.parts[0], type="free", drive={}, **home)
     free = build(Mechanism((first, *limb), (0, 0, -9.81)))
     rng = np.random.default_rng(draw(SEEDS))
     count = draw(st.integers(1, 4))
