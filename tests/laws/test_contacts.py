@@ -64,7 +64,6 @@ def grounded(draw, restitution=0.0):
     return Grounded(robot, free, q, dq, mu, normal)
 
 
-
 class Step(NamedTuple):
     """What a step did at each contact: its Jacobian (3, n), gap, velocity after, and force."""
 
@@ -183,6 +182,8 @@ def test_forces_of_a_motion_in_contact_make_this_motion(case, seed):
     rub = np.linalg.norm(f - push[:, None] * case.normal, axis=1)
     assert (rub <= case.mu * push + 1e-6 * size).all()
     J = contact_jacobians(case.robot, case.q)
-    made = found.tau[0] + sum(J[x.name].T @ force for x, force in zip(model.contacts.points, f, strict=True))
+    made = found.tau[0] + sum(
+        J[x.name].T @ force for x, force in zip(model.contacts.points, f, strict=True)
+    )
     close(made + found.residual[0], needed, 1e-6, size)
     assert not found.tau[0, :6].any()

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from mechanisms import SCREWS, SEEDS, build, close, differences, mechanisms, number, state
 from scipy.interpolate import CubicSpline
 
-import kinetree as kt
 from kinetree import algorithms, motion
 
 JOINTS = st.integers(1, 4)

@@ -143,7 +143,7 @@ def test_splitting_a_run_changes_nothing(case, seed, cut, method):
 @settings(max_examples=15)
 @given(starts(), SEEDS, st.sampled_from(METHODS))
 def test_rollouts_of_a_batch_are_single_runs(case, seed, method):
-    robot, q, dq, tau = case
+    robot, q, dq, _ = case
     law = waves(robot.n, seed)
     starts = dq * np.array([[1.0], [0.5], [-1.0]])
     options = {"duration": 0.02, "dt": 0.002, "method": method, "tau": law, **FREE}

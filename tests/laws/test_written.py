@@ -170,4 +170,3 @@ def test_friction_survives_files(mechanism, data):
     robot = build(symmetric_friction(replace(mechanism, gravity=(0, 0, -9.81)), level))
     for text in (robot.to_urdf(losses="allow"), robot.to_mjcf(losses="allow")):
         same_robot(kt.load_string(text), robot, data.draw(SEEDS))
-
