@@ -58,6 +58,7 @@ class Mechanism:
 
     parts: tuple[Part, ...]
     gravity: Any
+    ties: tuple[Any, ...] = ()  # springs between points: stiffness, rest, link, point, link, point
 
     @property
     def dofs(self) -> list[list[int]]:
@@ -126,18 +127,33 @@ def drive(draw: Any, i: int, leaders: list[int], kinds: Any) -> dict[str, Any]:
         "rotor": st.tuples(number(0, 0.01), RATIOS, DIRECTIONS, st.integers(-1, i - 1)),
         "spring": st.tuples(number(0, 50), number(-1, 1)),
         "offset": number(-1, 1),
+        "stribeck": st.tuples(number(0, 1), POSITIVE),  # more at rest, N m, and the speed
+        "sigmoid": st.tuples(number(0, 1), number(1, 9), number(-1, 1)),
+        "load": st.tuples(number(0, 0.5), number(0, 0.5)),
         "mimic": st.tuples(
             st.sampled_from(leaders or [0]), st.sampled_from([-1.0, 0.5, 2.0]), number(-1, 1)
         ),
     }
-    return {
+    found = {
         name: draw(values)
         for name, values in choices.items()
         if name in kinds and (name != "mimic" or leaders) and draw(st.integers(0, 2)) == 2
     }
+    if "mimic" in found:
+        found.pop("load", None)  # a follower has no force of its own
+    return found
 
 
 DRIVES = ("friction", "armature", "rotor", "spring", "offset", "mimic")
+EVERYTHING = (*DRIVES, "stribeck", "sigmoid", "load", "tie")
+
+
+@st.composite
+def tie(draw: Any, links: int) -> tuple[Any, ...]:
+    """A spring between points of two links or the base (-1), far enough apart to have a length."""
+    i, k = draw(st.integers(0, links - 1)), draw(st.integers(-1, links - 1))
+    near, far = draw(vector(0.3)), (3.0, *draw(vector(0.3))[1:])
+    return (draw(number(0, 50)), draw(number(0, 2)), i, near, -1 if k == i else k, far)
 
 
 @st.composite
@@ -153,7 +169,8 @@ def mechanisms(
             kinds = ["free"] if floating and draw(st.integers(0, 3)) == 3 else kinds
         parts.append(draw(part(i, kinds, parts, drives)))
     gravity = draw(st.one_of(st.just((0.0, 0.0, -9.81)), vector(9)))
-    return Mechanism(tuple(parts), gravity)
+    ties = draw(st.lists(tie(len(parts)), max_size=1)) if "tie" in drives else ()
+    return Mechanism(tuple(parts), gravity, tuple(ties))
 
 
 @dataclass(frozen=True)
@@ -197,6 +214,13 @@ def build(
             options |= drive_options(mechanism, i, u, names)
         parent = "ground" if x.parent < 0 else names[x.parent]
         builder.joint(f"j{names[i][1:]}", x.type, parent, names[i], at=T, **options)
+    for k, (stiffness, rest, *ends) in enumerate(mechanism.ties):
+        places = [
+            ("ground" if i < 0 else names[i], np.array(point) * u.length)
+            for i, point in zip(ends[::2], ends[1::2], strict=True)
+        ]
+        stiff = stiffness * u.mass / u.time**2
+        builder.spring(f"tie{k}", kt.Spring(stiff, rest * u.length, points=places))
     builder.frame("tip", names[len(parts) - 1], (0.1 * u.length, 0, 0), tool=True)
     return builder.build()
 
@@ -207,12 +231,11 @@ def drive_options(mechanism: Mechanism, i: int, u: Units, names: Any) -> dict[st
     slides = x.type == "prismatic"
     force, way = float(u.force(slides)), float(u.way(slides))
     rate = way / u.time
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"friction": friction_of(x, force, rate)}
     for name, value in x.drive.items():
-        if name == "friction":
-            viscous, coulomb = np.array(value[0]) * force / rate, np.array(value[1]) * force
-            options[name] = kt.Friction(tuple(viscous), tuple(coulomb))
-        elif name == "armature":
+        if name in ("friction", "stribeck", "sigmoid", "load"):
+            continue
+        if name == "armature":
             options[name] = value * force * u.time / rate
         elif name == "rotor":
             inertia, ratio, axis, carrier = value
@@ -228,6 +251,19 @@ def drive_options(mechanism: Mechanism, i: int, u: Units, names: Any) -> dict[st
         else:
             options[name] = value * way
     return options
+
+
+def friction_of(x: Part, force: float = 1.0, rate: float = 1.0) -> kt.Friction:
+    """The friction of a joint, with so many units of force and rate in those of SI."""
+    viscous, coulomb = np.array(x.drive.get("friction", ((0, 0), (0, 0))))
+    laws: dict[str, Any] = {"load": x.drive.get("load", 0)}
+    if "stribeck" in x.drive:
+        more, speed = x.drive["stribeck"]
+        laws["stribeck"] = kt.Stribeck(tuple((coulomb + more) * force), speed * rate)
+    if "sigmoid" in x.drive:
+        size, steepness, shift = x.drive["sigmoid"]
+        laws["sigmoid"] = kt.Sigmoid(size * force, steepness / rate, shift * rate)
+    return kt.Friction(tuple(viscous * force / rate), tuple(coulomb * force), **laws)
 
 
 def slides(mechanism: Mechanism) -> Any:

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mechanisms import (
     ANGLES,
+    EVERYTHING,
     SEEDS,
     SIZES,
     Mechanism,
@@ -32,14 +33,14 @@ UNITS = st.builds(Units, *3 * [st.sampled_from([1.0, 1e3, 1e-2])])
 
 
 @settings(max_examples=100)
-@given(mechanisms(), SEEDS)
+@given(mechanisms(drives=EVERYTHING), SEEDS)
 def test_all_laws_of_check_robot_hold(mechanism, seed):
     report = kt.testing.check_robot(build(mechanism), states=1, seed=seed, kernel_names=())
     report.raise_if_failed()
 
 
 @settings(max_examples=30)
-@given(mechanisms(4), SEEDS, st.sampled_from(KERNELS))
+@given(mechanisms(4, drives=EVERYTHING), SEEDS, st.sampled_from(KERNELS))
 def test_kernels_are_the_plain_functions(mechanism, seed, name):
     report = kt.testing.check_robot(build(mechanism), states=2, seed=seed, kernel_names=(name,))
     report.raise_if_failed()
@@ -152,23 +153,53 @@ def newton_euler(mechanism, model, q, dq, ddq):
                 tau += now.w[:, carrier] @ spin
             tau[mechanism.dofs[i][0]] += ratio * now.factor(i) * rates[i, 9]
         if SIZES[x.type] == 1:
-            tau[mechanism.dofs[i][0]] += drive_force(mechanism, i, q, dq, ddq)
-    return tau
+            tau[mechanism.dofs[i][0]] += drive_force(mechanism, i, q, ddq)
+    tau += tie_forces(mechanism, model, q)
+    return tau + friction(mechanism, tau, dq)
 
 
-def drive_force(mechanism, i, q, dq, ddq):
-    """Friction, armature and spring of a joint, times its rate per rate of its leader."""
+def drive_force(mechanism, i, q, ddq):
+    """Armature and spring of a joint, times its rate per rate of its leader."""
     x, dof = mechanism.parts[i], mechanism.dofs[i][0]
     source, factor, offset = x.drive.get("mimic", (i, 1.0, 0.0))
-    rate = factor * dq[dof]
-    (up, down), (c_up, c_down) = x.drive.get("friction", ((0, 0), (0, 0)))
-    force = (up * rate + c_up) if rate > 0 else (down * rate - c_down)
-    force += x.drive.get("armature", 0) * factor * ddq[dof]
+    force = x.drive.get("armature", 0) * factor * ddq[dof]
     stiffness, rest = x.drive.get("spring", (0, 0))
     at = factor * q[first_coordinate(mechanism, source)] + offset
     if source != i:  # of a follower the position counts at which it stands
         at += x.drive.get("offset", 0)
     return factor * (force + stiffness * (at - rest))
+
+
+def tie_forces(mechanism, model, q):
+    """Gradient of the energy of the springs between points."""
+
+    def energy(t, e):
+        T = [*link_poses(mechanism, algorithms.integrate(model, q, e * t)), np.eye(4)]
+        lengths = [np.linalg.norm(T[i] @ [*p, 1] - T[k] @ [*r, 1]) for _, _, i, p, k, r in ties]
+        return sum(x[0] / 2 * (l - x[1]) ** 2 for x, l in zip(ties, lengths, strict=True))
+
+    ties = mechanism.ties
+    return np.array([differences(partial(energy, e=e)) if ties else 0 for e in np.eye(model.n)])
+
+
+def friction(mechanism, load, dq):
+    """Friction as its documentation writes it; `load` are the joint forces without it."""
+    forces = np.zeros(len(dq))
+    for i, x in enumerate(mechanism.parts):
+        if SIZES[x.type] != 1:
+            continue
+        dof, factor = mechanism.dofs[i][0], x.drive.get("mimic", (0, 1.0))[1]
+        rate = factor * dq[dof]
+        way = int(rate < 0)
+        viscous, coulomb = np.array(x.drive.get("friction", np.zeros((2, 2))))[:, way]
+        more, speed = x.drive.get("stribeck", (0, 1))
+        level = coulomb + more * np.exp(-((rate / speed) ** 2))
+        size, steepness, shift = x.drive.get("sigmoid", (0, 1, 0))
+        curve = 1 / (1 + np.exp(-steepness * (rate + shift))) - 1 / (1 + np.exp(-steepness * shift))
+        forces[dof] += factor * (viscous * rate + np.sign(rate) * level + size * curve)
+        share = x.drive.get("load", (0, 0))[int(load[dof] * dq[dof] < 0)]
+        forces[dof] += share * abs(load[dof]) * np.sign(dq[dof])
+    return forces
 
 
 def first_coordinate(mechanism, i):
@@ -178,7 +209,7 @@ def first_coordinate(mechanism, i):
 
 
 @settings(max_examples=60)
-@given(mechanisms(), SEEDS)
+@given(mechanisms(drives=EVERYTHING), SEEDS)
 def test_joint_forces_are_those_of_newton_and_euler(mechanism, seed):
     """Nothing but the mechanism's data takes part: this also checks what the Builder makes."""
     model = build(mechanism).model
@@ -209,7 +240,7 @@ def test_poses_and_energies_are_those_of_the_data(mechanism, seed):
 
 
 @settings(max_examples=40)
-@given(mechanisms(), SEEDS, st.randoms(use_true_random=False))
+@given(mechanisms(drives=EVERYTHING), SEEDS, st.randoms(use_true_random=False))
 def test_names_and_order_change_nothing(mechanism, seed, random):
     parts = range(len(mechanism.parts))
     order, letters = random.sample(parts, len(parts)), random.sample("abcdefgh", len(parts))
@@ -233,7 +264,7 @@ def test_names_and_order_change_nothing(mechanism, seed, random):
 
 
 @settings(max_examples=40)
-@given(mechanisms(), SEEDS, UNITS)
+@given(mechanisms(drives=EVERYTHING), SEEDS, UNITS)
 def test_units_scale_forces_and_accelerations(mechanism, seed, units):
     plain, scaled = build(mechanism), build(mechanism, units)
     q, dq, ddq = state(plain, seed)
@@ -331,7 +362,7 @@ QUANTITIES = {
 
 @pytest.mark.parametrize("name", QUANTITIES)
 @settings(max_examples=40)
-@given(mechanisms(4), SEEDS)
+@given(mechanisms(4, drives=[x for x in EVERYTHING if x != "load"]), SEEDS)
 def test_derivatives_are_differences(name, mechanism, seed):
     robot = build(mechanism)
     model, (q, dq, u) = robot.model, state(robot, seed)
