@@ -114,7 +114,7 @@ def part(draw: Any, i: int, types: Any, before: list[Part], drives: Any) -> Part
         draw(number(-0.2, 0.2)) if type == "helical" else 0.0,
         draw(number(0.1, 5)), draw(vector(0.3)),
         draw(st.tuples(*3 * [POSITIVE])), draw(ANGLES),
-        draw(drive(i, leaders, drives)) if SIZES[type] == 1 else {},
+        draw(drive(i, leaders, drives if SIZES[type] == 1 else {"armature"} & {*drives})),
     )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def build(
             options = {
                 "axis": x.axis, "point": np.array(x.point) * length, "pitch": x.pitch * length
             }  # fmt: skip
-            options |= drive_options(mechanism, i, u, names)
+        options |= drive_options(mechanism, i, u, names)
         parent = "ground" if x.parent < 0 else names[x.parent]
         builder.joint(f"j{names[i][1:]}", x.type, parent, names[i], at=T, **options)
     for k, (stiffness, rest, *ends) in enumerate(mechanism.ties):

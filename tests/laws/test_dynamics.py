@@ -154,6 +154,9 @@ def newton_euler(mechanism, model, q, dq, ddq):
             tau[mechanism.dofs[i][0]] += ratio * now.factor(i) * rates[i, 9]
         if SIZES[x.type] == 1:
             tau[mechanism.dofs[i][0]] += drive_force(mechanism, i, q, ddq)
+        elif SIZES[x.type]:
+            at = mechanism.dofs[i]
+            tau[at] += x.drive.get("armature", 0) * seen_rate(x.type, dq[at], ddq[at])
     tau += tie_forces(mechanism, model, q)
     return tau + friction(mechanism, tau, dq)
 
@@ -168,6 +171,13 @@ def drive_force(mechanism, i, q, ddq):
     if source != i:  # of a follower the position counts at which it stands
         at += x.drive.get("offset", 0)
     return factor * (force + stiffness * (at - rest))
+
+
+def seen_rate(type, dq, ddq):
+    """Rate of the joint's rates with their linear part in fixed axes, in those of the link."""
+    if type == "free":
+        return ddq + [0, 0, 0, *np.cross(dq[:3], dq[3:])]
+    return ddq + [0, -dq[0] * dq[2], dq[0] * dq[1]] if type == "planar" else ddq
 
 
 def tie_forces(mechanism, model, q):
@@ -264,8 +274,9 @@ def test_names_and_order_change_nothing(mechanism, seed, random):
 
 
 @settings(max_examples=40)
-@given(mechanisms(drives=EVERYTHING), SEEDS, UNITS)
+@given(mechanisms(drives={*EVERYTHING} - {"armature"}), SEEDS, UNITS)
 def test_units_scale_forces_and_accelerations(mechanism, seed, units):
+    """The armature of a free or planar joint is one number for turns and slides: it has no unit."""
     plain, scaled = build(mechanism), build(mechanism, units)
     q, dq, ddq = state(plain, seed)
     way = units.way(slides(mechanism))

@@ -262,6 +262,24 @@ def test_steps_by_hand_are_the_simulation(case, method):
         close(dq, motion.dq[k + 1], 1e-12, 10.0)
 
 
+@pytest.mark.parametrize("method", ["implicit", "implicitfast"])
+@settings(max_examples=20)
+@given(mechanisms(3, types=SCREWS, drives=SMOOTH, floating=False), SEEDS, st.integers(1, 1000))
+def test_implicit_steps_have_the_friction_and_springs_of_their_end(method, mechanism, seed, b):
+    robot, h = build(mechanism), 0.01
+    robot = robot.with_friction({x: kt.Friction(b / 10) for x in robot.joint_names})
+    q, dq, tau = state(robot, seed)
+    _, after = robot.step(q, dq, tau, h, method=method)
+    stiff = robot.model.springs
+    smooth = robot.with_friction({x: kt.Friction() for x in robot.joint_names})
+    smooth = smooth.with_springs({x.name: None for x in stiff}) if stiff else smooth
+    needed = kt.algorithms.inverse_dynamics(smooth.model, q, dq, (after - dq) / h)
+    at = q + h * after if method == "implicit" else q
+    needed = needed + kt.algorithms.spring_forces(robot.model, at)
+    needed = needed + kt.algorithms.friction_forces(robot.model, after)
+    close(needed, tau, 1e-8, 1 + np.abs(needed).max() + b * np.abs(dq).max())
+
+
 # ------------------------------------------------------------------------- dry friction
 
 
