@@ -171,3 +171,19 @@ def test_a_motion_stays_closed_and_keeps_its_energy(case):
         for q, dq in zip(motion.q[::20], motion.dq[::20], strict=True)
     ]
     close(energy, energy[0] + 0 * np.array(energy), 1e-6, 1 + np.abs(energy[0]))
+
+
+@settings(max_examples=6)
+@given(tied())
+def test_sensitivities_are_differences_of_closed_motions(case):
+    v = algorithms.project_rates(case.model, case.q, np.linspace(1, 2, case.tree.n))
+    assume(np.linalg.norm(v) > 0.1 and np.abs(case.found.ddq).max() < 100)
+    options = {"duration": 0.006, "dt": 0.002, "method": "rk4", "limits": "ignore"}
+    try:
+        found = case.robot.sensitivities(case.q, case.dq, wrt="dq0", **options)
+        runs = [case.robot.simulate(case.q, case.dq + h * v, **options) for h in (1e-4, -1e-4)]
+    except kt.KinetreeError:
+        assume(False)  # a singular position on the way
+    slope = found.by("dq0")[-1] @ v
+    difference = (runs[0].dq[-1] - runs[1].dq[-1]) / 2e-4
+    close(slope[case.tree.n :], difference, 1e-5, 1.0)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mechanisms import (
     ANGLES,
@@ -187,3 +187,25 @@ def test_forces_of_a_motion_in_contact_make_this_motion(case, seed):
     )
     close(made + found.residual[0], needed, 1e-6, size)
     assert not found.tau[0, :6].any()
+
+
+@settings(max_examples=8)
+@given(grounded(), st.sampled_from(["dq", "tau"]))
+def test_derivatives_of_a_soft_step_are_its_differences(case, name):
+    """Where both one-sided differences agree: no contact changes its mode."""
+    model = case.robot.model.contacts
+    robot = case.robot.with_contacts(
+        list(model.points), model.ground, friction=case.mu, compliance=1e-5
+    )
+    v, zero = np.linspace(1, 2, robot.n), np.zeros(robot.n)
+    kernel = robot.derivative("step_semi_implicit_euler", [name])
+    found = kernel(case.q, case.dq, zero, 1e-3)
+    by_end = [np.asarray(x) @ v for x in (found if isinstance(found, tuple) else (found,))]
+
+    def after(h):
+        dq, tau = case.dq + h * v * (name == "dq"), h * v * (name == "tau")
+        return robot.step(case.q, dq, tau, 1e-3)[1]
+
+    ahead, back = ((after(h) - after(0)) / h for h in (1e-6, -1e-6))
+    assume(np.abs(ahead - back).max() < 1e-4)
+    close(by_end[-1], (ahead + back) / 2, 1e-4, 1e-2)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mechanisms import (
     ANGLES,
     EVERYTHING,
+    SCREWS,
     SEEDS,
     SIZES,
     Mechanism,
@@ -176,8 +177,8 @@ def drive_force(mechanism, i, q, ddq):
 def seen_rate(type, dq, ddq):
     """Rate of the joint's rates with their linear part in fixed axes, in those of the link."""
     if type == "free":
-        return ddq + [0, 0, 0, *np.cross(dq[:3], dq[3:])]
-    return ddq + [0, -dq[0] * dq[2], dq[0] * dq[1]] if type == "planar" else ddq
+        return ddq + np.array([0, 0, 0, *np.cross(dq[:3], dq[3:])])
+    return ddq + np.array([0, -dq[0] * dq[2], dq[0] * dq[1]]) if type == "planar" else ddq
 
 
 def tie_forces(mechanism, model, q):
@@ -419,6 +420,50 @@ def test_rates_are_derivatives_along_the_motion(mechanism, seed):
     close(velocity, a.body_jacobian(model, q) @ dq, 1e-12, 1)
     twist = along(lambda q, dq: a.frame_velocity(model, q, dq))
     close(a.frame_acceleration(model, q, dq, ddq), twist, 1e-8, 10)
+
+
+@settings(max_examples=8)
+@given(mechanisms(2, types=SCREWS, drives=("armature", "rotor"), floating=False), SEEDS)
+def test_second_derivatives_are_differences_of_the_first(mechanism, seed):
+    robot = build(mechanism)
+    model, (q, dq, ddq) = robot.model, state(robot, seed)
+    y, v = np.random.default_rng(seed).normal(size=(2, model.n))
+    found = robot.derivative("inverse_dynamics", ["q", "dq"], order=2)(q, dq, ddq, y)
+
+    def slopes(a, b):
+        first = algorithms.inverse_dynamics_derivatives(model, q + a * v, dq + b * v, ddq)
+        return np.array([y @ x for x in first])
+
+    (by_qq, by_q_dq), (_, by_dq_dq) = (
+        differences(lambda t: slopes(t, 0)),
+        differences(lambda t: slopes(0, t)),
+    )
+    scale = 1 + np.abs(slopes(0, 0)).max()
+    close(found[0] @ v, by_qq, 1e-7, scale)
+    close(v @ found[1], by_q_dq, 1e-7, scale)
+    close(found[2] @ v, by_dq_dq, 1e-7, scale)
+
+
+@settings(max_examples=15)
+@given(mechanisms(4, drives=("armature", "rotor")), SEEDS)
+def test_derivatives_of_the_task_space_are_differences(mechanism, seed):
+    robot = build(mechanism)
+    model, (q, dq, v) = robot.model, state(robot, seed)
+    rows = range(3, 6)
+    J = algorithms.body_jacobian(model, q)[3:]
+    assume(model.n >= 3 and np.linalg.svd(J)[1].min() > 0.1)
+    found = algorithms.task_space_derivatives(model, q, dq, rows=rows)
+    at = partial(algorithms.task_space, model, rows=rows)
+
+    def moved(t):
+        x = at(algorithms.integrate(model, q, v * t), dq)
+        return np.concatenate([x.Lambda.ravel(), x.eta])
+
+    slopes = differences(moved, 1e-3)
+    scale = np.abs(moved(0)).max()
+    close((found.dLambda_dq @ v).ravel(), slopes[:9], 1e-5, scale)
+    close(found.deta_dq @ v, slopes[9:], 1e-5, scale)
+    close(found.deta_dv @ v, differences(lambda t: at(q, dq + v * t).eta, 1e-3), 1e-5, scale)
 
 
 @settings(max_examples=30)

@@ -159,7 +159,7 @@ ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit": 1, "implicitfast": 1
 
 @pytest.mark.parametrize("method", ORDERS)
 @settings(max_examples=8)
-@given(starts(3, types=("revolute", "spherical", "prismatic"), drives=("armature", "rotor")))
+@given(starts(3, types=("revolute", "spherical", "planar"), drives=("armature", "rotor")))
 def test_errors_fall_with_the_order_of_the_method(method, case):
     robot, q, dq, tau = case
     dq = dq / (1 + np.abs(dq).max())
@@ -249,6 +249,12 @@ def test_sensitivities_are_differences_of_motions(case, seed):
 
         slope = found.by(name)[-1] @ (v * m if name == "mass" else v)
         close(slope, differences(end, 2e-3), 1e-6, 1e-2)
+    cost, slopes = found.cost(final=lambda q, dq: q @ q + dq[0])  # backward, by coordinates
+    close(cost, found.motion.q[-1] @ found.motion.q[-1] + found.motion.dq[-1, 0], 1e-10)
+    if len(q) == robot.n:
+        of_end = np.array([*2 * found.motion.q[-1], 1, *np.zeros(robot.n - 1)])
+        for name, slope in slopes.items():
+            close(slope, of_end @ found.by(name)[-1], 1e-8, 1e-2)
 
 
 @settings(max_examples=10)
