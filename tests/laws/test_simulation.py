@@ -311,6 +311,22 @@ def test_a_push_below_coulomb_friction_moves_nothing(mechanism, seed, method):
     assert (motion.q == q).all() and not motion.dq.any() and not motion.ddq.any()
 
 
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit"])
+@settings(max_examples=30)
+@given(mechanisms(3, types=SCREWS, drives=("armature",), floating=False), SEEDS)
+def test_joints_at_rest_are_held_or_slide_against_their_friction(method, mechanism, seed):
+    """Coulomb: |friction| is at most its level, which it has where a joint begins to move."""
+    smooth, level, h = build(mechanism), 2.0, 1e-3
+    robot = smooth.with_friction({x: kt.Friction(0, level) for x in smooth.joint_names})
+    q, push, _ = state(smooth, seed)
+    tau = kt.algorithms.gravity_forces(smooth.model, q) + 1.2 * level * push
+    _, after = robot.step(q, 0 * push, tau, h, method=method)
+    needed = kt.algorithms.inverse_dynamics(smooth.model, q, 0 * push, after / h)
+    friction, moves = tau - needed, np.abs(after) > 1e-12
+    close(friction[moves], level * np.sign(after[moves]), 1e-7, level)
+    assert (np.abs(friction) <= level * (1 + 1e-7)).all()
+
+
 @settings(max_examples=10)
 @given(st.integers(10, 500), st.integers(10, 500), st.integers(-300, 300).filter(bool))
 def test_a_sliding_mass_stops_where_it_must_and_stays(mass, level, rate):
