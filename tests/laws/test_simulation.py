@@ -15,13 +15,14 @@ from mechanisms import (
     close,
     differences,
     mechanisms,
+    number,
     slides,
     state,
     wrenches,
 )
 
 import kinetree as kt
-from kinetree.scalars import sin
+from kinetree.scalars import sin, where
 
 SMOOTH = ("armature", "rotor", "spring", "offset", "mimic")
 METHODS = ("euler", "semi_implicit_euler", "implicit", "implicitfast", "rk4", "dop853")
@@ -286,7 +287,44 @@ def test_implicit_steps_have_the_friction_and_springs_of_their_end(method, mecha
     close(needed, tau, 1e-8, 1 + np.abs(needed).max() + b * np.abs(dq).max())
 
 
-# ------------------------------------------------------------------------- dry friction
+# ------------------------------------------------------------- events, switches, dry friction
+
+
+def slider(mass, **options):
+    """One mass on a level rail."""
+    builder = kt.Builder("rail").link("base").link("block", mass)
+    return builder.joint("rail", "prismatic", "base", "block", axis=(1, 0, 0), **options).build()
+
+
+@settings(max_examples=10)
+@given(number(0.5, 5), number(1, 80), number(-0.9, 0.9), st.sampled_from([-1, 0, 1]))
+def test_every_crossing_of_an_oscillation_is_an_event(mass, stiffness, level, way):
+    """q = cos(w t): each time of a crossing, in its direction; the terminal one ends the run."""
+    robot, w = slider(mass, spring=kt.Spring(stiffness)), np.sqrt(stiffness / mass)
+    phase = np.arccos(level) + 2 * np.pi * np.arange(4)
+    falling, rising = phase / w, (2 * np.pi * np.arange(1, 5) - np.arccos(level)) / w
+    expected = np.sort([*(falling if way < 1 else []), *(rising if way > -1 else [])])
+    options = {"duration": 8 * np.pi / w, "dt": np.pi / w, "rtol": 1e-10}
+
+    def ends(terminal):
+        watch = kt.simulate.event(lambda t, q, dq: q[0] - level, direction=way, terminal=terminal)
+        return robot.simulate([1.0], events=[watch], **options)
+
+    close([x.t for x in ends(False).meta["events"]], expected, 1e-6)
+    close(ends(True).t[-1], expected[0], 1e-6)
+
+
+@settings(max_examples=10)
+@given(number(0.2, 5), number(0.1, 9), st.integers(1, 50), number(-9, 9))
+def test_a_short_pulse_after_a_long_rest_is_felt(mass, begin, width, force):
+    """The rate afterwards is its impulse over the mass, whatever the steps are."""
+    end = begin + width / 1000
+
+    def pulse(t):
+        return np.array([force * where(t - begin, where(end - t, 1, 0), 0)])
+
+    motion = slider(mass).simulate([0.0], duration=10, dt=0.5, tau=pulse)
+    close(motion.dq[-1, 0], force * (end - begin) / mass, 1e-6, 1e-6)
 
 
 @st.composite
@@ -332,10 +370,10 @@ def test_joints_at_rest_are_held_or_slide_against_their_friction(method, mechani
 def test_a_sliding_mass_stops_where_it_must_and_stays(mass, level, rate):
     """v^2 = 2 a s."""
     m, f, v = mass / 100, level / 100, rate / 100
-    builder = kt.Builder("rail").link("base").link("block", m)
-    builder.joint("rail", "prismatic", "base", "block", axis=(1, 0, 0), friction=kt.Friction(0, f))
     stop = abs(v) * m / f
-    motion = builder.build().simulate([0], [v], duration=2 * stop, dt=stop / 10)
+    motion = slider(m, friction=kt.Friction(0, f)).simulate(
+        [0], [v], duration=2 * stop, dt=stop / 10
+    )
     t = np.minimum(motion.t, stop)
     close(motion.q[:, 0], v * t - np.sign(v) * f / m * t**2 / 2, 1e-9)
     assert not motion.dq[motion.t > stop * 1.001].any()
