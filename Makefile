@@ -35,7 +35,7 @@ help:
 	@echo "make lock   renew the locked packages in requirements/; LOCKED=1 uses them"
 	@echo "make fuzz   feed 100,000 mutated robot files to the readers"
 	@echo "make mutants [FOLDER=simulate COUNT=60 SEED=1 JOBS=1 RECORD=file]  plant faults, list those tests miss"
-	@echo "make attack [SEED= MINUTES=30 JOBS=2 LAWS=pattern RECORD=file]  run random cases of all laws"
+	@echo "make attack [SEED= TIMES=20 JOBS=2 LAWS=pattern]  the laws on so many times more random cases"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -82,8 +82,7 @@ test: $(VENV)/.test
 # few cases of the quick tests, while pyright works on the other core
 QUICK := $(addprefix tests/unit/,base spatial files/description model algorithms engine/compiler engine/kernels controllers \
   test_layout.py files/test_loading.py test_public_names.py robot/test_robot.py) tests/golden $(addprefix tests/laws/test_, \
-  formulations.py mass_and_coriolis.py energy_laws.py inverses.py invariance.py jacobian_laws.py \
-  derivative_laws.py regressor.py task_space_laws.py) tests/references/test_simulation.py
+  dynamics.py parameters.py constraints.py simulation.py) tests/references/test_simulation.py
 SLOW := $(addprefix --ignore=tests/unit/,algorithms/derivatives engine/kernels/test_free.py engine/kernels/test_labelled_kernels.py)
 check: export OPENBLAS_NUM_THREADS ?= 1
 check: $(VENV)/.lint
@@ -119,11 +118,13 @@ speed: $(VENV)/.speed
 fuzz: $(VENV)/.test
 	$(BIN)/python tools/fuzz_urdf.py --count 100000 --seed 1 $(wildcard ../shared)
 
-# laws on random cases against independent oracles: a fresh seed where none is given
+# the laws on other random cases than those of the tests; what fails is simplified
 attack: export OPENBLAS_NUM_THREADS ?= 1
+attack: SEED := $(or $(SEED),$(shell date +%s))
 attack: $(VENV)/.test
-	$(BIN)/python tests/attacks/run_attacks.py --minutes $(or $(MINUTES),30) --jobs $(or $(JOBS),2) \
-	  --laws '$(or $(LAWS),*)' $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record $(RECORD))
+	@echo "make attack SEED=$(SEED) repeats these cases"
+	$(BIN)/python -m pytest tests/laws --many --times $(or $(TIMES),20) --hypothesis-seed $(SEED) \
+	  -n $(or $(JOBS),2) -k '$(LAWS)'
 
 mutants: $(VENV)/.test
 	$(BIN)/python tools/mutants.py $(or $(FOLDER),simulate) --count $(or $(COUNT),60) \

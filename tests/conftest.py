@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from cli_program import Server
 
@@ -32,7 +32,8 @@ if any(name not in __cpu_dispatch__ for name in disabled):
     known = [name for name in __cpu_dispatch__ if name in disabled or name in wanted]
     os.environ["NPY_DISABLE_CPU_FEATURES"] = " ".join(x for x in known if __cpu_features__[x])
 
-settings.register_profile("kinetree", derandomize=True, deadline=None)
+NO_CLOCK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+settings.register_profile("kinetree", derandomize=True, **NO_CLOCK)
 settings.load_profile("kinetree")
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -59,6 +60,9 @@ QUICK = 15_000  # lines of IR with a stack of at most 1 MB where nothing is kept
 def pytest_addoption(parser):
     parser.addoption("--few", action="store_true", help="few cases of each test, for make check")
     parser.addoption("--many", action="store_true", help="all seeds and examples of each test")
+    parser.addoption(
+        "--times", type=int, default=1, help="as often the examples, not the same ones"
+    )
 
 
 def pytest_collection_modifyitems(config, items):
@@ -79,8 +83,9 @@ def pytest_collection_modifyitems(config, items):
         (kept if keep and count[test] <= amount.cases else dropped).append(item)
         if hasattr(item.obj, "hypothesis") and count[test] == 1:
             own = item.obj._hypothesis_internal_use_settings
-            fewer = settings(own, max_examples=int(min(amount.examples, own.max_examples)))
-            item.obj._hypothesis_internal_use_settings = fewer
+            most = int(min(amount.examples, own.max_examples)) * options.times
+            chosen = settings(own, max_examples=most, derandomize=options.times == 1)
+            item.obj._hypothesis_internal_use_settings = chosen
     config.hook.pytest_deselected(items=dropped)
     items[:] = kept
 

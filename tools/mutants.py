@@ -39,66 +39,28 @@ from planted.trial import (
 
 REQUIRED = 0.9
 NEIGHBOURS = 20.0  # s of tests beside those that ran the statement
-# tests of a folder beside tests/unit/FOLDER
+# tests of a folder beside tests/unit/FOLDER and tests/matrix
+LAWS, REFERENCES = "tests/laws/test_", "tests/references/test_"
 TESTS = {
+    "algorithms": ("tests/laws", f"{REFERENCES}con*.py"),
+    "contacts": (f"{LAWS}contact*.py", f"{REFERENCES}contacts_references.py"),
+    "controllers": (f"{LAWS}control.py", f"{REFERENCES}control.py"),
+    "files": ("tests/references/test_*file*.py", f"{REFERENCES}*inputs.py", "tests/security"),
+    "identify": (f"{LAWS}parameters.py", f"{REFERENCES}identification.py"),
+    "model": (f"{LAWS}dynamics.py", f"{LAWS}constraints.py", "tests/references/test_*file*.py"),
+    "motion": (f"{LAWS}motion.py", f"{REFERENCES}motion.py", f"{REFERENCES}recording_files.py"),
+    "optimal": (f"{LAWS}control.py", f"{REFERENCES}optimal.py"),
     "simulate": (
-        "tests/references/test_simulation.py",
-        "tests/references/test_constraints.py",
-        "tests/laws/test_simulation_*.py",
-        "tests/laws/test_sensitivity_*.py",
-        "tests/attacks/test_*simul*.py",
-        "tests/attacks/test_*friction*.py",
-        "tests/attacks/test_*event*.py",
-        "tests/attacks/test_*laws*.py",
-        "tests/backends/cuda/test_cuda_again.py",
-        "tests/backends/cuda/test_cuda_rollout_host.py",
+        f"{LAWS}sim*.py",
+        f"{LAWS}con*.py",
+        f"{REFERENCES}sim*.py",
+        f"{REFERENCES}con*.py",
     ),
-    "contacts": ("tests/references/test_contacts_references.py",),
-    "optimal": ("tests/references/test_optimal.py", "tests/laws/test_optimal_laws.py"),
-    "motion": (
-        "tests/references/test_motion.py",
-        "tests/laws/test_friction_laws.py",
-        "tests/unit/base/test_tables.py",
-    ),
-    "controllers": ("tests/references/test_control.py", "tests/attacks/test_*control*.py"),
-    "identify": (
-        "tests/references/test_identification.py",
-        "tests/laws/test_inertial_parameters.py",
-        "tests/laws/test_regressor.py",
-        "tests/attacks/test_*identif*.py",
-        "tests/attacks/test_*base_parameters*.py",
-    ),
-    "algorithms": (
-        "tests/laws/test_closed_form_matrices.py",
-        "tests/laws/test_derivative_laws.py",
-        "tests/laws/test_energy_laws.py",
-        "tests/laws/test_formulations.py",
-        "tests/laws/test_inertial_parameters.py",
-        "tests/laws/test_invariance.py",
-        "tests/laws/test_inverses.py",
-        "tests/laws/test_jacobian_laws.py",
-        "tests/laws/test_lagrange.py",
-        "tests/laws/test_mass_and_coriolis.py",
-        "tests/laws/test_regressor.py",
-        "tests/laws/test_task_space_laws.py",
-        "tests/laws/test_algorithm_*.py",
-        "tests/attacks/test_*algorithm*.py",
-        "tests/attacks/test_*base_parameters*.py",
-    ),
-    "files/description": (
-        "tests/unit/files/test_loading*.py",
-        "tests/references/test_bad_inputs.py",
-        "tests/references/test_file_features.py",
-        "tests/references/test_robot_*.py",
-        "tests/references/test_written_files.py",
-        "tests/security/test_readers.py",
-        "tests/security/test_robot_folders.py",
-        "tests/security/test_xacro_files.py",
-    ),
-    "files/write": ("tests/references/test_written_files.py",),
-    "motion/recordings": ("tests/references/test_recording_files.py",),
-    "parallel": ("tests/attacks/test_*parallel*.py", "tests/attacks/test_*stud*.py"),
-    "engine/tensors": ("tests/attacks/test_*tensor*.py",),
+    "symbols": (f"{LAWS}written.py", "tests/interfaces"),
+    "explain": ("tests/interfaces",),
+    "views": ("tests/interfaces",),
+    "cli": ("tests/interfaces",),
+    "engine": ("tests/backends", "tests/golden"),
 }
 # folders whose faults could reach the compiled code that trials share
 UNCACHED = ("engine", "engine/compiler")
@@ -111,7 +73,9 @@ def main(words: list[str] | None = None) -> int:
     root = options.root.resolve()
     if not (root / "src" / options.package / options.folder).is_dir():
         return _fail(f"FOLDER is {options.folder!r}; expected a folder of src/{options.package}.")
-    tests = options.tests or (f"tests/unit/{options.folder}", *TESTS.get(options.folder, ()))
+    top = options.folder.split("/")[0]
+    beside = TESTS.get(options.folder, TESTS.get(top, ("tests/laws",)))
+    tests = options.tests or (f"tests/unit/{options.folder}", "tests/matrix", *beside)
     files = tuple(sorted({name for place in tests for name in _test_files(root, place)}))
     if not files:
         return _fail(f"{options.folder!r} has no tests: nothing matches {', '.join(tests)}.")

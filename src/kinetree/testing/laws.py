@@ -382,6 +382,39 @@ def jacobian(case: Case) -> Measured:
     return differences(worst, 1.0)
 
 
+def retraction(case: Case) -> Measured:
+    """The difference from q to q moved by a step is the step."""
+    step = case.dq / max(size(case.dq), 1)  # below half a turn
+    moved = algorithms.integrate(case.model, case.q, step)
+    found = algorithms.difference(case.model, case.q, moved)
+    return rounding(case, found - step, size(step) + size(case.q))
+
+
+def linear(case: Case) -> Measured:
+    """Y times the parameters is tau, apart from friction that has no parameters in pi."""
+    model = frictionless(case.model)
+    Y, pi = algorithms.regressor(model, case.q, case.dq, case.ddq), algorithms.parameters(model)
+    tau = algorithms.inverse_dynamics(model, case.q, case.dq, case.ddq)
+    return rounding(case, Y @ pi - tau, size(np.abs(Y) @ np.abs(pi)))
+
+
+def slope_of_tau(case: Case) -> Measured:
+    """d tau/d q, under wrenches, is the derivative of tau along every degree of freedom."""
+    model = frictionless(case.model)
+    rest = case.dq, case.ddq, case.F_ext
+
+    def tau(t: float, e: Array) -> Array:
+        q_t = algorithms.integrate(model, case.q, e * t)
+        return algorithms.inverse_dynamics(model, q_t, *rest)
+
+    axes = np.eye(model.n)
+    rates = [2 * max(case.turning_at(e), 1) for e in axes]
+    slopes = [derivative(partial(tau, e=e), r) for e, r in zip(axes, rates, strict=True)]
+    found = algorithms.inverse_dynamics_derivatives(model, case.q, *rest)[0]
+    scale = case.forces + case.pushes + case.heights
+    return differences(found - np.transpose(slopes), scale * max(rates, default=1))
+
+
 def formulation(case: Case, name: str) -> Measured:
     """Compare tau of a formulation of the book with that of the Tree, under wrenches."""
     tau = algorithms.inverse_dynamics(
@@ -420,6 +453,9 @@ CHECKS = [
     Check(LAWS, "tau = M ddq + C dq + g + springs + friction - J^T F", sum_of_terms),
     Check(LAWS, "forward dynamics undoes inverse dynamics", undone, inverts=True),
     Check(LAWS, "J_b of the tool is the derivative of its pose", jacobian),
+    Check(LAWS, "difference undoes integrate", retraction),
+    Check(LAWS, "tau is linear in the parameters", linear),
+    Check(LAWS, "d tau/d q is the derivative of tau", slope_of_tau),
     *(
         Check(AGREEMENT, f"tau: {name} formulation = Tree", partial(formulation, name=name))
         for name in algorithms.FORMULATIONS

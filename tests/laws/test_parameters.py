@@ -1,0 +1,115 @@
+"""Laws of the parameters in which the dynamics is linear."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mechanisms import SCREWS, SEEDS, Units, build, close, mechanisms, state
+
+import kinetree as kt
+from kinetree import algorithms
+
+UNITS = st.sampled_from([Units(1e3, 1e3, 1e3), Units(1e-3, 1.0, 1.0), Units(1.0, 1e3, 1e-2)])
+
+
+def stacked(robot, count, seed=0):
+    """Regressors of random states, one above the other; rates of either sign."""
+    states = [state(robot, seed + k) for k in range(count)]
+    return np.vstack([algorithms.regressor(robot.model, *x) for x in states])
+
+
+@settings(max_examples=50)
+@given(mechanisms(), SEEDS)
+def test_forces_energies_and_momentum_are_linear_in_the_parameters(mechanism, seed):
+    model = build(mechanism).model
+    q, dq, ddq = state(build(mechanism), seed)
+    pi = algorithms.parameters(model)
+    tau = algorithms.inverse_dynamics(model, q, dq, ddq)
+    Y = algorithms.regressor(model, q, dq, ddq)
+    close(Y @ pi, tau, 1e-11, np.abs(Y * pi).max(initial=0))
+    K, U = (row @ pi for row in algorithms.energy_regressor(model, q, dq))
+    close(K, algorithms.kinetic_energy(model, q, dq), 1e-11, 1.0)
+    base = algorithms.potential_energy(model, q) - U  # a constant: springs have rest positions
+    other = algorithms.integrate(model, q, dq)
+    U2 = algorithms.energy_regressor(model, other, dq)[1] @ pi
+    close(algorithms.potential_energy(model, other) - U2, base, 1e-10, 100.0)
+    P = algorithms.momentum_regressor(model, q, dq)
+    close(P @ pi, algorithms.momentum(model, q, dq), 1e-11, np.abs(P * pi).max(initial=0))
+
+
+@settings(max_examples=30)
+@given(mechanisms(), SEEDS)
+def test_other_parameters_make_another_robot(mechanism, seed):
+    model = build(mechanism).model
+    q, dq, ddq = state(build(mechanism), seed)
+    pi = algorithms.parameters(model) * np.random.default_rng(seed).uniform(0.9, 1.1)
+    other = algorithms.with_parameters(model, pi)
+    close(algorithms.parameters(other), pi, 1e-12)
+    tau = algorithms.inverse_dynamics(other, q, dq, ddq)
+    Y = algorithms.regressor(model, q, dq, ddq)
+    close(Y @ pi, tau, 1e-11, np.abs(Y * pi).max(initial=0))
+
+
+@settings(max_examples=30)
+@given(mechanisms(), SEEDS)
+def test_the_reference_regressor_has_the_coriolis_matrix_of_the_rates(mechanism, seed):
+    """Y pi = M ddq_r + C(q, dq) dq_r + g + springs + friction(dq)."""
+    robot = build(mechanism)
+    model, (q, dq, ddq) = robot.model, state(robot, seed)
+    dq_r = ddq[::-1].copy()
+    Y = algorithms.reference_regressor(model, q, dq, dq_r, ddq)
+    tau = algorithms.mass_matrix(model, q) @ ddq + algorithms.gravity_forces(model, q)
+    tau = tau + algorithms.coriolis_matrix(model, q, dq) @ dq_r
+    tau = tau + algorithms.spring_forces(model, q) + algorithms.friction_forces(model, dq)
+    close(Y @ robot.parameters, tau, 1e-10, 10.0)
+
+
+@settings(max_examples=30)
+@given(mechanisms(4), SEEDS)
+def test_base_parameters_are_as_many_as_the_rank_and_give_tau(mechanism, seed):
+    robot = build(mechanism)
+    base = robot.base_parameters()
+    kept = [base.columns[k] for k in base.kept]
+    Y = stacked(robot, 3 * len(robot.parameters), seed)
+    size = np.linalg.norm(Y, axis=0)
+    values = np.linalg.svd(Y[:, size > 1e-9] / size[size > 1e-9], compute_uv=False)
+    assert base.count == (values > 1e-10 * values[0]).sum()
+    tau = Y @ robot.parameters
+    close(Y[:, kept] @ base.values(robot.parameters), tau, 1e-9, np.abs(Y * robot.parameters).max())
+
+
+@settings(max_examples=30)
+@given(mechanisms(4, types=(*SCREWS, "spherical", "fixed"), floating=False), UNITS)
+def test_the_same_parameters_are_identifiable_in_other_units(mechanism, units):
+    """The armature of a free or planar joint is one number for turns and slides: it has no unit."""
+    plain, scaled = build(mechanism), build(mechanism, units)
+    assert plain.base_parameters().kept == scaled.base_parameters().kept
+
+
+@settings(max_examples=20)
+@given(mechanisms(4), st.randoms(use_true_random=False))
+def test_the_same_parameters_are_identifiable_in_another_order(mechanism, random):
+    parts = range(len(mechanism.parts))
+    other = build(mechanism, order=random.sample(parts, len(parts)))
+    a, b = build(mechanism).base_parameters(), other.base_parameters()
+    assert a.count == b.count
+    assert {str(x) for x in a.without_effect} == {str(x) for x in b.without_effect}
+
+
+@settings(max_examples=10)
+@given(mechanisms(3, drives=("friction", "armature"), floating=False), SEEDS)
+def test_a_payload_is_a_body_on_the_tool(mechanism, seed):
+    """Its own weight, inertia and wrench on the tool add up to the forces of the loaded robot."""
+    robot = build(mechanism)
+    q, dq, ddq = state(robot, seed)
+    m, com, I = 0.7, np.array([0.1, 0.0, -0.05]), np.diag([0.02, 0.03, 0.04])
+    loaded = robot.with_payload(m, com, I)
+    G = kt.spatial.spatial_inertia(m, com, I)
+    model = robot.model
+    T = algorithms.pose(model, q)
+    V = algorithms.frame_velocity(model, q, dq)
+    dV = algorithms.frame_acceleration(model, q, dq, ddq)
+    up = np.concatenate([np.zeros(3), -T[:3, :3].T @ mechanism.gravity])
+    F = G @ (dV + up) - kt.spatial.ad(V).T @ G @ V
+    tau = algorithms.inverse_dynamics(model, q, dq, ddq)
+    tau = tau + algorithms.body_jacobian(model, q).T @ F
+    close(algorithms.inverse_dynamics(loaded.model, q, dq, ddq), tau, 1e-10, 1.0)
