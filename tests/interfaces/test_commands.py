@@ -49,7 +49,6 @@ COMMANDS = {
     ),
     "explain": (
         f"explain {ARM} --ddq 1 2", f"explain {PANDA}", f"explain {ARM} --json", "explain four_bar",
-        f"explain {ARM} --unfold joint1",
     ),
     "plan": (
         "plan planar_2r --to 1 0.5 --duration 1 -o plan.csv",
@@ -73,7 +72,8 @@ COMMANDS = {
     "size": ("size panda quick.csv --payload 2", "size planar_2r plan.csv --json"),
     "excite": ("excite arm.urdf --duration 4 --dt 0.02 --rounds 3 -o excite.csv",),
     "identify": (
-        "identify arm.urdf waved.csv -o found.xml", "identify arm.urdf waved.csv -o again.urdf --json",
+        "identify arm.urdf waved.csv -o found.xml",
+        "identify arm.urdf waved.csv -o again.urdf --json",
     ),
     "watch": (
         "watch arm.urdf waved.csv --threshold 8 arm_left_2_joint=4",
@@ -151,9 +151,11 @@ def shortened(value):
 
 
 def pretty(text):
-    """JSON as lines; an array of numbers is one line."""
-    lines = json.dumps(shortened(json.loads(text)), indent=1, ensure_ascii=False)
-    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda x: f"[{' '.join(x[1].split())}]", lines)
+    """JSON as lines, of one document or of one on each line; an array of numbers is one line."""
+    documents = [text] if text.startswith("{\n") or text.count("\n") < 2 else text.splitlines()
+    found = [json.dumps(shortened(json.loads(x)), indent=1, ensure_ascii=False) for x in documents]
+    joined = "\n".join(found)
+    return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda x: f"[{' '.join(x[1].split())}]", joined)
 
 
 def shown(program, line):
