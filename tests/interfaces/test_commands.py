@@ -168,7 +168,7 @@ def shown(program, line):
     lines += [f"2> {x}" for x in found.stderr.splitlines()]
     lines += [f"[exit code {found.returncode}]"] if found.returncode else []
     text = "\n".join([f"$ kinetree {line}", *lines, ""])
-    text = re.sub(rf"{re.escape(str(program.folder))}/", "FOLDER/", text)
+    text = re.sub(rf"{re.escape(str(program.folder))}\b", "FOLDER", text)
     text = re.sub(r"(?<=^folder   ).*", "FOLDER", text, flags=re.MULTILINE)
     text = re.sub(r"^(entries  |size     )[\d.]+", r"\1#", text, flags=re.MULTILINE)
     text = re.sub(r'"(removed|entries|size)": \d+', r'"\1": "#"', text)
