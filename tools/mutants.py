@@ -48,7 +48,6 @@ TESTS = {
         "tests/attacks/test_*friction*.py",
         "tests/attacks/test_*event*.py",
         "tests/attacks/test_*laws*.py",
-        "tests/backends/cuda/test_cuda_again.py",
         "tests/backends/cuda/test_cuda_rollout_host.py",
     ),
     "motion": ("tests/laws/test_friction_laws.py", "tests/unit/base/test_tables.py"),

@@ -77,6 +77,7 @@ def test_the_main_path(bench, open_page, screenshots):
         assert [*clipped(page), *overlapping(page), *low_contrast(page)] == []
     a_run_is_simulated_and_played(page)
     page.screenshot(path=screenshots / "workbench.png")
+    a_loop_follows_its_slider(page)
     an_upload_is_text_and_a_scene_is_restored(page)
 
 
@@ -165,6 +166,16 @@ def a_run_is_simulated_and_played(page):
     )
     page.keyboard.press(".")
     assert page.evaluate("window.kinetree.bench.player.time") > 0
+
+
+def a_loop_follows_its_slider(page):
+    robot = kt.robots.four_bar()
+    page.select_option("#robot-choice", label="four bar")
+    until(page, f"window.kinetree.bench.robot.n === 3 && {SETTLED}")
+    shows(page, "joints")
+    pull(page, 0, 1.2)
+    q, _, _ = state(page)
+    assert q[0] == 1.2 and np.abs(robot.constraint_errors(q)).max() < 1e-9
 
 
 def an_upload_is_text_and_a_scene_is_restored(page):

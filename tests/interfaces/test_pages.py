@@ -172,11 +172,12 @@ def hostile_arm():
     return builder.build()
 
 
-def test_names_are_text_on_every_page():
+def test_pages_load_nothing_and_names_are_text():
     robot = hostile_arm()
     run = robot.simulate([0.1], duration=0.05)
     for page in (report_page(robot, samples=20), session_page(robot, run, notes=HOSTILE)):
         outline = Outline(page)
+        assert loads_nothing(page)
         assert outline.tags.count("script") == 2 and "img" not in outline.tags
         assert not [name for name, _ in outline.attributes if name.startswith("on")]
         assert HOSTILE in " ".join(outline.texts)

@@ -139,6 +139,8 @@ def test_scenes_have_proper_poses_and_bodies_for_all_moving_links(name):
         assert np.linalg.det(R) > 0
     assert {shape.link for shape in drawn.shapes} <= {-1, *range(len(robot.model.links))}
     assert drawn.of("body") and drawn.of("frame")
+    bodies = [x for x in drawn.of("body", "joint") if x.kind in ("box", "sphere")]
+    assert all(max(x.size) <= 0.5 * drawn.extent for x in bodies)
 
 
 def test_bodies_and_joints_of_a_chain_stand_where_the_joints_are():
@@ -156,6 +158,23 @@ def test_bodies_and_joints_of_a_chain_stand_where_the_joints_are():
     np.testing.assert_allclose(
         np.cross(G[3, 3] * ellipsoid.T[:3, 3], np.eye(3)), G[:3, 3:].T, atol=1e-9
     )
+
+
+def test_slides_have_rails_between_their_limits():
+    """Those that place a platform have none; the rail of a follower ends where its leader does."""
+    robot = kt.robots.scara()
+    joint = next(x for x in robot.model.joints if x.type == "prismatic")
+    rail = next(x for x in scene(robot).of("joint") if x.label == joint.name)
+    assert rail.size[1] == pytest.approx(joint.limits.upper - joint.limits.lower)
+    labels = [x.label for x in scene(kt.robots.delta()).of("joint") if x.kind == "cylinder"]
+    assert labels and not {"x", "y", "z"} & set(labels)
+    b = kt.Builder("gripper").link("base").link("left", 0.1, (0, 0, 0.05))
+    b.link("right", 0.1, (0, 0, 0.05))
+    limits, mimic = kt.Limits(0.0, 0.04), kt.Mimic("finger", -0.5, 0.01)
+    b.joint("finger", "prismatic", "base", "left", axis=(1, 0, 0), limits=limits)
+    b.joint("other", "prismatic", "base", "right", axis=(1, 0, 0), mimic=mimic)
+    rails = [x for x in scene(b.build()).of("joint") if x.kind == "cylinder"]
+    assert {x.label: round(x.size[1], 12) for x in rails} == {"finger": 0.04, "other": 0.02}
 
 
 def test_arrows_are_the_vectors_of_the_recursion():
