@@ -50,7 +50,7 @@ TESTS = {
         "tests/attacks/test_*laws*.py",
         "tests/backends/cuda/test_cuda_rollout_host.py",
     ),
-    "motion": ("tests/laws/test_friction_laws.py", "tests/unit/base/test_tables.py"),
+    "motion": ("tests/laws/test_friction_laws.py",),
     "controllers": ("tests/laws/test_simulation_control.py", "tests/attacks/test_*control*.py"),
     "identify": (
         "tests/laws/test_inertial_parameters.py",
