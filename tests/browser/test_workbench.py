@@ -153,9 +153,14 @@ def a_run_is_simulated_and_played(page):
     page.keyboard.press("0")
     page.locator("[data-preset=release]").click()
     change(page, duration=0.3)
-    page.locator("#run").click()
-    until(page, f"{SCENE}.run !== null")
-    motion = page.evaluate(f"window.kinetree.runs.get({SCENE}.run).motion")
+    motion, last = {"t": [0]}, "null"
+    for _ in range(3):  # the first run is cut short where its kernel takes long to compile
+        page.locator("#run").click()
+        until(page, f"{SCENE}.run !== {last}", 60)
+        last = page.evaluate(f"{SCENE}.run")
+        motion = page.evaluate(f"window.kinetree.runs.get({last}).motion")
+        if motion["t"][-1] >= 0.29:
+            break
     robot = kt.robots.planar_2r()
     energy = [
         robot.kinetic_energy(q, dq) + robot.potential_energy(q)

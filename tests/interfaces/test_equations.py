@@ -42,6 +42,24 @@ def test_closed_forms_are_the_kernels(name, parameters):
         close(form.subs(values).evaluate("g", q), robot.gravity_forces(q))
 
 
+URDF = """<robot name="skew"><link name="a"/><link name="b">{0}</link><link name="c">{0}</link>
+<joint name="one" type="continuous"><parent link="a"/><child link="b"/>
+<origin xyz="0.1 0.2 0.3" rpy="0.3 0.2 0.1"/><axis xyz="0.6 0 0.8"/></joint>
+<joint name="two" type="continuous"><parent link="b"/><child link="c"/>
+<origin xyz="0.2 0 0.1" rpy="0.5 -0.4 0.7"/><axis xyz="0 1 0"/>
+<mimic joint="one" multiplier="0.5" offset="0.2"/></joint></robot>"""
+BODY = """<inertial><origin xyz="0.1 0.2 0.1"/><mass value="2"/>
+<inertia ixx="0.3" iyy="0.2" izz="0.3" ixy="0.01" ixz="0.02" iyz="0.03"/></inertial>"""
+
+
+def test_any_rotation_and_joints_that_follow_are_exact():
+    robot, q = kt.load_string(URDF.format(BODY)), [0.7]
+    form = kt.symbolic(robot)
+    close(form.evaluate("M", q), robot.mass_matrix(q))
+    close(form.evaluate("g", q), robot.gravity_forces(q))
+    close(form.evaluate("T", q), robot.pose(q))
+
+
 @pytest.mark.parametrize("name", ["four_bar", "slider_crank", "five_bar"])
 def test_reduced_forms_of_mechanisms_are_the_kernels(name):
     robot = getattr(kt.robots, name)()

@@ -162,6 +162,8 @@ def test_an_identification_has_its_numbers():
         assert name in page
     for beta in found.fit.beta:
         assert f"{beta:.5g}" in page
+    assert page.count('<rect class="held"') == found.base.r  # intervals
+    assert page.count('<svg class="plot"') >= 2 * found.robot.n
     charts = page_data(page)["charts"]
     assert [(x["title"], x["unit"]) for x in charts[:2]] == [("joint1", "N m"), ("joint2", "N")]
 

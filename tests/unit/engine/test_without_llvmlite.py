@@ -17,7 +17,7 @@ import kinetree as kt
 from kinetree import algorithms, controllers
 from kinetree.engine.compiler.program import Program
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SNIPPET = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)
 # pages of the documentation whose snippets need no kernel
 PAGES = (
