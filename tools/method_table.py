@@ -1,9 +1,9 @@
 """Store what is public: every callable with its signature, attributes of classes, and errors.
 
-    python tools/method_table.py            write tests/unit/public_members.txt
+    python tools/method_table.py            write tests/interfaces/public_members.txt
     python tools/method_table.py --check    exit with 1 if it is not up to date
 
-`tests/unit/test_help.py` compares the file with the code, so that no change of what is public
+`tests/interfaces/test_help.py` compares the file with the code, so that no change of what is public
 (docs/versions.md) goes unseen. The page of all methods is made from `public` by
 docs/extension/methods.py.
 """
@@ -23,7 +23,7 @@ import kinetree as kt
 from kinetree import errors
 
 ROOT = Path(__file__).parents[1]
-MEMBERS = ROOT / "tests" / "unit" / "public_members.txt"
+MEMBERS = ROOT / "tests" / "interfaces" / "public_members.txt"
 
 # classes of results that no public module lists
 RESULTS = {
