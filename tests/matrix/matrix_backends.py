@@ -37,17 +37,10 @@ def into(case: Case) -> list:
 
 
 def nested(case: Case) -> list:
-    """Several leading axes, and a batch long enough for two threads."""
+    """With two leading axes, on two threads."""
     with kt.threads(2):
-        found = listed(
-            case.kernel(
-                *(
-                    np.tile(a, (3, 7) + (1,) * (a.ndim - 1)).reshape(3, -1, *a.shape[1:])
-                    for a in case.arrays
-                )
-            )
-        )
-    return [x[1, : len(case.arrays[0])] for x in found]
+        found = listed(case.kernel(*(np.stack([a, a, a]) for a in case.arrays)))
+    return [x[1] for x in found]
 
 
 BITS = {"one by one": one_by_one, "strided": strided, "out": into, "nested": nested}
@@ -56,7 +49,7 @@ BITS = {"one by one": one_by_one, "strided": strided, "out": into, "nested": nes
 def plain(case: Case, model=None, arrays=None) -> list:
     """The function of kt.algorithms at the first state."""
     arrays = [a[0] for a in case.arrays] if arrays is None else arrays
-    model, options = case.robot.model if model is None else model, dict(case.options)
+    model = case.robot.model if model is None else model
     if case.name.startswith("step_"):
         method = case.name.removeprefix("step_").partition("_with_")[0]
         state = dict(zip(case.inputs, arrays, strict=True))
@@ -64,21 +57,14 @@ def plain(case: Case, model=None, arrays=None) -> list:
     name = {"link_poses": "forward_kinematics"}.get(case.name, case.name)
     if recipe(case.robot_name).constraints and name.startswith(("inverse_dyn", "forward_dyn")):
         name = f"constrained_{name.removeprefix('constrained_')}"
-    if name in ("constrained_inverse_dynamics", "constrained_forward_dynamics"):
-        return listed(tuple(getattr(kt.algorithms, name)(model, *arrays)))[
-            : len(case.quantity.results)
-        ]
-    function = getattr(kt.algorithms, name)
+    function, more = getattr(kt.algorithms, name), dict(case.options)
     if case.name == "contact_inverse_dynamics":
-        found = function(model, *arrays[:3], arrays[-1], contacts=arrays[3])
-        return [
-            getattr(found, x)
-            for x in ("tau", "forces", "residual", "shortfall", "excess", "optimality")
-        ]
-    if case.name == "task_space":
-        found = function(model, *arrays, **options)
+        arrays, more = [*arrays[:3], arrays[4]], {"contacts": arrays[3]}
+    found = function(model, *arrays, **more)
+    if case.name in ("contact_inverse_dynamics", "task_space"):
         return [getattr(found, x.letter) for x in case.quantity.results]
-    return listed(function(model, *arrays, **options))
+    found = list(found) if isinstance(found, tuple) or hasattr(found, "_fields") else [found]
+    return found[: len(case.quantity.results)]
 
 
 def fifty_digits(case: Case) -> list:
@@ -86,9 +72,8 @@ def fifty_digits(case: Case) -> list:
     number = np.vectorize(mpmath.mpf, otypes=[object])
     text = np.vectorize(lambda v: Decimal(mpmath.nstr(+mpmath.mpmathify(v), 50)), otypes=[object])
     with mpmath.workdps(50):
-        found = plain(
-            case, case.robot.model.astype(mpmath.mpf), [number(a[0]) for a in case.arrays]
-        )
+        model = case.robot.model.astype(mpmath.mpf)
+        found = plain(case, model, [number(a[0]) for a in case.arrays])
         return [np.asarray(text(x), object) for x in found]
 
 
@@ -111,20 +96,18 @@ def symbols(case: Case) -> list:
 def exported(case: Case, language: str, folder) -> list:
     """The exported code at all states."""
     text = kt.export(case.robot, case.name, language, name="exported", **case.compile_options)
-    if language == "numpy":
-        names: dict = {}
+    names: dict = {}
+    if language != "c":
         exec(text, names)
+    if language == "numpy":
         return listed(names["exported"](*case.arrays))
     if language == "casadi":
-        names = {}
-        exec(text, names)
         function = names["exported"]()
         rows = [listed(function(*(a[k] for a in case.arrays))) for k in range(len(case.arrays[0]))]
         columns = zip(zip(*rows, strict=True), case.result, strict=True)
         return [np.reshape([np.array(y) for y in x], want.shape) for x, want in columns]
-    source = folder / f"{case}.c"
+    source, library = folder / f"{case}.c", folder / f"{case}.so"
     source.write_text(text)
-    library = folder / f"{case}.so"
     command = ["gcc", "-std=c99", "-O0", "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
     subprocess.run(command, check=True)
     f, out = ctypes.CDLL(str(library)).exported, [np.empty_like(x) for x in case.result]

@@ -70,10 +70,8 @@ class Case:
         axes = ("body", "space", "aligned")[NAMES.index(self.robot_name) % 3]
         values = {"expressed": axes, "rows": None}
         if "rows" in self.quantity.choices:
-            J, pairs = (
-                self.robot.body_jacobian(states(self.robot_name)["q"]),
-                combinations(range(6), 2),
-            )
+            J = self.robot.body_jacobian(states(self.robot_name)["q"])
+            pairs = combinations(range(6), 2)
             values["rows"] = max(pairs, key=lambda x: np.linalg.svd(J[:, x])[1][:, -1].min())
         return {key: values[key] for key in self.quantity.choices}
 
@@ -148,12 +146,8 @@ class Case:
             return False  # pi has no entry for a damper
         if "controls" in letters and bool(model.activation_names) != ("activation" in letters):
             return False
-        has = {
-            "m": made.constraints,
-            "d": made.constraints,
-            "c": made.feet,
-            "controls": model.actuators,
-        }
+        closed = made.constraints
+        has = {"m": closed, "d": closed, "c": made.feet, "controls": model.actuators}
         return all(thing for letter, thing in has.items() if letter in letters)
 
 

@@ -263,11 +263,9 @@ class Reference:
     def rows(self, i):
         """The rates of joint i over dq."""
         x = self.parts[i].more.get("mimic")
-        return (
-            eye(self.n)[self.dofs[i]]
-            if x is None
-            else self.rows(self.joint(x.joint)) * Decimal(x.multiplier)
-        )
+        if x is None:
+            return eye(self.n)[self.dofs[i]]
+        return self.rows(self.joint(x.joint)) * Decimal(x.multiplier)
 
     def row(self, ratios):
         return sum(self.rows(self.joint(x))[0] * Decimal(ratio) for x, ratio in ratios.items())
@@ -400,14 +398,12 @@ class Reference:
         return ddq
 
     def inverse_dynamics(self, *x):
-        constrained = self.recipe.constraints
-        return self.constrained_inverse_dynamics(*x)[0] if constrained else self.tree_forces(*x)
+        closed = self.recipe.constraints
+        return self.constrained_inverse_dynamics(*x)[0] if closed else self.tree_forces(*x)
 
     def forward_dynamics(self, *x):
-        constrained = self.recipe.constraints
-        return (
-            self.constrained_forward_dynamics(*x)[0] if constrained else self.tree_accelerations(*x)
-        )
+        closed = self.recipe.constraints
+        return self.constrained_forward_dynamics(*x)[0] if closed else self.tree_accelerations(*x)
 
     def bias_forces(self, q, dq, F_ext=None):
         return self.frictionless(q, dq, 0 * dq, F_ext) + self.friction_forces(dq)
@@ -488,13 +484,8 @@ class Reference:
             return np.array([P if i == k else none[0] for i in range(len(none))])
 
         def drive(rows, joint):
-            ways = [
-                {"viscous": (1, 0)},
-                {"viscous": (0, 1)},
-                {"coulomb": (1, 0)},
-                {"coulomb": (0, 1)},
-            ]
-            laws = [kt.Friction(**way) for way in ways]
+            ways = [(key, pair) for key in ("viscous", "coulomb") for pair in ((1, 0), (0, 1))]
+            laws = [kt.Friction(**{key: pair}) for key, pair in ways]
             yield from (alone(frictions=[(f, r, joint) for r in rows]) for f in laws)
             yield alone(inertias=[(1, r, joint) for r in rows])
 
@@ -517,11 +508,6 @@ class Reference:
     def reference_forces(self, q, dq, dq_r, ddq_r):
         tau = self.mass_matrix(q) @ ddq_r + self.coriolis_matrix(q, dq) @ dq_r
         return tau + self.gravity_forces(q) + self.spring_forces(q) + self.friction_forces(dq)
-
-    def energy_regressor(self, q, dq):
-        return self.regression(lambda x: x.kinetic_energy(q, dq)), self.regression(
-            lambda x: x.potential_energy(q)
-        )
 
     # constraints: a ball, whose errors are in the axes of frame_a, and a gear
 
@@ -692,6 +678,10 @@ FORMULAS = {
     ),
     "regressor": lambda x, *motion: x.regression(lambda y: y.inverse_dynamics(*motion)),
     "reference_regressor": lambda x, *motion: x.regression(lambda y: y.reference_forces(*motion)),
+    "energy_regressor": lambda x, q, dq: (
+        x.regression(lambda y: y.kinetic_energy(q, dq)),
+        x.regression(lambda y: y.potential_energy(q)),
+    ),
     "momentum_regressor": lambda x, q, dq: x.regression(lambda y: y.momentum(q, dq)),
 }
 

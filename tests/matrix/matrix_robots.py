@@ -56,9 +56,7 @@ class Recipe:
         for x in self.parts:
             builder.link(x.name, x.m, x.com, x.I_com)
             screw = {"axis": x.axis, "point": x.point, "pitch": x.pitch}
-            screw = screw if x.type in ("revolute", "prismatic", "helical") else {}
-            if x.type == "prismatic":
-                screw = {"axis": x.axis}
+            screw = {} if SIZES[x.type] > 1 else screw if any(x.point) else {"axis": x.axis}
             builder.joint(x.name, x.type, x.parent, x.name, at=x.at, **screw, **x.more)
         robot = builder.frame("tool", self.parts[-1].name, self.tool, tool=True).build()
         for name, (stiffness, damping, inertia) in self.elastic.items():
@@ -147,34 +145,36 @@ JOINTS = {
     "contacts": [(F, 0, {}), (R, 1, {}), (R, 1, {})],
     "humanoid": HUMANOID,
 }  # fmt: skip
+FEET = {
+    "left": ("l1", (-1, -1, -1)),
+    "right": ("l1", (1, -1, -1)),
+    "hind": ("l1", (0, 1, -1)),
+    "hand": ("l3", (0.125, -0.25, 0.375)),
+}
 FIXED_AT = (0.125, -0.25, 0.375)
 POINTS = [("base", (0.5, 0.0, 0.0)), ("l2", FIXED_AT), ("tool", (0.0, 0.0, 1.0))]
+MOTOR = kt.Actuator.motor("l1", gear=4.0, control_range=(-1.0, 1.0))
+SERVO = kt.Actuator.position("l2", kp=16.0, kd=2.0, time_constant=0.125)
+
+
+def springs(damping: float) -> dict:
+    """Springs of a joint, between joints and between points, with the same dampers."""
+    return {
+        "l1": kt.Spring(8.0, 0.25, damping=damping),
+        "tie": kt.Spring(4.0, 0.5, joints={"l1": 1.0, "l3": -2.0}, damping=damping),
+        "strut": kt.Spring(16.0, 0.5, points=POINTS, damping=damping),
+    }
+
+
 MORE = {
-    "springs": {
-        "springs": {
-            "l1": kt.Spring(8.0, 0.25),
-            "tie": kt.Spring(4.0, 0.5, joints={"l1": 1.0, "l3": -2.0}),
-            "strut": kt.Spring(16.0, 0.5, points=POINTS),
-        }
-    },
-    "helical": {
-        "springs": {
-            "l1": kt.Spring(8.0, 0.25, damping=0.5),
-            "tie": kt.Spring(4.0, 0.5, joints={"l1": 1.0, "l3": -2.0}, damping=0.25),
-            "strut": kt.Spring(16.0, 0.5, points=POINTS, damping=1.0),
-        }
-    },
-    "tree": {
-        "actuators": {
-            "motor": kt.Actuator.motor("l1", gear=4.0, control_range=(-1.0, 1.0)),
-            "servo": kt.Actuator.position("l2", kp=16.0, kd=2.0, time_constant=0.125),
-        }
-    },
+    "springs": {"springs": springs(0.0)},
+    "helical": {"springs": springs(0.5)},
+    "tree": {"actuators": {"motor": MOTOR, "servo": SERVO}},
     "rotors": {"motors": {"pair": kt.Motor({"l1": 2.0, "l4": -3.0}, 0.0625, kt.Friction(0.25))}},
     "elastic": {"elastic": {"l2": (64.0, 0.5, 0.375)}},
     "actuated": {
         "actuators": {
-            "motor": kt.Actuator.motor("l1", gear=4.0, control_range=(-1.0, 1.0)),
+            "motor": MOTOR,
             "mixed": kt.Actuator({"l1": 0.5, "l3": 2.0}, (1.0, 0.5, 0.25), (0.25, -2.0, -1.0)),
         },
         "springs": {"l3": kt.Spring(32.0, 0.125)},
@@ -187,12 +187,7 @@ MORE = {
         "actuated": ("l1", "l6"),
     },
     "contacts": {
-        "feet": tuple(
-            kt.contacts.ContactPoint(f"foot{k}", link, place, 0.0625)
-            for k, (link, place) in enumerate(
-                [("l1", (-1, -1, -1)), ("l1", (1, -1, -1)), ("l1", (0, 1, -1)), ("l3", FIXED_AT)]
-            )
-        ),
+        "feet": tuple(kt.contacts.ContactPoint(name, *x, 0.0625) for name, x in FEET.items()),
         "gravity": (0.0, 0.0, -9.75),
     },
 }  # fmt: skip
