@@ -34,7 +34,7 @@ from kinetree.algorithms.mass_matrix import mass_solver, tree_mass_matrix
 from kinetree.algorithms.tiles import product
 from kinetree.algorithms.tree import Tree, weightless
 from kinetree.algorithms.walk import tree_frame_jacobian
-from kinetree.base.arrays import Array, ArrayLike, StateLike, array, scalar
+from kinetree.base.arrays import Array, ArrayLike, StateLike, array, is_numeric, scalar
 from kinetree.base.later import dataclass
 from kinetree.base.pieces import recording
 from kinetree.base.tables import formulas, matrix
@@ -143,7 +143,8 @@ def task_space(
     matrices = tree_task_space(
         tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
     )
-    return TaskSpace(*(np.asarray(x, float) for x in matrices))
+    found = [np.array(x.tolist()).reshape(x.shape) for x in matrices]
+    return TaskSpace(*(x.astype(float) if is_numeric(x) else x for x in found))
 
 
 def check_rank(

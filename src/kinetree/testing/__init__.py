@@ -2,6 +2,7 @@
 
 from kinetree.testing.check import check_robot
 from kinetree.testing.conformance import run_conformance
+from kinetree.testing.declared import quantities
 from kinetree.testing.record import Conformance, ConformanceFailure, Finding
 from kinetree.testing.report import CheckFailure, CheckLine, CheckReport
 
@@ -13,5 +14,6 @@ __all__ = [
     "ConformanceFailure",
     "Finding",
     "check_robot",
+    "quantities",
     "run_conformance",
 ]
