@@ -43,13 +43,13 @@ NEIGHBOURS = 20.0  # s of tests beside those that ran the statement
 LAWS, REFERENCES = "tests/laws/test_", "tests/references/test_"
 TESTS = {
     "algorithms": ("tests/laws", f"{REFERENCES}con*.py"),
-    "contacts": (f"{LAWS}contact*.py", f"{REFERENCES}contacts_references.py"),
-    "controllers": (f"{LAWS}control.py", f"{REFERENCES}control.py"),
+    "contacts": (f"{LAWS}contact_laws.py", f"{REFERENCES}contacts_references.py"),
+    "controllers": (f"{LAWS}control_laws.py", f"{REFERENCES}control.py"),
     "files": ("tests/references/test_*file*.py", f"{REFERENCES}*inputs.py", "tests/security"),
     "identify": (f"{LAWS}parameters.py", f"{REFERENCES}identification.py"),
-    "model": (f"{LAWS}dynamics.py", f"{LAWS}constraints.py", "tests/references/test_*file*.py"),
-    "motion": (f"{LAWS}motion.py", f"{REFERENCES}motion.py", f"{REFERENCES}recording_files.py"),
-    "optimal": (f"{LAWS}control.py", f"{REFERENCES}optimal.py"),
+    "model": (f"{LAWS}dynamics.py", f"{LAWS}constraint_laws.py", "tests/references/test_*file*.py"),
+    "motion": (f"{LAWS}motion_laws.py", f"{REFERENCES}motion.py", f"{REFERENCES}recording_files.py"),
+    "optimal": (f"{LAWS}control_laws.py", f"{REFERENCES}optimal.py"),
     "simulate": (
         f"{LAWS}sim*.py",
         f"{LAWS}con*.py",
