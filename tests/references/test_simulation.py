@@ -485,7 +485,7 @@ def test_a_law_that_is_not_a_number_ends_the_run():
      {"tau": [1.0]}, {"tau": "none"}, {"events": [3]}, {"parameters": {"height": 1}},
      {"controller": 5}, {"limits": "maybe"}, {"every": 0}, {"F_ext": np.zeros(6)},
      {"tau": lambda t, q, dq: [q[0]]}, {"tau": lambda q, dq, t: q}],
-    ids=str,
+    ids=", ".join,
 )  # fmt: skip
 def test_arguments_that_make_no_sense_are_refused(options):
     given = {"q0": START[0], "dq0": START[1], "duration": 0.1, "dt": 0.01, "method": "rk4"}
