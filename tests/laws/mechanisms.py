@@ -72,6 +72,13 @@ class Mechanism:
                 found.append(list(range(n, n := n + SIZES[x.type])))
         return found
 
+    def factor(self, i: int) -> float:
+        """Rate of joint i over that of the joint that moves by itself."""
+        if "mimic" not in self.parts[i].drive:
+            return 1.0
+        source, factor, _ = self.parts[i].drive["mimic"]
+        return factor * self.factor(source)
+
     def changed(self, **options: Any) -> "Mechanism":
         """The mechanism whose every part has these data."""
         return replace(self, parts=tuple(replace(x, **options) for x in self.parts))
@@ -107,7 +114,7 @@ SEEDS = st.integers(0, 999)
 def part(draw: Any, i: int, types: Any, before: list[Part], drives: Any) -> Part:
     type = draw(st.sampled_from(types))
     parent = i - 1 if draw(st.booleans()) else draw(st.integers(-1, i - 1))
-    leaders = [k for k, x in enumerate(before) if SIZES[x.type] == 1 and "mimic" not in x.drive]
+    leaders = [k for k, x in enumerate(before) if SIZES[x.type] == 1]
     return Part(
         type, parent, draw(ANGLES), draw(PLACES), draw(DIRECTIONS),
         draw(PLACES) if type in ("revolute", "helical") else (0.0, 0.0, 0.0),

@@ -52,18 +52,25 @@ def test_kernels_are_the_plain_functions(mechanism, seed, name):
 
 def link_poses(mechanism: Mechanism, q) -> list:
     """Pose of every link in {s}, by rotations and translations, (4, 4)."""
-    poses, own, k = [], [], 0
+    poses = []
+    for x, values in zip(mechanism.parts, joint_positions(mechanism, q), strict=True):
+        T = np.eye(4) if x.parent < 0 else poses[x.parent]
+        poses.append(T @ x.at @ joint_motion(x, values + x.drive.get("offset", 0)))
+    return poses
+
+
+def joint_positions(mechanism, q) -> list:
+    """The coordinates of every joint; those of followers are their leaders', scaled and shifted."""
+    found, k = [], 0
     for x in mechanism.parts:
         size = {"spherical": 4, "free": 7}.get(x.type, SIZES[x.type])
         if "mimic" in x.drive:
             source, factor, offset = x.drive["mimic"]
-            values = own[source] * factor + offset
+            found.append(found[source] * factor + offset)
         else:
-            values, k = q[k : k + size], k + size
-        own.append(values)
-        T = np.eye(4) if x.parent < 0 else poses[x.parent]
-        poses.append(T @ x.at @ joint_motion(x, values + x.drive.get("offset", 0)))
-    return poses
+            found.append(q[k : k + size])
+            k += size
+    return found
 
 
 def joint_motion(x, q):
@@ -124,14 +131,10 @@ class Motion:
     def spin(self, i):
         """Extra angular momentum of rotor i in {s}, and its whole one about its own axis."""
         inertia, ratio, axis, carrier = self.mechanism.parts[i].drive["rotor"]
-        rate = ratio * self.factor(i) * self.dq[self.mechanism.dofs[i][0]]
+        rate = ratio * self.mechanism.factor(i) * self.dq[self.mechanism.dofs[i][0]]
         s = np.array(axis, float) if carrier < 0 else self.T[carrier, :3, :3] @ axis
         turn = 0 if carrier < 0 else s @ (self.dq @ self.w[:, carrier])
         return inertia * np.array([*(rate * s), rate + turn])
-
-    def factor(self, i):
-        """Rate of joint i over that of the joint that it follows."""
-        return self.mechanism.parts[i].drive.get("mimic", (0, 1.0))[1]
 
 
 def newton_euler(mechanism, model, q, dq, ddq):
@@ -152,7 +155,7 @@ def newton_euler(mechanism, model, q, dq, ddq):
             _, ratio, _, carrier = x.drive["rotor"]
             if carrier >= 0:
                 tau += now.w[:, carrier] @ spin
-            tau[mechanism.dofs[i][0]] += ratio * now.factor(i) * rates[i, 9]
+            tau[mechanism.dofs[i][0]] += ratio * mechanism.factor(i) * rates[i, 9]
         if SIZES[x.type] == 1:
             tau[mechanism.dofs[i][0]] += drive_force(mechanism, i, q, ddq)
         elif SIZES[x.type]:
@@ -164,12 +167,11 @@ def newton_euler(mechanism, model, q, dq, ddq):
 
 def drive_force(mechanism, i, q, ddq):
     """Armature and spring of a joint, times its rate per rate of its leader."""
-    x, dof = mechanism.parts[i], mechanism.dofs[i][0]
-    source, factor, offset = x.drive.get("mimic", (i, 1.0, 0.0))
+    x, dof, factor = mechanism.parts[i], mechanism.dofs[i][0], mechanism.factor(i)
     force = x.drive.get("armature", 0) * factor * ddq[dof]
     stiffness, rest = x.drive.get("spring", (0, 0))
-    at = factor * q[first_coordinate(mechanism, source)] + offset
-    if source != i:  # of a follower the position counts at which it stands
+    at = joint_positions(mechanism, q)[i][0]
+    if "mimic" in x.drive:  # of a follower the position counts at which it stands
         at += x.drive.get("offset", 0)
     return factor * (force + stiffness * (at - rest))
 
@@ -199,7 +201,7 @@ def friction(mechanism, load, dq):
     for i, x in enumerate(mechanism.parts):
         if SIZES[x.type] != 1:
             continue
-        dof, factor = mechanism.dofs[i][0], x.drive.get("mimic", (0, 1.0))[1]
+        dof, factor = mechanism.dofs[i][0], mechanism.factor(i)
         rate = factor * dq[dof]
         way = int(rate < 0)
         viscous, coulomb = np.array(x.drive.get("friction", np.zeros((2, 2))))[:, way]
@@ -211,12 +213,6 @@ def friction(mechanism, load, dq):
         share = x.drive.get("load", (0, 0))[int(load[dof] * dq[dof] < 0)]
         forces[dof] += share * abs(load[dof]) * np.sign(dq[dof])
     return forces
-
-
-def first_coordinate(mechanism, i):
-    """Where q of a joint begins."""
-    parts = [x for x in mechanism.parts[:i] if "mimic" not in x.drive]
-    return sum({"spherical": 4, "free": 7}.get(x.type, SIZES[x.type]) for x in parts)
 
 
 @settings(max_examples=60)
