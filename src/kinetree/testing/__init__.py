@@ -1,8 +1,8 @@
 """Checks that users run: of their own robot, and of this installation of kinetree."""
 
+from kinetree.engine.kernels.quantities import quantities
 from kinetree.testing.check import check_robot
 from kinetree.testing.conformance import run_conformance
-from kinetree.testing.declared import quantities
 from kinetree.testing.record import Conformance, ConformanceFailure, Finding
 from kinetree.testing.report import CheckFailure, CheckLine, CheckReport
 

@@ -20,3 +20,18 @@ def find_quantity(name: str) -> Quantity:
         every = f"; choose {', '.join(names)}." if not hint else f".{hint}"
         raise NameLookupError(f"there is no quantity {name!r} to compile{every}")
     return COMPOSED[name]
+
+
+def quantities() -> dict[str, Quantity]:
+    """Return the declaration of every quantity that `Robot.compile` takes, by name.
+
+    A declaration has `inputs`, the names of the arguments; `results`, each with its letter, the
+    letters of its shape (`dims`) and its unit; `choices`, the options besides the frame; `framed`:
+    it is a quantity of a frame; `wrenches`: F_ext may follow; `refused`: why a robot with
+    constraints does not have it, or "".
+
+    Example:
+        >>> kt.testing.quantities()["mass_matrix"].inputs
+        ('q',)
+    """
+    return {**DECLARED, **COMPOSED}
