@@ -184,24 +184,19 @@ def test_a_sliding_ball_ends_rolling_with_five_sevenths_of_its_speed():
     assert rolls == pytest.approx(2 / (7 * 0.3 * G), abs=2e-3)
 
 
-@pytest.mark.parametrize("ground", ["gravity", "plane", "heights"])
+@pytest.mark.parametrize("ground", ["gravity", "plane"])
 def test_a_ball_rolls_down_a_slope_with_five_sevenths_of_the_acceleration(ground):
     angle = 0.2
     n = np.array([np.sin(angle), 0, np.cos(angle)])
     if ground == "gravity":
         robot, q = ball(gravity=tilted(angle), friction=0.5), at(0.1)
     else:
-        heights = np.tile(-np.tan(angle) * np.arange(-5, 6)[:, None] * 0.2, (1, 11))
-        field = HeightField(heights, 0.2, (-1, -1, 0))
-        robot = ball(ground=Plane(n) if ground == "plane" else field, friction=0.5)
+        robot = ball(ground=Plane(n), friction=0.5)
         q = np.array([*LEVEL, *(0.1 * n)])
     motion = run(robot, q, duration=0.3)
     speed = np.linalg.norm(motion.dq[-1, 3:])
     assert speed == pytest.approx(5 / 7 * G * np.sin(angle) * 0.3, rel=1e-6)
     assert set(motion.meta["contact_modes"]["p0"].tolist()) == {1}
-    if ground == "heights":
-        down = np.array([np.cos(angle), 0, -np.sin(angle)])
-        np.testing.assert_allclose(motion.q[-1, 4:] - q[4:], down * speed * 0.15, atol=1e-3)
 
 
 @pytest.mark.parametrize("count", [3, 5])

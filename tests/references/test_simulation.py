@@ -1,6 +1,7 @@
 """Simulated motions against closed forms and plain NumPy: methods, forces, events, friction."""
 
 import math
+from contextlib import nullcontext
 
 import mpmath
 import numpy as np
@@ -216,7 +217,9 @@ def test_symplectic_steps_keep_energy_where_explicit_ones_drift():
     drift = {}
     for method in ("euler", "semi_implicit_euler"):
         robot = double_pendulum()
-        motion = robot.simulate([0.3, 0.2], duration=10, dt=2e-3, method=method)
+        rises = method == "euler"
+        with pytest.warns(kt.KinetreeWarning, match="energy") if rises else nullcontext():
+            motion = robot.simulate([0.3, 0.2], duration=10, dt=2e-3, method=method)
         drift[method] = abs(energy(robot, motion)[-500:] - energy(robot, motion)[0]).max()
     assert drift["semi_implicit_euler"] < 0.05 * drift["euler"]
 

@@ -81,9 +81,10 @@ MJCF_KINDS = ("revolute", "prismatic", "spherical", "revolute")
 @pytest.mark.parametrize("seed", range(8))
 def test_a_random_robot_comes_back_from_urdf(seed):
     robot = random_robot(seed, URDF_KINDS, mimic=seed % 2 == 0, rotors=True)
-    found = kt.load_string(robot.to_urdf(losses="error"), strict=True)
+    one_tip = len(robot.model.tips) == 1  # the tool of a tree with several is lost
+    found = kt.load_string(robot.to_urdf(losses="error" if one_tip else "allow"), strict=True)
     assert found.name == robot.name and found.dof_names == robot.dof_names
-    assert found.model.tool == robot.model.tool == "tool"
+    assert robot.model.tool == "tool" and found.model.tool == ("tool" if one_tip else None)
     assert limits_of(found) == limits_of(robot)
     assert_same_robot(found, robot, seed)
 
