@@ -48,7 +48,7 @@ TESTS = {
     "files": ("tests/references/test_*file*.py", f"{REFERENCES}*inputs.py", "tests/security"),
     "identify": (f"{LAWS}parameters.py", f"{REFERENCES}identification.py"),
     "model": (f"{LAWS}dynamics.py", f"{LAWS}constraint_laws.py", "tests/references/test_*file*.py"),
-    "motion": (f"{LAWS}motion_laws.py", f"{REFERENCES}motion.py", f"{REFERENCES}recording_files.py"),
+    "motion": (f"{LAWS}motion_laws.py", f"{REFERENCES}motion.py", f"{REFERENCES}recording*.py"),
     "optimal": (f"{LAWS}control_laws.py", f"{REFERENCES}optimal.py"),
     "simulate": (
         f"{LAWS}sim*.py",
