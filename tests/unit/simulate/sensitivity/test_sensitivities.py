@@ -284,6 +284,7 @@ def test_what_has_no_derivative_is_refused(options, text):
 
 
 @both
+@pytest.mark.filterwarnings("ignore:2 of 2 rollouts do not stay finite")
 def test_a_rollout_that_ran_away_is_named_and_no_rollout_is_refused(method):
     dq0 = np.array([[0.0] * 3, [5.0] * 3])
     with pytest.raises(InputError, match=r"rollout \[1\] is not finite after t = "):
