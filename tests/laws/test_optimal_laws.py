@@ -164,7 +164,7 @@ def test_a_plan_turns_with_the_base_and_gravity(seed):
             "posture": optimal.Posture(goal, 1.0, 20.0),
             "rates": optimal.Rates(None, 0.2, 1.0),
             "effort": optimal.Effort(None, 0.01),
-            "place": optimal.FramePosition(place, 1.0, 5.0),
+            "place": optimal.FramePosition(place, 1.0, 5.0, frame=robot.model.tips[-1]),
         }
         problem = optimal.Problem(robot, dt=0.03, steps=8, costs=costs, limits=None)
         return problem.solve(q0, dq0, **ITERATIONS)

@@ -231,6 +231,9 @@ def test_identify_prints_friction_and_payload(program):
     found = program.json("identify ur5e loaded.csv -o loaded.xml --friction symmetric")
     for x in found["friction"]:
         expected = {"viscous": 2.0, "coulomb": 0.5, "armature": 0.0}[x["kind"]]
+        if x["value"] is None:  # not determined
+            assert x["kind"] == "armature"
+            continue
         assert x["value"] == pytest.approx(expected, abs=max(2 * x["margin"], 0.02))
         assert (
             x["unit"] == {"viscous": "N m s/rad", "coulomb": "N m", "armature": "kg m^2"}[x["kind"]]
