@@ -24,7 +24,7 @@ def warn_of_energy_rise(run: Run, setup: Setup, motion: Trajectory) -> None:
     row = tuple(int(k) for k in np.unravel_index(np.argmax(rise), rise.shape))
     if rise[row] > RISE:
         which = f" in rollout {list(row)}, the worst of {rise.size}," if row else ""
-        step = "rtol" if run.fixed is None else f"dt than {run.times[1]:g} s, or method='auto'"
+        step = "rtol" if run.fixed is None else "dt or method='auto'"
         warn(
             f"the energy of {run.model.name!r} rises by {rise[row]:.0%}{which} with method "
             f"{run.method!r}, although nothing acts that could raise it (relative to the energy at "
