@@ -175,6 +175,7 @@ def test_a_compiled_function_of_torch_may_contain_kernels():
 @pytest.mark.filterwarnings("ignore")
 def test_a_compiled_function_of_torch_may_differentiate_kernels():
     """By kernels of derivatives that are made while torch.compile watches."""
+    torch.compiler.reset()  # forget what was compiled for other tests
     q = torch.rand(2, dtype=torch.float64)
     robot = arm().with_payload(0.73)  # whose kernels no other test has differentiated
     slope = torch.compile(lambda x: torch.func.grad(robot.potential_energy)(x), backend="eager")
