@@ -79,7 +79,7 @@ def test_motors_that_do_not_suffice_are_noticed():
     assert arm.constrained(held, near=q, actuated=motors).mobility.sufficient
     assert "too few" in str(few.mobility)
     with pytest.raises(ModelError, match="cannot make every motion"):
-        _ = few.inverse_dynamics
+        few.inverse_dynamics(q, q, q)
     spin = np.array([0, 0, 0, 0, 0, 1000.0])  # allowed, but the last joint has no motor
     _, _, force, motion = few.constrained_inverse_dynamics(q, np.zeros(6), spin)
     assert np.abs(force).max() > 0.1 and np.abs(motion).max() < 1e-9

@@ -166,16 +166,3 @@ def test_a_compiled_function_of_torch_may_contain_kernels():
     (slope,) = torch.autograd.grad(f(q), q)
     (expected,) = torch.autograd.grad(used_in_every_way(arm(), q), q)
     assert torch.allclose(slope, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.skipif(
-    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13),
-    reason="torch.compile before 2.13 cannot leave its graph within torch.func.grad",
-)
-@pytest.mark.filterwarnings("ignore")
-def test_a_compiled_function_of_torch_may_differentiate_kernels():
-    """By kernels of derivatives that are made while torch.compile watches."""
-    q = torch.rand(2, dtype=torch.float64)
-    robot = arm().with_payload(0.73)  # whose kernels no other test has differentiated
-    slope = torch.compile(lambda x: torch.func.grad(robot.potential_energy)(x), backend="eager")
-    assert torch.allclose(slope(q), robot.gravity_forces(q), rtol=0, atol=1e-12)
