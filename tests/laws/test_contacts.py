@@ -150,6 +150,22 @@ def test_impacts_gain_no_energy(case, restitution):
         q, dq = ends[0]
 
 
+@settings(max_examples=20)
+@given(grounded(), number(0, 1))
+def test_a_smooth_impact_rebounds_with_its_restitution(case, restitution):
+    """v_n after = -e v_n before, of one point without friction that hits fast enough."""
+    given = case.robot.model.contacts
+    robot = case.robot.with_contacts(
+        list(given.points)[:1], given.ground, friction=0, restitution=restitution
+    )
+    q = robot.on_ground(case.q)
+    J = next(iter(contact_jacobians(robot, q).values()))
+    before = case.normal @ J @ case.dq
+    assume(before < -0.3)
+    after = case.normal @ J @ robot.step(q, case.dq, np.zeros(robot.n), DT)[1]
+    close(after, -restitution * before, TURNED, abs(before))
+
+
 @settings(max_examples=10)
 @given(grounded(), ANGLES, vector(1))
 def test_turning_the_world_changes_no_motion(case, turn, place):
