@@ -150,6 +150,22 @@ def test_impacts_gain_no_energy(case, restitution):
         q, dq = ends[0]
 
 
+@settings(max_examples=20)
+@given(grounded(), number(0, 1))
+def test_a_smooth_impact_rebounds_with_its_restitution(case, restitution):
+    """v_n after = -e v_n before, of one point without friction that hits fast enough."""
+    given = case.robot.model.contacts
+    robot = case.robot.with_contacts(
+        list(given.points)[:1], given.ground, friction=0, restitution=restitution
+    )
+    q = robot.on_ground(case.q)
+    J = next(iter(contact_jacobians(robot, q).values()))
+    before = case.normal @ J @ case.dq
+    assume(before < -0.3)
+    after = case.normal @ J @ robot.step(q, case.dq, np.zeros(robot.n), DT)[1]
+    close(after, -restitution * before, TURNED, abs(before))
+
+
 @settings(max_examples=10)
 @given(grounded(), ANGLES, vector(1))
 def test_turning_the_world_changes_no_motion(case, turn, place):
@@ -170,23 +186,31 @@ def test_turning_the_world_changes_no_motion(case, turn, place):
 
 
 @settings(max_examples=15)
-@given(grounded(), SEEDS)
-def test_forces_of_a_motion_in_contact_make_this_motion(case, seed):
-    """Joint forces and forces of the ground within their cones give M ddq + h."""
-    model, states = case.robot.model, (case.q, 0 * case.dq, 0.1 * state(case.free, seed)[2])
-    found = case.robot.contact_inverse_dynamics(*(np.array([x, x]) for x in states))
-    f, needed = found.forces[0], algorithms.inverse_dynamics(case.free.model, *states)
+@given(grounded(), SEEDS, st.booleans())
+def test_forces_of_a_motion_in_contact_make_this_motion(case, seed, feasible):
+    """M ddq + h = tau + J^T f - residual, which is zero if forces within the cones exist."""
+    J = contact_jacobians(case.robot, case.q).values()
+    rng = np.random.default_rng(seed)
+    made = np.zeros(case.free.n)
+    for x in J:  # random forces well within the cones
+        side = np.cross(case.normal, rng.normal(size=3))
+        f = rng.uniform(0, 9) * (case.normal + 0.99 * case.mu * side / np.linalg.norm(side))
+        made += x.T @ f
+    still = 0 * case.dq
+    ddq = algorithms.forward_dynamics(case.free.model, case.q, still, made)
+    ddq = ddq if feasible else 0.1 * ddq
+    found = case.robot.contact_inverse_dynamics(*(np.array([x, x]) for x in (case.q, still, ddq)))
+    f, needed = found.forces[0], algorithms.inverse_dynamics(case.free.model, case.q, still, ddq)
     push = f @ case.normal
     size = 1 + np.abs(f).max() + np.abs(needed).max()
     assert (push >= -1e-7 * size).all()
     rub = np.linalg.norm(f - push[:, None] * case.normal, axis=1)
     assert (rub <= case.mu * push + 1e-6 * size).all()
-    J = contact_jacobians(case.robot, case.q)
-    made = found.tau[0] + sum(
-        J[x.name].T @ force for x, force in zip(model.contacts.points, f, strict=True)
-    )
-    close(made + found.residual[0], needed, 1e-6, size)
+    carried = sum(x.T @ force for x, force in zip(J, f, strict=True))
+    close(found.tau[0] + carried + found.residual[0], needed, 1e-6, size)
     assert not found.tau[0, :6].any()
+    if feasible:
+        assert np.abs(found.residual).max() < 1e-5 * size
 
 
 @settings(max_examples=8)

@@ -125,6 +125,32 @@ def test_feedback_of_least_cost_solves_riccatis_equation(mechanism, seed, sample
           1e-4, 1)  # fmt: skip
 
 
+@settings(max_examples=10)
+@given(mechanisms(2, drives=("armature",)), SEEDS)
+def test_held_forces_of_least_cost_have_the_cost_of_the_motion_between(mechanism, seed):
+    """x P x = cost of a step of dt with u = -K x held + cost from its end; any other u has more."""
+    robot, dt = build(mechanism), 0.05
+    q, *_ = state(robot, seed)
+    n, rng = robot.n, np.random.default_rng(seed)
+    Q, R = np.diag(rng.uniform(0.5, 2, 2 * n)), np.diag(rng.uniform(0.5, 2, n))
+    tau = algorithms.gravity_forces(robot.model, q)
+    found = optimal.regulate(robot, q, Q, R, tau=tau, dt=dt)
+    fine = robot.linearize(q, np.zeros(n), tau).discrete(dt / 200)
+    x = rng.normal(size=2 * n)
+
+    def cost(u):
+        y, costs = x, []
+        for _ in range(201):
+            costs.append(y @ Q @ y + u @ R @ u)
+            y, last = fine.A @ y + fine.B @ u, y
+        shares = np.array([1, *[4, 2] * 99, 4, 1])  # Simpson
+        return shares @ costs * dt / 600 + last @ found.P @ last
+
+    u = -found.K @ x
+    close(cost(u), x @ found.P @ x, 1e-6)
+    assert cost(u + 0.1) > cost(u) and cost(u - 0.1) > cost(u)
+
+
 @st.composite
 def problems(draw, **options):
     """A small problem with costs of every kind, its start, and its numbers."""
