@@ -28,7 +28,8 @@ def states(name: str) -> dict[str, np.ndarray]:
 
     model, q = x.model, np.array([x.random(rng=rng) for _ in range(STATES)])
     found = {key: numbers(model.n) for key in ("dq", "ddq", "tau", "dq_r", "ddq_r", "kp", "kd")}
-    found |= {"q": q, "F_ext": numbers(len(model.links), 6), "dt": np.full(STATES, 2.0**-9)}
+    found |= {"q": q, "F_ext": numbers(len(model.links), 6)}
+    found["dt"] = np.full(STATES, 2.0**-9 if name == "friction" else 2.0**-7)  # no joint stops
     found["kp"], found["kd"] = np.abs(found["kp"]), np.abs(found["kd"])
     found["controls"] = numbers(len(model.actuators))
     found["activation"] = numbers(len(model.activation_names))
