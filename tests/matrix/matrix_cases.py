@@ -164,6 +164,7 @@ def everything() -> list[Case]:
 
 LARGE = ("humanoid",)  # whose derivatives, regressors and steps take seconds
 COSTLY = ("derivatives", "regressor", "step_", "task_space", "matrix_rate", "inverse_mass")
+CORE = ("inverse_dynamics", "mass_matrix")  # of every robot, where several are taken
 LONG = ("derivatives", "rk4", "implicit", "forces_rate", "task_space", "matrix_rate")
 
 
@@ -179,6 +180,7 @@ def sample(way: str, many: bool, count: int = 1) -> list[Case]:
         if costly and way not in ("values", "functions"):  # with few joints, if there is one
             having = [x for x in having if x.robot.model.n <= 4] or having
         having.sort(key=lambda x: (taken[x.robot_name], rng.random()))
-        taken.update(x.robot_name for x in having[:count])
-        chosen += having[:count]
+        having = having if count > 1 and name in CORE else having[:count]
+        taken.update(x.robot_name for x in having)
+        chosen += having
     return chosen
