@@ -28,7 +28,8 @@ def states(name: str) -> dict[str, np.ndarray]:
 
     model, q = x.model, np.array([x.random(rng=rng) for _ in range(STATES)])
     found = {key: numbers(model.n) for key in ("dq", "ddq", "tau", "dq_r", "ddq_r", "kp", "kd")}
-    found |= {"q": q, "F_ext": numbers(len(model.links), 6), "dt": np.full(STATES, 2.0**-9)}
+    found |= {"q": q, "F_ext": numbers(len(model.links), 6)}
+    found["dt"] = np.full(STATES, 2.0**-9 if name == "friction" else 2.0**-7)  # no joint stops
     found["kp"], found["kd"] = np.abs(found["kp"]), np.abs(found["kd"])
     found["controls"] = numbers(len(model.actuators))
     found["activation"] = numbers(len(model.activation_names))
@@ -163,6 +164,7 @@ def everything() -> list[Case]:
 
 LARGE = ("humanoid",)  # whose derivatives, regressors and steps take seconds
 COSTLY = ("derivatives", "regressor", "step_", "task_space", "matrix_rate", "inverse_mass")
+CORE = ("inverse_dynamics", "mass_matrix")  # of every robot, where several are taken
 LONG = ("derivatives", "rk4", "implicit", "forces_rate", "task_space", "matrix_rate")
 
 
@@ -178,6 +180,7 @@ def sample(way: str, many: bool, count: int = 1) -> list[Case]:
         if costly and way not in ("values", "functions"):  # with few joints, if there is one
             having = [x for x in having if x.robot.model.n <= 4] or having
         having.sort(key=lambda x: (taken[x.robot_name], rng.random()))
-        taken.update(x.robot_name for x in having[:count])
-        chosen += having[:count]
+        having = having if count > 1 and name in CORE else having[:count]
+        taken.update(x.robot_name for x in having)
+        chosen += having
     return chosen
