@@ -9,10 +9,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.joints.actuation import actuate
-from kinetree.engine import Port, interpret, jacobian, trace
-from kinetree.files.write.json import from_json, to_json
 from kinetree.model import build_model, describe_model
-from precise_robots import precise
 
 A = kt.Actuator
 PATH = [("base", (0.2, 0.1, 0.9)), ("link1", (0.3, 0, 0.1)), ("link3", (0.1, 0.05, 0.2))]
@@ -35,42 +32,6 @@ def length(model, q):
     poses = [algorithms.pose(model, q, link) for link, _ in PATH]
     at = [T[:3, :3] @ np.array(x) + T[:3, 3] for T, (_, x) in zip(poses, PATH, strict=True)]
     return sum(mpmath.sqrt((b - a) @ (b - a)) for a, b in pairwise(at))
-
-
-def test_the_force_acts_along_the_gradient_of_the_length():
-    q, dq, u = STATE
-    with mpmath.workdps(50):
-        model, h = precise(CRANE.model), mpmath.mpf(10) ** -20
-        exact = np.array([mpmath.mpf(x) for x in q], object)
-        arms = [
-            (length(model, exact + h * e) - length(model, exact - h * e)) / (2 * h)
-            for e in np.eye(3, dtype=int)
-        ]
-        x, v = length(model, exact), sum(a * mpmath.mpf(w) for a, w in zip(arms, dq, strict=True))
-        force = 60 * (u[0] - x) - 4 * v
-        force += (5 + mpmath.mpf(0.7) * x - mpmath.mpf(0.3) * v) * u[1]
-        force += mpmath.mpf(0.4) - 20 * x - 3 * v
-        expected = [float(a * force) + (u[2] if k == 1 else 0) for k, a in enumerate(arms)]
-    assert actuate(CRANE.model, q, dq, u, np.zeros(0)).tau == pytest.approx(expected, rel=1e-13)
-
-
-def test_slopes_of_the_compiled_force_are_exact():
-    ports = [Port(name, (3,)) for name in ("q", "dq", "u")]
-    graph = trace(
-        lambda q, dq, u: actuate(CRANE.model, q, dq, u, np.zeros(0)).tau, ports, [("tau", (3,))]
-    )
-    slopes = interpret(jacobian(graph), *STATE)
-    with mpmath.workdps(50):
-        model, h = precise(CRANE.model), mpmath.mpf(10) ** -18
-        at = [np.array([mpmath.mpf(x) for x in part], object) for part in STATE]
-        for k, slope in enumerate(slopes):
-            for j, e in enumerate(np.eye(3, dtype=int)):
-                sides = [
-                    actuate(model, *at[:k], at[k] + s * h * e, *at[k + 1 :], np.zeros(0)).tau
-                    for s in (1, -1)
-                ]
-                exact = ((sides[0] - sides[1]) / (2 * h)).astype(float)
-                assert slope[:, j] == pytest.approx(exact, rel=1e-12, abs=1e-12)
 
 
 def test_energy_grows_by_the_work_of_the_path():
@@ -104,33 +65,3 @@ def test_changed_robots_keep_their_paths():
     still = CRANE.lock(dict.fromkeys(CRANE.model.joint_names, 0.0)).model
     assert still.actuators == ()
     assert any("actuator 'ram' has no effect: its points move" in x.text for x in still.notes)
-
-
-@pytest.mark.parametrize("form", ["json", "mjcf"])
-def test_files_keep_paths(form):
-    if form == "json":
-        again = build_model(from_json(to_json(CRANE.model)))
-    else:
-        again = kt.load_string(CRANE.to_mjcf()).model
-    found, tau = (actuate(x, *STATE, np.zeros(0)).tau for x in (again, CRANE.model))
-    assert found == pytest.approx(tau, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: A.motor(PATH, gear=2), "gear of an actuator between points is 2; expected 1"),
-        (lambda: A({"joint1": 1}, points=PATH), "has joints and points"),
-        (lambda: A.motor(PATH[:1]), "points of actuator 'x' are .* two or more"),
-        (lambda: A.motor([("base", (0, 0, 0)), ("moon", (0, 0, 1))]), "passes 'moon', which is no"),
-        (lambda: A.position(PATH, -1), "kp of the position servo"),
-    ],
-)
-def test_what_is_wrong_is_said(make, words):
-    with pytest.raises(kt.KinetreeError, match=words):
-        CRANE.with_actuators({"x": make()})
-
-
-def test_texts_name_the_links_of_a_path():
-    with pytest.warns(kt.KinetreeWarning, match="a path base - link1 - link3"):
-        CRANE.to_urdf()

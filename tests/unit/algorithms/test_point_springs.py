@@ -1,16 +1,12 @@
 """Springs, dampers and cables between points of links, against MuJoCo and fifty digits."""
 
-from dataclasses import replace
-
 import mpmath
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.errors import InputError, KinetreeError, ModelError, NameLookupError
-from kinetree.model.describe import describe_model
-from precise_robots import precise
+from kinetree.errors import KinetreeError, ModelError
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -66,92 +62,6 @@ def test_accelerations_are_those_of_mujoco(first: str, seed: int) -> None:
     assert np.allclose(robot.forward_dynamics(q, dq, tau), data.qacc, rtol=1e-9, atol=1e-9)
 
 
-def test_energy_of_mujoco() -> None:
-    robot, compiled = pair()
-    compiled.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
-    q, dq, _ = state(robot, 4)
-    data = mujoco.MjData(compiled)
-    data.qpos[:], data.qvel[:] = q, dq
-    mujoco.mj_forward(compiled, data)
-    mujoco.mj_energyPos(compiled, data)
-    rest = np.zeros(robot.n)
-    data0 = mujoco.MjData(compiled)
-    mujoco.mj_forward(compiled, data0)
-    mujoco.mj_energyPos(compiled, data0)
-    change = robot.potential_energy(q) - robot.potential_energy(rest)
-    assert np.isclose(change, data.energy[0] - data0.energy[0], rtol=1e-12)
-
-
-@pytest.mark.parametrize("first", ["hinge", "ball"])
-def test_derivatives_against_fifty_digits(first: str) -> None:
-    robot, _ = pair(first)
-    q, dq, ddq = state(robot, 7)
-    by_q, by_dq = robot.inverse_dynamics_derivatives(q, dq, ddq)
-    with mpmath.workdps(50):
-        model = precise(robot.model)
-        exact = [np.array([mpmath.mpf(float(x)) for x in v], object) for v in (q, dq, ddq)]
-        h = mpmath.mpf(10) ** -18
-        for k in range(robot.n):
-            step = np.array([h if j == k else mpmath.mpf(0) for j in range(robot.n)], object)
-            sides = [
-                algorithms.inverse_dynamics(
-                    model, algorithms.integrate(model, exact[0], s * step), exact[1], exact[2]
-                )
-                for s in (1, -1)
-            ]
-            slope = ((sides[0] - sides[1]) / (2 * h)).astype(float)
-            assert np.allclose(by_q[:, k], slope, rtol=1e-11, atol=1e-10)
-            sides = [
-                algorithms.inverse_dynamics(model, exact[0], exact[1] + s * step, exact[2])
-                for s in (1, -1)
-            ]
-            slope = ((sides[0] - sides[1]) / (2 * h)).astype(float)
-            assert np.allclose(by_dq[:, k], slope, rtol=1e-11, atol=1e-10)
-
-
-def test_every_formulation_and_its_inverse_agree() -> None:
-    robot, _ = pair()
-    q, dq, ddq = state(robot, 9)
-    tau = robot.inverse_dynamics(q, dq, ddq)
-    for form in ("space", "link"):
-        record = algorithms.newton_euler(robot.model, q, dq, ddq, formulation=form)
-        assert np.allclose(record.tau, tau, rtol=1e-12, atol=1e-11)
-    assert np.allclose(robot.forward_dynamics(q, dq, tau), ddq, rtol=1e-9, atol=1e-9)
-
-
-def test_energy_falls_by_what_the_dampers_take() -> None:
-    robot, _ = pair()
-    run = robot.simulate(np.array([0.3, 0.2, 0.05, -0.4]), duration=0.5, dt=1e-3, limits="ignore")
-    energy = robot.kinetic_energy(run.q, run.dq) + robot.potential_energy(run.q)
-    still = robot.with_springs({name: replace(x, damping=0) for name, x in springs(robot).items()})
-    lost = [
-        -dq @ (robot.bias_forces(q, dq) - still.bias_forces(q, dq))
-        for q, dq in zip(run.q, run.dq, strict=True)
-    ]
-    assert np.allclose(np.gradient(energy, run.t)[2:-2], lost[2:-2], rtol=0.02, atol=0.05)
-    free = still.simulate(np.array([0.3, 0.2, 0.05, -0.4]), duration=0.5, limits="ignore")
-    kept = still.kinetic_energy(free.q, free.dq) + still.potential_energy(free.q)
-    assert np.ptp(kept) < 1e-7 * np.abs(kept).max()
-
-
-@pytest.mark.parametrize("method", ["implicit", "implicitfast"])
-def test_implicit_steps_bear_a_stiff_cable(method: str) -> None:
-    robot, _ = pair(k=4e5)
-    damped = robot.with_springs({"short": kt.Spring(0, 0.3, None, 4e3, cable(robot))})
-    run = damped.simulate(np.zeros(4), duration=0.2, dt=2e-3, method=method, limits="ignore")
-    assert np.isfinite(run.q).all() and np.abs(run.dq).max() < 20
-
-
-def springs(robot: kt.Robot) -> dict[str, kt.Spring]:
-    """The springs as records."""
-    return dict(describe_model(robot.model).springs)
-
-
-def cable(robot: kt.Robot) -> list[tuple[str, tuple[float, ...]]]:
-    """The points of the spring `short`."""
-    return [("world", (0.4, 0.1, 1.1)), ("lower", (0.1, 0.0, -0.35))]
-
-
 def test_files_keep_them() -> None:
     robot, _ = pair()
     same = kt.load_string(robot.to_mjcf(losses="error"))
@@ -175,39 +85,6 @@ def test_parts_of_a_robot_keep_them() -> None:
     assert {x.name for x in arm.model.springs} == {"r_short", "r_long", "r_sum", "r_brake"}
     with pytest.raises(ModelError, match="spring 'short' is held by world"):
         robot.with_springs({"brake": None}).subtree("upper")
-
-
-def test_regressor_without_damping_and_its_refusal() -> None:
-    robot, _ = pair()
-    with pytest.raises(ModelError, match="has damping, for which pi has no entry"):
-        robot.regressor(*state(robot, 1))
-    still = robot.with_springs(
-        {
-            "sum": None,
-            "long": None,
-            "brake": None,
-            "short": kt.Spring(400, 0.3, points=cable(robot)),
-        }
-    )
-    q, dq, ddq = state(still, 2)
-    tau = still.regressor(q, dq, ddq) @ still.parameters
-    assert np.allclose(tau, still.inverse_dynamics(q, dq, ddq), rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("points", "kind", "words"),
-    [
-        ([("base", (0, 0, 0))], InputError, "two or more"),
-        ([("base", (0, 0, 0)), ("nowhere", (0, 0, 0))], NameLookupError, "no link or frame"),
-        ([("link2", (0, 0, 0)), ("link2", (1, 0, 0))], InputError, "belong to one link"),
-        ([("base", (0, 0)), ("link2", (1, 0, 0))], KinetreeError, "point of spring"),
-        ("base", InputError, "two or more"),
-        ([("base", (0, 0, 0))] * 2 + [("link2", (1, 0, 0))], InputError, "twice in a row"),
-    ],
-)
-def test_what_is_wrong_is_said(points: object, kind: type[Exception], words: str) -> None:
-    with pytest.raises(kind, match=words):
-        kt.robots.planar_2r().with_springs({"cable": kt.Spring(10, points=points)})
 
 
 def test_a_balanced_arm_needs_no_force() -> None:

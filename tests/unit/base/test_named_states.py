@@ -3,7 +3,6 @@
 import gc
 import sys
 import tracemalloc
-from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -54,45 +53,9 @@ def test_numbers_of_every_kind_are_those_of_a_plain_array(kind):
     assert np.array(rows).tobytes() == robot.mass_matrix(plain[0]).tobytes()
 
 
-@pytest.mark.parametrize("beside", [np.array, list, tuple])
-def test_a_dict_beside_vectors(beside):
-    expected = robot.inverse_dynamics(q, dq, ddq)
-    for given in ((named(q), beside(dq), beside(ddq)), (beside(q), beside(dq), named(ddq))):
-        assert list(robot.inverse_dynamics(*given).values()) == expected.tolist()
-    many = robot.inverse_dynamics(named(q), np.array([dq, 2 * dq]), named(ddq))
-    pair = robot.inverse_dynamics(q, np.array([dq, 2 * dq]), ddq)
-    assert np.array_equal(np.stack(list(many.values()), -1), pair)
-
-
 def test_arrays_of_one_entry_are_many_states():
     found = robot.gravity_forces(named([np.array([x]) for x in q]))
     assert all(x.shape == (1,) for x in found.values())
-
-
-def test_several_results_a_number_and_a_step():
-    slopes = robot.inverse_dynamics_derivatives(named(q), named(dq), named(ddq))
-    for found, expected in zip(slopes, robot.inverse_dynamics_derivatives(q, dq, ddq), strict=True):
-        rows = [list(row.values()) for row in found.values()]
-        assert np.array_equal(rows, expected)
-    assert robot.potential_energy(named(q)) == robot.potential_energy(q)
-    assert type(robot.potential_energy(named(q))) is float
-    stepped = robot.step(named(q), named(dq), named(ddq), 0.001)
-    for found, expected in zip(stepped, robot.step(q, dq, ddq, 0.001), strict=True):
-        assert list(found.values()) == expected.tolist()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"elbow": None}, "q\\['elbow'\\] is None"),
-        ({"elbow": "1"}, "q\\['elbow'\\] is '1'"),
-        ({"elbow": 1j}, "complex"),
-        ({"hip": 1.0}, "unknown 'hip'"),
-    ],
-)
-def test_what_is_not_a_number_of_a_joint_is_named(change, words):
-    with pytest.raises(KinetreeError, match=words):
-        robot.gravity_forces(named(q) | change)
 
 
 def test_names_are_checked_at_every_call():
@@ -106,26 +69,6 @@ def test_names_are_checked_at_every_call():
         robot.gravity_forces(state)
     del state["Elbow"]
     assert robot.gravity_forces({**state, "elbow": value}) == expected
-
-
-def copied(text):
-    """An equal text that is another object, as names read from a file are."""
-    return "".join(list(text))
-
-
-def test_keys_are_compared_by_value():
-    """Machine code compares addresses first; equal keys that are other objects mean the same."""
-
-    class Text(str):
-        """A key of a class derived from str."""
-
-    expected = robot.inverse_dynamics(named(q), named(dq), named(ddq))
-    for make in (copied, Text):
-        given = [{make(name): x for name, x in named(v).items()} for v in (q, dq, ddq)]
-        assert not any(key is name for key in given[0] for name in robot.joint_names)
-        assert robot.inverse_dynamics(*given) == expected
-    found = robot.inverse_dynamics(OrderedDict(named(q)), named(dq), ddq.tolist())
-    assert found == expected
 
 
 def test_wrenches_and_none_beside_dicts():

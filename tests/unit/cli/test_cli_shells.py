@@ -4,12 +4,8 @@ import os
 import shutil
 import subprocess
 import textwrap
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-
-from kinetree.cli.arguments import complete_robot, complete_table, files
 
 posix = pytest.mark.skipif(os.name != "posix", reason="shells of POSIX")
 WORDS = {
@@ -97,53 +93,3 @@ def test_zsh_completes(typed):
     assert [x.strip() for x in found] == [
         line.removesuffix(word) + whole for line, word, whole in lines
     ]
-
-
-@posix
-@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
-def test_every_shell_gets_a_script_that_it_can_read(typed, name):
-    text = typed(f"completion {name}").stdout
-    assert "simulate" in text and "degrees" in text
-    path = typed.folder / f"script.{name}"
-    path.write_text(text, encoding="utf-8")
-    shell(typed, name, "-n", str(path))
-
-
-def test_completion_is_installed_at_home_once(program):
-    home = program.folder / "somewhere"
-    home.mkdir()
-    for _ in range(2):
-        found = program("completion zsh --install", HOME=str(home))
-    path = found.stdout.partition("installed as ")[2].partition(";")[0]
-    assert path.startswith(str(home))
-    assert "simulate" in Path(path).read_text(encoding="utf-8")
-    startup = (home / ".zshrc").read_text(encoding="utf-8")
-    assert startup.count("fpath=") == startup.count("&& compinit") == 1
-
-
-def test_a_startup_file_that_completes_is_left_alone(program):
-    home = program.folder / "elsewhere"
-    home.mkdir()
-    (home / ".zshrc").write_text("autoload -U compinit\ncompinit -i\n", encoding="utf-8")
-    program("completion zsh --install", HOME=str(home))
-    startup = (home / ".zshrc").read_text(encoding="utf-8")
-    assert startup.index("fpath=") < startup.index("compinit -i") and "&&" not in startup
-
-
-def test_files_of_the_right_kind_are_offered(tmp_path, monkeypatch):
-    for name in ("a.urdf", "b.csv", "c.txt", ".hidden.urdf", "odd\tname.urdf"):
-        try:
-            (tmp_path / name).touch()
-        except OSError:  # Windows has no such names
-            pass
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "D.XML").touch()
-    monkeypatch.chdir(tmp_path)
-    assert files("", [".urdf"]) == ["a.urdf", "parts/"]
-    assert files(".h", [".urdf"]) == [".hidden.urdf"]
-    assert files("pa", [".xml"]) == ["parts/D.XML"]
-    assert files("pa", [".urdf"]) == ["parts/"]
-    assert files(f"{tmp_path}/", [".csv"]) == [f"{tmp_path}/b.csv", f"{tmp_path}/parts/"]
-    assert files("nowhere/x", [".csv"]) == []
-    assert complete_table(SimpleNamespace(incomplete="b")) == ["b.csv"]
-    assert {"panda", "a.urdf"} <= set(complete_robot(SimpleNamespace(incomplete="")))

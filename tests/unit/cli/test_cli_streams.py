@@ -1,8 +1,6 @@
 """The program among others: pipes that close, Ctrl-C, many rows, terminals, shells."""
 
-import json
 import os
-import re
 import select
 import signal
 import subprocess
@@ -26,33 +24,6 @@ def warm(program):
     """The kernel is in the cache, so that compiling it does not count."""
     program("id planar_2r")
     return program
-
-
-def test_a_reader_that_wants_one_row(warm):
-    with warm.start("id planar_2r -") as process:
-        process.stdin.write(ROW)
-        first = process.stdout.readline()
-        process.stdout.close()
-        try:
-            while True:
-                process.stdin.write(BLOCK)
-        except BrokenPipeError:
-            process.stdin.close()
-        words = process.stderr.read().decode()
-    assert first == b"tau:joint1,tau:joint2\n"
-    assert process.returncode == 141
-    assert words == "kinetree: standard input has no columns of dq and ddq: taken as zero.\n"
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["info humanoid --json", "id --help"],
-)
-def test_other_output_may_be_cut_too(warm, line):
-    with warm.start(line, stdin=subprocess.DEVNULL) as process:
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 141
 
 
 def test_rows_come_out_as_they_come_in(warm):
@@ -165,81 +136,3 @@ def test_many_rows_take_no_more_memory_than_ten_thousand(warm):
 
 
 # ----- terminals
-
-
-def on_terminal(program, line, columns=80, **environment):
-    """What a person sees: standard output and error on a terminal of so many columns."""
-    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
-    import fcntl
-    import struct
-
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    clean = {key: x for key, x in program.environment.items() if key not in ("COLUMNS", "NO_COLOR")}
-    process = subprocess.Popen(
-        program.command(line), stdin=slave, stdout=slave, stderr=slave, cwd=program.folder,
-        env=clean | {"TERM": "xterm-256color"} | environment,
-    )  # fmt: skip
-    os.close(slave)
-    found = b""
-    try:
-        while data := os.read(master, 1 << 16):
-            found += data
-    except OSError:  # how a terminal ends on Linux
-        pass
-    os.close(master)
-    return process.wait(120), found.decode().replace("\r\n", "\n")
-
-
-def plain(text):
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-
-
-@pytest.mark.parametrize(
-    ("line", "columns"), [("terms panda", 80), ("check panda motion.csv", 120)]
-)
-def test_tables_fit_the_terminal(warm, line, columns):
-    """Stored texts have all commands in these widths; here a terminal decides the width."""
-    if "motion" in line and not (warm.folder / "motion.csv").exists():
-        warm("simulate panda --limits record --duration 0.1 -o motion.csv")
-    code, text = on_terminal(warm, line, columns)
-    assert code == (1 if line.startswith("check") else 0)
-    assert "\x1b[1m" in text  # headings are bold
-    shown = [x for x in plain(text).splitlines() if not x.startswith("- ")]  # sentences may wrap
-    assert max(map(len, shown)) <= columns
-    assert "…" not in text and "panda_joint7" in plain(text)
-
-
-def test_pipes_and_no_color_get_no_codes(warm):
-    for line in ("terms panda", "info panda", "--help", "demo", "explain planar_2r"):
-        assert "\x1b" not in warm(line).stdout
-    code, text = on_terminal(warm, "info scara", NO_COLOR="1")
-    assert code == 0 and not re.search(r"\x1b\[3\dm", text)
-
-
-def test_a_terminal_without_greek(warm):
-    found = warm.start("explain planar_2r", stdin=subprocess.DEVNULL)
-    assert "\u03c9x" in found.communicate()[0].decode()
-    plainly = dict(warm.environment, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    for line in ("explain planar_2r", "terms rp"):
-        done = subprocess.run(warm.command(line), capture_output=True, env=plainly, timeout=120)
-        assert done.returncode == 0 and done.stdout.isascii() and done.stderr == b""
-
-
-def test_progress_is_shown_on_a_terminal_only(warm):
-    (warm.folder / "many.csv").write_bytes(BLOCK * 30)
-    code, text = on_terminal(warm, "id planar_2r many.csv -o out.csv")
-    assert code == 0 and "rows" in text and "\x1b" in text
-    code, text = on_terminal(warm, "id planar_2r many.csv")
-    rows = text.splitlines()
-    assert code == 0 and len([x for x in rows if re.fullmatch(r"[-\d.e]+,[-\d.e]+", x)]) == 30_000
-    found = warm("id planar_2r many.csv -o out.csv")
-    assert found.stdout == "" and "rows" not in found.stderr
-
-
-def test_json_is_indented_for_people(warm):
-    code, text = on_terminal(warm, "id planar_2r --json")
-    assert code == 0 and '\n  "robot": "planar 2R"' in text
-    # a slow machine is told before it what takes long, on the same terminal
-    assert json.loads(text[text.index("{\n") :])["robot"] == "planar 2R"
-    assert warm("id planar_2r --json").stdout.count("\n") == 1

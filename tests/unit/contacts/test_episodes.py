@@ -11,9 +11,7 @@ import kinetree as kt
 from kinetree.contacts.episodes import episode_graph, episode_kernel
 from kinetree.contacts.tasks import TASKS
 from kinetree.engine.compiler.interpret import interpret
-from kinetree.errors import InputError, ShapeError
 
-gymnasium = pytest.importorskip("gymnasium")
 make = kt.contacts.environments.make
 
 
@@ -96,27 +94,6 @@ def test_states_rewards_and_resets_are_those_of_a_loop_by_hand(same):
     assert_same(task, env, actions, same)
 
 
-def test_a_free_base_is_reset_as_by_hand():
-    task = short("quadruped", seconds=0.1)
-    task = replace(task, lowest=task.stance[6] - 0.01)
-    env = make(task, 5)
-    actions = np.random.default_rng(1).uniform(-1, 1, (12, 5, 12))
-    assert_same(task, env, actions, True)
-
-
-def test_environments_have_their_own_friction():
-    task = short(lowest=0.42)
-    friction = np.array([0.05, 0.3, 1.2])
-    env = make(task, 3, parameters={"contact_friction": friction[:, None]})
-    actions = np.random.default_rng(2).uniform(-1, 1, (30, 3, 2))
-    env.reset(seed=4)
-    states = by_hand(task, env, actions, True, friction)[9]
-    for action in actions[:10]:
-        env.step(action)
-    np.testing.assert_allclose(env.q, [x[0] for x in states], rtol=1e-9, atol=1e-10)
-    assert np.ptp(env.q[:, 0]) > 1e-3
-
-
 def test_the_number_of_environments_and_threads_changes_no_bit(monkeypatch):
     task = short()
     kernel = episode_kernel(task, 12, True)
@@ -150,14 +127,3 @@ def test_a_state_that_is_not_finite_has_fallen_and_begins_anew():
     assert fallen.tolist() == [False, True, True] and not late.any()
     assert np.isfinite(seen).all() and np.isfinite(env.q).all() and reward[1:].tolist() == [0, 0]
     assert infos["_final_obs"].tolist() == [False, True, True]
-
-
-def test_wrong_parameters_are_named():
-    with pytest.raises(InputError, match="cannot be left free"):
-        make("monoped", 2, parameters={"colour": 1.0})
-    with pytest.raises(InputError, match=r"contact_friction.*-0\.5; expected 0 or more"):
-        make("monoped", 2, parameters={"contact_friction": [[0.5], [-0.5]]})
-    with pytest.raises(ShapeError, match=r"has shape \(3, 1\); expected \(1,\)"):
-        make("monoped", 2, parameters={"contact_friction": [[0.5]] * 3})
-    with pytest.raises(InputError, match="finite"):
-        make("monoped", 2, parameters={"contact_friction": [[0.5], [np.nan]]})

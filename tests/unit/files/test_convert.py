@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import Builder, Limits, algorithms, convert
-from kinetree.errors import InputError, ModelError, NameLookupError, ShapeError
 from kinetree.model import ALL_TYPES, joint_pose, random_model
 from robot_states import random_state, relative
 
@@ -22,10 +21,6 @@ def converters(library, model, **options):
 
 def robot(library, seed, n=6):
     return random_model(seed, n, types=MUJOCO_TYPES if library == "mujoco" else ALL_TYPES)
-
-
-def same(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
 def one_joint(type):
@@ -75,29 +70,6 @@ def test_power_energy_and_twists_are_the_same_everywhere(library, seed):
     V = there.jacobian(x.q, J) @ dq
     swaps = "jacobian" in there.order.library.linear_first
     np.testing.assert_allclose(V, np.roll(J @ x.dq, 3) if swaps else J @ x.dq, atol=1e-12)
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_batches_are_converted_state_by_state(library):
-    model = robot(library, 8)
-    there, back = converters(library, model)
-    states = [random_state(model, seed) for seed in range(6)]
-    q, dq, ddq = (
-        np.array([getattr(x, key) for x in states]).reshape(2, 3, -1) for key in ("q", "dq", "ddq")
-    )
-    M = np.array([algorithms.mass_matrix(model, x.q) for x in states]).reshape(2, 3, model.n, -1)
-    J = np.random.default_rng(1).normal(size=(2, 3, 6, model.n))
-    for a, b in np.ndindex(2, 3):
-        at = (a, b)
-        same(there.q(q)[at], there.q(q[at]))
-        same(there.dq(q, dq)[at], there.dq(q[at], dq[at]))
-        same(there.ddq(q, dq, ddq)[at], there.ddq(q[at], dq[at], ddq[at]))
-        same(there.mass_matrix(q, M)[at], there.mass_matrix(q[at], M[at]))
-        same(there.jacobian(q, J)[at], there.jacobian(q[at], J[at]))
-        same(back.q(there.q(q))[at], back.q(there.q(q[at])))
-    # one position, many rates
-    assert there.dq(q[0, 0], dq).shape == dq.shape
-    assert there.mass_matrix(q, M[0, 0]).shape == M.shape
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -186,23 +158,3 @@ def test_a_free_joint_with_a_home_pose_is_seen_from_the_world_in_mujoco():
     np.testing.assert_allclose(there.q(x.q)[:3], T[:3, 3], atol=1e-15)
     np.testing.assert_allclose(there.dq(x.q, x.dq)[:3], T[:3, :3] @ x.dq[3:], atol=1e-15)
     np.testing.assert_allclose(np.abs(back.q(there.q(x.q))), np.abs(x.q), atol=1e-15)
-
-
-def test_what_does_not_fit_is_named():
-    model = one_joint("free")
-    there, back = converters("pinocchio", model)
-    with pytest.raises(ShapeError, match=r"dq has the shape \(7,\); expected \(..., 6\)"):
-        there.dq([1, 0, 0, 0, 0, 0, 0], np.zeros(7))
-    with pytest.raises(ShapeError, match=r"M has the shape \(6,\); expected \(..., 6, 6\)"):
-        there.mass_matrix([1, 0, 0, 0, 0, 0, 0], np.zeros(6))
-    with pytest.raises(InputError, match=r"quaternion of joint 'j'.*Is q in the order"):
-        back.q([1, 0, 0, 0, 0, 0, 0])
-    with pytest.raises(InputError, match="q must hold numbers"):
-        there.q(["a"] * 7)
-    with pytest.raises(NameLookupError, match="joints are k; expected every joint of 'one'"):
-        convert.to_drake(model, joints=["k"])
-    with pytest.raises(ModelError, match="'j' is helical, which MuJoCo does not have"):
-        convert.to_mujoco(one_joint("helical"))
-    chain = random_model(1, 2, types=("free",), chain=True)
-    with pytest.raises(ModelError, match="'joint2' hangs on 'link1'"):
-        convert.to_mujoco(chain)

@@ -1,13 +1,11 @@
 """Contacts of files: shapes, ground and friction of URDF, SDF and MJCF, and what is left out."""
 
-import re
-
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree.contacts import Boxes, ContactPoint, ContactRim, HeightField, Plane
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import ModelError
 
 LEG = """<robot name="leg">
   <link name="trunk"><inertial><mass value="1"/>
@@ -60,41 +58,11 @@ def test_shapes_of_a_urdf_become_contacts_with_the_friction_of_the_file(tmp_path
     assert changed.frictions == (0.2,) and changed.ground == Plane()
 
 
-def test_a_mesh_has_no_contacts_and_says_so(tmp_path):
-    with pytest.raises(ModelError, match=r"'toe' of link 'toe' is a mesh.*ContactPoint"):
-        leg(tmp_path).with_contacts(["toe"])
-
-
-def test_contacts_of_the_file_name_defaults_and_what_is_left_out(tmp_path):
-    (tmp_path / "toe.stl").write_text(STL)
-    robot = leg(tmp_path, contacts="file")
-    notes = [note.text for note in robot.report.notes]
-    assert "the file has no ground: contacts are with the plane z = 0" in notes
-    assert "shapes without friction in the file have 1" in notes
-    assert "collision shapes of kind mesh have no contacts: 'toe'" in notes
-    assert "contacts: 17 points with a plane, friction 0.3 .. 1" in str(robot.report)
-    assert robot.start_position()[6] == pytest.approx(0.53, abs=1e-12)
-
-
 def test_contacts_of_the_file_are_refused_where_a_mesh_would_touch_first(tmp_path):
     (tmp_path / "toe.stl").write_text(STL)
     with pytest.raises(ModelError, match=r"'toe' of link 'toe' is a mesh.*0.07 m inside the gro"):
         leg(tmp_path, -0.1, contacts="file")
     assert leg(tmp_path, -0.1).with_contacts(["foot"]).model.contacts.names == ("foot",)
-
-
-def test_a_mesh_that_is_not_there_is_named(tmp_path):
-    notes = [x.text for x in leg(tmp_path, contacts="file").report.notes]
-    assert any(re.search("'toe.stl', which cannot be read.*is not known", x) for x in notes)
-
-
-def test_robots_without_shapes_have_no_contacts_of_their_file():
-    with pytest.raises(InputError, match=r"built-in robot without collision shapes.*with_contacts"):
-        kt.load("panda", contacts="file")
-    with pytest.raises(InputError, match="contacts is 'feet'"):
-        kt.load("panda", contacts="feet")
-    with pytest.raises(ModelError, match="no collision shape of a link that moves"):
-        kt.load_string('<robot name="r"><link name="a"/></robot>', contacts="file")
 
 
 SDF = """<sdf version="1.9"><model name="m"><link name="wheel">
@@ -174,36 +142,3 @@ def test_geoms_that_cannot_touch_the_ground_have_no_contacts():
     assert robot.model.contacts.names == ("pill.0", "pill.1")
     shapes = [x.name for x in mjcf(contacts="file").model.collisions.shapes]
     assert shapes == ["ball", "pill"]
-
-
-def test_links_that_touch_at_the_start_are_refused():
-    assert mjcf(contacts="file").model.contacts.names == ("ball", "pill.0", "pill.1")
-    with pytest.raises(ModelError, match=r"touch where the file starts.*'ball'.*'pill'"):
-        mjcf(apart=0.1, contacts="file")
-    assert mjcf(apart=0.1).with_contacts(["ball"]).model.contacts.names == ("ball",)
-
-
-def test_static_shapes_that_are_no_ground_are_named():
-    ramp = '<geom name="ramp" type="box" size="1 1 1" euler="0 20 0" pos="9 0 0"/>'
-    pole = '<geom name="pole" type="capsule" size="0.1 1" pos="9 9 0"/>'
-    notes = [x.text for x in mjcf(FLOOR + ramp + pole, contacts="file").report.notes]
-    assert "contacts leave out geom 'ramp' of the world, a box" in notes
-    assert "contacts leave out geom 'pole' of the world, a capsule" in notes
-    off = mjcf(more='<option><flag contact="disable"/></option>')
-    assert off.model.collisions.left_out == ("all contacts, which the file disables",)
-
-
-def test_too_many_shapes_are_counted_by_link():
-    boxes = "".join(f'<geom type="box" size="1 1 1" pos="0 0 {k}"/>' for k in range(20))
-    boxes += '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
-    body = f'<body name="pile" pos="9 9 9"><freejoint/>{boxes}</body>'
-    with pytest.raises(ModelError, match=r"make 163 contacts \('pile' 160.*with_contacts"):
-        mjcf(body, contacts="file")
-
-
-@pytest.mark.parametrize("writer", ["to_urdf", "to_mjcf"])
-def test_files_cannot_have_contacts_and_name_the_loss(writer, tmp_path):
-    robot = leg(tmp_path).with_contacts(["foot"])
-    with pytest.raises(ModelError, match="contacts with the ground: 'foot'"):
-        getattr(robot, writer)(losses="error")
-    assert "contacts with the ground: 'foot'" in getattr(robot, writer)(losses="allow")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.errors import ModelError
 from kinetree.model import random_model
-from motion_robots import GRAVITY, INERTIA, MASS, lift, wheel
+from motion_robots import INERTIA, MASS, lift, wheel
 
 MOTOR, STIFFNESS = 0.3, 700.0
 
@@ -123,40 +123,6 @@ def test_forces_of_the_link_and_of_the_motor_obey_newton(seed):
     assert tau[motor] == pytest.approx(expected, rel=1e-9, abs=1e-8)
 
 
-def test_energy_is_conserved_without_damping():
-    robot = lift().with_elastic_joint("rise", STIFFNESS, motor_inertia=MOTOR)
-    motion = robot.simulate([0, 0.05], [0.2, -0.3], duration=2.0, rtol=1e-10, atol=1e-12)
-    energy = robot.kinetic_energy(motion.q, motion.dq) + robot.potential_energy(motion.q)
-    assert np.ptp(energy) < 1e-7 * np.abs(energy).max()
-
-
-def test_a_very_stiff_spring_tends_to_the_rigid_robot():
-    rigid = kt.robots.puma_560()
-    state = [0, -0.5, 0.5, 0.1, 0.5, 0], np.zeros(6)
-    expected = rigid.simulate(*state, duration=0.2).q[-1]
-    errors = []
-    for k in (1e4, 1e5, 1e6):
-        soft, q = rigid, list(state[0])
-        for name in rigid.joint_names[:2]:
-            soft = soft.with_elastic_joint(name, k, 1e-3 * k)
-        start = [q[0], 0, q[1], 0, *q[2:]]
-        end = soft.simulate(start, np.zeros(8), duration=0.2).q[-1]
-        links = np.array([end[0] + end[1], end[2] + end[3], *end[4:]])
-        errors.append(np.abs(links - expected).max())
-    assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 1e-3
-
-
-def test_a_spring_of_the_joint_acts_on_the_link():
-    """At rest, gravity is carried by the joint's own spring and, through the gear, the motor."""
-    robot = lift().with_springs({"rise": kt.Spring(50, rest=0.1)})
-    robot = robot.with_elastic_joint("rise", STIFFNESS, motor_inertia=MOTOR)
-    q = np.array([0.3, -0.02])
-    spring = 50 * (q.sum() - 0.1)
-    assert robot.inverse_dynamics(q, [0, 0], [0, 0]) == pytest.approx(
-        [MASS * GRAVITY + spring, MASS * GRAVITY + spring + STIFFNESS * q[1]]
-    )
-
-
 def test_a_file_of_an_elastic_robot_is_read_back():
     robot = kt.robots.ur5e().with_elastic_joint("elbow", 9000, 3, 2.0)
     robot = robot.with_elastic_joint("shoulder_pan", 12000, 4, 3.0)
@@ -166,30 +132,6 @@ def test_a_file_of_an_elastic_robot_is_read_back():
     q, dq, ddq = rng.normal(size=(3, robot.n)) * 0.1
     tau = robot.inverse_dynamics(q, dq, ddq)
     assert again.inverse_dynamics(q, dq, ddq) == pytest.approx(tau, rel=1e-9, abs=1e-9)
-
-
-def test_wrong_data_are_refused_in_words():
-    robot = wheel()
-    with pytest.raises(ModelError, match=r"no motor inertia.*Give motor_inertia"):
-        robot.with_elastic_joint("spin", 10)
-    for stiffness in (0, -3, np.nan):
-        with pytest.raises(
-            InputError, match=r"stiffness of the elastic joint 'spin'.*above 0|finite"
-        ):
-            robot.with_elastic_joint("spin", stiffness, motor_inertia=1)
-    with pytest.raises(InputError, match=r"damping of the elastic joint 'spin' is -1.*0 or more"):
-        robot.with_elastic_joint("spin", 10, -1, 1)
-    with pytest.raises(InputError, match="motor inertia of the elastic joint 'spin' is 0"):
-        robot.with_elastic_joint("spin", 10, 0, 0)
-    with pytest.raises(NameLookupError, match="no joint 'spine'"):
-        robot.with_elastic_joint("spine", 10)
-    once = robot.with_elastic_joint("spin", 10, motor_inertia=1)
-    with pytest.raises(ModelError, match=r"'spin_elastic' already.*elastic once"):
-        once.with_elastic_joint("spin", 10, motor_inertia=1)
-    ball = kt.Builder().link("base").link("ball", 1, (0, 0, 0), np.eye(3))
-    ball = ball.joint("socket", "spherical", "base", "ball").build()
-    with pytest.raises(ModelError, match="'socket' is spherical; expected a joint of one degree"):
-        ball.with_elastic_joint("socket", 10, motor_inertia=1)
 
 
 def test_a_joint_that_follows_or_leads_another_is_refused():

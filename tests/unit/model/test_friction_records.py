@@ -15,49 +15,6 @@ from kinetree.model.friction import friction_numbers
 
 ROBOT = kt.robots.planar_2r()
 NAME = ROBOT.model.joint_names[0]
-SYMBOL = pytest.importorskip("sympy").Symbol("x")
-
-REFUSED = {
-    "viscous friction of joint .* is -1.0; expected >= 0": kt.Friction(viscous=-1),
-    "viscous friction of joint .* is True; expected a number": kt.Friction(viscous=True),
-    "static friction of joint .* is 0.5, below its coulomb friction 1.0": kt.Friction(
-        coulomb=1.0, stribeck=kt.Stribeck(0.5, 0.1)
-    ),
-    "is 2.0, below its coulomb friction 3.0": kt.Friction(
-        coulomb=(1.0, 3.0), stribeck=kt.Stribeck(2.0, 0.1)
-    ),
-    "static friction of joint .* is -1.0; expected >= 0": kt.Friction(
-        stribeck=kt.Stribeck((1.0, -1.0), 0.1)
-    ),
-    "Stribeck speed of joint .* is 0.0; expected a number above 0, rad/s or m/s": kt.Friction(
-        stribeck=kt.Stribeck(1.0, 0)
-    ),
-    "Stribeck exponent of joint .* is -2.0; expected a number above 0": kt.Friction(
-        stribeck=kt.Stribeck(1.0, 0.1, -2)
-    ),
-    "Stribeck exponent of joint .* is x; expected a plain number": kt.Friction(
-        stribeck=kt.Stribeck(1.0, 0.1, SYMBOL)
-    ),
-    "sigmoid size of joint .* is -1.0; expected >= 0": kt.Friction(sigmoid=kt.Sigmoid(-1.0, 5.0)),
-    "sigmoid size of joint .* has 2 entries; expected one number": kt.Friction(
-        sigmoid=kt.Sigmoid((1.0, 2.0), 5.0)
-    ),
-    "sigmoid steepness of joint .* is 0.0; expected a number above 0, s/rad": kt.Friction(
-        sigmoid=kt.Sigmoid(1.0, 0.0)
-    ),
-    "load friction of joint .* is -0.1; expected >= 0": kt.Friction(load=-0.1),
-    "load friction of joint .* is 1.0; expected below 1 there": kt.Friction(load=(2.0, 1.0)),
-    "is 1.5 where the force brakes the motion; expected below 1": kt.Friction(load=1.5),
-    "stribeck of the friction of joint .* is 3; expected a record": kt.Friction(stribeck=3),
-    "sigmoid of the friction of joint .* is 3; expected a record": kt.Friction(sigmoid=3),
-    "friction function of joint .* is 3; expected a function": kt.Friction(function=3),
-}
-
-
-@pytest.mark.parametrize("message", REFUSED)
-def test_impossible_numbers_are_refused_by_name(message):
-    with pytest.raises(InputError, match=message):
-        ROBOT.with_friction({NAME: REFUSED[message]})
 
 
 def test_a_joint_that_follows_another_has_no_load():

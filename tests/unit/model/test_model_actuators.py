@@ -6,7 +6,6 @@ import pytest
 import kinetree as kt
 from kinetree.algorithms.joints.actuation import actuate
 from kinetree.model import build_model, describe_model
-from kinetree.model.actuators import actuator_kind
 
 A = kt.Actuator
 ARM = kt.robots.planar_2r().with_actuators(
@@ -28,40 +27,6 @@ def test_actuators_are_added_replaced_and_removed_by_name():
     assert other.model.actuator_names == ("both", "elbow", "new")
     assert other.model.activation_names == ()
     assert other.with_actuators({"both": None}).model.actuator_names == ("elbow", "new")
-
-
-def test_the_kind_of_an_actuator_is_a_word():
-    made = {
-        "motor": A.motor("joint1", 3),
-        "position": A.position("joint1", 3, 1, time_constant=0.1),
-        "velocity": A.velocity("joint1", 3),
-        "damper": A.damper("joint1", 3),
-        "integrated velocity": A.integrated_velocity("joint1", 3),
-        "general": A({"joint1": 1}, (1, 0, 0), (0, -2, 0)),
-    }
-    model = ARM.with_actuators({"both": None, "elbow": None, **made}).model
-    assert [actuator_kind(x) for x in model.actuators] == list(model.actuator_names)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"x": A.motor("knee")}, "actuator 'x' acts on 'knee', which is not a moving joint"),
-        ({"x": None}, "no actuator 'x' to remove; the actuators are both, elbow"),
-        ([A.motor("joint1")], "expected them by name"),
-        ({"x": "motor"}, "expected a record"),
-    ],
-)
-def test_unknown_names_are_refused_in_words(changes, words):
-    with pytest.raises(kt.KinetreeError, match=words):
-        ARM.with_actuators(changes)
-
-
-def test_joints_of_several_degrees_of_freedom_are_refused():
-    ball = kt.Builder("ball").link("base").link("b", 1.0, I_com=np.eye(3))
-    robot = ball.joint("s", "spherical", "base", "b").build()
-    with pytest.raises(kt.KinetreeError, match="'s', which is spherical"):
-        robot.with_actuators({"x": A.motor("s")})
 
 
 def test_a_description_makes_the_same_actuators_again():

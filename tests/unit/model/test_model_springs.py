@@ -1,14 +1,12 @@
 """Springs of a model: names, mimic joints, refusals in words, and changed robots."""
 
-import pickle
-
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.model import build_model, describe_model, random_model
+from kinetree.errors import ModelError, NameLookupError
+from kinetree.model import random_model
 
 Q = np.array([0.3, -0.7, 0.4])
 
@@ -33,18 +31,6 @@ def forces(robot, q=Q):
     return algorithms.spring_forces(robot.model, q)
 
 
-def test_a_spring_pulls_its_own_joint_to_its_rest_position():
-    robot = arm(knee=kt.Spring(20, rest=0.1))
-    assert forces(robot) == pytest.approx([0, 20 * (-0.7 - 0.1), 0])
-    assert algorithms.spring_energy(robot.model, Q) == pytest.approx(20 / 2 * 0.8**2)
-
-
-def test_a_spring_between_joints_acts_on_each_by_its_coefficient():
-    robot = arm(tie=kt.Spring(5, rest=0.2, joints={"hip": 1, "knee": -3}))
-    x = 0.3 + 3 * 0.7 - 0.2
-    assert forces(robot) == pytest.approx([5 * x, -15 * x, 0])
-
-
 def test_a_spring_of_a_mimic_joint_acts_through_its_leader():
     robot = arm(twin=kt.Spring(5, rest=0.1))
     stands = -2 * 0.3 + 0.25
@@ -63,45 +49,6 @@ def test_springs_are_added_replaced_and_removed_by_name():
     assert not changed.with_springs({"knee": None, "tie": None}).model.springs
     with pytest.raises(NameLookupError, match="no spring 'x' to remove; the springs are knee"):
         robot.with_springs({"x": None})
-
-
-@pytest.mark.parametrize(
-    ("name", "spring", "error", "words"),
-    [
-        ("hip", kt.Spring(-1), InputError, "stiffness of spring 'hip' is -1.*expected >= 0"),
-        ("hip", kt.Spring(float("nan")), InputError, "stiffness of spring 'hip'"),
-        ("hip", kt.Spring(1, float("inf")), InputError, "rest position of spring 'hip'"),
-        ("hop", kt.Spring(1), NameLookupError, "'hop', which is not a moving joint.*hip, knee"),
-        ("tie", kt.Spring(1, 0, {}), InputError, "joints of spring 'tie'.*{'hip': 1"),
-        ("tie", kt.Spring(1, 0, {"hip": 0}), InputError, "coefficient of joint 'hip'.* is 0"),
-        ("hip", 3, InputError, "spring 'hip' is 3; expected a record Spring"),
-    ],
-)
-def test_impossible_springs_are_refused_in_words(name, spring, error, words):
-    with pytest.raises(error, match=words):
-        arm().with_springs({name: spring})
-
-
-def test_joints_of_several_degrees_of_freedom_are_refused():
-    model = random_model(1, 3, types=("spherical", "planar", "free"))
-    for joint in model.joints:
-        with pytest.raises(ModelError, match=f"{joint.name!r}, which is {joint.type}"):
-            model.with_springs({joint.name: kt.Spring(1)})
-
-
-def test_a_builder_takes_a_name_once():
-    with pytest.raises(InputError, match="has a spring 'hip' already"):
-        kt.Builder("x").spring("hip", kt.Spring(1)).spring("hip", kt.Spring(2))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_records_and_pickles_give_the_same_springs(seed):
-    model = random_model(seed, 6, mimic=True, springs=True, drives=False)
-    assert model.springs
-    again = build_model(describe_model(model), unphysical="allow")
-    assert again.springs == model.springs
-    assert pickle.loads(pickle.dumps(model)).springs == model.springs
-    assert model.astype(float).springs == model.springs
 
 
 def test_a_locked_joint_shifts_the_rest_of_a_spring_between_joints():

@@ -1,20 +1,16 @@
 """Threads, processes and any executor: the same bytes, also when a process is killed half-way."""
 
-import pickle
 import signal
 import subprocess
 import sys
-import threading
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import kinetree as kt
 from kinetree.base.system import interrupt_held_back
-from kinetree.engine.call.threads import thread_count
-from kinetree.errors import InputError, MissingPackageError
-from kinetree.parallel import Normal, StudyError, engines, rollouts, schedule, work
+from kinetree.errors import InputError
+from kinetree.parallel import Normal, engines, rollouts, schedule, work
 
 ROBOT = kt.robots.double_pendulum()
 SMALL = {"q0": Normal(0, 1), "duration": 0.01, "chunk": 5}
@@ -35,12 +31,6 @@ def test_any_executor_will_do_and_stays_open(expected):
     with ThreadPoolExecutor(2) as pool:
         assert rollouts(ROBOT, 20, executor=pool, **SMALL).table.tobytes() == expected
         assert pool.submit(int, "3").result() == 3
-
-
-def test_studies_leave_the_number_of_threads_alone(expected):
-    before = thread_count()
-    rollouts(ROBOT, 20, workers=4, **SMALL)
-    assert thread_count() == before
 
 
 def test_processes_give_the_same_file_with_one_killed(tmp_path, monkeypatch):
@@ -98,25 +88,6 @@ def test_a_worker_hears_no_interrupt_from_its_first_moment():
     assert signal.SIGINT in found and signal.SIGINT not in ask[0](*ask[1:])
 
 
-def test_other_threads_see_the_main_module_while_workers_start():
-    seen, stop = set(), threading.Event()
-
-    def look():
-        while not stop.is_set():
-            seen.add(id(sys.modules["__main__"]))
-
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    engine = engines.make_engine("processes", 1, work.pack(dict, ROBOT.model, {}, 0, 1))
-    try:
-        engine.submit(0, 1).exception()
-    finally:
-        engine.close()
-        stop.set()
-        watcher.join()
-    assert seen == {id(sys.modules["__main__"])}
-
-
 def test_an_error_in_a_worker_comes_back_as_what_it_is():
     engine = engines.make_engine("processes", 1, b"9." + work.pack(dict, ROBOT.model, {}, 0, 1))
     try:
@@ -125,42 +96,3 @@ def test_an_error_in_a_worker_comes_back_as_what_it_is():
     finally:
         engine.close()
     assert error.value.__notes__ == ["in chunk 0 (samples 0 to 1) of the study"]
-
-
-def test_a_given_pool_that_breaks_is_not_mended():
-    pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=pickle.loads)  # wants bytes
-    with pool, pytest.raises(StudyError, match="the given pool cannot be mended"):
-        rollouts(ROBOT, 20, executor=pool, **SMALL)
-
-
-def test_workers_are_given_bytes_and_numbers_alone(monkeypatch):
-    """The function is sent by its name, the study as bytes."""
-    seen = []
-    submit = ThreadPoolExecutor.submit
-
-    def noted(self, function, *given):
-        seen.append((function, *given))
-        return submit(self, function, *given)
-
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", noted)
-    rollouts(ROBOT, 20, **SMALL)
-    chunks = [x for x in seen if x[0] is work.run_chunk]
-    assert len(chunks) == 4
-    for function, *given in chunks:
-        assert [type(x) for x in given] == [bytes, int, int]
-        sent = pickle.dumps(function)
-        assert b"run_chunk" in sent and len(sent) < 100
-
-
-@pytest.mark.parametrize(("name", "package"), [("ray", "ray"), ("dask", "distributed")])
-def test_a_missing_engine_says_how_to_get_it(name, package, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackageError, match=rf"pip install 'kinetree\[{name}\]'"):
-        rollouts(ROBOT, 20, executor=name, **SMALL)
-
-
-def test_a_worker_with_another_kinetree_says_so(monkeypatch):
-    packed = work.pack(dict, ROBOT.model, {}, 0, 1)
-    monkeypatch.setattr(work, "__version__", "9.9")
-    with pytest.raises(InputError, match=r"a worker has kinetree 9\.9, the study comes from"):
-        work.run_chunk(packed, 0, 1)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import InputError, ShapeError
 from kinetree.parallel import Anywhere, Grid, Noise, Normal, Spread, Uniform, rollouts
 from kinetree.simulate import signal
 
@@ -117,89 +116,3 @@ def test_limits_and_lost_numbers_are_noted():
     for name in ("q", "dq", "peak_dq", "peak_tau"):
         assert np.isfinite(noted[name][0]).all() and np.isnan(noted[name][1]).all()
     assert wild.lost().tolist() == noted.lost().tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"q0": [0.0]}, r"q0 of the study .* shape \(7,\)"),
-        ({"q0": None}, "q0 is None; expected numbers"),
-        ({"q0": Noise(1, 1)}, "q0 is Noise"),
-        ({"tau": Noise(-1, 1)}, "std of the noise of tau"),
-        ({"tau": Noise(1, 0)}, "hold of the noise of tau"),
-        ({"tau": lambda t: t}, "tau is .* code"),
-        ({"controller": lambda t, q, dq: q}, "controller is .* code"),
-        ({"controller": kt.controllers.PD(lambda t: t, 1, 1)}, "controller.reference is .* code"),
-        ({"parameters": {"colour": 1}}, "'colour' cannot be left free"),
-        ({"method": "heun"}, "method is 'heun'"),
-        ({"method": "dop853", "every": 2}, "every is 2"),
-        ({"every": 0}, "every is 0"),
-        ({"duration": -1}, "duration is -1"),
-        ({"seed": -1}, "seed is -1"),
-        ({"seed": 1.5}, "seed is 1.5"),
-        ({"seed": 2**63}, r"seed is .* below 2\*\*63"),
-        ({"chunk": 0}, "chunk is 0"),
-        ({"workers": 0}, "workers is 0"),
-        ({"executor": "abacus"}, "executor is 'abacus'"),
-        ({"colour": 1}, "no option colour"),
-        ({"n": 0}, "n is 0"),
-        ({"n": np.array([2, 3])}, "n is array"),
-        ({"parameters": 3}, "parameters are 3"),
-        ({"output": 3}, "output is 3; expected the name of a file"),
-        ({"robot": 3}, "robot is 3"),
-    ],
-)
-def test_what_makes_no_study_is_refused(change, message):
-    study = {"n": 3, "q0": HOME, "duration": 0.01, **change}
-    with pytest.raises((InputError, ShapeError), match=message):
-        rollouts(**{"robot": PANDA, **study})
-
-
-LAWS = {
-    "tau": lambda robot: {"tau": kt.law(lambda t, q, dq: np.sin(t) - q - dq, robot)},
-    "time": lambda robot: {"tau": kt.law(lambda t: np.array([t, -t]))},
-    "F_ext": lambda robot: {"F_ext": kt.law(lambda t, q, dq: np.ones((2, 6)) * q[0], robot)},
-    "controller": lambda robot: {"controller": kt.law(lambda t, q, dq: -5 * q - dq, robot)},
-    "Law": lambda robot: {
-        "controller": kt.controllers.Law(kt.law(lambda t, q, dq: -5 * q - dq, robot))
-    },
-    "Stateful": lambda robot: {
-        "controller": kt.controllers.Stateful(
-            kt.law(lambda t, q, dq, z: (-5 * q - z, q - z), robot, shapes={"z": 2}), [0.1, 0.2]
-        )
-    },
-}
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_a_law_that_is_a_value_acts_in_every_place(name):
-    robot = kt.robots.planar_2r()
-    given, q0 = LAWS[name](robot), [0.1, 0.2]
-    found = rollouts(robot, 3, q0=q0, duration=0.05, seed=1, **given)
-    expected = robot.simulate(q0, duration=0.05, method="rk4", limits="record", **given)
-    assert np.array_equal(found["q"], np.tile(expected.q[-1], (3, 1)))
-    assert not np.array_equal(expected.q, robot.simulate(q0, duration=0.05, method="rk4").q)
-
-
-def test_a_law_is_no_state_and_a_function_in_a_record_is_code():
-    robot = kt.robots.planar_2r()
-    with pytest.raises(InputError, match="q0 of the study is <law"):
-        rollouts(robot, 1, q0=kt.law(lambda t, q, dq: q, robot), duration=0.1)
-    with pytest.raises(InputError, match=r"controller\.function is .*kinetree\.law\(f, robot\)"):
-        law = kt.controllers.Law(lambda t, q, dq: -q)
-        rollouts(robot, 1, q0=[0.1, 0.2], duration=0.1, controller=law)
-
-
-ROBOT = kt.robots.double_pendulum()
-STUDY = {"q0": Normal(0, 1), "duration": 0.01}
-
-
-def test_nothing_is_said_without_a_terminal(capfd):
-    rollouts(ROBOT, 10, **STUDY)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_bar_on_request(capfd):
-    rollouts(ROBOT, 10, progress=True, chunk=3, **STUDY)
-    out, err = capfd.readouterr()
-    assert out == "" and f"rollouts of {ROBOT.name}" in err and "10/10" in err

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import InputError, MissingPackageError, NameLookupError
-from kinetree.parallel import Normal, Spread, read, rollouts, run, sinks
+from kinetree.errors import InputError, NameLookupError
+from kinetree.parallel import Normal, read, rollouts, run, sinks
 from kinetree.parallel.work import robot_hash
 
 ROBOT = kt.robots.double_pendulum()
@@ -91,30 +91,6 @@ def test_a_complete_study_is_read(complete, monkeypatch):
     assert np.array_equal(again["q"], complete["q"])
 
 
-def test_a_complete_study_of_others_is_not_gone_on_with(complete):
-    before = digest(complete.path)
-    with pytest.raises(InputError, match=r"complete\.\w+ was begun with another seed"):
-        rollouts(ROBOT, 50, output=complete.path, resume=True, seed=1, **STUDY)
-    assert digest(complete.path) == before
-    assert rollouts(ROBOT, 50, output=complete.path, seed=1, **STUDY).meta["seed"] == "1"
-
-
-def test_names_of_any_kind_and_number(ending, tmp_path):
-    builder = kt.Builder("odd").link("base")
-    before = "base"
-    for k in range(12):
-        name = f'l{k}, "ö" 腕:[x].y'
-        builder.link(name, 1.0, (0.1, 0, 0)).joint(f"j {name}", "revolute", before, name)
-        before = name
-    robot = builder.build()
-    study = {"q0": Normal(0, 0.1), "duration": 0.002, "parameters": {"inertia": Spread(0.1)}}
-    found = rollouts(robot, 3, output=tmp_path / f"odd{ending}", **study)
-    memory = rollouts(robot, 3, **study)
-    assert found.columns == memory.columns and len(found.columns) > 150
-    assert all(np.array_equal(found[x], memory[x], equal_nan=True) for x in ("q", "inertia"))
-    assert np.array_equal(found[found.columns[-3]], memory[memory.columns[-3]])
-
-
 def test_another_study_is_not_gone_on_with(ending, tmp_path, monkeypatch):
     path = tmp_path / f"interrupted{ending}"
     with monkeypatch.context() as patch:
@@ -148,40 +124,9 @@ def test_groups_of_columns_and_quantiles(complete):
         complete.quantiles("q", 5)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("a.txt", "ends in .parquet"), ("no/folder.npy", "does not exist")]
-)
-def test_places_that_cannot_be_written_are_refused(tmp_path, name, message):
-    with pytest.raises(InputError, match=message):
-        rollouts(ROBOT, 5, output=tmp_path / name, **STUDY)
-
-
 def test_files_that_are_no_studies_are_refused(tmp_path):
     with pytest.raises(InputError, match="not a file"):
         read(tmp_path / "nothing.npy")
     np.save(tmp_path / "other.npy", np.arange(3))
     with pytest.raises(InputError, match="does not begin as a study's"):
         read(tmp_path / "other.npy")
-
-
-def test_a_missing_package_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'kinetree\[parquet\]'"):
-        rollouts(ROBOT, 5, output=tmp_path / "a.parquet", **STUDY)
-
-
-@pytest.mark.parametrize("taken", ["study.npy", "study.npy.partial"])
-def test_a_folder_in_the_place_of_the_file_is_named_before_the_work(tmp_path, taken):
-    (tmp_path / taken).mkdir()
-    with pytest.raises(InputError, match=rf"{taken} is a folder"):
-        rollouts(ROBOT, 2, output=tmp_path / "study.npy", **STUDY)
-
-
-@pytest.mark.parametrize("block", [1, 7, 64])
-def test_whole_lines_are_counted_across_blocks(tmp_path, monkeypatch, block):
-    monkeypatch.setattr(sinks, "BLOCK", block)
-    sink = sinks.CsvSink(tmp_path / "x.csv", sinks.row_dtype(("q",)), 30, {}, resume=False)
-    for text, rows, size in ((b"t,q\n" + b"1.5,2\n" * 20 + b"0.25,-3", 20, 124), (b"t", 0, 0)):
-        sink.partial.write_bytes(text)
-        assert sink.left() == (rows, size)
-    sink.finish(complete=False)

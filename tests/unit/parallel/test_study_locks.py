@@ -4,14 +4,12 @@ import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor as Threads
 
 import numpy as np
 import pytest
-from test_study_files import ENDINGS, ROBOT, STUDY, needs
+from test_study_files import ROBOT, STUDY
 
-from kinetree.base import system
-from kinetree.errors import InputError, KinetreeWarning
+from kinetree.errors import InputError
 from kinetree.parallel import StudyError, locks, read, rollouts, run, sinks
 from kinetree.parallel.rollout_study import RolloutStudy
 from kinetree.parallel.work import pack, prepare
@@ -109,88 +107,11 @@ def test_two_threads_at_once_too(tmp_path):
     assert rollouts(ROBOT, 2, output=path, **STUDY).samples == 2
 
 
-def test_a_complete_study_is_read_while_another_writes(holder, tmp_path):
-    path = tmp_path / "done.npy"
-    done = rollouts(ROBOT, 5, output=path, **STUDY)
-    with locks.locked(path):
-        assert np.array_equal(rollouts(ROBOT, 5, output=path, resume=True, **STUDY)["q"], done["q"])
-
-
-def test_a_lock_that_was_removed_meanwhile_is_taken_anew(tmp_path, monkeypatch):
-    """Between opening and locking, the first study ended and a third one may begin."""
-    lock, plain = tmp_path / "study.npy.lock", system.lock
-    tries = []
-
-    def slow(handle):
-        tries.append(handle)
-        if len(tries) == 1:
-            lock.unlink()
-        plain(handle)
-
-    monkeypatch.setattr(system, "lock", slow)
-    with locks.locked(tmp_path / "study.npy"):
-        assert len(tries) == 2 and lock.read_text() == f"process {os.getpid()}\n"
-    assert not lock.exists()
-
-
-def test_a_folder_without_locks_is_said(tmp_path, monkeypatch):
-    def none(handle):
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr(system, "lock", none)
-    with pytest.warns(KinetreeWarning, match=r"study.npy.lock cannot be locked \(Operation not"):
-        assert rollouts(ROBOT, 5, output=tmp_path / "study.npy", **STUDY).samples == 5
-
-
 def test_the_lock_is_given_back_after_an_error(tmp_path):
     path = tmp_path / "study.npy"
     with pytest.raises(InputError):
         rollouts(ROBOT, 5, output=path, executor="nobody", **STUDY)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("ending", [None, ".npy"])
-def test_a_worker_that_computes_something_else_is_found(ending, tmp_path, monkeypatch):
-    """One bit of one number of every sample, which only a second computation can show."""
-    if ending:
-        needs(ending)
-    path = ending and tmp_path / f"study{ending}"
-    honest = run.results
-
-    def wrong(*args):
-        for count, data in honest(*args):
-            numbers = np.frombuffer(data, "<f8").copy()
-            size = len(numbers) // count
-            numbers[size - 1 :: size] = np.nextafter(numbers[size - 1 :: size], 9)
-            yield count, numbers.tobytes()
-
-    monkeypatch.setattr(run, "results", wrong)
-    with pytest.raises(StudyError, match=r"sample \d+, column 'tau:elbow': the study has"):
-        rollouts(ROBOT, 40, output=path, **STUDY)
-    assert path is None or (sinks.partial_of(path).exists() and not path.exists())
-    with Threads(2) as pool, pytest.warns(KinetreeWarning, match="expected the same bits"):
-        rollouts(ROBOT, 40, output=path, executor=pool, **STUDY)  # whose processors may be others
-    monkeypatch.undo()
-    assert rollouts(ROBOT, 40, output=path, **STUDY).samples == 40
-
-
-@pytest.mark.parametrize(("samples", "checked"), [(1, {1}), (64, {2, 3})])
-def test_some_samples_are_computed_once_more(samples, checked):
-    """One in 32, three at most, and the last one."""
-    assert rollouts(ROBOT, samples, **STUDY).checked in checked
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_rows_are_read_back_as_they_were_written(ending, tmp_path):
-    needs(ending)
-    dtype = sinks.row_dtype(("a", "b"))
-    rows = np.array([(k, k / 3, -1e300 * k) for k in range(10)], dtype)
-    sink = sinks.make_sink(tmp_path / f"x{ending}", dtype, 10, {})
-    sink.write(rows[:4])
-    sink.write(rows[4:])
-    for first, count in ((0, 1), (3, 4), (9, 1), (9, 5)):
-        assert np.array_equal(sink.written(first, count), rows[first : first + count])
-    sink.finish(False)
 
 
 def test_rows_that_belong_to_others_are_found():

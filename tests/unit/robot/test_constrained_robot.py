@@ -7,7 +7,7 @@ import kinetree as kt
 from closed_loops import slider_crank, slider_crank_position
 from kinetree import algorithms
 from kinetree.controllers import Impedance, MomentumObserver
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import ModelError
 from kinetree.model import describe_model, reshape
 
 ROBOT = slider_crank(actuated=["crank"])
@@ -142,72 +142,6 @@ def test_a_changed_robot_keeps_its_constraints(name):
     assert np.abs(residual).max() < 1e-10
 
 
-@pytest.mark.parametrize("drawn", ["q", "dq", "ddq"])
-def test_a_sweep_refuses_to_draw_states_that_the_loop_forbids(drawn):
-    given = {"q": Q, "dq": REST, "ddq": REST}
-    given[drawn] = kt.parallel.Uniform(-1, 1)
-    with pytest.raises(InputError, match=rf"^{drawn} of a sweep .*'slider_crank', 'loop'.*project"):
-        kt.parallel.sweep(ROBOT, "inverse_dynamics", given, 5)
-
-
-def test_a_sweep_draws_forces_and_quantities_of_the_tree():
-    force = kt.parallel.Uniform(-1, 1)
-    found = kt.parallel.sweep(ROBOT, "forward_dynamics", {"q": Q, "dq": REST, "tau": force}, 5)
-    tau = np.stack([found[f"tau:{x}"] for x in ROBOT.joint_names], -1)
-    ddq = np.stack([found[f"forward_dynamics:{x}"] for x in ROBOT.joint_names], -1)
-    np.testing.assert_allclose(ddq, ROBOT.forward_dynamics(Q, REST, tau), atol=1e-12)
-    kt.parallel.sweep(ROBOT, "mass_matrix", {"q": force}, 5)
-
-
-def test_a_motion_of_a_constrained_robot_is_plotted():
-    figure = ROBOT.simulate(Q, REST, duration=0.05).plot()
-    assert [chart.title for chart in figure.charts] == ["position", "rate", "joint force", "energy"]
-
-
-def test_the_way_out_leads_to_the_tree():
-    tree = ROBOT.constrained({"loop": None})
-    assert tree.model.constraints is None
-    assert tree.newton_euler(*STATE).tau.shape == (3,)
-
-
-def test_a_motion_that_the_loop_forbids_is_refused_in_the_textbook_form():
-    with pytest.raises(InputError, match=r"forbid this motion: row 'loop.linear_"):
-        algorithms.constrained_inverse_dynamics(MODEL, Q, REST, [1.0, 0.0, 0.0])
-
-
-def test_gravity_is_carried_through_the_loop():
-    """At rest, one motor carries the weight of crank and rod: the virtual work of gravity."""
-    tau = ROBOT.inverse_dynamics(Q, REST, REST)
-    N = ROBOT.reduced_dynamics(Q, REST)[2]
-    g = ROBOT.gravity_forces(Q)
-    assert tau[1] == 0 and tau[2] == 0 and abs(tau[0] - N[:, 0] @ g) < 1e-12
-    assert np.abs(ROBOT.forward_dynamics(Q, REST, tau)).max() < 1e-11
-
-
-def test_weights_decide_between_motors():
-    loop = {"loop": ROBOT.model.constraints.given["loop"]}
-    tree = ROBOT.constrained({"loop": None})
-    dear = tree.constrained(loop, actuated={"crank": 1e3, "slide": 1})
-    cheap = tree.constrained(loop, actuated={"crank": 1, "slide": 1e3})
-    first, second = (x.inverse_dynamics(Q, REST, REST) for x in (dear, cheap))
-    assert abs(first[0]) < 0.1 and abs(second[2]) < 0.1
-    for robot, tau in ((dear, first), (cheap, second)):
-        assert tau[1] == 0 and np.abs(robot.forward_dynamics(Q, REST, tau)).max() < 1e-9
-    N = dear.reduced_dynamics(Q, REST)[2][:, 0]
-    work = N @ ROBOT.gravity_forces(Q)  # both do the same virtual work
-    assert abs(N @ first - work) < 1e-10 and abs(N @ second - work) < 1e-10
-    # least w tau^2 with N . tau given: tau = (N / w) (work / N^2 / w)
-    share = np.array([N[0] / 1e3, N[2]])
-    expected = share * work / (N[0] ** 2 / 1e3 + N[2] ** 2)
-    assert np.abs(first[[0, 2]] - expected).max() < 1e-9 * (1 + abs(work))
-
-
-def test_load_friction_is_refused_by_the_name_of_its_joint():
-    rubbing = ROBOT.with_friction({"rod": kt.Friction(load=0.1)})
-    with pytest.raises(ModelError, match=r"joint 'rod' .* friction that grows with its load"):
-        rubbing.forward_dynamics(Q, REST, REST)
-
-
 def test_exported_code_computes_the_constrained_acceleration():
     text = kt.export(ROBOT, "forward_dynamics", language="python")
     names = {}
@@ -229,8 +163,3 @@ def test_derivatives_of_the_motor_forces_are_those_of_the_graph():
                 for s in (1, -1)
             ]
             assert np.abs((ends[0] - ends[1]) / (2 * h) - slope[:, d]).max() < 1e-6
-
-
-def test_tables_of_a_constrained_robot_name_its_constraints():
-    assert "loop" in ROBOT.model._repr_html_()
-    assert "loop" not in TREE.model._repr_html_()

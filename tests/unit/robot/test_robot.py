@@ -12,9 +12,7 @@ import pytest
 import kinetree as kt
 from kinetree import algorithms
 from kinetree.algorithms.quantities import QUANTITIES
-from kinetree.engine import ArgumentError
 from kinetree.engine.kernels import compile as compile_module
-from kinetree.errors import InputError, NameLookupError, ShapeError
 
 STATE = np.random.default_rng(0).normal(size=(3, 6))
 ATTRIBUTES = [name for name, quantity in QUANTITIES.items() if not quantity.framed]
@@ -65,44 +63,6 @@ def test_kernels_of_frames_are_kept_by_frame(robot, made):
     assert made == ["pose"] * 3 + ["body_jacobian"]
 
 
-def test_framed_quantities_are_those_of_the_textbook(robot):
-    q, dq, _ = STATE
-    for frame in list(robot.model.frames)[2:4]:
-        for name in FRAMED:
-            given = [q, dq][: len(QUANTITIES[name].inputs)]
-            expected = getattr(algorithms, name)(robot.model, *given, frame)
-            np.testing.assert_allclose(
-                getattr(robot, name)(*given, frame), expected, rtol=0, atol=1e-13
-            )
-
-
-def test_slow_quantities_are_those_of_the_textbook(robot):
-    q, dq, ddq = STATE
-    model = robot.model
-    for name in ("mass_ellipsoid", "force_ellipsoid"):
-        found = getattr(robot, name)(q, part="angular")
-        expected = getattr(algorithms, name)(model, q, part="angular")
-        assert (found.axes == expected.axes).all() and (found.lengths == expected.lengths).all()
-    steps = robot.newton_euler(q, dq, ddq, formulation="link")
-    assert (steps.tau == algorithms.inverse_dynamics(model, *STATE, formulation="link")).all()
-
-
-def test_names_and_sizes(robot):
-    assert robot.name == "Puma 560" and robot.n == 6
-    assert repr(robot) == f"Robot('Puma 560', joints: {', '.join(robot.model.joint_names)})"
-
-
-@pytest.mark.parametrize("make", [kt.robots.panda, kt.robots.quadruped, kt.robots.hand])
-def test_names_are_those_of_the_model(make):
-    """Names of q and of dq have the lengths of q and dq, also with quaternions and mimic joints."""
-    robot = make()
-    assert robot.joint_names == robot.model.joint_names
-    assert robot.coordinate_names == robot.model.coordinate_names
-    assert robot.dof_names == robot.model.dof_names
-    assert len(robot.coordinate_names) == robot.nq == len(robot.neutral())
-    assert len(robot.dof_names) == robot.n == len(robot.difference(*[robot.neutral()] * 2))
-
-
 @pytest.mark.parametrize("name", ["panda", "quadruped"])
 def test_random_positions_are_one_or_a_batch_within_the_limits(name):
     robot = getattr(kt.robots, name)()
@@ -146,28 +106,6 @@ def test_wrenches_onto_frames_do_the_work_of_the_frames(robot):
     np.testing.assert_allclose(tau, pushed, rtol=0, atol=1e-13 * np.abs(pushed).max())
 
 
-@pytest.mark.parametrize(
-    ("onto", "text"),
-    [
-        ([0, 0, 0, 0, 0, -10], r"given as \[0, 0, .* by the names of frames"),
-        ({"tool": [1, 2]}, r"wrench onto 'tool' must have shape \(6,\), found \(2,\)"),
-        ({"hand": np.zeros(6)}, "'hand'"),
-    ],
-)
-def test_wrenches_that_belong_nowhere(robot, onto, text):
-    with pytest.raises(kt.KinetreeError, match=text):
-        robot.wrenches(onto)
-
-
-def test_the_kernel_with_wrenches_is_made_once(robot):
-    kernel, F = robot.inverse_dynamics, np.ones((6, 6))
-    kernel(*STATE, F)
-    one = kernel._general.__self__.larger
-    kernel(*STATE, F_ext=F)
-    assert kernel._general.__self__.larger is one
-    assert one.signature == "(n),(n),(n),(l,6)->(n)"
-
-
 def test_results_go_where_the_caller_says(robot):
     expected = robot.inverse_dynamics(*STATE)
     out = np.empty(6)
@@ -176,45 +114,6 @@ def test_results_go_where_the_caller_says(robot):
     F, out = np.ones((6, 6)), np.empty((2, 6))
     assert robot.inverse_dynamics(*STATE, np.stack([F, F]), out=out) is out
     assert out[1].tobytes() == robot.inverse_dynamics(*STATE, F).tobytes()
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda r, x: r.inverse_dynamics(x, x[:5], x), r"dq has shape \(5,\).*\(\.\.\., 6\)"),
-        (lambda r, x: r.mass_matrix(0.5), r"q has shape \(\), but mass_matrix\(q\)"),
-        (lambda r, x: r.pose(x[:4]), r"q has shape \(4,\), but pose\(q\)"),
-        (lambda r, x: r.inverse_dynamics(x, x, x, np.ones((5, 6))), r"F_ext has shape \(5, 6\)"),
-        (lambda r, x: r.bias_forces(x, x, F_ext=np.ones(6)), r"F_ext has shape \(6,\)"),
-        (
-            lambda r, x: r.inverse_dynamics(np.ones((2, 6)), np.ones((3, 6)), x),
-            r"do not broadcast: q \(2,\), dq \(3,\), ddq \(\)",
-        ),
-        (
-            lambda r, x: r.inverse_dynamics(x, x, x, out=np.ones(5)),
-            r"out .* has shape \(5,\); expected \(6,\)",
-        ),
-    ],
-)
-def test_wrong_shapes_name_argument_expected_and_found(robot, call, words):
-    with pytest.raises(ShapeError, match=words):
-        call(robot, STATE[0])
-
-
-def test_wrong_numbers_of_arguments_are_counted(robot):
-    q = STATE[0]
-    with pytest.raises(ArgumentError, match="takes 3 arrays; 2 were given"):
-        robot.inverse_dynamics(q, q)
-    with pytest.raises(ArgumentError, match=r"F_ext\) takes 4 arrays; 6 were given"):
-        robot.inverse_dynamics(q, q, q, np.ones((6, 6)), q, q)
-    with pytest.raises(ArgumentError, match="was given no ddq"):
-        robot.inverse_dynamics(q, dq=q)
-
-
-def test_unknown_frames_are_refused(robot):
-    with pytest.raises(NameLookupError, match="no frame 'nose'"):
-        robot.pose(STATE[0], "nose")
-    assert not any("nose" in request for request in robot.model.memo)
 
 
 def test_changed_robots_are_new_robots(robot):
@@ -282,27 +181,3 @@ def test_importing_and_building_load_no_compiler():
     command = [sys.executable, "-W", "error", "-c", program]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
-
-
-def test_a_part_of_the_name_of_a_quantity_finds_those_that_begin_with_it(robot):
-    with pytest.raises(NameLookupError, match="Did you mean step_euler, step_semi_imp") as problem:
-        robot.compile("step")
-    assert "inverse_dynamics" not in str(problem.value)
-    with pytest.raises(NameLookupError, match=r"Did you mean 'mass_matrix'\?"):
-        robot.compile("mas_matrix")
-    with pytest.raises(NameLookupError, match="choose inverse_dynamics, forward_dynamics"):
-        robot.compile("xyz")
-
-
-def test_a_step_names_the_kernel_that_takes_robot_data(robot):
-    """At the first call, which makes the kernel, and at later ones; the named kernel works."""
-    state = np.zeros((3, 6))
-    words = r'robot\.compile\("step_rk4", free=\["mass"\]\)\(q, dq, tau, dt, mass\)'
-    for _ in range(2):
-        with pytest.raises(InputError, match=words):
-            robot.step(*state, 0.01, method="rk4", parameters={"mass": robot.model.m})
-        robot.step(*state, 0.01)
-    q = robot.compile("step_rk4", free=["mass"])(*state, 0.01, robot.model.m)[0]
-    assert np.allclose(q, robot.step(*state, 0.01, method="rk4")[0], rtol=0, atol=1e-12)
-    with pytest.raises(TypeError, match=r"^step\(\) got an unexpected keyword argument 'gain'"):
-        robot.step(*state, 0.01, gain=1)

@@ -1,16 +1,10 @@
 """robot.step: the bits of simulate, for every batch, and errors in words."""
 
-import inspect
-import pickle
-
 import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
-from kinetree.algorithms import step as textbook_step
 from kinetree.algorithms.steps import METHODS
-from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.kernels.step import PREFIX
 from kinetree.errors import InputError, ShapeError
 from tensor_robots import arm, flyer
@@ -53,15 +47,6 @@ def test_repeated_steps_are_those_of_simulate_to_the_last_bit(name, method):
             x = robot.step(*x, tau, DT, *load.values(), method=method)
     if name == "rubbing":
         assert abs(x[1][1]) < 1e-5 < abs(dq[1])  # friction has stopped the joint
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_textbook_takes_the_same_step(method):
-    for robot in ROBOTS.values():
-        q, dq, tau = state(robot)
-        expected = textbook_step(robot.model, q, dq, tau, DT, method=method)
-        for got, wanted in zip(robot.step(q, dq, tau, DT, method=method), expected, strict=True):
-            assert np.allclose(got, wanted, rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -132,61 +117,6 @@ def test_free_parameters_are_those_of_a_simulation(method):
     assert np.array_equal(found[0], motion.q[-1]) and np.array_equal(found[1], motion.dq[-1])
 
 
-def test_implicit_steps_solve_for_friction_and_gains_at_the_end():
-    robot = arm().with_friction({"shoulder": kt.Friction(viscous=(2.0, 5.0))})
-    q, dq, tau = state(robot)
-    rng, h = np.random.default_rng(4), 0.01
-    kp, kd = rng.uniform(1, 100, (2, 2))
-    D = np.array([2.0 if dq[0] > 0 else 5.0, 0.0])
-    M, bias = algorithms.mass_matrix(robot.model, q), algorithms.bias_forces(robot.model, q, dq)
-    for gains in ({}, {"kd": kd}, {"kp": kp}, {"kp": kp, "kd": kd}):
-        K, extra = gains.get("kp", np.zeros(2)), gains.get("kd", np.zeros(2))
-        A = M + np.diag(h * (D + extra) + h * h * K)
-        expected = dq + h * np.linalg.solve(A, tau - bias - h * K * dq)
-        q_next, dq_next = robot.step(q, dq, tau, h, method="implicit", **gains)
-        assert np.allclose(dq_next, expected, rtol=1e-13)
-        assert np.allclose(q_next, q + h * expected, rtol=1e-14)
-
-
-def test_a_falling_friction_function_is_not_implicit():
-    robot = arm().with_friction({"shoulder": kt.Friction(function=lambda dq: dq * -0.5)})
-    q, dq, tau = state(robot)
-    implicit, explicit = (
-        robot.step(q, dq, tau, 0.01, method=name) for name in ("implicit", "semi_implicit_euler")
-    )
-    assert np.allclose(implicit[1], explicit[1], rtol=1e-14)
-
-
-REFUSED = [
-    (0.0, {}, "dt is 0; expected the length of a step in seconds, positive"),
-    (-0.1, {}, "dt is -0.1; expected"),
-    (float("nan"), {}, "dt is nan; expected"),
-    (float("inf"), {}, "dt is inf; expected"),
-    (np.array([0.1, -1.0]), {}, r"dt\[1\] is -1; expected"),
-    ("0.1", {}, "dt is '0.1'; expected the length of a step"),
-    (None, {}, "dt is None; expected"),
-    (True, {}, "dt is True; expected"),
-    (0.1j, {}, "dt has values of type complex128; expected seconds as numbers"),
-    (0.1, {"method": "rk5"}, "'rk5'; choose one of euler, semi_implicit_euler, rk4, implicit"),
-    (0.1, {"method": ["rk4"]}, "choose one of euler"),
-    (0.1, {"kd": [1.0, 1.0]}, "kd given for method 'semi_implicit_euler', which does not use it"),
-]
-
-
-@pytest.mark.parametrize(("dt", "options", "pattern"), REFUSED)
-def test_bad_arguments_are_refused_in_words(dt, options, pattern):
-    robot = ROBOTS["arm"]
-    with pytest.raises(InputError, match=pattern):
-        robot.step(*state(robot), dt, **options)
-
-
-def test_a_wrong_shape_names_the_argument():
-    robot = ROBOTS["arm"]
-    q, dq, _ = state(robot)
-    with pytest.raises(ShapeError, match=r"tau has shape \(3,\), but step_semi_implicit_euler"):
-        robot.step(q, dq, np.zeros(3), 0.1)
-
-
 def test_out_has_an_array_for_each_result():
     robot = ROBOTS["arm"].with_actuators(
         {"servo": kt.Actuator.integrated_velocity("shoulder", 9.0)}
@@ -207,27 +137,6 @@ def test_out_has_an_array_for_each_result():
         robot.forward_dynamics(q, dq, tau, out=two)
 
 
-def test_a_robot_that_cannot_move_is_refused_by_name():
-    ghost = kt.Builder("ghost").link("base").link("arm", 1.0, (0.2, 0, 0)).link("hand")
-    ghost.joint("shoulder", "revolute", "base", "arm", axis=(0, 1, 0))
-    ghost.joint("wrist", "revolute", "arm", "hand", at=(0.4, 0, 0))
-    with pytest.raises(kt.KinetreeError, match="'wrist'"):
-        ghost.build().step([0, 0], [0, 0], [0, 0], 0.1)
-
-
-def test_the_second_call_finds_the_function_in_the_robot():
-    robot = kt.Robot(ROBOTS["arm"].model)
-    first, again = robot.step, None
-    robot.step(*state(robot), 0.1)
-    again = robot.step
-    assert again is robot.step and first is not again
-    assert again.__doc__ == first.__doc__ and "dt" in again.__doc__
-    assert inspect.signature(again) == inspect.signature(first)
-    copied = pickle.loads(pickle.dumps(again))
-    x = state(robot)
-    assert np.array_equal(copied(*x, 0.1, method="rk4")[0], robot.step(*x, 0.1, method="rk4")[0])
-
-
 def test_numbers_that_are_no_length_never_enter_machine_code():
     """Also as arrays without axes and in batches, which kernels take without looking at values."""
     robot = ROBOTS["arm"]
@@ -244,28 +153,6 @@ def test_numbers_that_are_no_length_never_enter_machine_code():
                 robot.step(*x, dt)
             with pytest.raises(InputError, match="dt"):
                 robot.step(*x, dt, out=tuple(map(np.empty_like, x[:2])))
-
-
-def test_single_states_with_a_method_enter_the_kernel_of_that_method(monkeypatch):
-    """After the first call, nothing in Python runs; other arguments still are checked there."""
-    robot = kt.Robot(ROBOTS["arm"].model)
-    x = state(robot)
-    for method in METHODS:
-        first = robot.step(*x, 0.1, method=method)
-        with monkeypatch.context() as patch:
-            if robot.step._direct:
-                patch.setattr(Dispatch, "call", None)
-            again = robot.step(*x, 0.1, method=method)
-        assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
-        with pytest.raises(InputError, match=r"dt is -0\.1"):
-            robot.step(*x, -0.1, method=method)
-        with pytest.raises(InputError, match="dt is nan"):
-            robot.step(*x, np.float64("nan"), method=method)
-        listed = robot.step(*map(list, x), 0.1, method=method)
-        assert all(np.array_equal(a, b) for a, b in zip(first, listed, strict=True))
-        many = [np.tile(part, (3, 1)) for part in x]
-        rows = robot.step(*many, 0.1, method=method)
-        assert all(np.array_equal(a[2], b) for a, b in zip(rows, first, strict=True))
 
 
 def test_a_step_can_be_differentiated_by_its_length():

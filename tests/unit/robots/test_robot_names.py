@@ -5,7 +5,6 @@ import sys
 import pytest
 
 import kinetree as kt
-from kinetree.robots import names
 
 URDF = """<robot name="toy"><link name="a"/><link name="b"><inertial><mass value="2"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
@@ -76,12 +75,6 @@ def test_a_module_gives_its_xacro_with_its_arguments_and_packages(package):
     assert robot.name == "toy_right" and robot.joint_names == ("j3",)
 
 
-def test_the_messages_of_a_download_go_to_standard_error(package, capsys):
-    kt.load("toy_description")
-    printed = capsys.readouterr()
-    assert printed.out == "" and "Cloning" in printed.err
-
-
 def test_a_download_that_fails_is_named_with_the_ways_out(package):
     with pytest.raises(kt.KinetreeError) as caught:
         kt.load("offline_description")
@@ -95,11 +88,6 @@ def test_a_download_that_fails_is_named_with_the_ways_out(package):
         assert words in str(caught.value)
 
 
-def test_a_module_without_a_robot_file_is_refused(package):
-    with pytest.raises(kt.KinetreeError, match="has REPOSITORY_PATH, PACKAGE_PATH, SRDF_PATH"):
-        kt.load("groups_description")
-
-
 def test_names_of_modules_are_suggested_and_private_ones_are_not_run(package):
     with pytest.raises(kt.KinetreeError, match="Did you mean 'toy_description'"):
         kt.load("toy_descripton")
@@ -107,21 +95,3 @@ def test_names_of_modules_are_suggested_and_private_ones_are_not_run(package):
         kt.load("_private_description")
     with pytest.raises(kt.KinetreeError, match="there is no robot '_cache'"):
         kt.load("_cache")
-
-
-def test_without_the_package_the_way_to_install_it_is_given(monkeypatch):
-    monkeypatch.setitem(sys.modules, "robot_descriptions", None)
-    monkeypatch.setattr(names, "find_spec", lambda name: None)
-    with pytest.raises(kt.KinetreeError, match=r"pip install 'kinetree\[descriptions\]'"):
-        kt.load("panda_description")
-    with pytest.raises(kt.KinetreeError, match=r"Did you mean 'panda'\?.*kinetree\[descriptions"):
-        kt.load("pandaa")
-
-
-def test_an_unknown_built_in_robot_is_answered_with_those_that_exist():
-    with pytest.raises(
-        AttributeError, match=r"no built-in robot 'ur10'\. Choose cart_pole, .*ur5e;"
-    ):
-        kt.robots.ur10()
-    with pytest.raises(AttributeError, match="Did you mean 'panda'"):
-        kt.robots.Panda()

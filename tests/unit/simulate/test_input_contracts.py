@@ -1,17 +1,12 @@
 """Laws get t, q and dq by place, parameters are those of a robot, and their errors say where."""
 
-import functools
-import re
-
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.errors import InputError, KinetreeError, ShapeError
-from kinetree.motion import quintic, sinusoid
+from kinetree.errors import InputError, KinetreeError
 from kinetree.parallel import Grid, sweep
-from kinetree.simulate import event, signal
 
 METHODS = ("dop853", "rk4")
 
@@ -53,17 +48,6 @@ def test_a_gain_in_the_place_of_dq_is_refused_with_the_way_out(way):
         WAYS[way](spring)
 
 
-def test_the_ways_out_are_laws():
-    def bound(t, q, dq, gain):
-        return -gain * q
-
-    def keyword(t, q, dq, *, gain=2.0):
-        return -gain * q
-
-    for law in (functools.partial(bound, gain=2.0), keyword, lambda t, q, dq=None: -2 * q):
-        assert abs(run(tau=law).q[-1, 0] - np.cos(1)) < 1e-6
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_q_and_dq_with_defaults_are_passed(method):
     def law(t, q=None, dq=None):
@@ -80,15 +64,6 @@ def test_q_and_dq_with_defaults_are_passed(method):
 def test_a_state_that_would_be_dropped_is_refused(way, law):
     with pytest.raises(InputError, match=r"expected f\(t\) or f\(t, q, dq\)"):
         WAYS[way](law)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_law_that_asks_for_the_type_of_its_time_is_found(method):
-    def law(t, q, dq):
-        return -2 * q + (50.0 if isinstance(t, float) and 0.55 < t < 0.7 else 0.0)
-
-    with pytest.raises(InputError, match="tracing misread it"):
-        run(controller=law, method=method)
 
 
 UNPHYSICAL = {
@@ -127,53 +102,3 @@ def test_numbers_of_an_unphysical_robot_are_its_own():
     run(robot, 0.1, parameters={"inertia": robot.model.I_com})
     with pytest.raises(KinetreeError, match="triangle"):
         run(robot, 0.1, parameters={"inertia": 2 * robot.model.I_com})
-
-
-def test_a_wrong_shape_of_springs_lists_springs():
-    with pytest.raises(ShapeError, match=r"expected \(..., 1, 2\): x\."):
-        run(parameters={"springs": [1.0]})
-
-
-def test_a_fault_of_a_law_is_kept_and_gets_its_name_and_time():
-    def law(t, q, dq):
-        if float(t) >= 0.5:
-            raise ZeroDivisionError("mine")
-        return -q
-
-    crossing = event(lambda t, q, dq: law(t, q, dq)[0], name="law")
-    for way, function in (("tau", law), ("controller", law), ("Sampled", law), ("event", crossing)):
-        with pytest.raises(ZeroDivisionError, match="mine") as caught:
-            WAYS[way](function)
-        assert re.search(r"'law' at t = 0\.[5-9]", caught.value.__notes__[0])
-
-
-def test_a_law_that_writes_is_told_so_when_it_is_made_a_value():
-    def law(t, q, dq):
-        q -= 0.1
-        return -q
-
-    with pytest.raises(InputError, match="writes into an array that is read-only"):
-        kt.law(law, CART)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_run_beyond_the_time_of_a_signal_is_noted(method):
-    def note(t, values, kind="hold"):
-        return run(method=method, tau=signal(t, values, kind)).meta["note"]
-
-    assert "tau begins at t = 0.5 s; before, its first value acts" in note([0.5, 0.8], [[2], [0]])
-    assert "tau ends at t = 0.8 s; after, its last" in note([0, 0.8], [[0], [2]], "linear")
-    assert note([0.5, 0.8], [[0], [2]]) is None  # nothing acts before, and "hold" means to hold
-    assert note([0, 1], [[0], [2]], "linear") is None
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_reference_that_ends_while_it_moves_is_noted(method):
-    moving = sinusoid([0.0], [0.5], [2.0], 0.5, dt=0.01, robot=CART)
-    resting = quintic([0.0], [1.0], 0.5, dt=0.01, robot=CART)
-    pairs = [(moving, "the reference ends at t = 0.5 s; after, it stands still"), (resting, "")]
-    for reference, text in pairs:
-        digital = controllers.Sampled(lambda t, q, dq, *values: values[0] - q, 0.1, None, reference)
-        for controller in (controllers.ComputedTorque(reference), digital):
-            note = run(method=method, controller=controller).meta["note"] or ""
-            assert text in note and ("ends at" in note) == bool(text)

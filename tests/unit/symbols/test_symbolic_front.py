@@ -1,7 +1,6 @@
 """kt.symbolic: which numbers become symbols, what it refuses, and that SymPy is optional."""
 
 import pickle
-import subprocess
 import sys
 
 import numpy as np
@@ -11,8 +10,7 @@ sympy = pytest.importorskip("sympy")
 
 import kinetree as kt  # noqa: E402
 from kinetree import Builder  # noqa: E402
-from kinetree.errors import InputError, KinetreeError  # noqa: E402
-from kinetree.symbols.parameters import KINDS  # noqa: E402
+from kinetree.errors import KinetreeError  # noqa: E402
 
 
 def names(s):
@@ -24,13 +22,6 @@ def test_inertial_parameters_become_symbols_and_zeros_stay():
     assert names(s) == {"m1", "m2", "c1x", "c2x", "I1yy", "I1zz", "I2yy", "I2zz"}
     assert s.values[sympy.Symbol("m1", positive=True)] == 22
     assert s.values[sympy.Symbol("c2x", real=True)] == sympy.Rational(2, 5)
-
-
-def test_lengths_and_gravity_have_the_books_letters():
-    s = kt.symbolic(kt.robots.planar_2r(), parameters=("lengths", "gravity"))
-    assert names(s) == {"L1", "L2", "g"}
-    assert s.T[0, 3] == sympy.sympify("L1*cos(t1) + L2*cos(t1 + t2)", {
-        "L1": s.parameters[0], "L2": s.parameters[1], "t1": s.q[0], "t2": s.q[1]})  # fmt: skip
 
 
 def test_several_places_on_one_link_have_lengths_of_their_own():
@@ -53,15 +44,6 @@ def test_drives_and_friction_become_symbols():
     assert s.evaluate("tau", q, dq, ddq) == pytest.approx(expected, rel=1e-14)
 
 
-def test_a_puma_has_its_inertial_parameters_as_symbols():
-    s = kt.symbolic(kt.robots.puma_560(), "inertial")
-    m6 = sympy.Symbol("m6", positive=True)
-    q = np.array([0.3, -0.4, 0.8, 1.2, -0.7, 0.5])
-    found, expected = s.evaluate("M", q), kt.algorithms.mass_matrix(kt.robots.puma_560().model, q)
-    assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()
-    assert m6 in s.M[2, 2].free_symbols and "m1" not in names(s)  # its first link has no mass
-
-
 def test_names_of_joints_follow_their_kind():
     s = kt.symbolic(kt.robots.scara())
     assert [x.name for x in s.q] == ["theta1", "theta2", "d3", "theta4"]
@@ -75,38 +57,11 @@ def test_names_of_joints_follow_their_kind():
     assert [x.name for x in found.ddq][:1] == ["wx1_dot"]
 
 
-def test_a_parameter_with_the_name_of_a_joint_is_refused():
-    mass = sympy.Symbol("theta1", positive=True)
-    model = kt.Builder("clash").link("base").link("arm", mass).joint(
-        "j1", "revolute", "base", "arm").build_model()  # fmt: skip
-    with pytest.raises(InputError, match="Rename the parameter"):
-        kt.symbolic(model)
-
-
-@pytest.mark.parametrize("wrong", ["masses", ("inertial", "all"), ("lengths", "mass")])
-def test_unknown_parameters_are_refused_by_name(wrong):
-    with pytest.raises(InputError, match=", ".join(KINDS)):
-        kt.symbolic(kt.robots.planar_2r(), wrong)
-
-
-def test_arguments_are_checked():
-    with pytest.raises(InputError, match="a Robot or a Model"):
-        kt.symbolic("panda.urdf")
-    with pytest.raises(InputError, match="0 <= snap"):
-        kt.symbolic(kt.robots.rp(), snap=0.5)
-
-
 def test_without_sympy_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(KinetreeError, match=r"kinetree\[symbolic\]") as found:
         kt.symbolic(kt.robots.rp())
     assert isinstance(found.value, ImportError)
-
-
-def test_importing_kinetree_does_not_import_sympy():
-    code = "import sys, kinetree; assert callable(kinetree.symbolic); print('sympy' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "False"
 
 
 def test_rotations_taken_as_meant_are_noted():

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import algorithms
-from kinetree.constraints import Couple, Hold, Loop, Rod
+from kinetree.constraints import Hold, Loop
 
 I = 0.01 * np.eye(3)
 
@@ -75,31 +75,6 @@ def test_a_five_bar_has_two_degrees_of_freedom():
     assert robot.mobility.independent == ("left_hip", "right_hip") and robot.mobility.sufficient
 
 
-def test_gears_reflect_inertia_with_the_square_of_their_ratio():
-    builder = kt.Builder("gears").link("base")
-    builder.link("motor", m=1, I_com=0.02 * np.eye(3)).link("wheel", m=1, I_com=0.5 * np.eye(3))
-    builder.joint("in", "revolute", "base", "motor").joint("out", "revolute", "base", "wheel")
-    robot = builder.build().constrained({"gear": Couple("out", {"in": 1 / 5})}, actuated=["in"])
-    ddq, lam, _ = robot.constrained_forward_dynamics([1.0, 0.2], [0, 0], [3, 0])
-    inertia = 0.02 + 0.5 / 25
-    assert np.abs(ddq - [3 / inertia, 3 / inertia / 5]).max() < 1e-9
-    assert abs(lam[0] - 0.5 * 3 / inertia / 5) < 1e-9  # turns the wheel
-    assert abs(robot.reduced_dynamics([1.0, 0.2], [0, 0])[0][0, 0] - inertia) < 1e-12
-
-
-def test_a_point_mass_on_a_rod_is_a_pendulum():
-    """The force of the rod carries the weight and the centripetal force."""
-    length, speed = 0.7, 1.3
-    builder = kt.Builder("point").link("base").link("mass", m=2.0, I_com=1e-6 * np.eye(3))
-    tree = builder.joint("free", "free", "base", "mass").build()
-    robot = tree.constrained({"rod": Rod("base", "mass", length)})
-    assert robot.mobility.degrees_of_freedom == 5
-    q, dq = [1, 0, 0, 0, 0, 0, -length], [0, 0, 0, speed, 0, 0]
-    ddq, lam, _ = robot.constrained_forward_dynamics(q, dq, np.zeros(6))
-    assert np.abs(ddq[3:] - [0, 0, speed**2 / length]).max() < 1e-9
-    assert abs(lam[0] + 2.0 * (9.81 + speed**2 / length)) < 1e-9  # the rod pulls
-
-
 def test_a_held_body_is_carried_by_its_constraint():
     builder = kt.Builder("box").link("base").link("box", m=3.0, com=(0.1, 0, 0), I_com=I)
     tree = builder.joint("free", "free", "base", "box").build()
@@ -108,13 +83,3 @@ def test_a_held_body_is_carried_by_its_constraint():
     ddq, lam, _ = robot.constrained_forward_dynamics(q, np.zeros(6), np.zeros(6))
     assert np.abs(ddq).max() < 1e-9
     assert np.abs(lam - [0, -0.1 * 3 * 9.81, 0, 0, 0, 3 * 9.81]).max() < 1e-8
-
-
-def test_two_arms_with_one_object_lose_six_degrees_of_freedom():
-    arm = kt.robots.ur5e()
-    both = arm.attach(arm, frame=arm.model.base_name, prefix="right_")
-    q = np.array([0.1, -1, 1.2, 0.3, 0.5, 0.2])
-    start = np.concatenate([q, q])  # both hands at the same place hold the same part
-    given = {"grip": Loop("tool", "right_tool", "pose")}
-    robot = both.constrained(given, near=start)
-    assert robot.mobility.degrees_of_freedom == 6 and robot.mobility.redundant == ()

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
 from kinetree.algorithms.derivatives import discretize, linearize
-from kinetree.algorithms.derivatives.forward_dynamics import turning
-from kinetree.errors import InputError
-from kinetree.spatial.matrices import exponential
-from precise_robots import derivative, numbers, precise, precise_state
-from robot_states import any_robot, random_state, relative, size
+from robot_states import any_robot, random_state, size
 
 
 def test_a_pendulum_swings_as_its_formula_says():
@@ -25,34 +20,6 @@ def test_a_pendulum_swings_as_its_formula_says():
             system.A, [[0, 1], [sign * 9.81 / 0.5, -0.3 / 0.5]], rtol=0, atol=1e-13
         )
         np.testing.assert_allclose(system.B, [[0], [1 / 0.5]], rtol=1e-15)
-
-
-@pytest.mark.parametrize("seed", [1, 3, 7, 13, 20])
-def test_deviations_drift_apart_as_the_upper_rows_say(seed, fifty_digits):
-    """Two motions at q and at q moved by a small v: their tangent difference changes at A v + w."""
-    model = any_robot(seed, 4)
-    exact = precise(model)
-    x = precise_state(exact, random_state(model, seed))
-    v, w = numbers(random_state(model, seed + 1).dq), numbers(random_state(model, seed + 2).dq)
-    N = algorithms.tangent_map
-
-    def rate(q, moved, dq, change):
-        """Rate of q moved, less the nominal rate carried along, in tangent coordinates."""
-        nominal = derivative(lambda t: algorithms.integrate(exact, q, dq * t))
-        carried = derivative(
-            lambda t: algorithms.integrate(exact, algorithms.integrate(exact, q, dq * t), moved)
-        )
-        assert size(nominal - N(exact, q) @ dq) < 1e-18
-        there = algorithms.integrate(exact, q, moved)
-        own = N(exact, there) @ (dq + change)
-        return np.linalg.lstsq(
-            np.array(N(exact, there), float), np.array(own - carried, float), rcond=None
-        )[0]
-
-    h = numbers(np.array(1e-9))[()]
-    found = rate(x.q, v * h, x.dq, w * h) * 1e9
-    expected = -np.array(turning(exact, x.dq), float) @ np.array(v, float) + np.array(w, float)
-    assert relative(found, expected) < 1e-6  # what the second order in h leaves, and floats
 
 
 def test_discrete_steps_are_the_exponential_and_its_integral():
@@ -75,17 +42,6 @@ def test_batches_of_linearizations():
         one = linearize(robot.model, q[k], dq[k], tau[k]).discrete(0.01)
         np.testing.assert_allclose(system.A[k], one.A, rtol=0, atol=1e-11)
         np.testing.assert_allclose(system.B[k], one.B, rtol=0, atol=1e-11 * size(one.B))
-
-
-def test_steps_must_be_positive_and_taken_once():
-    system = kt.robots.planar_2r().linearize([0.1, 0.2], [0.0, 0.0], [0.0, 0.0])
-    for dt in (0.0, -1.0, float("nan")):
-        with pytest.raises(InputError, match=r"dt is .*positive"):
-            system.discrete(dt)
-    with pytest.raises(InputError, match=r"discrete already, at steps of 0.1 s"):
-        system.discrete(0.1).discrete(0.1)
-    with pytest.raises(InputError, match="not finite"):
-        exponential(np.full((2, 2), np.inf))
 
 
 @pytest.mark.parametrize("seed", [5, 7])

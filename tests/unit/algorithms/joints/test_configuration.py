@@ -5,7 +5,6 @@ import pytest
 
 from kinetree import Builder
 from kinetree import algorithms as kt
-from kinetree.algorithms.joints.configuration import random_positions
 from kinetree.model import ALL_TYPES, random_model
 
 
@@ -47,13 +46,3 @@ def test_integration_keeps_every_digit_of_precise_numbers():
         one, third = mpmath.mpf(1), mpmath.mpf(1) / 3
         q = kt.integrate(single("spherical"), [one, 0 * one, 0 * one, 0 * one], [0, 0, third])
         assert abs(q[3] - mpmath.sin(third / 2)) < mpmath.mpf(10) ** -49
-
-
-@pytest.mark.parametrize("types", [ALL_TYPES, ("revolute", "prismatic", "helical")])
-@pytest.mark.parametrize("seed", range(4))
-def test_positions_drawn_together_are_those_drawn_one_by_one(types, seed):
-    model = random_model(seed, 9, types=types, mimic=True)
-    one, other = np.random.default_rng(7), np.random.default_rng(7)
-    each = [kt.random(model, one) for _ in range(5)]
-    np.testing.assert_array_equal(random_positions(model, other, 5), each)
-    assert one.random() == other.random()  # as many numbers were drawn

@@ -12,7 +12,6 @@ from typing import ClassVar
 import mpmath
 import numpy as np
 import pytest
-import sympy
 
 import kinetree as kt
 from kinetree import algorithms
@@ -217,17 +216,3 @@ def test_robots_with_functions_go_to_other_processes():
     with mp.get_context("spawn").Pool(1) as pool:
         found = pool.apply(friction_there, [robot])
     assert np.array_equal(found, robot.friction_forces(DQ))
-
-
-def test_symbols_and_rounding_are_those_of_the_function():
-    friction = kt.Friction(function=partial(force, OLD))
-    x = sympy.Symbol("x")
-    assert sympy.simplify(friction.function(x) - (1.5 * sympy.tanh(2 * x) + 0.25 * x)) == 0
-    with mpmath.workdps(50):
-        dq = mpmath.mpf("0.3")
-        assert abs(friction.function(dq) - force(mpmath.mpf(1.5), dq)) < mpmath.mpf(10) ** -49
-    for dq in np.random.default_rng(0).normal(size=20):
-        assert friction.function(dq) == pytest.approx(force(OLD, dq), rel=1e-14)
-    assert friction.function(np.array([0.1, 0.2])) == pytest.approx(
-        [force(OLD, 0.1), force(OLD, 0.2)]
-    )

@@ -42,22 +42,6 @@ def test_the_name_is_that_of_package_xml(tmp_path):
     assert "parts-1.2 is 'parts'" in text
 
 
-def test_folders_are_searched_at_any_depth(tmp_path):
-    folder = package(tmp_path / "a/b/c/d/e/f/parts")
-    assert found(tmp_path / "x.xacro", folders=[tmp_path / "a"]) == folder
-
-
-def test_a_folder_without_package_xml_counts_by_its_name_where_it_lies_at_the_top(tmp_path):
-    folder = tmp_path / "ws" / "parts"
-    (folder / "urdf").mkdir(parents=True)
-    for folders in ([tmp_path / "ws"], [folder]):
-        packages = Packages(tmp_path / "x.xacro", folders, {})
-        assert packages.find("parts", "") == folder
-        assert "no package.xml" in packages.notes[0].text
-    assert found(folder / "urdf" / "x.xacro") == folder
-    assert "not found" in refused(tmp_path / "y" / "x.xacro", "urdf", [tmp_path])
-
-
 def test_the_places_have_an_order(tmp_path):
     """Each place is searched only if those before have no such package."""
     file = tmp_path / "ws/src/repo/parts/urdf/x.xacro"
@@ -83,28 +67,11 @@ def test_the_places_have_an_order(tmp_path):
     assert "not found" in refused(file, folders=[tmp_path / "given"], **environment)
 
 
-def test_each_choice_is_noted_with_its_place(tmp_path):
-    folder = index(tmp_path / "over", "parts")
-    packages = Packages(
-        tmp_path / "x" / "x.xacro", (), {"AMENT_PREFIX_PATH": str(tmp_path / "over")}
-    )
-    packages.find("parts", "x.xacro:7")
-    (note,) = packages.notes
-    assert str(folder) in note.text and "ament" in note.text and note.where == "x.xacro:7"
-
-
 def test_of_two_in_one_place_the_nearer_is_taken_and_both_are_named(tmp_path):
     near, far = package(tmp_path / "a/repo/parts"), package(tmp_path / "b/repo/parts")
     packages = Packages(tmp_path / "a/repo/arm/x.xacro", [tmp_path], {})
     assert packages.find("parts", "") == near
     assert str(far) in packages.notes[0].text
-
-
-def test_two_that_are_equally_near_are_an_error_that_names_both(tmp_path):
-    one, two = package(tmp_path / "ws/a/parts"), package(tmp_path / "ws/b/parts")
-    text = refused(tmp_path / "x.xacro", folders=[tmp_path / "ws"])
-    assert str(one) in text and str(two) in text and "--folder" in text
-    assert found(tmp_path / "x.xacro", folders=[two, tmp_path / "ws"]) == two
 
 
 def test_a_link_to_a_package_is_the_same_package(tmp_path):
@@ -115,54 +82,6 @@ def test_a_link_to_a_package_is_the_same_package(tmp_path):
     except OSError:
         pytest.skip("this system does not let users make links")
     assert found(tmp_path / "x.xacro", folders=[tmp_path / "ws"]) == folder
-
-
-def test_ignored_and_hidden_folders_are_left_out(tmp_path):
-    for name in (".hidden", "build", "install"):
-        package(tmp_path / "ws" / name / "parts")
-    (tmp_path / "ws/build/COLCON_IGNORE").touch()
-    (tmp_path / "ws/install/CATKIN_IGNORE").touch()
-    assert "not found" in refused(tmp_path / "x.xacro", folders=[tmp_path / "ws"])
-    assert found(tmp_path / "x.xacro", folders=[tmp_path / "ws/install"])  # asked for by name
-
-
-def test_an_old_manifest_makes_a_package_of_the_folders_name(tmp_path):
-    folder = tmp_path / "ws/a/b/parts"
-    folder.mkdir(parents=True)
-    (folder / "manifest.xml").write_text("<package/>")
-    assert found(tmp_path / "x.xacro", folders=[tmp_path / "ws"]) == folder
-
-
-@pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b", "~", "-x"])
-def test_what_is_no_name_is_refused(tmp_path, name):
-    assert "not the name of a package" in refused(tmp_path / "x.xacro", name)
-
-
-def test_an_installed_workspace_is_searched_in_both_layouts(tmp_path):
-    merged, isolated = tmp_path / "merged", tmp_path / "isolated"
-    parts = package(merged / "share/parts")
-    assert found(package(merged / "share/arm") / "x.xacro") == parts
-    parts = package(isolated / "parts/share/parts")
-    arm = package(isolated / "arm/share/arm")
-    (isolated / "local_setup.sh").touch()
-    assert found(arm / "x.xacro") == parts
-
-
-PATHS = {
-    "a.stl": "x/a.stl",
-    "../a.stl": "a.stl",
-    "file:///a/b.stl": "/a/b.stl",
-    "package://parts/m/a.stl": "ws/parts-1/m/a.stl",
-    "model://parts/m/a.stl": "ws/parts-1/m/a.stl",
-    "package://parts//m/a.stl": "ws/parts-1/m/a.stl",
-}
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_references_are_located(tmp_path, path):
-    package(tmp_path / "ws/parts-1", "parts")
-    packages = Packages(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], {})
-    assert packages.locate(path, tmp_path / "x", "") == tmp_path / PATHS[path]
 
 
 @pytest.mark.parametrize("inside", ["../a", "m/../../a", r"..\a", r"m\..\..\a"])

@@ -2,8 +2,8 @@ import os
 
 import pytest
 
-from kinetree.errors import InputError, ParseError
-from kinetree.files.description.source import MissingFileError, decode, read_bytes
+from kinetree.errors import ParseError
+from kinetree.files.description.source import decode, read_bytes
 
 TEXT = '<?xml version="1.0"?><a name="ü€"/>'
 
@@ -69,13 +69,3 @@ def test_folders_pipes_and_devices_are_refused_before_they_are_opened(tmp_path):
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(ParseError, match="pipe"):
             read_bytes(tmp_path / "pipe")
-
-
-def test_missing_files_and_wrong_paths_have_errors_of_their_own(tmp_path):
-    with pytest.raises(MissingFileError):
-        read_bytes(tmp_path / "nope")
-    with pytest.raises(InputError, match="int"):
-        read_bytes(3)  # type: ignore[arg-type]
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(ParseError, match="file"):
-        read_bytes(tmp_path / "file" / "below")

@@ -78,11 +78,3 @@ def test_constraints_that_mjcf_lacks_are_comments_and_losses():
 def test_motors_are_named_where_actuators_do_not_show_them():
     with pytest.warns(kt.KinetreeWarning, match="the joints with motors, which are crank"):
         kt.robots.four_bar().to_mjcf()
-
-
-def test_urdf_names_every_constraint_that_it_loses():
-    with pytest.warns(kt.KinetreeWarning, match="constraint 'loop', which is left out"):
-        text = kt.robots.four_bar().to_urdf()
-    assert kt.load_string(text).model.constraints is None
-    with pytest.raises(kt.KinetreeError, match="constraint 'loop'"):
-        kt.robots.four_bar().to_urdf(losses="error")

@@ -7,7 +7,6 @@ import pytest
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.scalars import sin
 
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
@@ -144,38 +143,6 @@ def test_laws_that_compute_the_same_share_one_loop(method):
     assert count_loops() == before
     run(method, controller=controllers.PD(GOAL, 3.25, 1.0))
     assert count_loops() != before
-
-
-def test_a_subclass_of_a_controller_is_what_its_own_code_does():
-    class Weaker(controllers.PD):
-        def act(self, model, t, q, dq, z, given):
-            tau, z = super().act(model, t, q, dq, z, given)
-            return 0.5 * tau, z
-
-    plain = run("rk4", controller=controllers.PD(GOAL, 20.0, 4.0))
-    weaker = run("rk4", controller=Weaker(GOAL, 20.0, 4.0))
-    half = run("rk4", controller=controllers.PD(GOAL, 10.0, 2.0))
-    assert abs(weaker.q - plain.q).max() > 1e-3
-    assert np.allclose(weaker.q, half.q, rtol=0, atol=1e-12)
-
-
-def test_python_laws_are_never_remembered():
-    gains = {"kp": SOFT}
-
-    def law(t, q, dq):
-        return force(gains["kp"], q, dq) if q[0] > -10 else dq
-
-    for kp in (SOFT, STIFF):
-        gains["kp"] = kp
-        motion = run("rk4", tau=law)
-        assert not motion.meta["compiled"]
-        assert np.allclose(motion.q, expected("rk4", kp).q, rtol=0, atol=1e-12)
-
-
-def test_arguments_with_defaults_do_not_make_a_law_of_the_state():
-    torque = lambda t, low=0.5, high=1.5: np.array([low, high]) * sin(t)  # noqa: E731
-    plain = run("rk4", tau=lambda t: np.array([0.5, 1.5]) * sin(t))
-    assert np.allclose(run("rk4", tau=torque).q, plain.q, rtol=0, atol=1e-13)
 
 
 def test_a_controller_of_ones_own_with_signals_and_varied_data():

@@ -1,21 +1,16 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
 import gc
-import os
 import threading
 import weakref
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from workbench_client import packed
 
-import kinetree as kt
 import kinetree.views.workbench.shelf as shelves
 from kinetree.errors import InputError, KinetreeError, NameLookupError
-from kinetree.views.scene import scene
-from kinetree.views.shapes import TriangleMesh
 from kinetree.views.workbench import quantities
 from kinetree.views.workbench.describe import description
 from kinetree.views.workbench.shelf import Shelf
@@ -65,42 +60,10 @@ def test_a_robot_with_its_meshes(upload):
     assert "does not exist" in description(alone)["warnings"][0]["text"]
 
 
-def test_a_xacro_file_with_its_includes(upload):
-    include = '<xacro:include filename="parts/body.xacro"/>'
-    part = XACRO.format(name="x", body=PARTS.replace("{visual}", ""))
-    files = {"main.xacro": XACRO.format(name="two", body=include), "parts/body.xacro": part}
-    assert upload(files, "main.xacro").robot.name == "two"
-
-
 def test_the_same_upload_is_the_same_robot(upload, shelf):
     first, second = upload({"a.urdf": URDF}), upload({"a.urdf": URDF})
     assert first is second and shelf.find(first.id) is first
     assert upload({"b.urdf": URDF}).id != first.id
-
-
-@pytest.mark.parametrize(
-    ("files", "words"),
-    [
-        ({"my arm.urdf": URDF[:80]}, "my arm.urdf:1"),
-        ({"my arm.urdf": ""}, "my arm.urdf:1"),
-        ({"my arm.urdf": "<robot name='x'/>"}, "my arm.urdf"),
-        ({"my arm.urdf": URDF.replace('link="b"', 'link="c"')}, "my arm.urdf:1: joint 'j'"),
-        ({"arm.stl": STL}, "'arm.stl'; expected a robot file"),
-        ({"a.urdf": URDF, "b.urdf": URDF}, "2 robot files: 'a.urdf', 'b.urdf'"),
-    ],
-)
-def test_errors_name_the_file_of_the_user(upload, files, words):
-    with pytest.raises(KinetreeError) as error:
-        upload(files)
-    assert words in str(error.value)
-    assert "kinetree-" not in str(error.value) and os.sep + "tmp" not in str(error.value)
-
-
-def test_a_broken_include_is_named_and_not_the_main_file(upload):
-    include = '<xacro:include filename="parts/body.xacro"/>'
-    files = {"main.xacro": XACRO.format(name="x", body=include), "parts/body.xacro": "<robot"}
-    with pytest.raises(KinetreeError, match=r"^body\.xacro:1"):
-        upload(files, "main.xacro")
 
 
 @pytest.mark.parametrize(
@@ -124,13 +87,6 @@ def test_a_broken_include_is_named_and_not_the_main_file(upload):
 def test_names_that_lead_elsewhere_are_refused(upload, name):
     with pytest.raises(InputError, match="inside the chosen folder"):
         upload({name: URDF})
-
-
-def test_a_file_and_a_folder_of_one_name_are_refused(upload):
-    with pytest.raises(InputError, match="two files"):
-        upload({"a.urdf": URDF, "A.URDF": URDF})
-    with pytest.raises(InputError, match="cannot be stored"):
-        upload({"a.urdf": URDF, "b": "x", "b/c": "y"})
 
 
 WORLD = '<sdf version="1.10"><world name="w"><include><uri>{}</uri></include></world></sdf>'
@@ -336,18 +292,3 @@ def test_a_robot_that_is_not_open_any_more_is_not_compiled_to_the_end(monkeypatc
     finally:
         small.close()
     assert made == ["link_poses"] and not thread.is_alive()
-
-
-def test_meshes_count_as_memory_once():
-    shapes = scene(kt.robots.panda()).shapes
-    mesh = TriangleMesh(np.zeros((1000, 3)), np.zeros((2000, 3), int))
-    drawn = [replace(shapes[0], kind="mesh", mesh=mesh) for _ in range(3)]
-    panda = shelves.built_in("panda")
-    alone = shelves.bytes_of(panda)
-    stage = replace(
-        panda.stage, scene=replace(panda.stage.scene, shapes=(*panda.stage.scene.shapes, *drawn))
-    )
-    with_meshes = replace(panda, stage=stage)
-    assert shelves.bytes_of(with_meshes) == alone + 1000 * 24 + 2000 * 24
-    variant = replace(with_meshes, robot=panda.robot.with_payload(1.0))
-    assert shelves.bytes_of(variant) == alone
