@@ -7,7 +7,6 @@ import numpy as np
 
 from kinetree.base.arrays import Array
 from kinetree.files.description import (
-    FREE,
     Body,
     FrameDescription,
     Friction,
@@ -17,7 +16,7 @@ from kinetree.files.description import (
     RobotDescription,
     Rotor,
 )
-from kinetree.model import WORLD, Frame, Joint, Model, build_model
+from kinetree.model import WORLD, Frame, Model, build_model
 
 
 def renumbered(model: Model, rng: np.random.Generator) -> Model:
@@ -86,30 +85,6 @@ def seen_from(model: Model, T: Array) -> Model:
             name: Frame(f.link, T @ f.T_if if f.link == WORLD else f.T_if)
             for name, f in model.frames.items()
         },
-    )
-
-
-def on_free_joint(model: Model) -> Model:
-    """The same robot with a base that floats: link 0, on a free joint without a drive."""
-    free = Joint("floating", FREE, tuple(range(7)), tuple(range(6)))
-    others = tuple(
-        dataclasses.replace(x, coords=_add(x.coords, 7), dofs=_add(x.dofs, 6)) for x in model.joints
-    )
-    m, com, I_com = model.base
-    return model.replace(
-        joints=(free, *others),
-        link_names=("floating base", *model.link_names),
-        parent=(WORLD, *_add(model.parent, 1)),
-        M_pi=np.concatenate([np.eye(4, dtype=int)[None], model.M_pi]),
-        m=np.array([m, *model.m]),
-        com=np.array([com, *model.com]),
-        I_com=np.array([I_com, *model.I_com]),
-        base=(0, com * 0, I_com * 0),
-        rotors=tuple(
-            dataclasses.replace(x, joint=x.joint + 1, dof=x.dof + 6, link=x.link + 1)
-            for x in model.rotors
-        ),
-        frames={name: Frame(f.link + 1, f.T_if) for name, f in model.frames.items()},
     )
 
 
