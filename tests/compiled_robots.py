@@ -16,23 +16,7 @@ import numpy as np
 from kinetree import algorithms, spatial
 from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.model import WORLD, Model, zeros
-from robot_states import EPS, State, random_state, size
-
-SMALL = 8 * EPS  # up to 10 joints
-LARGE = 24 * EPS  # 44 joints
-CASES = [
-    (name, wrenches)
-    for name, quantity in QUANTITIES.items()
-    for wrenches in ((False, True) if quantity.wrenches else (False,))
-]
-
-
-def case_name(case: tuple[str, bool]) -> str:
-    return f"{case[0]}{' with F_ext' if case[1] else ''}"
-
-
-def tolerance(model: Model) -> float:
-    return SMALL if len(model.links) <= 10 else LARGE
+from robot_states import State, random_state, size
 
 
 def textbook(model: Model, name: str, given: list[Any], frame: str | None = None) -> Any:
@@ -158,19 +142,3 @@ class Terms:
             size(spatial.Ad(spatial.inverse(T))) * size(G) * size(J @ dq) for T, G, J in links
         )
         return own + sum(abs(r.inertia * r.ratio * dq[r.dof]) for r in self.model.rotors)
-
-
-def check_kernel(
-    kernel: Any, precise: Model, terms: Terms, case: tuple[str, bool], frame: str | None = None
-) -> None:
-    """A kernel at one state against the algorithms, on floats and in fifty digits."""
-    from precise_robots import numbers  # needs mpmath, which other users of this module do not
-
-    name, wrenches = case
-    given = arguments(name, wrenches, terms.x)
-    found, expected = kernel(*given), textbook(terms.model, name, given, frame)
-    slack = tolerance(terms.model) * terms.of(name, wrenches, frame)
-    assert np.shape(found) == np.shape(expected)
-    assert size(found - expected) <= slack
-    reference = textbook(precise, name, [numbers(array) for array in given], frame)
-    assert size(numbers(found) - reference) <= slack

@@ -13,7 +13,6 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from kinetree.files.description import FREE, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.model import Frame, Joint, Model
 from robot_states import State
 
@@ -45,7 +44,7 @@ def precise_state(model: Model, x: State) -> State:
     state = State(**{f.name: numbers(getattr(x, f.name)) for f in dataclasses.fields(x)})
     q = state.q.copy()
     for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE):
+        if joint.type in ("spherical", "free"):
             own = list(joint.coords[:4])
             q[own] = q[own] / mpmath.sqrt(q[own] @ q[own])
     return dataclasses.replace(state, q=q)
@@ -67,7 +66,7 @@ def _rigid(T: Any) -> Any:
 def _axis(joint: Joint) -> Any:
     """The screw with |w| = 1 (or |v| = 1), a hinge without pitch."""
     w, v = joint.screw[:3], joint.screw[3:]
-    if joint.type == PRISMATIC:
+    if joint.type == "prismatic":
         return np.concatenate([w, v / mpmath.sqrt(v @ v)])
     w = w / mpmath.sqrt(w @ w)
-    return np.concatenate([w, v - w * (w @ v) if joint.type == REVOLUTE else v])
+    return np.concatenate([w, v - w * (w @ v) if joint.type == "revolute" else v])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import algorithms
-from kinetree.model import ALL_TYPES, SCREWS, Model, random_model
+from kinetree.model import ALL_TYPES, Model, random_model
 
 EPS = float(np.finfo(float).eps)
 
@@ -42,12 +42,6 @@ def any_robot(seed: int, most: int = 30) -> Model:
     """1 to `most` joints of any type with full drives; every second a chain, every third mimics."""
     n = 1 + seed % most
     return random_model(seed, n, types=ALL_TYPES, chain=seed % 2 == 0, mimic=seed % 3 == 0)
-
-
-@cache
-def screw_robot(seed: int, most: int = 30) -> Model:
-    """The same with joints of one degree of freedom, none of which follows another."""
-    return random_model(seed, 1 + seed % most, types=SCREWS, chain=seed % 2 == 0)
 
 
 def random_state(model: Model, seed: int) -> State:

@@ -1,14 +1,11 @@
 """Robots of symbols, and proofs that an expression is zero for every value of its symbols."""
 
-from functools import cache
-
 import numpy as np
 import sympy
 
 import kinetree as kt
 from kinetree import Builder
 from kinetree.model import Model
-from kinetree.symbols.robot import SymbolicRobot
 
 L1, L2, m1, m2, g = sympy.symbols("L1 L2 m1 m2 g", positive=True)
 
@@ -43,12 +40,6 @@ ROBOTS = {
     "double pendulum": lambda: kt.robots.double_pendulum(1.2, 0.7, 0.9, 1.1).model,
     "branched": branched,
 }
-
-
-@cache
-def fully_symbolic(name: str) -> SymbolicRobot:
-    """One of ROBOTS with a symbol for every number that is not zero."""
-    return kt.symbolic(ROBOTS[name](), "all")
 
 
 def is_zero(x: sympy.Expr) -> bool:

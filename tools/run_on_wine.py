@@ -11,7 +11,7 @@ system's __chkstk.
 
 Needs x86-64 with AVX2, and the packages wine64 and gcc-mingw-w64-x86-64 of Debian or the like.
 This proves the calling convention and the bits; the loader of LLVM, Python and NumPy of Windows
-are not run (tests/backends/llvm/test_object_formats.py runs the loader's part on Linux).
+are not run.
 """
 
 import os

@@ -1,16 +1,11 @@
 """Loops over links compute what straight-line code computes, for every joint type and batch."""
 
-import pickle
-
 import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms import grouping
-from kinetree.engine.kernels import Request, forms, is_looped
+from kinetree.engine.kernels import Request, forms
 from kinetree.engine.kernels.compile import compiled
-from kinetree.engine.kernels.request import declaration
-from kinetree.model import SCREWS, random_model
 from robot_states import any_robot
 
 ROBOTS = {
@@ -45,7 +40,7 @@ def of_quantity(name, q, dq, third):
     """The arguments that a quantity takes."""
     if name == forms.SECOND:
         return q, dq, third, third[:, ::-1]
-    return (q, dq, third)[: len(declaration(name).inputs)]
+    return (q, dq, third)[: len(kt.testing.quantities()[name].inputs)]
 
 
 @pytest.mark.parametrize("robot", ROBOTS)
@@ -63,28 +58,6 @@ def test_loops_agree_with_straight_line_code(monkeypatch, robot, name):
 def results(found):
     """The results of a kernel, also where it is one."""
     return found if isinstance(found, tuple) else (found,)
-
-
-def test_large_groups_agree_with_straight_line_code(monkeypatch):
-    """Rotors and mimic joints tie most joints together, and fixed ones hang beyond and before."""
-    model = random_model(9, 30, types=(*SCREWS, "spherical"), chain=True, mimic=True)
-    groups = grouping.finest(model)
-    assert max(len(group.dofs) for group in groups) >= grouping.TILED_DOFS
-    looped, straight = both(monkeypatch, model, "forward_dynamics")
-    given = states(model, 3)
-    expected = straight(*given)
-    assert np.abs(looped(*given) - expected).max() <= 1e-9 * np.abs(expected).max()
-
-
-def test_loops_take_external_wrenches(monkeypatch):
-    model = ROBOTS["any"]()
-    F_ext = np.random.default_rng(1).normal(size=(5, len(model.links), 6))
-    for name in ("inverse_dynamics", "forward_dynamics", forms.SECOND):
-        looped, straight = both(monkeypatch, model, name, wrenches=True)
-        state = states(model, 5)
-        given = (*state, F_ext, *of_quantity(name, *state)[3:])
-        for made, expected in zip(*(results(x(*given)) for x in (looped, straight)), strict=True):
-            assert np.abs(made - expected).max() <= 1e-11 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -117,36 +90,6 @@ def test_looped_steps_and_simulations_agree_with_straight_line_ones(monkeypatch)
     assert np.abs(adaptive.q[-1] - usual.q[-1]).max() < 1e-6
 
 
-def test_a_looped_kernel_is_traced_where_its_graph_is_needed(monkeypatch):
-    model = ROBOTS["panda"]()
-    looped, straight = both(monkeypatch, model, "inverse_dynamics")
-    given = [x[0] for x in states(model, 1)]
-    slopes = [kt.derivative(kernel, "q")(*given) for kernel in (looped, straight)]
-    assert np.abs(slopes[0] - slopes[1]).max() < 1e-11
-    assert looped.graph.count() == straight.graph.count()
-
-
-def test_a_copy_of_a_looped_kernel_computes_but_has_no_graph(monkeypatch):
-    model = ROBOTS["panda"]()
-    looped, _ = both(monkeypatch, model, "inverse_dynamics")
-    given = states(model, 3)
-    copied = pickle.loads(pickle.dumps(looped))
-    assert np.array_equal(copied(*given), looped(*given))
-    with pytest.raises(kt.errors.GraphError, match="take it from the robot"):
-        _ = copied.graph.nodes
-
-
-def test_long_chains_are_looped_and_short_ones_are_not():
-    assert not is_looped(kt.robots.panda().model, "forward_dynamics")
-    assert not is_looped(kt.robots.humanoid().model, "forward_dynamics")
-    assert is_looped(chain(60).model, "forward_dynamics")
-    assert not is_looped(chain(60).model, "mass_matrix")
-    assert is_looped(chain(600).model, "pose") and not is_looped(chain(150).model, "pose")
-    for name in forms.MATRICES:
-        assert is_looped(chain(150).model, name)
-        assert not is_looped(kt.robots.humanoid().model, name)
-
-
 def chain(count):
     """A robot of many generic hinges."""
     rng = np.random.default_rng(2)
@@ -170,7 +113,7 @@ def test_forward_dynamics_undoes_inverse_dynamics_of_a_long_chain():
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_long_chains_give_the_same_bits_for_every_batch(name, dtype):
     robot = chain(150)
-    kernel, count = robot.compile(name), len(declaration(name).inputs)
+    kernel, count = robot.compile(name), len(kt.testing.quantities()[name].inputs)
     given = [x.astype(dtype) for x in states(robot.model, 19)[:count]]
     whole = kernel(*given)
     assert type(kernel.graph).__name__ == "Program" and whole.dtype == dtype
@@ -181,40 +124,14 @@ def test_long_chains_give_the_same_bits_for_every_batch(name, dtype):
     assert np.array_equal(kernel(*(x[3:7] for x in given)), whole[3:7])
 
 
-def test_a_jacobian_counts_the_joints_on_the_way_of_its_frame():
-    robot = chain(400)
-    frame = robot.model.link_names[20]
-    assert is_looped(robot.model, "body_jacobian")
-    assert not is_looped(robot.model, "body_jacobian", frame)
-    q = states(robot.model, 1)[0][0]
-    for name in (None, frame):
-        J = robot.compile("body_jacobian", frame=name)(q)
-        expected = kt.algorithms.body_jacobian(robot.model, q, name)
-        assert np.abs(J - expected).max() < 1e-11 * np.abs(expected).max()
-    assert not J[:, 21:].any()
-
-
-@pytest.mark.parametrize("n", [6, 32])
-def test_jacobians_need_operations_in_proportion_to_the_joints_in_straight_line_code(n):
-    """Derivatives, exported code and CUDA have no loops."""
-    robot = chain(n)
-    q, dq, _ = (x[0] for x in states(robot.model, 1))
-    for name in ("body_jacobian", "space_jacobian", "body_jacobian_rate", "space_jacobian_rate"):
-        kernel, given = robot.compile(name), (q, dq)[: len(declaration(name).inputs)]
-        assert type(kernel.graph).__name__ != "Program"
-        assert kernel.operations < 200 * n
-        expected = getattr(kt.algorithms, name)(robot.model, *given)
-        assert np.abs(kernel(*given) - expected).max() < 1e-11 * np.abs(expected).max()
-
-
 @pytest.mark.parametrize("name", ["bias_forces_rate", "inverse_mass_matrix", "task_space"])
 def test_matrices_of_a_long_chain_agree_with_numpy(name):
     robot = chain(120)
-    given = [x[0] for x in states(robot.model, 1)][: len(declaration(name).inputs)]
+    given = [x[0] for x in states(robot.model, 1)][: len(kt.testing.quantities()[name].inputs)]
     kernel = robot.compile(name)
     assert type(kernel.graph).__name__ == "Program"
     expected = getattr(kt.algorithms, name)(robot.model, *given)
     if name == "task_space":
-        expected = tuple(getattr(expected, x.letter) for x in declaration(name).results)
+        expected = tuple(getattr(expected, x.letter) for x in kt.testing.quantities()[name].results)
     for found, other in zip(results(kernel(*given)), results(expected), strict=True):
         assert np.abs(found - other).max() < 1e-10 * np.abs(other).max()

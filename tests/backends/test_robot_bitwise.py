@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 
-from compiled_robots import Terms, arguments
+import kinetree as kt
 from kinetree import algorithms, robots, threads
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
 from kinetree.engine.call.crew import Crew
-from kinetree.engine.kernels import Request
-from kinetree.engine.kernels.compile import compiled
 from kinetree.engine.llvm import engine
 from kinetree.model import ALL_TYPES, random_model
-from robot_states import size
 
 MODELS = {
     "puma": robots.puma_560().model,
@@ -20,7 +17,6 @@ MODELS = {
 }
 # sines, products, divisions, several shapes; emitted code knows no more of a quantity
 QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "link_poses", "kinetic_energy")
-EPS32 = float(np.finfo(np.float32).eps)
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -30,7 +26,7 @@ def model(request):
 
 @pytest.fixture(scope="module", params=QUANTITIES)
 def kernel(request, model):
-    return compiled(model, Request(request.param))
+    return kt.Robot(model).compile(request.param)
 
 
 def batch(model, kernel, count):
@@ -57,21 +53,9 @@ def test_a_state_gives_the_same_bits_anywhere_in_a_batch(model, kernel):
     assert turned.tobytes() == together[::-1].tobytes()
 
 
-def test_layout_in_memory_changes_no_bit(model, kernel):
-    arrays = batch(model, kernel, 21)
-    expected = kernel(*arrays).tobytes()
-    for view in (
-        lambda a: np.repeat(a, 3, axis=0)[::3],
-        lambda a: a[::-1].copy()[::-1],
-        lambda a: np.asfortranarray(a),
-        lambda a: np.repeat(a, 2, axis=1)[:, ::2],
-    ):
-        assert kernel(*map(view, arrays)).tobytes() == expected
-
-
 def test_threads_change_no_bit(model, kernel, monkeypatch):
     monkeypatch.setattr(dispatch, "THREADED_OPERATIONS", 1)  # threads from the first state on
-    eager = compiled(model, Request(kernel.name))
+    eager = kt.Robot(model.replace(name="eager")).compile(kernel.name)
     arrays = batch(model, kernel, 101)
     counts, lead = [], Crew.lead
 
@@ -111,15 +95,3 @@ def test_nan_stays_in_its_own_row(model, kernel):
             others = np.arange(19) != k
             assert found[others].tobytes() == expected[others].tobytes()
             assert np.isnan(found[k]).any() == (j in used)
-
-
-def test_single_precision_agrees_to_its_rounding(model, kernel):
-    """Norm-wise, as float64 does: relative to the terms that add up, in its own eps."""
-    for seed in range(3):
-        terms = Terms.at(model, seed)
-        given = arguments(kernel.name, False, terms.x)
-        narrow = [np.asarray(array, np.float32) for array in given]
-        found = kernel(*narrow)
-        assert found.dtype == np.float32
-        exact = kernel(*(array.astype(float) for array in narrow))
-        assert size(found - exact) <= 8 * EPS32 * terms.of(kernel.name)

@@ -10,11 +10,8 @@ MuJoCo adds the velocity of a free joint in the axes of the world, kinetree move
 twist, so that paths of the two differ by a part of dt squared in each step. With free joints every
 step starts at MuJoCo's state, and its accelerations (dq_next - dq) / dt are compared. MuJoCo's
 implicitfast has further terms for a free body without joints on it; they are not compared.
-
-    python tests/oracles/mujoco_files.py FOLDER ...    # a table of all files below folders
 """
 
-import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,7 +26,6 @@ from kinetree.algorithms.stiction import without_dry_friction
 
 STEPS = 100
 TETRAHEDRON = np.ravel([(0, 0, 0), (1e3, 0, 0), (0, 1e3, 0), (0, 0, 1e3)])
-MOST_DOFS = 60  # of a file in the table
 ROUNDED = 1e-5  # part of a state's size below which its change is mostly rounding
 UNREAD = 30  # the group of actuators that are off in MuJoCo because kinetree leaves them out
 RUNAWAY = 1e6  # a rate, rad/s or m/s, at which MuJoCo's own steps have diverged
@@ -312,35 +308,3 @@ def mjcf_files(folders: Iterable[Path]) -> Iterator[Path]:
             text = path.read_text("utf8", "replace")
             if ("<worldbody" in text or "<include" in text) and "scene" not in path.stem:
                 yield path
-
-
-def row(path: Path, seeds: int = 2) -> str:
-    """A line of the table: the file, its sizes, errors of one step and of all, and what is off."""
-    name = f"{path.parent.name}/{path.name}"
-    try:
-        twins = Twins(path)
-    except (ValueError, kt.KinetreeError) as error:
-        return f"{name}: {str(error).splitlines()[0][:150]}"
-    m, cells = twins.theirs, list[str]()
-    if not 0 < m.nv <= MOST_DOFS:
-        return f"{name}: {m.nv} degrees of freedom"
-    for way in WAYS:
-        errors = [twins.run(way, seed) for seed in range(seeds)]
-        runs = [error.all for error in errors if error.all is not None]
-        finer = max(error.finer for error in errors)
-        word = f"{max(runs):.0e}" if len(runs) == seeds else "unstable"
-        cells.append(f"{max(error.first for error in errors):.0e}")
-        cells.append(word + (f" (dt/{finer})" if finer > 1 else ""))
-    sizes = f"{m.nv}{' (free)' if twins.free else ''} | {len(twins.actuators)}"
-    return f"| {name} | {sizes} | {' | '.join(cells)} | {', '.join(twins.left_out) or '-'} |"
-
-
-def main() -> None:
-    """Print the table of all files below the folders of the command line."""
-    print("| file | n | actuators", *(f"{w.name}, 1 | {STEPS}" for w in WAYS), "off |", sep=" | ")
-    for path in mjcf_files(Path(x) for x in sys.argv[1:]):
-        print(row(path), flush=True)
-
-
-if __name__ == "__main__":
-    main()

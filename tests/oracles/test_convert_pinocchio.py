@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from kinetree import algorithms, convert
-from kinetree.files.write import to_urdf
-from kinetree.model import ALL_TYPES, WORLD, random_model
+from kinetree.model import WORLD, random_model
 from kinetree.spatial import cross, translation
-from robot_states import random_state, relative
+from robot_states import random_state
 
 pin = pytest.importorskip("pinocchio")
 
@@ -56,34 +55,6 @@ def pinocchio_model(model):
     return result
 
 
-def agrees(model, theirs, **options):
-    there, back = (f(model, **options) for f in (convert.to_pinocchio, convert.from_pinocchio))
-    data = theirs.createData()
-    for seed in range(3):
-        x = random_state(model, seed)
-        q, v = there.q(x.q), there.dq(x.q, x.dq)
-        a = there.ddq(x.q, x.dq, x.ddq)
-        tau = algorithms.inverse_dynamics(model, *x.motion)
-        assert relative(back.tau(q, pin.rnea(theirs, data, q, v, a)), tau) < TOLERANCE
-        M = pin.crba(theirs, data, q)
-        M = np.triu(M) + np.triu(M, 1).T
-        assert relative(back.mass_matrix(q, M), algorithms.mass_matrix(model, x.q)) < TOLERANCE
-        found = back.ddq(q, v, pin.aba(theirs, data, q, v, there.tau(x.q, tau)))
-        assert relative(found, x.ddq) < 1e-10
-        # the other way: integrating there and here leads to the same place
-        moved = back.q(pin.integrate(theirs, q, 0.1 * v))
-        expected = algorithms.integrate(model, x.q, 0.1 * x.dq)
-        T = [algorithms.pose(model, y, model.tool) for y in (moved, expected)]
-        assert relative(*T) < TOLERANCE
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_trees_of_all_joints_move_alike(seed):
-    model = random_model(seed, 2 + seed, types=ALL_TYPES, drives=False, fixed=False)
-    theirs = pinocchio_model(model)
-    agrees(model, theirs, joints=list(theirs.names)[1:], continuous=())
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_wrenches_and_jacobians_of_links_are_the_same(seed):
     model = random_model(seed, 6, types=("revolute", "free", "prismatic"), drives=False)
@@ -102,12 +73,3 @@ def test_wrenches_and_jacobians_of_links_are_the_same(seed):
         F = pin.Force(there.wrench(x.F_ext[i]))
         V = pin.Motion(there.twist(x.F_tip))
         assert F.dot(V) == pytest.approx(x.F_ext[i] @ x.F_tip)
-
-
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.filterwarnings("ignore::kinetree.errors.KinetreeWarning")
-def test_urdf_that_we_write_means_the_same_to_pinocchio(seed):
-    types = ("revolute", "prismatic", "free", "planar")
-    model = random_model(seed, 2 + seed, types=types, drives=False).with_gravity((0, 0, -9.81))
-    theirs = pin.buildModelFromXML(to_urdf(model))
-    agrees(model, theirs, joints=list(theirs.names)[1:])

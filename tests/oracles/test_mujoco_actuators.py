@@ -110,38 +110,3 @@ def test_a_delay_is_that_of_mujoco():
         limits="ignore",
     )
     assert np.abs(run.q[1:] - found).max() < 1e-12
-
-
-def test_what_is_not_understood_is_left_out_by_name():
-    text = ARM.format(
-        integrator="Euler",
-        damp="enable",
-        joint="",
-        actuators='<motor name="ok" joint="a"/><muscle name="biceps" joint="b" lengthrange="0 1"/>',
-    )
-    with pytest.warns(kt.KinetreeWarning, match="biceps .dynamics muscle"):
-        robot = kt.load_string(text)
-    assert robot.model.actuator_names == ("ok",)
-
-
-def test_a_range_of_forces_that_pushes_a_joint_without_actuator_is_named():
-    text = ARM.format(
-        integrator="Euler",
-        damp="enable",
-        joint='actuatorfrcrange="1 2"',
-        actuators='<motor name="ok" joint="b"/>',
-    )
-    with pytest.warns(kt.KinetreeWarning, match="actuatorfrcrange excludes 0.*'a'"):
-        kt.load_string(text)
-
-
-def test_disabled_actuators_are_not_read():
-    off = ARM.replace('contact="disable"', 'contact="disable" actuation="disable"')
-    text = off.format(integrator="Euler", damp="enable", joint="", actuators=KINDS["motor"])
-    model = kt.load_string(text).model
-    assert not model.actuators
-    assert any("actuators are off" in note.text for note in model.notes)
-    free = ARM.replace('contact="disable"', 'contact="disable" clampctrl="disable"')
-    text = free.format(integrator="Euler", damp="enable", joint="", actuators=KINDS["motor"])
-    (motor,) = kt.load_string(text).model.actuators
-    assert motor.control_range == (-np.inf, np.inf)

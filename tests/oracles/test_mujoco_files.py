@@ -6,7 +6,7 @@ them that both programs read are compared,
 
     KINETREE_MJCF_FILES=mujoco_menagerie pytest tests/oracles/test_mujoco_files.py
 
-`mujoco_files.py` describes the comparison, and prints the table of a record.
+`mujoco_files.py` describes the comparison.
 """
 
 import importlib.util

@@ -347,3 +347,26 @@ def test_starts_that_are_open_and_constraints_that_contradict_are_refused():
                                            "near": Rod("base", "block", 1.0)})  # fmt: skip
     with pytest.raises(SimulationError):
         robot.simulate(position(0.7), 3000 * slope(0.7), duration=1, dt=0.05, method="euler")
+
+
+@pytest.mark.parametrize("kind", ["point", "axis", "plane", "pose"])
+def test_gamma_of_a_loop_between_two_branches_is_the_rate_of_its_jacobian(kind):
+    """Also where the loop is open, with rates that would open it further."""
+    rng = np.random.default_rng(3)
+    builder = kt.Builder("branches").link("base")
+    for branch in "ab":
+        before = "base"
+        for k in range(3):
+            builder.link(f"{branch}{k}", 1.0, (0.1, 0, 0), np.eye(3) / 50)
+            axis, at = rng.normal(size=3), 0.3 * rng.normal(size=3)
+            joint = {"axis": axis / np.linalg.norm(axis), "at": at}
+            builder.joint(f"{branch}{k}", "revolute", before, f"{branch}{k}", **joint)
+            before = f"{branch}{k}"
+    robot = builder.build()
+    T_a, T_b = (robot.pose(robot.neutral(), f"{x}2") for x in "ab")
+    robot = robot.with_tool("end", at=np.linalg.inv(T_b) @ T_a, frame="b2")
+    model = robot.constrained({"loop": Loop("a2", "end", kind)}).model
+    q, dq, h = 0.2 * rng.normal(size=6), rng.normal(size=6), 1e-4
+    ends = [kt.algorithms.constraint_jacobian(model, q + s * h * dq) @ dq for s in (1, -1)]
+    gamma = kt.algorithms.constraint_bias(model, q, dq)
+    np.testing.assert_allclose((ends[0] - ends[1]) / (2 * h), gamma, atol=1e-6)

@@ -3,17 +3,13 @@
 import ctypes
 import gc
 import os
-import random
-import subprocess
 import sys
 import threading
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import kinetree as kt
 from kinetree.engine import has_llvm
 from kinetree.engine.call import buffers, vectorcall
 from kinetree.engine.call import c_api as abi
@@ -38,28 +34,6 @@ def one_thread(arm, pair):
 
 def place(a):
     return a.__array_interface__["data"][0]
-
-
-def test_a_result_that_is_gone_leaves_its_memory_to_the_next(arm, states):
-    arrays = states(STATES, 3)
-    first = arm(*arrays)
-    at, expected = place(first), first.tobytes()
-    del first
-    second = arm(*arrays)
-    assert place(second) == at and second.tobytes() == expected
-
-
-def test_results_are_ordinary_arrays(arm, pair, states):
-    made = [arm(*states(STATES, 3)), *pair(*states(9000, 2, count=2))]
-    for x in made:
-        assert x.nbytes >= buffers.LEAST
-        plain = np.empty(x.shape, x.dtype)
-        assert type(x) is np.ndarray and x.base is None
-        assert str(x.flags) == str(plain.flags) and x.strides == plain.strides
-        assert sys.getrefcount(x) == sys.getrefcount(plain) + 1  # also in the list
-        assert place(x) % buffers.ALIGN == 0
-        assert multiarray.get_handler_name(x) == "kinetree"
-    assert multiarray.get_handler_name(arm(*states(10, 3))) == "default_allocator"
 
 
 def keepers():
@@ -177,128 +151,3 @@ def test_a_hundred_thousand_calls_leave_nothing_behind(arm, pair, states):
     tracemalloc.stop()
     assert grown < 20_000
     assert resident() - size < 8_000_000  # a leak of one batch in ten would be larger
-
-
-def test_large_batches_on_threads_use_the_pool(arm, states):
-    arrays = states(20_000, 3)
-    vectorcall.set_limit(arm, 10)
-    arm._dispatch._states = 10
-    arm._dispatch._least = 1
-    from kinetree import threads
-
-    with threads(2):
-        first = arm(*arrays)
-        at, expected = place(first), first.tobytes()
-        del first
-        assert place(arm(*arrays)) == at
-    assert arm.gufunc(*arrays).tobytes() == expected
-
-
-def test_results_of_hundreds_of_megabytes_use_the_pool_too():
-    if buffers.limit() < buffers.LAZY:
-        pytest.skip("this system keeps less")
-    first = vectorcall.new_array((20_000_000,))
-    at = place(first)
-    del first
-    assert place(vectorcall.new_array((5_000_000, 4))) == at
-
-
-def test_the_pool_never_takes_much_more_than_results_did():
-    """Of random sizes: results and buffers stay within WARM of the most that results ever took."""
-    rng, living = random.Random(3), []
-    pool = buffers._pools[0]
-    others = pool[buffers.LIVE]
-
-    def rounded(x):
-        return -(-x.nbytes // buffers.PAGE) * buffers.PAGE
-
-    peak = pool[buffers.PEAK]
-    for turn in range(400):
-        if living and rng.random() < 0.5:
-            del living[rng.randrange(len(living))]
-        else:
-            size = rng.choice([5_000, 40_000, 2_000_000, 9_000_000, 40_000_000])
-            living.append(vectorcall.new_array((rng.randrange(size // 2, size),)))
-        if turn % 100 == 50:
-            living.clear()
-        own = sum(rounded(x) for x in living if x.nbytes >= buffers.LEAST)
-        live, idle = pool[buffers.LIVE] - others, buffers.idle()[1]
-        assert own <= live <= 1.5 * own + 8192 * len(living)  # of which a third may be unused
-        peak = max(peak, pool[buffers.LIVE])
-        assert pool[buffers.LIVE] + idle <= peak + buffers.WARM
-        assert idle <= buffers.limit()
-    living.clear()
-    assert pool[buffers.LIVE] == others
-
-
-def lazily_freed():
-    """Bytes that the system may take from this process when it needs them."""
-    lines = Path("/proc/self/smaps").read_text().splitlines()
-    found = [line.split()[1] for line in lines if line.startswith("LazyFree:")]
-    return 1024 * sum(map(int, found)) if found else None
-
-
-LIMITED = """
-import resource
-from pathlib import Path
-import numpy as np
-import kinetree as kt
-
-kernel = kt.robots.planar_2r().gravity_forces
-kt.threads(1)
-q = np.broadcast_to(np.zeros((1, 2)), (10_000_000, 2))
-kernel(q[:5])
-parts = [kernel(q[:1_400_000]) for _ in range(7)]  # 157 MB, which are free at once
-del parts
-pages = int(Path("/proc/self/statm").read_text().split()[0])
-room = pages * resource.getpagesize() + 80_000_000
-resource.setrlimit(resource.RLIMIT_AS, (room, room))
-print(kernel(q).shape)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is that of Linux")
-def test_buffers_are_freed_where_the_system_has_no_memory():
-    # what is freed is returned, and nothing is compiled meanwhile
-    settings = {"MALLOC_MMAP_THRESHOLD_": "1000000", "KINETREE_BACKGROUND": "0"}
-    environment = {**os.environ, **settings}
-    command = [sys.executable, "-c", LIMITED]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == "(10000000, 2)\n", done.stderr
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="the system lists no memory")
-def test_the_system_may_take_buffers_beyond_those_kept_warm():
-    if lazily_freed() is None or not buffers._pools[0][buffers.ADVISE]:
-        pytest.skip("this system does not mark memory")
-    kept, numbers = vectorcall.new_array((1_000_000,)), np.arange(1e6)
-    kept[:] = numbers
-    gone = vectorcall.new_array((buffers.WARM // 8 + 4_000_000,))
-    gone[:] = 1
-    at, size, before = place(gone), gone.nbytes, lazily_freed()
-    del gone
-    assert lazily_freed() - before > 0.9 * size
-    again = vectorcall.new_array((size // 8,))
-    assert place(again) == at
-    again[:] = 2  # used again, and so no longer the system's
-    assert lazily_freed() - before < 0.1 * size
-    assert (again == 2).all() and (kept == numbers).all()
-
-
-def test_records_of_rollouts_use_the_pool_and_leave_no_number_in_it():
-    robot, q = kt.robots.planar_2r(), np.random.default_rng(0).normal(size=(200, 2))
-
-    def run():
-        motion = robot.simulate(q, duration=0.1, dt=1e-3, method="rk4", tau=lambda t, q, dq: -q)
-        return [motion.q, motion.dq, motion.ddq, motion.tau]
-
-    first = run()
-    at, expected = sorted(map(place, first)), [x.tobytes() for x in first]
-    for x in first:
-        (x if x.base is None else x.base)[...] = np.nan
-    del first, x
-    second = run()
-    assert [x.tobytes() for x in second] == expected
-    assert sorted(map(place, second)) == at
-    owners = [x if x.base is None else x.base for x in second]
-    assert {multiarray.get_handler_name(x) for x in owners} == {"kinetree"}

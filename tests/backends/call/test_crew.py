@@ -11,8 +11,7 @@ import pytest
 
 from kinetree import threads
 from kinetree.engine.call import crew as module
-from kinetree.engine.call.crew import CLOSED, Crew
-from kinetree.engine.call.vectorcall import shared_code, usable
+from kinetree.engine.call.vectorcall import usable
 
 pytestmark = pytest.mark.skipif(not usable(), reason="this Python does not enter machine code")
 
@@ -39,8 +38,6 @@ def test_a_job_is_whole_when_it_returns(eager, states, count):
             out[:] = np.nan
             eager(*(x[:size] for x in arrays), out=out[:size])
             assert np.array_equal(out[:size], right[:size]) and np.isnan(out[size:]).all()
-    control = module._crews[-1]._control
-    assert control.state == CLOSED  # nobody is in a job
 
 
 def test_several_threads_of_the_user_share_one_crew(eager, states):
@@ -63,53 +60,6 @@ def test_several_threads_of_the_user_share_one_crew(eager, states):
     for user in users:
         user.join()
     assert problems == []
-
-
-def test_a_crew_grows_by_the_threads_that_it_lacks(eager, states, monkeypatch):
-    monkeypatch.setattr(module, "_crews", [])
-    arrays, before = states(1000, 3), threading.active_count()
-    right = expected(eager, arrays)
-    for count, size in ((3, 2), (2, 2), (6, 5), (4, 5)):
-        with threads(count):
-            assert np.array_equal(eager(*arrays), right)
-        assert module._crews[-1].size == size
-    assert threading.active_count() == before + 5
-
-
-def test_there_are_no_more_threads_than_pieces(eager, states, monkeypatch):
-    monkeypatch.setattr(module, "_crews", [])
-    arrays = states(200, 3)  # pieces of 64 states
-    right = expected(eager, arrays)
-    with threads(1000):
-        assert np.array_equal(eager(*arrays), right)
-    assert module._crews[-1].size == 3
-
-
-def test_a_system_without_further_threads_gets_by_with_fewer(eager, states, monkeypatch):
-    monkeypatch.setattr(module, "_crews", [])
-    arrays, start, allowed = states(1000, 3), threading.Thread.start, [None] * 3
-    right = expected(eager, arrays)
-
-    def limited(thread):
-        if not allowed:
-            raise RuntimeError("can't start new thread")
-        allowed.pop()
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", limited)
-    for left in (3, 1):  # some now, and one more when the system allows it
-        allowed[:] = [None] * left
-        with threads(8):
-            assert np.array_equal(eager(*arrays), right)
-    assert module._crews[-1].size == 4
-
-
-def test_a_crew_in_use_refuses_a_second_job():
-    code = shared_code()
-    crew = Crew(code.address("crew_wait"), code.address("crew_lead"))
-    crew._taken["job"] = "another"
-    assert crew.lead(0, 1) is False
-    assert crew._taken == {"job": "another"} and crew._control.state == CLOSED
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

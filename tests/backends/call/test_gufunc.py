@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine import Kernel
 
 
 def test_leading_axes_broadcast(arm, states):
@@ -63,37 +62,6 @@ def test_an_array_of_integers_beside_float32_computes_in_float64(arm, kind):
     mixed = arm(q.astype("f4"), q.astype(kind), q.astype("f4"))
     assert mixed.dtype == np.float64
     np.testing.assert_array_equal(mixed, arm(*[q.astype("f8")] * 3))
-
-
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        (2, 3, 4),
-        (2.0, 3, 4.5),
-        (True, 2.0, 3),
-        (np.float32(2), 3.0, 1),
-        (np.float64(2), np.float32(3), 4.0),
-        (np.ones(2, np.float32), np.float64(3), 4.0),
-        (np.ones(2, np.float32), np.ones(2), 4.0),
-        (np.ones(2, np.float32), [1.0, 2.0], 1),
-        (np.ones(2, np.float32), [1, 2], 1),
-    ],
-)
-def test_numbers_find_the_loop_that_numpy_would_choose(line_graph, numbers):
-    fresh, complete = Kernel(line_graph), Kernel(line_graph)
-    expected = complete.gufunc(*numbers)
-    result = fresh(*numbers)  # its float32 loop is not compiled yet
-    assert result.dtype == expected.dtype and type(result) is type(expected)
-    assert np.asarray(result).tobytes() == np.asarray(expected).tobytes()
-
-
-def test_output_types_follow_same_kind_casting(arm, states):
-    arrays = states(9, 3)
-    narrow = np.empty((9, 3), np.float32)
-    assert arm(*arrays, out=narrow) is narrow
-    np.testing.assert_array_equal(narrow, arm(*arrays).astype(np.float32))
-    with pytest.raises(TypeError, match="int"):
-        arm(*arrays, out=np.empty((9, 3), int))
 
 
 def test_axes_can_be_moved(arm, states):

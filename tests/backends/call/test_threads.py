@@ -12,7 +12,6 @@ from kinetree.engine.call import dispatch
 from kinetree.engine.call import threads as module
 from kinetree.engine.call.crew import Crew
 from kinetree.engine.call.threads import thread_count
-from kinetree.errors import InputError
 
 
 @pytest.fixture(autouse=True)
@@ -111,29 +110,6 @@ def test_overlap_is_left_to_numpy(eager, states, runs):
     assert runs == []
 
 
-def test_an_output_that_cannot_be_written_is_refused(eager, states, runs):
-    arrays, frozen = states(1000, 3), np.zeros((1000, 3))
-    frozen.flags.writeable = False
-    for out in (frozen, np.broadcast_to(np.zeros(3), (1000, 3))):
-        with threads(4), pytest.raises(TypeError, match="cannot be written"):
-            eager(*arrays, out=out)
-        assert not out.any()
-    assert runs == []
-
-
-def test_wrong_shapes_and_options_reach_numpy(eager, states, runs):
-    arrays = states(500, 3)
-    with threads(2):
-        with pytest.raises(ValueError, match="dq has shape"):
-            eager(arrays[0], arrays[1][:, :2], arrays[2])
-        with pytest.raises(ValueError, match="do not broadcast"):
-            eager(arrays[0], arrays[1][:99], arrays[2])
-        with pytest.raises(ValueError, match="out for tau"):
-            eager(*arrays, out=np.empty((499, 3)))
-        assert eager(*arrays, dtype=np.float32).dtype == np.float32
-    assert runs == []
-
-
 def test_small_batches_stay_in_one_thread(arm, states, runs):
     with threads(2):
         arm(*states(100, 3))
@@ -146,17 +122,6 @@ def test_error_settings_reach_the_threads():
     with np.errstate(over="raise"):
         module.run(pieces, 4)
     assert seen == ["raise"] * 20
-
-
-def test_plain_call_sets_the_process(states):
-    threads(3)
-    assert thread_count() == 3
-    seen = []
-    other = threading.Thread(target=lambda: seen.append(thread_count()))
-    other.start()
-    other.join()
-    assert seen == [3]
-    assert repr(threads(2)) == "threads(2)"
 
 
 def test_block_sets_this_thread_and_restores():
@@ -177,19 +142,6 @@ def test_block_sets_this_thread_and_restores():
 def test_block_restores_after_an_error():
     with pytest.raises(KeyError), threads(5):
         raise KeyError
-    assert thread_count() == 1
-
-
-def test_zero_and_none_are_all_cores():
-    for choice in (0, None):
-        with threads(choice):
-            assert thread_count() == module.cores() >= 1
-
-
-@pytest.mark.parametrize("wrong", [-1, 1.5, "two", True])
-def test_other_counts_are_refused(wrong):
-    with pytest.raises(InputError, match="threads was given"):
-        threads(wrong)
     assert thread_count() == 1
 
 

@@ -8,6 +8,7 @@ import kinetree as kt
 from kinetree import optimal
 from kinetree.scalars import where
 
+METHODS = ("euler", "semi_implicit_euler", "rk4", "implicit", "implicitfast")
 RNG = np.random.default_rng(5)
 START = np.array([0.3, 0.2, -0.1, -1.8, 0.1, 1.9, 0.2])
 # roundings of sums in another order, times the condition of the problems; steps of the line search

@@ -9,13 +9,11 @@ from functools import cache
 import numpy as np
 import pytest
 from cuda_harness import run_on_host
-from cuda_host_rollout import moved, pretend
+from optimal_problems import METHODS
 
 import kinetree as kt
-from kinetree.algorithms.steps import METHODS
 from kinetree.engine import Kernel
 from kinetree.engine.kernels import trace_quantity
-from kinetree.errors import InputError
 
 QUANTITIES = (
     "constraint_errors",
@@ -45,11 +43,6 @@ CASES = [(m, x) for m in STARTS for x in QUANTITIES if (m, x) not in SLOW]
 @cache
 def mechanism(name: str) -> kt.Robot:
     return getattr(kt.robots, name)()
-
-
-def on_stand_in(name: str) -> kt.Robot:
-    """A robot of its own, because loops are remembered with it, those of the stand-in too."""
-    return kt.Robot(mechanism(name).model.replace(name=f"{name} on a stand-in"))
 
 
 @cache
@@ -131,29 +124,6 @@ def same_motion(found, expected, rtol: float) -> None:
     for x, y in pairs:
         np.testing.assert_allclose(x, y, rtol=0, atol=rtol * max(1, np.abs(y).max()))
     assert np.abs(found.meta["closure"]).max() < 1e-10
-
-
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [("slider_crank", "rk4"), ("five_bar", "semi_implicit_euler"), ("four_bar", "implicit")],
-)
-def test_emitted_rollouts_have_the_bits_of_the_cpu(name, method, monkeypatch, tmp_path):
-    pretend(monkeypatch, tmp_path)
-    robot, (q, dq) = on_stand_in(name), closed_states(name, 5)
-    found = robot.simulate(moved(q), moved(dq), target="cuda", method=method, **ROLLOUT)
-    same_motion(found.cpu(), robot.simulate(q, dq, method=method, **ROLLOUT), 0)
-
-
-def test_the_start_of_a_rollout_is_checked_wherever_it_lies(monkeypatch, tmp_path):
-    pretend(monkeypatch, tmp_path)
-    robot, (q, dq) = on_stand_in("four_bar"), closed_states("four_bar", 3)
-    options = {"target": "cuda", "method": "rk4", **ROLLOUT}
-    with pytest.raises(InputError, match=r"does not satisfy the constraints.*rollout \[1\]"):
-        robot.simulate(moved(q + np.array([[0], [0.1], [0]])), moved(dq), **options)
-    with pytest.raises(InputError, match=r"dq0 breaks the constraints.*rollout \[2\]"):
-        robot.simulate(moved(q), moved(dq + np.array([[0], [0], [0.1]])), **options)
-    with pytest.raises(InputError, match=r"q0 is float32.*Give q0 as float64"):
-        robot.simulate(moved(q.astype("float32")), **options)
 
 
 @pytest.mark.parametrize("method", METHODS)

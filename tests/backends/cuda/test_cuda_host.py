@@ -7,9 +7,8 @@ from cuda_harness import compile_for_gpu, functions_graph, run_on_host, special_
 import kinetree as kt
 from kinetree import scalars
 from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port, interpret, optimise, trace
-from kinetree.engine.cuda.emit import emit, state
+from kinetree.engine.cuda.emit import emit
 from kinetree.engine.kernels import trace_quantity
-from kinetree.errors import GraphError, InputError
 from tensor_robots import rubbing, sprung
 
 DTYPES = ("float32", "float64")
@@ -29,20 +28,6 @@ def every_operation() -> Graph:
     results += [len(nodes) - 2, len(nodes) - 1]
     ports = Port("a", (3,), ("n",)), Port("b", (), ())
     return Graph(tuple(nodes), ports, (Port("r", (len(results),)),), (tuple(results),))
-
-
-def arm(q, dq):
-    """Sines of inputs and of a sum; a matrix, a vector of the size of q, and a number."""
-    s = [scalars.sin(x) for x in q]
-    c = scalars.cos(q[0] + q[1])
-    matrix = np.array([[s[i] * dq[j] + c for j in range(4)] for i in range(2)], dtype=object)
-    return matrix, np.array([s[k] * c - dq[k] for k in range(4)], dtype=object), c * dq[3]
-
-
-def arm_graph() -> Graph:
-    ports = [Port("q", (4,), ("n",)), Port("dq", (4,), ("n",))]
-    outputs = [("A", ("m", "n")), ("v", ("n",)), ("e", ())]
-    return optimise(trace(arm, ports, outputs))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -66,18 +51,6 @@ def test_functions_have_the_cpus_bits(dtype, tmp_path):
     np.testing.assert_array_equal(found, expected)
     numbers = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
-
-
-def test_values_of_a_sparse_kernel_are_those_of_the_cpu(tmp_path):
-    robot = kt.robots.planar_2r()
-    kernel = robot.derivative("mass_matrix", sparse=True)
-    given = [np.array([[0.1, 0.2], [0.3, 0.0], [0.2, 1.0]])]
-    (found,) = run_on_host(kernel.graph, "float64", given, tmp_path)
-    np.testing.assert_array_equal(found.reshape(3, -1), kernel(*given))
-    assert (
-        robot.derivative("mass_matrix", sparse=True, target="cuda").pattern.size
-        == kernel.pattern.size
-    )
 
 
 def test_a_singular_task_is_nan_as_on_the_cpu(tmp_path):
@@ -104,39 +77,6 @@ def test_only_quotients_of_a_shared_zero_differ(dtype, tmp_path):
     assert np.isinf(expected[7, :2]).all() and np.isnan(found[7, :2]).all()
     assert found[7, 2] == expected[7, 2] == 0
     np.testing.assert_array_equal(np.delete(found, 7, 0), np.delete(expected, 7, 0))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("budget", [0, 40])
-def test_rows_in_tiles_and_in_place_give_the_kernels_bits(dtype, budget, tmp_path):
-    graph = arm_graph()
-    given = states(graph, dtype, 75)
-    found = run_on_host(graph, dtype, given, tmp_path, budget=budget)
-    for x, y in zip(found, Kernel(graph)(*given), strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("budget", [0, 40, 1792])
-def test_each_warp_of_a_block_has_its_own_rows(dtype, budget, tmp_path):
-    graph = arm_graph()
-    given = states(graph, dtype, 300)
-    found = run_on_host(graph, dtype, given, tmp_path, budget=budget, warps=4)
-    for x, y in zip(found, Kernel(graph)(*given), strict=True):
-        np.testing.assert_array_equal(x, y)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_arrays_may_begin_at_any_number(dtype, tmp_path):
-    graph = arm_graph()
-    shifted = []
-    for x in states(graph, dtype, 64):
-        room = np.empty(x.size + 1, dtype)[1:].reshape(x.shape)
-        room[...] = x
-        shifted.append(room)
-    found = run_on_host(graph, dtype, shifted, tmp_path)
-    for x, y in zip(found, Kernel(graph)(*shifted), strict=True):
-        np.testing.assert_array_equal(x, y)
 
 
 @pytest.mark.parametrize(
@@ -172,31 +112,6 @@ def test_quotients_by_one_number_are_the_nearest(dtype, tmp_path):
     np.testing.assert_array_equal(found, given[:, :2] / given[:, 2:])
 
 
-def test_only_reciprocals_with_several_uses_and_pivots_leave_out_the_ends_of_the_range():
-    """One quotient is IEEE's; 1/b that is used twice, and the last pivot, share the short way."""
-    one, quotient = "kt_reciprocal(n", "kt_div("
-    ports = (Port("a", (3,)),), (Port("r", (1,)),)
-    nodes = [*[Node("input", (), (0, k)) for k in range(3)], Node("const", (), 1.0)]
-    inverse = [*nodes, Node("div", (3, 0)), Node("mul", (4, 1)), Node("mul", (4, 2))]
-    inverse += [Node("add", (5, 6))]
-    text = state(Graph(tuple(inverse), *ports, ((7,),)), "float32")
-    assert one in text and quotient not in text
-    assert quotient in state(Graph(tuple(inverse), *ports, ((7,),)), "float64")
-    single = [*nodes, Node("div", (3, 0)), Node("mul", (4, 1))]
-    text = state(Graph(tuple(single), *ports, ((5,),)), "float32")
-    assert quotient in text and one not in text
-    text = state(trace_quantity(kt.robots.panda().model, "forward_dynamics"), "float64")
-    assert text.count(quotient) == 3  # the inverses; the other pivots share the short way
-
-
-def test_blocks_ask_ahead_only_where_memory_has_time():
-    panda, planar = kt.robots.panda().model, kt.robots.planar_2r().model
-    busy, idle = (trace_quantity(x, "inverse_dynamics") for x in (panda, planar))
-    assert "kt_ahead<7>(p0" in emit(busy, "float32")
-    assert "kt_ahead<7>(p0" not in emit(busy, "float64")
-    assert "kt_ahead<2>(p0" not in emit(idle, "float32")
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_angles_are_as_good(dtype, tmp_path):
     ports = [Port("q", (5,), ("n",))]
@@ -219,13 +134,3 @@ def test_nvcc_accepts_robots_functions_and_operations_without_a_warning(tmp_path
     )
     compile_for_gpu(emit(functions_graph(), "float32", "functions"), tmp_path)
     compile_for_gpu(emit(every_operation(), "float64", "all"), tmp_path, "sm_75")
-
-
-def test_bad_arguments_are_named():
-    with pytest.raises(InputError, match="float16"):
-        emit(arm_graph(), "float16")
-    with pytest.raises(InputError, match="a b"):
-        emit(arm_graph(), "float64", "a b")
-    odd = Graph((Node("gamma"),), (), (Port("r", ()),), ((0,),))
-    with pytest.raises(GraphError, match="gamma"):
-        emit(odd)

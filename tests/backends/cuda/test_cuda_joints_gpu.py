@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from optimal_problems import METHODS
 
 import kinetree as kt
 from kinetree.algorithms.quantities import QUANTITIES, WHOLE_BODY
-from kinetree.algorithms.steps import METHODS
 from tensor_robots import rubbing
 from tensor_robots import state as arguments
 

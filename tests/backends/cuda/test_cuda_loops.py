@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cuda_harness import compile_for_gpu, run_on_host
-from cuda_host_rollout import HostRollout
+from cuda_harness import run_on_host
 
 from kinetree.engine import CudaKernel, Rollout, interpret
-from kinetree.engine.cuda.emit import emit
-from kinetree.engine.cuda.rollout import CudaRollout, emit_rollout
+from kinetree.engine.cuda.rollout import CudaRollout
 from sweeps import make_run, nested_graph, pairs, problems, solve_graph, starts, stepping, two_graph
 
 CASES = {
@@ -28,24 +26,6 @@ def test_every_thread_leaves_its_own_loop(case, dtype, most, tmp_path):
     computed = run_on_host(graph, dtype, arrays, tmp_path, most=most, spare=10 if most else 0)
     for a, b in zip(computed, interpret(graph, *arrays), strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-def test_rollouts_with_loops_in_their_rate(tmp_path, monkeypatch):
-    monkeypatch.setattr(HostRollout, "folder", tmp_path, raising=False)
-    program = stepping()
-    computed, expected = make_run(program, 37, "int32"), make_run(program, 37)
-    HostRollout(program).run(computed)
-    Rollout(program).run(expected)
-    np.testing.assert_array_equal(computed.state, expected.state)
-    np.testing.assert_array_equal(computed.first, expected.first)
-    for a, b in zip(computed.records, expected.records, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_nvcc_takes_loops(dtype, tmp_path):
-    compile_for_gpu(emit(two_graph(), dtype, "two"), tmp_path)
-    compile_for_gpu(emit_rollout(stepping(), dtype), tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from optimal_problems import METHODS
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.algorithms.steps import METHODS
 from kinetree.errors import KinetreeError
 from kinetree.simulate import SimulationError, signal
 from tensor_robots import sprung

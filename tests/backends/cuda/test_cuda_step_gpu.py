@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from optimal_problems import METHODS
 
-from kinetree.algorithms.steps import METHODS
 from tensor_robots import arm, flyer, sprung
 from tensor_robots import state as arguments
 

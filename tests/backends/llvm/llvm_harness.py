@@ -1,9 +1,12 @@
 """Compiles emitted text with llvmlite and calls it with NumPy arrays, without NumPy's ufuncs."""
 
 import ctypes
+import platform
+import sys
 
 import llvmlite.binding as llvm
 import numpy as np
+import pytest
 
 from kinetree.engine import Graph, Node, Port
 from kinetree.engine.llvm.emit import emit
@@ -113,3 +116,18 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     integer = {8: np.int64, 4: np.int32}[a.dtype.itemsize]
     bits = np.ascontiguousarray(a).view(integer) == np.ascontiguousarray(b).view(integer)
     return a.shape == b.shape and bool(np.all(bits | (np.isnan(a) & np.isnan(b))))
+
+
+needs_flags = pytest.mark.skipif(
+    not (sys.platform == "linux" and platform.machine() == "x86_64"),
+    reason="the numbers of the flags differ elsewhere",
+)
+
+
+def flags(code: Compiled, *inputs: np.ndarray) -> int:
+    """Flags that the code raises, of the three that NumPy reports by default."""
+    libm, every = ctypes.CDLL("libm.so.6"), 1 | 4 | 8  # invalid, division by zero, overflow
+    outputs = [np.empty((len(inputs[0]), *p.shape), code.dtype) for p in code.graph.outputs]
+    libm.feclearexcept(every)
+    code.loop([*inputs, *outputs])
+    return libm.fetestexcept(every)

@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
 from llvm_graphs import chain, every_operation
-from llvm_harness import Builder, Compiled, host, same_bits, verified
+from llvm_harness import Builder, Compiled, host, same_bits
 
-from kinetree.engine import Graph, Node, Port, interpret
-from kinetree.engine.llvm.emit import emit
-from kinetree.errors import GraphError, InputError
+from kinetree.engine import interpret
 
 LANES = {"float64": (1, 2, 4, 8), "float32": (1, 4, 8, 16)}
 SPECIAL = [0.0, -0.0, 1.5, -2.25, np.inf, -np.inf, np.nan, 3e-310, 1e30]
@@ -98,14 +96,6 @@ def test_results_may_be_inputs_constants_and_repeated() -> None:
     assert same_bits(code.one(inputs[3])[0], expected[3])
 
 
-def test_arrays_without_elements_and_graphs_without_inputs() -> None:
-    b = Builder()
-    b.input("nothing", 0)
-    graph = b.graph([b.const(3.0)], [], shapes=[(1,), (0,)])
-    code = Compiled(graph, host(4))
-    assert same_bits(code.states(np.empty((6, 0)))[0], np.full((6, 1), 3.0))
-
-
 def test_buffers_too_large_for_the_stack() -> None:
     b = Builder()
     x = b.input("x", 40)
@@ -124,28 +114,3 @@ def test_single_precision_rounds_constants_to_nearest() -> None:
     code = Compiled(graph, host(4, 4), "float32")
     found = code.states(np.array([[3.0]], np.float32))[0][0]
     assert found.tolist() == [float(np.float32(3) * np.float32(0.1)), np.inf]
-
-
-def test_text_names_its_functions_and_has_no_fast_math() -> None:
-    text = emit(chain(), host(8), name="panda")
-    verified(text)
-    assert "define void @panda_states(" in text
-    assert "define void @panda_one(" in text
-    for flag in ("fast", "contract", "reassoc", "nnan", "ninf", "nsz", "arcp", "afn"):
-        assert f" {flag} " not in text
-    assert text == emit(chain(), host(8), name="panda")
-
-
-def test_what_cannot_be_emitted_is_explained() -> None:
-    with pytest.raises(InputError, match="float16"):
-        emit(chain(), host(8), "float16")
-    with pytest.raises(InputError, match="two words"):
-        emit(chain(), host(8), name="two words")
-    graph = Graph(
-        (Node("input", (), (0, 0)), Node("tan", (0,))),
-        (Port("x", (1,)),),
-        (Port("y", (1,)),),
-        ((1,),),
-    )
-    with pytest.raises(GraphError, match="node 1 is 'tan'"):
-        emit(graph, host(8))

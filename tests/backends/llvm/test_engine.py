@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from kinetree.engine import Kernel
-from kinetree.engine.call import vectorcall
 from kinetree.engine.llvm import engine
 
 
@@ -82,15 +81,6 @@ def test_importing_kernels_imports_no_llvm():
     code = "import sys, kinetree.engine.kernel; print('llvmlite' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
-
-
-def test_untrusted_python_goes_through_the_gufunc(arm, arm_graph, states, monkeypatch):
-    arrays = states(3)
-    assert type(arm) is not Kernel
-    monkeypatch.setattr(vectorcall, "available", lambda: False)
-    plain = Kernel(arm_graph)
-    assert type(plain) is Kernel
-    assert plain(*arrays).tobytes() == arm(*arrays).tobytes()
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")

@@ -9,10 +9,8 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from llvm_harness import HOST, Builder, Compiled, host, same_bits
+from llvm_harness import HOST, Builder, Compiled, flags, host, needs_flags, same_bits
 from llvmlite.binding import get_host_cpu_features
-from test_flags import flags
-from test_flags import pytestmark as needs_flags
 
 from kinetree.engine import OPERATIONS, Graph, Kernel, interpret
 from kinetree.engine.llvm.emit import emit

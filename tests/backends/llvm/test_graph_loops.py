@@ -8,20 +8,13 @@ from llvm_harness import Compiled, host, same_bits
 
 from kinetree import scalars, threads
 from kinetree.base.repeat import repeated
-from kinetree.engine import Kernel, Port, Rollout, interpret, interpret_run, optimise, trace
-from kinetree.engine import rollout as module
-from kinetree.engine.compiler.recorder import recorded
+from kinetree.engine import Kernel, Port, interpret, optimise, trace
 from sweeps import (
-    MANY,
-    PORTS,
-    make_run,
     nested_graph,
     pairs,
     problems,
-    solve,
     solve_graph,
     starts,
-    stepping,
     two_graph,
 )
 
@@ -68,14 +61,6 @@ def test_kernels_of_all_batches_and_threads(case):
     both(pickle.loads(pickle.dumps(kernel)), graph, arrays)
 
 
-def test_code_of_a_loop_comes_from_the_cache(folder):
-    for _ in range(2):
-        kernel = Kernel(solve_graph(5), "solve", dtypes=("float64",))
-        both(kernel, kernel.graph, problems(9))
-    assert "machine code" in [stage.name for stage in kernel.notes.stages]
-    assert "from the cache" in str(kernel.notes)
-
-
 @pytest.mark.parametrize("rounds", [0, 1, 3])
 def test_no_more_than_so_many_rounds(rounds):
     kernel = Kernel(solve_graph(rounds), "solve")
@@ -98,30 +83,3 @@ def test_a_long_round_comes_in_parts():
     assert "part1" in kernel.ir
     both(kernel, graph, arrays)
     both(kernel, graph, arrays[:, 0])
-
-
-def test_tables_of_pieces():
-    program = recorded(solve(MANY), PORTS, [("y", ())])
-    kernel = Kernel(program, "solve")
-    for part in (0, slice(0, 1), slice(0, 9)):
-        both(kernel, program, [x[part] for x in problems(9)])
-
-
-def assert_same(a, b):
-    assert same_bits(a.state, b.state) and same_bits(a.amount, b.amount)
-    assert np.array_equal(a.first, b.first)
-    assert all(same_bits(x, y) for x, y in zip(a.records, b.records, strict=True))
-
-
-@pytest.mark.parametrize("count", [1, 7, 8, 37])
-def test_rollouts_with_loops_in_their_rate(count):
-    program = stepping()
-    computed, expected, alone = (make_run(program, count) for _ in range(3))
-    loop = Rollout(program)
-    with threads(2):
-        loop.run(computed)
-    interpret_run(program, expected)
-    assert_same(computed, expected)
-    for k in range(count):
-        loop.run(module.some_rollouts(alone, slice(k, k + 1)))
-    assert_same(alone, expected)

@@ -8,14 +8,9 @@ import pytest
 import sympy
 
 from kinetree.base.repeat import constant, repeated
-from kinetree.engine import Graph, Node, Port, interpret, optimise, trace
-from kinetree.engine.compiler.derivatives import jacobian
-from kinetree.engine.compiler.graph import Sweep, text
-from kinetree.engine.compiler.recorder import recorded
-from kinetree.engine.compiler.stepping import Composition
+from kinetree.engine import Port, interpret, jacobian, optimise, trace
+from kinetree.engine.compiler.graph import text
 from kinetree.engine.compiler.store import StoredGraph, digest, encode
-from kinetree.engine.compiler.verify import verify
-from kinetree.engine.export.program import Program
 from kinetree.errors import GraphError, ShapeError
 from sweeps import (
     MANY,
@@ -125,10 +120,6 @@ def test_constants_and_equal_numbers_are_not_handed_to_every_round():
     assert sizes == [5, 1]
 
 
-def test_a_loop_that_never_opens_leaves_no_trace():
-    assert not trace(lambda x: repeated(halved, 5, np.array([0, x[0]]), x), [X]).repeats()
-
-
 def test_bytes_pickles_and_digests():
     graph = two_graph()
     stored = StoredGraph(encode(graph))
@@ -139,28 +130,6 @@ def test_bytes_pickles_and_digests():
     assert len({digest(solve_graph(rounds)) for rounds in (1, 2, 3)}) == 3
 
 
-def test_a_composition_keeps_the_loop():
-    graph = two_graph()
-    whole = Composition(graph.inputs)
-    results = whole.place(graph, whole.places["x"], whole.places["p"])
-    placed = whole.graph(graph.outputs, results)
-    for a, b in zip(interpret(placed, *pairs(40)), interpret(graph, *pairs(40)), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_a_program_of_pieces_takes_a_loop_as_a_piece():
-    program = recorded(solve(MANY), PORTS, [("y", ())])
-    np.testing.assert_array_equal(interpret(program, *problems(9))[0], plain(problems(9)))
-
-
-def test_derivatives_and_other_languages_are_refused():
-    graph = solve_graph()
-    with pytest.raises(GraphError, match=r"y is found by a loop.*implicit function theorem"):
-        jacobian(graph, ["b"])
-    with pytest.raises(GraphError, match=r"f is found by a loop.*straight-line code"):
-        Program("f", graph, graph.inputs, graph.outputs, ())
-
-
 def test_a_function_that_carries_other_numbers_on_is_refused():
     with pytest.raises(ShapeError, match=r"\(2,\) numbers to carry on and returned \(1,\)"):
         trace(lambda x: repeated(lambda c, f: c[:1], 3, x, x), [X])
@@ -168,23 +137,3 @@ def test_a_function_that_carries_other_numbers_on_is_refused():
         repeated(lambda c, f: np.ones(3), 3, np.ones(2), np.ones(2))
     with pytest.raises(GraphError, match="another trace"):
         trace(lambda x: repeated(lambda c, f: c * x, 3, x, x), [X])
-
-
-@pytest.mark.parametrize(
-    ("nodes", "message"),
-    [
-        ((Node("repeat", (0, 0), 3.0),), "belongs to no loop"),
-        ((Node("carried", (0,), (0, 0)),), "belongs to no loop"),
-        ((Node("repeat", (0,), "sweep"),), "has 1 arguments for a round of 2 numbers"),
-        ((Node("repeat", (0, 0), "sweep"), Node("carried", (1,), (0, 1))), r"value \(0, 1\)"),
-    ],
-)
-def test_illegal_loops_are_named(nodes, message):
-    ports = (Port("carried", (1,)), Port("fixed", (1,)))
-    inside = Graph((Node("input", value=(1, 0)),), ports, (Port("next", (1,)),), ((0,),))
-    made = [x._replace(value=Sweep(2, inside)) if x.value == "sweep" else x for x in nodes]
-    graph = Graph(
-        (Node("input", value=(0, 0)), *made), (Port("x", (1,)),), (Port("y", ()),), ((0,),)
-    )
-    with pytest.raises(GraphError, match=message):
-        verify(graph)

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinetree.engine.export import ExportedCode
-from kinetree.engine.export.program import DTYPES
+DTYPES = {"double": np.float64, "float": np.float32}
 
 STRICT = (
     "-Wall", "-Wextra", "-Werror", "-Wdouble-promotion", "-Wconversion", "-Wfloat-conversion",
@@ -99,8 +98,6 @@ class Machine:
 
 
 M4F = Machine("cortex-m4f", "arm-none-eabi-gcc", "qemu-system-arm", "mps2-an386", 0x21000000)
-M7 = Machine("cortex-m7", "arm-none-eabi-gcc", "qemu-system-arm", "mps2-an500", 0x60000000)
-BOARDS = {machine.target: machine for machine in (M4F, M7)}
 ARM64 = Machine("aarch64", "aarch64-linux-gnu-gcc", "qemu-aarch64-static")
 
 
@@ -111,7 +108,7 @@ def command(*words: object, check: bool = True) -> str:
     return done.stdout
 
 
-def compiled(code: ExportedCode, folder: Path, *flags: str) -> list[Path]:
+def compiled(code, folder: Path, *flags: str) -> list[Path]:
     """Objects of the function, called f, and of its self-test, without a warning."""
     assert code.name == "f"
     code.save(folder / "f.c")
@@ -124,14 +121,14 @@ def compiled(code: ExportedCode, folder: Path, *flags: str) -> list[Path]:
 
 
 def run_on_board(
-    code: ExportedCode, folder: Path, given: list[np.ndarray], call: str = "f({}, out);", size=None
+    code, folder: Path, given: list[np.ndarray], call: str = "f({}, out);", size=None
 ) -> np.ndarray:
     """Results of every state on an emulated board of the target, (states, entries of the result).
 
     The self-test runs after the states and must pass. call: with the arguments of a state; size:
     entries of its result, if it has no tau.
     """
-    machine, kind = BOARDS[code.about.target], DTYPES[code.about.dtype]
+    machine, kind = M4F, DTYPES[code.about.dtype]
     states = np.concatenate([x.reshape(len(x), -1) for x in given], axis=1).astype(kind)
     (folder / "states.bin").write_bytes(struct.pack("<II", len(states), 0) + states.tobytes())
     objects = compiled(code, folder)

@@ -7,18 +7,16 @@ import subprocess
 
 import numpy as np
 import pytest
-from code_robots import SPRUNG, arguments, code_robot, real_robot
+from code_robots import SPRUNG, arguments, code_robot
 
 import kinetree as kt
 from kinetree.engine import Graph
-from kinetree.engine.export import export
-from kinetree.engine.export.program import DTYPES
-from kinetree.engine.kernels import kernel as compile_kernel
+
+DTYPES = {"double": np.float64, "float": np.float32}
 
 GCC, GXX = shutil.which("gcc"), shutil.which("g++")
 STRICT = ("-Wall", "-Wextra", "-Werror")
 needs_gcc = pytest.mark.skipif(GCC is None, reason="gcc is not installed")
-needs_gxx = pytest.mark.skipif(GXX is None, reason="g++ is not installed")
 
 CASES = [
     ("panda", "inverse_dynamics", {}),
@@ -75,9 +73,9 @@ def call(function, graph: Graph, given, dtype: str):
 def test_c_gives_the_kernels_result(key, quantity, options, dtype, tmp_path):
     """The issue allows 2 eps; with the kernel's own sines not a bit differs."""
     model = robot(key).model
-    kernel = compile_kernel(model, quantity, **options)
+    kernel = kt.Robot(model).compile(quantity, **options)
     given = [x.astype(DTYPES[dtype]) for x in arguments(model, kernel.graph, 20)]
-    f = compiled(export(robot(key), quantity, name="f", dtype=dtype, **options), tmp_path)
+    f = compiled(kt.export(robot(key), quantity, name="f", dtype=dtype, **options), tmp_path)
     found = call(f, kernel.graph, given, dtype)
     assert np.array_equal(found, kernel(*given).reshape(found.shape))
 
@@ -87,9 +85,9 @@ def test_c_gives_the_kernels_result(key, quantity, options, dtype, tmp_path):
 def test_sines_of_extreme_angles_are_sines(dtype, tmp_path):
     """Zeros, quarter turns, the end of the short reduction, huge angles, NaN and infinity."""
     slide = kt.robots.planar_2r()
-    text = export(slide, "pose", name="f", dtype=dtype)
+    text = kt.export(slide, "pose", name="f", dtype=dtype)
     f = compiled(text, tmp_path)
-    kernel = compile_kernel(slide.model, "pose")
+    kernel = slide.compile("pose")
     turns = np.arange(-40, 41) * np.pi / 2
     angles = np.array([0.0, -0.0, 1e-300, 131072, 131072.1, -2e9, 1e22, *turns, *(turns + 1e-9)])
     q = np.stack([angles, np.zeros(len(angles))], -1).astype(DTYPES[dtype])
@@ -105,60 +103,13 @@ def test_sines_of_extreme_angles_are_sines(dtype, tmp_path):
 
 
 @needs_gcc
-def test_libm_differs_by_an_ulp_of_its_sines(tmp_path):
-    """tau is a sum of products of at most 14 sines and cosines, each within 1 ulp."""
-    panda = real_robot("panda")
-    kernel = compile_kernel(panda.model, "inverse_dynamics")
-    given = arguments(panda.model, kernel.graph, 50)
-    text = export(panda, "inverse_dynamics", name="f", libm=True)
-    assert "sincos" not in text and "sin(q[" in text
-    found = call(compiled(text, tmp_path), kernel.graph, given, "double")
-    expected = kernel(*given)
-    error = np.linalg.norm(found - expected, axis=1) / np.linalg.norm(expected, axis=1)
-    assert error.max() <= 14 * np.finfo(float).eps
-
-
-@needs_gcc
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("key", "quantity", "options"), CASES[:4], ids=IDS[:4])
-def test_the_driver_checks_itself(key, quantity, options, dtype, tmp_path):
-    text = export(robot(key), quantity, dtype=dtype, driver=True, **options)
-    source = tmp_path / "driver.c"
-    source.write_text(text)
-    run(GCC, "-std=c99", *STRICT, "-pedantic", source, "-o", tmp_path / "driver", "-lm")
-    assert run(tmp_path / "driver") == "8 states, largest difference 0.00 eps\n"
-
-
-@needs_gcc
-def test_a_step_of_springs_checks_itself(tmp_path):
-    text = export(code_robot("sprung"), "step_implicit_with_gains", driver=True)
-    assert "length of the step, s" in text
-    source = tmp_path / "driver.c"
-    source.write_text(text)
-    run(GCC, "-std=c99", *STRICT, "-pedantic", source, "-o", tmp_path / "driver", "-lm")
-    assert run(tmp_path / "driver") == "8 states, largest difference 0.00 eps\n"
-
-
-@needs_gcc
-@pytest.mark.parametrize("damage", ["result", "nan"])
-def test_the_driver_notices_a_wrong_result(damage, tmp_path):
-    text = export(kt.robots.planar_2r(), "inverse_dynamics", driver=True)
-    wrong = {"result": "tau[1] = 1.0000001 * x", "nan": "tau[1] = 0.0 / 0.0 * x"}[damage]
-    assert text.count("    tau[1] = x") == 1
-    source = tmp_path / "driver.c"
-    source.write_text(text.replace("tau[1] = x", wrong))
-    run(GCC, "-std=c99", source, "-o", tmp_path / "driver", "-lm")
-    assert subprocess.run([str(tmp_path / "driver")], capture_output=True).returncode == 1
-
-
-@needs_gcc
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="this is no x86")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("language", ["c", "cpp"])
 def test_arithmetic_that_rounds_otherwise_is_refused_by_the_text(dtype, language, tmp_path):
     """The x87 unit computes in 80 bits: other bits than the kernel's, without a word before."""
     source = tmp_path / ("f.c" if language == "c" else "f.cpp")
-    source.write_text(export(kt.robots.planar_2r(), "inverse_dynamics", language, dtype=dtype))
+    source.write_text(kt.export(kt.robots.planar_2r(), "inverse_dynamics", language, dtype=dtype))
     compiler = GCC if language == "c" else GXX
     if compiler is None:
         pytest.skip("g++ is not installed")
@@ -173,7 +124,7 @@ def test_arithmetic_that_rounds_otherwise_is_refused_by_the_text(dtype, language
 @needs_gcc
 def test_results_may_overwrite_arguments(tmp_path):
     robot = kt.robots.planar_2r()
-    f = compiled(export(robot, "inverse_dynamics", name="f"), tmp_path)
+    f = compiled(kt.export(robot, "inverse_dynamics", name="f"), tmp_path)
     q, dq, ddq = np.array([0.3, 0.4]), np.array([1.0, 2.0]), np.array([3.0, 4.0])
     expected = robot.inverse_dynamics(q, dq, ddq)
     f(*(ctypes.c_void_p(x.ctypes.data) for x in (q, dq, ddq, ddq)))
@@ -186,38 +137,8 @@ def test_friction_by_direction_in_c(tmp_path):
     builder = kt.Builder().link("base").link("disc", 1, (0, 0, 0), np.eye(3))
     builder.joint("j", "revolute", "base", "disc", friction=kt.Friction((0.5, 2), (3, 7)))
     robot = builder.build()
-    f = compiled(export(robot, "friction_forces", name="f"), tmp_path)
+    f = compiled(kt.export(robot, "friction_forces", name="f"), tmp_path)
     kernel = robot.friction_forces
     given = [np.array([[2.0], [-2.0], [0.0], [np.nan]])]
     found = call(f, kernel.graph, given, "double")
     assert np.array_equal(found, [[4.0], [-11.0], [0.0], [np.nan]], equal_nan=True)
-
-
-@needs_gxx
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("key", "quantity", "options"), CASES[:4], ids=IDS[:4])
-def test_the_cpp_header_gives_the_same_bits(key, quantity, options, dtype, tmp_path):
-    """Included twice, compiled as C++11, called for one state."""
-    model = robot(key).model
-    kernel = compile_kernel(model, quantity, **options)
-    given = [x[0].astype(DTYPES[dtype]) for x in arguments(model, kernel.graph, 1)]
-    header = export(robot(key), quantity, "cpp", name="f", dtype=dtype, **options)
-    (tmp_path / "f.hpp").write_text(header)
-    rows = [
-        f"std::array<{dtype}, {x.size}>{{{{{', '.join(float(v).hex() for v in x.ravel())}}}}}"
-        for x in given
-    ]
-    (port,) = kernel.graph.outputs
-    show = (
-        'for (auto x : f(ARGS)) std::printf("%a\\n", x);'
-        if port.shape
-        else 'std::printf("%a\\n", f(ARGS));'
-    )
-    (tmp_path / "main.cpp").write_text(
-        '#include "f.hpp"\n#include "f.hpp"\n#include <cstdio>\nint main() {\n'
-        + show.replace("ARGS", ", ".join(rows))
-        + "\n}\n"
-    )
-    run(GXX, "-std=gnu++11", *STRICT, tmp_path / "main.cpp", "-o", tmp_path / "main")
-    found = [float.fromhex(line) for line in run(tmp_path / "main").split()]
-    assert found == kernel(*given).ravel().astype(float).tolist()

@@ -6,11 +6,10 @@ import subprocess
 import numpy as np
 import pytest
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.export.c import write_c, write_cpp
+from kinetree.engine import OPERATIONS, Graph, Node, Port, interpret
+from kinetree.engine.export.c import write_c
 from kinetree.engine.export.program import Program
-from kinetree.engine.export.scripts import write_casadi, write_julia, write_matlab, write_numpy
+from kinetree.engine.export.scripts import write_casadi, write_matlab
 
 COMPUTED = [op for op, (arity, _) in OPERATIONS.items() if arity]
 POINTS = np.array([[0.5, 1.25, 2.0], [3.0, -0.125, -1.5], [0.25, 0.0, 7.0]])
@@ -48,15 +47,6 @@ def assert_close(found, expected):
     assert np.allclose(found, expected, rtol=3 * np.finfo(float).eps, atol=1e-15)
 
 
-def test_numpy():
-    names = {}
-    exec(write_numpy(PROGRAM), names)
-    for x, expected in zip(POINTS, EXPECTED, strict=True):
-        assert_close(flat(names["f"](x)), flat(expected))
-    together = names["f"](POINTS)
-    assert [r.shape for r in together] == [(3, PROGRAM.outputs[0].size), (3, 2, 2), (3,)]
-
-
 def run(*command, folder):
     done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -83,22 +73,6 @@ def test_c(tmp_path):
         assert_close(run(tmp_path / "a.out", folder=tmp_path), flat(expected))
 
 
-def test_cpp(tmp_path):
-    if shutil.which("g++") is None:
-        pytest.skip("g++ is not installed")
-    x, expected = POINTS[0], EXPECTED[0]
-    (tmp_path / "f.hpp").write_text(write_cpp(PROGRAM))
-    (tmp_path / "f.cpp").write_text(
-        '#include "f.hpp"\n#include <cstdio>\nint main() { const auto r = f({{'
-        + numbers(x)
-        + '}});\nfor (double v : std::get<0>(r)) std::printf("%.17g ", v);\n'
-        'for (double v : std::get<1>(r)) std::printf("%.17g ", v);\n'
-        'std::printf("%.17g", std::get<2>(r)); }\n'
-    )
-    run("g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "f.cpp", folder=tmp_path)
-    assert_close(run(tmp_path / "a.out", folder=tmp_path), flat(expected))
-
-
 def test_octave(tmp_path):
     octave = shutil.which("octave-cli") or shutil.which("octave")
     if octave is None:
@@ -108,15 +82,6 @@ def test_octave(tmp_path):
         script = f"[y, z, s] = f([{numbers(x)}]); printf('%.17g ', y, z', s);"
         found = run(octave, "--no-init-file", "--quiet", "--eval", script, folder=tmp_path)
         assert_close(found, flat(expected))
-
-
-def test_julia(tmp_path):
-    if shutil.which("julia") is None:
-        pytest.skip("Julia is not installed")
-    x, expected = POINTS[0], EXPECTED[0]
-    show = f"y, z, s = f([{numbers(x)}]); println.(y); println.(permutedims(z)); println(s)\n"
-    (tmp_path / "f.jl").write_text(write_julia(PROGRAM) + show)
-    assert_close(run("julia", "f.jl", folder=tmp_path), flat(expected))
 
 
 def test_casadi():

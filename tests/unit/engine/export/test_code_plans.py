@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from firmware_boards import M4F, STRICT, command, compiled, run_on_board
+from firmware_boards import STRICT, command
 
 import kinetree as kt
 from kinetree import optimal
-from kinetree.errors import InputError
-from kinetree.scalars import where
 from labelled_states import floating
 
 GCC = shutil.which("gcc")
@@ -139,25 +137,6 @@ def test_iterations_are_those_of_the_solver(case, tmp_path):
     assert (AGAIN in results) == (case == "regularised")
 
 
-@pytest.mark.parametrize("q0", [[0.3, 0.1], [0.1, -0.2]])
-def test_a_plan_at_a_kink_of_the_cost_is_stalled(q0, tmp_path):
-    def kink(t, q, dq, tau):
-        return np.array([1 + where(q[0] > 0.3, q[0] - 0.3, 0.9 - 3 * q[0])])
-
-    costs = [
-        optimal.Residual(function=kink, entries=1, weight=0.0, final=100.0),
-        optimal.Effort(weight=1e-4),
-    ]
-    robot = kt.robots.planar_2r()
-    problem = optimal.Problem(robot, dt=0.02, steps=12, limits=None, costs=costs)
-    exported = Exported(problem, tmp_path)
-    exported.call("start", [*q0, 0.0, 0.0], None)
-    results = [MOVED]
-    while results[-1] in (MOVED, AGAIN) and len(results) < 200:
-        results.append(exported.call("iterate", None)[0])
-    assert results[-1] == STALLED
-
-
 @pytest.mark.parametrize("limits", [None, 8.0])
 def test_ticks_are_iterations_of_the_moved_plan(limits, tmp_path):
     """The plan moves by a step and begins at another state: gaps close as in kinetree."""
@@ -185,27 +164,6 @@ def test_ticks_are_iterations_of_the_moved_plan(limits, tmp_path):
         }
         moved = replace(plan, plans=replace(plan.plans, **later))
         exported.call("shift")
-
-
-def test_weights_and_targets_are_where_the_header_says(tmp_path):
-    problem = planar(limits=5.0)
-    exported = Exported(problem, tmp_path)
-    exported.call("start", [0.1, -0.2, 0, 0], None)
-    posture = optimal.Posture(target=[-0.4, 0.3], weight=[0.5, 0.7], final=[30.0, 40.0])
-    header = (tmp_path / "f.h").read_text()
-    (weight, target) = (
-        slice(int(a), int(b) + 1)
-        for a, b in re.findall(r"(\d+) to (\d+) +(?:weight|target) of posture", header)
-    )
-    exported.p[:, target], exported.p[:, weight] = posture.target, posture.weight
-    exported.p[-1, weight] = posture.final
-    exported.low[:], exported.high[:] = -3.0, 3.0
-    exported.call("iterate", None)
-    other = optimal.Problem(
-        problem.robot, problem.dt, problem.steps, problem.costs, limits=3.0
-    ).with_costs(posture=posture)
-    plan = other.solve([0.1, -0.2], guess=np.zeros((12, 2)), iterations=1)
-    np.testing.assert_allclose(exported.u, plan.tau, rtol=0, atol=1e-9)
 
 
 def test_numbers_that_are_not_finite_never_reach_the_plan(tmp_path):
@@ -251,43 +209,3 @@ def test_the_self_test_passes_and_finds_a_wrong_search(case, dtype, tmp_path):
         shown = command(tmp_path / name, check=False)
         verdict = "passed" if name == "f" else "FAILED"
         assert re.fullmatch(rf"1 plan, largest difference .* one: {verdict}\n", shown)
-
-
-@M4F.needed()
-def test_a_cortex_m4_improves_a_plan_within_the_stated_stack(tmp_path):
-    problem = planar(limits=6.0)
-    code = kt.export(problem, "c", target="cortex-m4f", name="f")
-    call = "static f_plan plan; f_start(&plan, {}); (void)f_iterate(&plan, 0); "
-    call += "(void)f_iterate(&plan, 0); memcpy(out, plan.u, sizeof plan.u);"
-    starts = np.array([[0.1, -0.2, 0, 0], [-0.5, 0.6, 0.3, 0.2]], np.float32)
-    forces = run_on_board(code, tmp_path, [starts, np.zeros((2, 2))], call, 24).reshape(2, 12, 2)
-    for x, u in zip(starts.astype(float), forces, strict=True):
-        plan = problem.solve(x[:2], x[2:], guess=np.zeros((12, 2)), iterations=2)
-        np.testing.assert_allclose(u, plan.tau, atol=1e-3 * np.abs(plan.tau).max())
-    compiled(code, tmp_path, "-fstack-usage")
-    rows = re.findall(r":f_(\w+)\t(\d+)\t", (tmp_path / "f.su").read_text())
-    used = {name: int(size) for name, size in rows}
-    measured = used["iterate"] + max(
-        used.get("backward", 0) + max(used.get("within", 0), used.get("stage", 0)),
-        used.get("forward", 0) + max(used.get("forces", 0), used.get("step", 0)),
-    ) + used.get("sincos", 0)  # fmt: skip
-    assert measured <= code.about.stack <= 2.5 * measured
-    assert f"Stack: about {code.about.stack} bytes" in code.header
-
-
-def test_what_cannot_be_written_is_a_sentence():
-    problem = planar()
-    with pytest.raises(InputError, match="expected 'c', not 'julia'"):
-        kt.export(problem, "julia")
-    with pytest.raises(InputError, match="no option of a quantity"):
-        kt.export(problem, "c", driver=True)
-    with pytest.raises(InputError, match="no option of a quantity"):
-        kt.export(problem, "c", language="julia")
-    with pytest.raises(InputError, match="for one problem"):
-        kt.export(problem.batch(gravity=[[0, 0, -9.81], [0, 0, -1.6]]), "c")
-    with pytest.raises(InputError, match="dtype is 'double', but 'cortex-m4f'"):
-        kt.export(problem, "c", target="cortex-m4f", dtype="double")
-    with pytest.raises(
-        InputError, match=r"over 9000 steps takes \d+ bytes .* expected fewer steps"
-    ):
-        kt.export(planar(steps=9000), "c", target="cortex-m4f")

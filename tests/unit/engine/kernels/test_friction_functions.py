@@ -1,8 +1,6 @@
 """Friction as a function with exp and tanh: every quantity, form and language, or a refusal."""
 
 import math
-import shutil
-import subprocess
 
 import mpmath
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 import sympy
 
 import kinetree as kt
-from kinetree import algorithms, export
+from kinetree import algorithms
 from kinetree.controllers import step_by_step
 from kinetree.errors import InputError
 from kinetree.scalars import absolute, exp, power, tanh
@@ -31,10 +29,6 @@ def sigmoid(dq):
 
 def rough(dq):
     return tanh(20 * dq) * power(absolute(dq) + 0.1, 0.3)
-
-
-def numpyish(dq):
-    return np.tanh(20 * dq) * np.minimum(np.abs(dq), 2.0) + np.exp(-(dq**2)) * np.arctan2(dq, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -70,18 +64,6 @@ def test_slopes_are_those_of_fifty_digits(robot):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
 
 
-def test_numpys_functions_serve_as_well(robot):
-    with_numpy = robot.with_friction({"joint1": kt.Friction(function=numpyish)})
-    friction = with_numpy.inverse_dynamics(Q, DQ, DDQ) - kt.robots.spatial_3r().inverse_dynamics(
-        Q, DQ, DDQ
-    )
-    assert friction[0] == pytest.approx(numpyish(DQ[0]), rel=1e-12)
-    slope = (numpyish(DQ[0] + 1e-6) - numpyish(DQ[0] - 1e-6)) / 2e-6
-    bare = kt.robots.spatial_3r().inverse_dynamics_derivatives(Q, DQ, DDQ)[1]
-    found = with_numpy.inverse_dynamics_derivatives(Q, DQ, DDQ)[1]
-    assert found[0, 0] - bare[0, 0] == pytest.approx(slope, rel=1e-7)
-
-
 def test_torch_differentiates_the_law(robot):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     given = [torch.tensor(x, requires_grad=True) for x in (Q, DQ, DDQ)]
@@ -98,16 +80,6 @@ def test_symbols_have_the_law_as_a_formula(robot):
     expected = algorithms.friction_forces(robot.model, DQ)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     assert forms.has(sympy.exp) and forms.has(sympy.tanh)
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
-def test_exported_c_has_the_kernels_bits(robot, tmp_path):
-    text = export(robot, "inverse_dynamics", driver=True)
-    (tmp_path / "f.c").write_text(text)
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
-    subprocess.run(["gcc", *strict, "f.c", "-o", "f", "-lm"], cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "f"], capture_output=True, text=True)
-    assert done.stdout == "8 states, largest difference 0.00 eps\n"
 
 
 def test_a_simulation_is_compiled_and_loses_energy(robot):
@@ -131,23 +103,6 @@ def test_a_controller_with_saturation_is_compiled(robot):
     assert compiled.note is None
     np.testing.assert_allclose(compiled(0.3, Q, DQ)[0], law(0.3, Q, DQ), rtol=1e-14)
     assert "np.sinh is not defined" in step_by_step(lambda t, q, dq: np.sinh(q), robot).note
-
-
-@pytest.mark.parametrize(
-    ("law", "text"),
-    [
-        (lambda x: np.sinh(x), r"np\.sinh is not defined"),
-        (lambda x: math.exp(x), r"math\.exp\(x\), in line"),
-        (lambda x: np.isnan(x) * x, r"np\.isnan is not defined"),
-        (lambda x: x if x > 0 else -x, r"x > 0, in line \d+.*has no truth value"),
-        (lambda x: sympy.Symbol("c") * x, r"plain numbers"),
-    ],
-)
-def test_what_cannot_be_traced_is_refused_where_it_is_given(law, text):
-    with pytest.raises(
-        InputError, match=r"(?s)friction function '<lambda>' cannot be traced.*" + text
-    ):
-        kt.Friction(function=law)
 
 
 def test_forces_that_are_no_function_of_the_rate_are_refused():

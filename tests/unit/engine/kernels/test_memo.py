@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine.kernels import derivative_kernel, kernel
-from kinetree.engine.kernels.memo import Recent
-from kinetree.engine.kernels.task_space import task_space_derivatives
-from kinetree.errors import InputError, NameLookupError
-from kinetree.model.bounds import bounds_of
-from kinetree.model.samples import random_model
+from kinetree.model import random_model
 
 
 @pytest.fixture
@@ -22,65 +17,33 @@ def model():
     return kt.robots.double_pendulum().model
 
 
-def test_equal_requests_give_one_kernel(model):
-    first = kernel(model, "pose", frame=model.tool)
-    assert kernel(model, "pose", frame=model.tool) is first
-    assert kernel(model, "pose") is not first
-    assert kernel(model, "inverse_dynamics", free=["mass"]) is kernel(
-        model, "inverse_dynamics", free=("mass",)
-    )
-
-
-def test_derivatives_are_remembered_too(model):
-    slope = derivative_kernel(model, "inverse_dynamics", "dq")
-    assert derivative_kernel(model, "inverse_dynamics", "dq") is slope
-    assert derivative_kernel(model, "inverse_dynamics") is not slope
-    assert slope.graph.outputs[0].shape == (2, 2)
-
-
 def test_robots_remember_what_they_compile(model):
     robot = kt.Robot(model)
-    assert robot.compile("pose") is robot.compile("pose") is kernel(model, "pose")
+    assert robot.compile("pose") is robot.compile("pose")
     slopes = robot.derivative("inverse_dynamics", ["q", "dq"])
     assert robot.derivative("inverse_dynamics", ("q", "dq")) is slopes
-    assert robot.derivative("inverse_dynamics") is derivative_kernel(model, "inverse_dynamics")
-
-
-def test_wrong_requests_raise_and_are_not_remembered(model):
-    with pytest.raises(NameLookupError, match="torque"):
-        kernel(model, "torque")
-    with pytest.raises(InputError, match="such as"):
-        kernel(model, "inverse_dynamics", free="mass")
-    assert not model.memo
+    assert robot.compile("inverse_dynamics", free=["mass"]) is robot.compile(
+        "inverse_dynamics", free=("mass",)
+    )
 
 
 def test_nothing_outlives_a_model():
     model = kt.robots.double_pendulum().model
-    found = kernel(model, "inverse_dynamics")
+    robot = kt.Robot(model)
+    found = robot.compile("inverse_dynamics")
     q = np.zeros(2)
     found(q, q, q, np.zeros((2, 6)))  # compiles the larger kernel too
-    task_space_derivatives(model, q, q, rows=[3, 5])
+    robot.task_space(q, q, rows=[3, 5], damping=0.1)
     alive, entry = weakref.ref(model), weakref.ref(found)
-    del model, found
+    del model, robot, found
     gc.collect()
     assert alive() is None and entry() is None
 
 
 def test_copies_and_pickles_of_a_model_start_with_an_empty_memo(model):
-    kernel(model, "pose")
+    kt.Robot(model).compile("pose")
     assert not copy.copy(model).memo
     assert not pickle.loads(pickle.dumps(model)).memo
-
-
-def test_forms_are_kept_up_to_a_weight_and_the_least_recently_used_goes_first():
-    kept: Recent[int] = Recent(10, weigh=float)
-    for form in (4, 3, 2):
-        kept.put(f"form of {form}", form)
-    assert kept.get("form of 4") == 4  # used, so that the form of 3 is the oldest
-    kept.put("form of 1.5", 2)
-    assert list(kept) == ["form of 2", "form of 4", "form of 1.5"]
-    kept.put("heavy", 50)  # the latest is kept whatever it weighs
-    assert list(kept) == ["heavy"]
 
 
 def test_robots_that_are_dropped_leave_no_kernels_behind():
@@ -94,7 +57,6 @@ def test_robots_that_are_dropped_leave_no_kernels_behind():
         robot.pose(q)
         for name in ("inverse_dynamics", "mass_matrix", "forward_dynamics_derivatives"):
             kernels.add(getattr(robot, name))
-        bounds_of(robot.model)
         models.add(robot.model)
         del robot
     gc.collect()

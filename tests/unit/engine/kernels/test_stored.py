@@ -13,11 +13,10 @@ import kinetree as kt
 from kinetree.algorithms import constrain
 from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.constraints import Hold, Rod
-from kinetree.engine.cache import entries as cache
 from kinetree.engine.compiler import trace as tracer
 from kinetree.engine.kernels import model_hash, trace_quantity
 from kinetree.engine.kernels import stored as traced
-from kinetree.files.description import SCREW_TYPES, Friction
+from kinetree.files.description import SCREW_TYPES
 from kinetree.model import ALL_TYPES, random_model
 
 
@@ -158,16 +157,6 @@ def test_equal_models_have_equal_hashes():
     assert model_hash(MODEL.replace(name="other")) == model_hash(MODEL)
 
 
-def test_a_known_graph_is_not_traced_again(folder, traces):
-    fresh = trace_quantity(MODEL, "inverse_dynamics")
-    assert traces == ["inverse_dynamics"] and len(entries(folder)) == 1
-    again = trace_quantity(sample(), "inverse_dynamics")
-    assert traces == ["inverse_dynamics"]
-    assert again.nodes == fresh.nodes and again.results == fresh.results
-    assert (again.inputs, again.outputs) == (fresh.inputs, fresh.outputs)
-    assert again.digest == fresh.digest and again.operations == fresh.operations
-
-
 def test_every_question_has_its_own_entry(folder, traces):
     robot = kt.robots.planar_2r().model
     frame = next(iter(robot.frames))
@@ -214,7 +203,7 @@ def test_the_source_covers_all_that_runs_between_model_and_graph(monkeypatch):
 def test_friction_functions_are_kept_by_what_they_compute(folder, traces):
     def model(size):
         builder = kt.Builder("rubbing").link("base").link("arm", 1, (0, 0, 1))
-        friction = Friction(function=lambda dq: size * dq * dq * dq)
+        friction = kt.Friction(function=lambda dq: size * dq * dq * dq)
         builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), friction=friction)
         return builder.build_model()
 
@@ -238,13 +227,6 @@ def test_damaged_entries_are_made_again(folder, traces, how, caplog):
     assert "damaged" in caplog.text
     trace_quantity(MODEL, "gravity_forces")
     assert len(traces) == 2  # the entry is whole again
-
-
-@pytest.mark.parametrize("content", [b"no json\n", b"{}\n"])
-def test_whole_entries_of_another_kind_are_made_again(folder, traces, monkeypatch, content):
-    monkeypatch.setattr(cache, "load", lambda key: content)
-    assert trace_quantity(MODEL, "gravity_forces").operations > 0
-    assert traces == ["gravity_forces"]
 
 
 @pytest.mark.parametrize("word", ["0", "FALSE"])

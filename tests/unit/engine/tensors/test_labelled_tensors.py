@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import InputError
 
 Q, DQ = np.array([0.3, -0.4]), np.array([0.5, 0.2])
 
@@ -34,13 +33,6 @@ def test_a_dict_of_tensors_gives_a_dict_with_gradients(robot, torch):
     assert [float(q[name].grad) for name in robot.joint_names] == pytest.approx(list(slopes))
 
 
-def test_matrices_of_tensors_are_dicts_of_dicts(robot, torch):
-    q = {name: torch.tensor(x) for name, x in reverse(robot, Q).items()}
-    M = robot.mass_matrix(q)
-    found = [[float(M[a][b]) for b in robot.joint_names] for a in robot.joint_names]
-    assert np.array_equal(found, robot.mass_matrix(Q))
-
-
 def test_torch_compile_takes_dicts(robot, torch):
     def energy(q, dq):
         return robot.kinetic_energy(q, dq)
@@ -48,18 +40,6 @@ def test_torch_compile_takes_dicts(robot, torch):
     compiled = torch.compile(energy, backend="eager")
     q, dq = ({n: torch.tensor(v) for n, v in reverse(robot, x).items()} for x in (Q, DQ))
     assert float(compiled(q, dq)) == float(robot.kinetic_energy(Q, DQ))
-
-
-def test_a_tensor_beside_a_frame_is_refused(robot, torch):
-    pandas = pytest.importorskip("pandas")
-    series = pandas.Series(DQ, index=robot.joint_names)
-    with pytest.raises(InputError, match="expected arrays of one package"):
-        robot.kinetic_energy(torch.tensor(Q), series)
-
-
-def test_wrong_names_of_tensors_are_refused(robot, torch):
-    with pytest.raises(InputError, match=r"missing 'joint2'; unknown 'x'"):
-        robot.gravity_forces({"joint1": torch.tensor(0.1), "x": torch.tensor(0.2)})
 
 
 @pytest.fixture(scope="module")

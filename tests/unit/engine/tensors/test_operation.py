@@ -3,38 +3,17 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.tensors.operation import Operation, operation_of
 from kinetree.errors import MissingPackageError
-from tensor_robots import arm, state
+from tensor_robots import arm
 
 
 @pytest.fixture
 def operation():
     return operation_of(arm().inverse_dynamics._dispatch)
-
-
-def test_a_vjp_is_the_transpose_of_a_jvp(operation):
-    """w . (J v) = (J^T w) . v for each choice of arguments."""
-    x = state(arm(), arm().inverse_dynamics)
-    rng = np.random.default_rng(0)
-    w, *v = rng.normal(size=(4, 2))
-    for wrt in ((0,), (1, 2), (0, 1, 2)):
-        moved = [v[k] for k in wrt]
-        forward = operation.jvp(wrt).call(*x, *moved)
-        back = operation.vjp(wrt).call(*x, w)
-        back = back if isinstance(back, tuple) else (back,)
-        assert np.isclose(w @ forward, sum(a @ b for a, b in zip(back, moved, strict=True)))
-
-
-def test_a_jvp_knows_what_it_is_the_derivative_of(operation):
-    jvp = operation.jvp((0, 2))
-    assert jvp.primal is operation and jvp.wrt == (0, 2)
-    assert [p.name for p in jvp.inputs] == ["q", "dq", "ddq", "v_q", "v_ddq"]
-    assert operation.vjp((0,)).primal is None
 
 
 def test_derivatives_are_made_once_and_kept_on_disk(operation, monkeypatch):

@@ -5,12 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from kinetree.engine import ArgumentError
-from kinetree.engine.tensors import jax as rules
 from kinetree.engine.tensors import xla_handlers as xla_targets
-from kinetree.errors import InputError, ShapeError
 from tensor_jax import jax, with_x64
-from tensor_robots import NAMES, arm, flyer, state
+from tensor_robots import arm, flyer, state
 
 jnp = jax.numpy
 
@@ -25,22 +22,6 @@ ON_CPU = pytest.mark.skipif(
     jax.default_backend() != "cpu",
     reason="arrays of JAX are on a GPU here; this is of host buffers",
 )
-
-
-def as_tuple(x):
-    return x if isinstance(x, tuple) else (x,)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_quantity_has_the_bits_of_numpy(name):
-    kernel = arm().compile(name)
-    for dtype in ("float64", "float32"):
-        arrays = [x.astype(dtype) for x in state(arm(), kernel, (3, 5))]
-        expected = as_tuple(kernel(*arrays))
-        for function in (kernel, jax.jit(kernel)):
-            for x, y in zip(as_tuple(function(*map(jnp.asarray, arrays))), expected, strict=True):
-                assert isinstance(x, jax.Array) and x.dtype == dtype
-                assert np.array_equal(x, y)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 64, 67])
@@ -155,53 +136,6 @@ def test_numpy_arrays_and_plain_numbers_are_constants():
     assert np.array_equal(tau, arm().inverse_dynamics(np.asarray(q), [1.0, 2.0], [0.0, 1.0]))
 
 
-def test_lists_of_arrays_beside_arrays_are_arrays():
-    dq = jnp.asarray([0.3, 0.4])
-
-    def energy(x, y):
-        return arm().kinetic_energy([x, y], dq)
-
-    q = jnp.asarray([0.1, 0.2])
-    assert energy(*q) == jax.jit(energy)(*q) == arm().kinetic_energy(q, dq)
-    assert np.array_equal(jax.grad(energy, (0, 1))(*q), jax.grad(arm().kinetic_energy)(q, dq))
-
-
-X = np.zeros(2)
-REFUSED = {
-    "two types": (("float32", "float64", "float64"), InputError, "q is float32, dq is float64"),
-    "half": (("float16",) * 3, InputError, "q of .* is float16"),
-    "bfloat16": (("bfloat16",) * 3, InputError, "q of .* is bfloat16"),
-    "complex": (("complex64",) * 3, InputError, "q of .* is complex64"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_types_that_do_not_fit_are_refused_in_words(case):
-    dtypes, error, words = REFUSED[case]
-    with pytest.raises(error, match=words):
-        arm().inverse_dynamics(*(jnp.asarray(X, dtype) for dtype in dtypes))
-
-
-def test_calls_that_do_not_fit_are_refused_in_words():
-    q = jnp.zeros(2)
-    with pytest.raises(ShapeError, match=r"ddq has shape \(3,\)"):
-        jax.jit(arm().inverse_dynamics)(q, q, jnp.zeros(3))
-    with pytest.raises(ArgumentError, match="was given 2 arrays"):
-        arm().inverse_dynamics(q, q)
-    with pytest.raises(InputError, match="never change; use its return value"):
-        arm().gravity_forces(q, out=np.zeros(2))
-    with pytest.raises(ArgumentError, match="the option dtype"):
-        arm().gravity_forces(q, dtype="float32")
-    for wrong in (np.zeros(2, complex), ["a", "b"], [[1.0], [1.0, 2.0]]):
-        with pytest.raises(InputError, match=r"dq of inverse_dynamics is .* expected real numbers"):
-            arm().inverse_dynamics(q, wrong, q)
-    with pytest.raises(InputError, match=r"dq of .* is a NoneType among arrays of jax"):
-        arm().inverse_dynamics(q, None, q)
-    torch = pytest.importorskip("torch")
-    with pytest.raises(InputError, match=r"dq .* torch.Tensor among arrays of jax"):
-        arm().inverse_dynamics(q, torch.zeros(2), q)
-
-
 def test_loops_and_branches_of_jax_may_contain_kernels():
     kernel = arm().forward_dynamics
     tau = jnp.zeros(2)
@@ -232,37 +166,3 @@ def test_many_threads_may_call_at_once():
     [w.start() for w in workers]
     [w.join() for w in workers]
     assert all(np.array_equal(x, robot.gravity_forces(q)) for x in found)
-
-
-def test_a_call_outside_of_jit_is_read_once_for_each_shape(monkeypatch):
-    """Also where the first call of all was made while JAX traced a function."""
-    robot = arm().with_payload(0.21)  # whose kernels no other test has called
-    reads, original = [], rules.evaluate
-
-    def counted(operation, *given):
-        reads.append(operation.name)
-        return original(operation, *given)
-
-    monkeypatch.setattr(rules, "evaluate", counted)
-    kernel = robot.compile("inverse_dynamics")
-    arrays = state(robot, kernel, (3,))
-    x = [jnp.asarray(y) for y in arrays]
-    jax.jit(kernel)(*x)
-    reads.clear()
-    for _ in range(3):
-        assert np.array_equal(kernel(*x), kernel(*arrays))
-    assert len(reads) == 1
-    assert kernel(*[y[:2] for y in x]).shape == (2, 2)
-    assert kernel(x[0], x[1][0], x[2]).shape == (3, 2)
-    assert len(reads) == 3
-    with pytest.raises(ShapeError, match=r"ddq has shape \(3,\)"):
-        kernel(*x[:2], jnp.ones(3))
-    with pytest.raises(InputError, match="different types"):
-        kernel(*x[:2], x[2].astype("float32"))
-
-
-def test_a_call_without_jit_computes():
-    kernel = arm().compile("inverse_dynamics")
-    arrays = state(arm(), kernel, (3,))
-    with jax.disable_jit():
-        assert np.array_equal(kernel(*map(jnp.asarray, arrays)), kernel(*arrays))

@@ -6,35 +6,14 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine import ArgumentError
 from kinetree.engine.tensors.operation import operation_of
-from kinetree.errors import InputError, ShapeError
-from tensor_robots import NAMES, arm, flyer, state
+from kinetree.errors import InputError
+from tensor_robots import arm, flyer, state
 from tensor_torch import read_in_python, torch
 
 
 def as_tuple(x):
     return x if isinstance(x, tuple) else (x,)
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", NAMES)
-def test_every_quantity_has_the_bits_of_numpy(name, dtype):
-    kernel = arm().compile(name)
-    arrays = [x.astype(dtype) for x in state(arm(), kernel, (3, 5))]
-    found = as_tuple(kernel(*map(torch.from_numpy, arrays)))
-    for x, y in zip(found, as_tuple(kernel(*arrays)), strict=True):
-        assert type(x) is torch.Tensor and x.dtype is getattr(torch, dtype)
-        assert np.array_equal(x.numpy(), y)
-
-
-def test_methods_of_frames_take_tensors():
-    q, dq = torch.rand(2, 4, 2, dtype=torch.float64)
-    for name in ("pose", "body_jacobian", "space_jacobian"):
-        x, y = getattr(arm(), name)(q), getattr(arm(), name)(q.numpy())
-        assert np.array_equal(x.numpy(), y)
-    rate = arm().body_jacobian_rate(q, dq)
-    assert np.array_equal(rate.numpy(), arm().body_jacobian_rate(q.numpy(), dq.numpy()))
 
 
 def test_wrenches_by_place_and_by_name():
@@ -124,54 +103,6 @@ def test_results_are_written_into_out():
     pair = torch.empty(3, 2, 2).double(), torch.empty(3, 2, 2).double()
     assert arm().inverse_dynamics_derivatives(q, q, q, out=pair) is pair
     assert torch.equal(pair[1], arm().inverse_dynamics_derivatives(q, q, q)[1])
-
-
-X = torch.zeros(2)
-REFUSED = {
-    "numpy beside": (
-        (X, np.zeros(2), X),
-        InputError,
-        r"dq .* numpy.ndarray .* torch.as_tensor\(dq",
-    ),
-    "numpy first": ((np.zeros(2), X, X), InputError, "q of .* numpy.ndarray"),
-    "list of tensors": ((X, [X[0], X[1]], X), InputError, r"dq .* list .* torch.stack\(dq"),
-    "two types": ((X, X, X.double()), InputError, "q is float32.* ddq is float64"),
-    "half": ((X.half(), X, X), InputError, "q of .* is float16; .* float32 and float64"),
-    "bfloat16": ((X, X.bfloat16(), X), InputError, "dq of .* is bfloat16"),
-    "complex": ((X, X, X.cfloat()), InputError, "ddq of .* is complex64"),
-    "two devices": ((X, X, X.to("meta")), InputError, r"ddq is on meta.* \.to\(device"),
-    "meta": ((X.to("meta"),) * 3, InputError, "q of .* on meta; .* cpu and cuda"),
-    "sparse": ((X.to_sparse(), X, X), InputError, r"sparse_coo.*to_dense"),
-    "short": ((X, X, X[:1]), ShapeError, r"ddq has shape \(1,\).*\(\.\.\., 2\)"),
-    "batches": ((X.expand(3, 2), X.expand(4, 2), X), ShapeError, r"q \(3,\), dq \(4,\)"),
-    "complex list": ((X, [1j, 0], X), InputError, r"dq of .* is \[1j, 0\]; expected real"),
-    "text": ((X, ["a", "b"], X), InputError, "dq of .* expected real numbers"),
-    "none": ((X, None, X), InputError, "dq of .* is a NoneType among"),
-    "too few": ((X, X), ArgumentError, "was given 2 arrays; .* 3 arrays"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_in_words(case):
-    arrays, error, words = REFUSED[case]
-    with pytest.raises(error, match=words):
-        arm().inverse_dynamics(*arrays)
-
-
-def test_options_of_numpy_and_outputs_that_do_not_fit_are_refused():
-    q = torch.rand(2, dtype=torch.float64, requires_grad=True)
-    with pytest.raises(ArgumentError, match="the option where"):
-        arm().gravity_forces(q, where=True)
-    with pytest.raises(InputError, match="require a gradient"):
-        arm().gravity_forces(q, out=torch.empty(2).double())
-    with pytest.raises(InputError, match="is a ndarray on cpu; expected a tensor"):
-        arm().gravity_forces(q.detach(), out=np.empty(2))
-    with pytest.raises(ShapeError, match=r"has shape \(3,\); expected \(2,\)"):
-        arm().gravity_forces(q.detach(), out=torch.empty(3).double())
-    with pytest.raises(ShapeError, match="a tuple of length 1; expected a tuple of 2 arrays: y_T"):
-        arm().energy_regressor(q.detach(), q.detach(), out=(torch.empty(30).double(),))
-    with torch.no_grad():
-        assert arm().gravity_forces(q, out=torch.empty(2).double()).shape == (2,)
 
 
 def test_outputs_that_share_their_memory_are_refused():
