@@ -156,7 +156,7 @@ def test_reduced_dynamics_give_the_same_accelerations(case):
     close(N @ case.dq[own], case.dq, 1e-8, 1.0)
 
 
-@settings(max_examples=10)
+@settings(max_examples=8)
 @given(tied())
 def test_a_motion_stays_closed_and_keeps_its_energy(case):
     assume(case.robot.mobility.degrees_of_freedom > 0 and np.abs(case.found.ddq).max() < 300)
@@ -173,7 +173,7 @@ def test_a_motion_stays_closed_and_keeps_its_energy(case):
     close(energy, energy[0] + 0 * np.array(energy), 1e-6, 1 + np.abs(energy[0]))
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(tied())
 def test_sensitivities_are_differences_of_closed_motions(case):
     v = algorithms.project_rates(case.model, case.q, np.linspace(1, 2, case.tree.n))

@@ -133,7 +133,7 @@ def test_contact_forces_are_what_changes_the_motion(case):
         close(M @ (motion.dq[k + 1] - free), impulse, TURNED, 1e-4)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(grounded(), number(0, 1))
 def test_impacts_gain_no_energy(case, restitution):
     robot = case.robot.with_contacts(
@@ -213,7 +213,7 @@ def test_forces_of_a_motion_in_contact_make_this_motion(case, seed, feasible):
         assert np.abs(found.residual).max() < 1e-5 * size
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(grounded(), st.sampled_from(["dq", "tau"]))
 def test_derivatives_of_a_soft_step_are_its_differences(case, name):
     """Where both one-sided differences agree: no contact changes its mode."""
