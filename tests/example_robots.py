@@ -32,12 +32,13 @@ def path_of(name: str) -> Path:
 
 @cache
 def example(name: str) -> Model:
-    """Panda with locked fingers (7 joints), UR5 (6), Talos on a fixed base (44)."""
+    """Panda with locked fingers (7 joints), UR5 (6), Talos on a fixed base, with a tool (44)."""
     path = path_of(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KinetreeWarning)  # what the files say beyond dynamics
         if name != "panda":
-            return kt.load(path, mimic=False).model
+            model = kt.load(path, mimic=False).model
+            return model.replace(tool=model.tool or model.link_names[-1])
         description = read(path)
         joints = tuple(
             dataclasses.replace(joint, type="fixed", A=None, mimic=None)
