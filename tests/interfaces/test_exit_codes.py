@@ -83,7 +83,7 @@ def test_commands_are_chained_by_pipes(ready):
 def test_messages_are_one_paragraph_and_results_alone_are_on_stdout(ready):
     found = ready("id pandda", code=2)
     assert found.stdout == "" and found.stderr.count("\n") == 1
-    assert found.stderr.startswith("kinetree: Did you mean 'panda'?")
+    assert found.stderr.startswith("kinetree: there is no robot 'pandda'. Did you mean 'panda'?")
     assert "\x1b" not in found.stderr  # no colours in a pipe
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -33,8 +34,9 @@ def kernel(tmp_path_factory):
     """One kernel for all notebooks, which is emptied before each, and the folder it runs in."""
     manager = pytest.importorskip("jupyter_client").AsyncKernelManager(kernel_name="python3")
     yield manager, str(tmp_path_factory.mktemp("notebooks"))
-    if manager.has_kernel:
-        asyncio.run(end(manager))
+    if manager.has_kernel:  # in a thread, since a browser's event loop may run in this one
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(lambda: asyncio.run(end(manager))).result()
 
 
 async def end(manager):

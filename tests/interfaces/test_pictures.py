@@ -164,7 +164,8 @@ def test_slides_have_rails_between_their_limits():
     """Those that place a platform have none; the rail of a follower ends where its leader does."""
     robot = kt.robots.scara()
     joint = next(x for x in robot.model.joints if x.type == "prismatic")
-    rail = next(x for x in scene(robot).of("joint") if x.label == joint.name)
+    drawn = [x for x in scene(robot).of("joint") if x.label == joint.name]
+    rail = next(x for x in drawn if x.kind == "cylinder")
     assert rail.size[1] == pytest.approx(joint.limits.upper - joint.limits.lower)
     labels = [x.label for x in scene(kt.robots.delta()).of("joint") if x.kind == "cylinder"]
     assert labels and not {"x", "y", "z"} & set(labels)
