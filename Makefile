@@ -80,10 +80,10 @@ test: $(VENV)/.test
 	  $(if $(MANY),--many)
 
 # few cases of the quick tests, while pyright works on the other core
-QUICK := $(addprefix tests/unit/,base spatial files/description model algorithms engine/compiler engine/kernels controllers \
+QUICK := $(addprefix tests/unit/,core spatial files/description model dynamics engine/compiler engine/kernels controllers \
   test_layout.py files/test_loading.py robot/test_robot.py) tests/interfaces/test_public_names.py tests/golden $(addprefix tests/laws/test_, \
   dynamics.py parameters.py constraint_laws.py simulation_laws.py) tests/references/test_simulation.py
-SLOW := $(addprefix --ignore=tests/unit/,algorithms/derivatives engine/kernels/test_free.py engine/kernels/test_labelled_kernels.py)
+SLOW := $(addprefix --ignore=tests/unit/,dynamics/derivatives engine/kernels/test_free.py engine/kernels/test_labelled_kernels.py)
 check: export OPENBLAS_NUM_THREADS ?= 1
 check: $(VENV)/.lint
 	$(BIN)/ruff check .

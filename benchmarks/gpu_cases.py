@@ -37,7 +37,7 @@ def write(path: Path, data: Data) -> None:
 
 def states(model: Model, graph: Graph, count: int, seed: int) -> list[np.ndarray]:
     """Random arguments of a quantity: positions within the limits, everything else around 0."""
-    from kinetree.algorithms import random
+    from kinetree.dynamics import random
     from kinetree.engine.kernels.free import FREE, free_values
 
     rng = np.random.default_rng(seed)

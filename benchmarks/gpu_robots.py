@@ -42,7 +42,7 @@ WORKERS = 12
 def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     """Name, model or the error of loading it, and quantities."""
     import kinetree as kt
-    from kinetree.algorithms.quantities import DERIVED, QUANTITIES
+    from kinetree.dynamics.quantities import DERIVED, QUANTITIES
 
     for name in kt.robots.TREES:
         every = name in ALL_OF
@@ -92,7 +92,7 @@ def check_length(operations: int) -> None:
 
 def rollout(model: Any, seed: int) -> dict[str, np.ndarray]:
     """Runge-Kutta steps from random states under small forces."""
-    from kinetree.algorithms import random
+    from kinetree.dynamics import random
     from kinetree.engine.kernels.memo import kernel as compile_kernel
 
     rng = np.random.default_rng(seed)

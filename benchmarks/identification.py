@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import Identification, Recording, identify, make_recording
 from kinetree.identify.recording import joined_recordings
 

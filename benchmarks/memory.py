@@ -21,7 +21,7 @@ import numpy as np
 import kinetree as kt
 from benchmarks.machine import describe
 from benchmarks.record import table
-from kinetree.algorithms.quantities import DECLARED, NO_ATTRIBUTE
+from kinetree.dynamics.quantities import DECLARED, NO_ATTRIBUTE
 
 STATES = 1_000_000
 MAX_BYTES = 3e9  # of inputs and outputs; quantities with larger results get fewer states

@@ -17,8 +17,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 import kinetree as kt
-from kinetree.algorithms.joints.friction import frictionless
 from kinetree.contacts import ContactPoint
+from kinetree.dynamics.joints.friction import frictionless
 
 TRUNK = 0.08  # m, half of the edge of the box on the trunk
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import Robot
-from kinetree.algorithms.joints.friction import frictionless
+from kinetree.dynamics.joints.friction import frictionless
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import JointDescription
 from kinetree.files.description.urdf import read_urdf

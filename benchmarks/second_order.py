@@ -26,7 +26,7 @@ from benchmarks.required import AT_LEAST, Measured, Verdict, judge
 from benchmarks.robots import OTHERS, SOURCES, Arrays, Case, load
 from benchmarks.rows import over
 from benchmarks.timing import Effort, Job, Timing, one_core, side_by_side
-from kinetree import algorithms
+from kinetree import dynamics
 
 TENSORS, WEIGHTED = "all tensors", "times y"
 SPARSE = {TENSORS: "sparse tensors", WEIGHTED: "sparse times y"}
@@ -124,9 +124,9 @@ def accuracy(case: Case, what: str) -> float:
             start = [exact(x[0]) for x in (q, dq, ddq)]
 
             def power(t: Any, start: Any = start, y: Any = y, v: Any = v, u: Any = u) -> Any:
-                place = algorithms.integrate(model, start[0], exact(v) * t)
+                place = dynamics.integrate(model, start[0], exact(v) * t)
                 rates = start[1] + exact(u) * t
-                return exact(y) @ algorithms.inverse_dynamics(model, place, rates, start[2])
+                return exact(y) @ dynamics.inverse_dynamics(model, place, rates, start[2])
 
             right = float((power(h) - 2 * power(0 * h) + power(-h)) / h**2)
         errors.append(abs(found - right) / abs(right))

@@ -17,6 +17,6 @@ for i, name in enumerate(robot.model.link_names):
     print("  moment through the joint   ", steps.n[i].round(4) + 0, "N m")
 
 # Screws, closed form, link and space coordinates: four formulations, one result.
-for formulation in kt.algorithms.FORMULATIONS:
-    tau = kt.algorithms.inverse_dynamics(robot.model, q, dq, ddq, formulation=formulation)
+for formulation in kt.dynamics.FORMULATIONS:
+    tau = kt.dynamics.inverse_dynamics(robot.model, q, dq, ddq, formulation=formulation)
     print(f"tau by {formulation:7}", tau.round(4), "N m")

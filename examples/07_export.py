@@ -32,7 +32,7 @@ else:
 # 3. NumPy: a module that needs nothing but NumPy, here executed at once.
 names: dict = {}
 exec(kt.export(robot, "mass_matrix", "numpy", name="mass_matrix"), names)
-q = kt.algorithms.random(robot.model, np.random.default_rng(0))
+q = kt.dynamics.random(robot.model, np.random.default_rng(0))
 error = np.abs(names["mass_matrix"](q) - robot.mass_matrix(q)).max()
 print(f"exported NumPy and the kernel differ by {error:.1e} in M\n")
 

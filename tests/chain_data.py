@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import Builder, algorithms
+from kinetree import Builder, dynamics
 from kinetree.files.description import describe_points, describe_screws, describe_transforms
 from kinetree.model import Model, build_model, random_body, random_direction, random_pose
 from kinetree.spatial import Ad, inverse, pose, screw, spatial_inertia
@@ -118,9 +118,9 @@ def difference(a: Model, b: Model, seed: int = 0) -> float:
     for _ in range(3):
         q, dq, ddq = rng.normal(size=(3, a.n))
         for f, arguments in (
-            (algorithms.inverse_dynamics, (q, dq, ddq)),
-            (algorithms.mass_matrix, (q,)),
-            (algorithms.pose, (q,)),
+            (dynamics.inverse_dynamics, (q, dq, ddq)),
+            (dynamics.mass_matrix, (q,)),
+            (dynamics.pose, (q,)),
         ):
             x, y = f(a, *arguments), f(b, *arguments)
             worst = max(worst, np.linalg.norm(x - y) / np.linalg.norm(x))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.constraints import Couple, Hold, Loop, Rod
 from kinetree.model import ALL_TYPES, random_model
 from kinetree.spatial import inverse
@@ -77,20 +77,20 @@ def tied_robot(seed: int, n: int = 5, types: tuple[str, ...] = ALL_TYPES) -> tup
     """A random tree, random constraints, and a position at which they are closed."""
     rng = np.random.default_rng((17, seed))
     model = random_model(seed, n, types=types, mimic=True, springs=True)
-    q, names = algorithms.random(model, rng), list(model.link_names)
+    q, names = dynamics.random(model, rng), list(model.link_names)
     first, second = rng.choice(len(names), 2, replace=False)
     robot = kt.Robot(model).with_tool("a", at=rng.normal(size=3) * 0.2, frame=names[first])
     # poses without kernels: compiling one for each random robot would take most of the time
-    T_sa = algorithms.pose(robot.model, q, "a")
-    T_sl = algorithms.pose(robot.model, q, names[second])
+    T_sa = dynamics.pose(robot.model, q, "a")
+    T_sl = dynamics.pose(robot.model, q, names[second])
     robot = robot.with_tool("b", inverse(T_sl) @ T_sa, names[second])
     kind = str(rng.choice(["point", "axis", "plane", "pose"]))
     given: dict[str, Any] = {"loop": Loop("a", "b", kind, str(rng.choice(["x", "y", "z"])))}
     if rng.random() < 0.4:
-        T_sl = algorithms.pose(robot.model, q, names[-1])
+        T_sl = dynamics.pose(robot.model, q, names[-1])
         given["hold"] = Hold(names[-1], "point", T_sl[:3, 3])
     if rng.random() < 0.4 and first != 0:
-        T_sl = algorithms.pose(robot.model, q, names[0])
+        T_sl = dynamics.pose(robot.model, q, names[0])
         length = float(np.linalg.norm(T_sl[:3, 3] - T_sa[:3, 3]))
         given["rod"] = Rod(names[0], "a", length)
     own = [x for x in model.joints if x.follows is None and len(x.dofs) == 1]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms, spatial
-from kinetree.algorithms.quantities import QUANTITIES
+from kinetree import dynamics, spatial
+from kinetree.dynamics.quantities import QUANTITIES
 from kinetree.model import WORLD, Model, zeros
 from robot_states import State, random_state, size
 
@@ -23,8 +23,8 @@ def textbook(model: Model, name: str, given: list[Any], frame: str | None = None
     """The quantity by the algorithms, on numbers of any kind."""
     if name == "bias_forces":  # with or without wrenches
         q, dq, *loads = given
-        return algorithms.inverse_dynamics(model, q, dq, zeros(model.n), *loads)
-    function = getattr(algorithms, "forward_kinematics" if name == "link_poses" else name)
+        return dynamics.inverse_dynamics(model, q, dq, zeros(model.n), *loads)
+    function = getattr(dynamics, "forward_kinematics" if name == "link_poses" else name)
     return function(model, *given, *([frame] if QUANTITIES[name].framed else []))
 
 
@@ -56,7 +56,7 @@ class Terms:
             J = textbook(model, name.removesuffix("_rate"), [q], frame)
             return size(J) * size(dq) * max(1.0, size(J))
         if name == "friction_forces":
-            return size(algorithms.friction_forces(model, dq))
+            return size(dynamics.friction_forces(model, dq))
         if name == "spring_forces":
             return self.pull
         if name == "kinetic_energy":
@@ -64,11 +64,11 @@ class Terms:
         if name == "potential_energy":
             return self.moment * np.linalg.norm(model.gravity) + self.pull * (1 + size(q))
         if name == "center_of_mass":
-            return self.moment / algorithms.total_mass(model)
+            return self.moment / dynamics.total_mass(model)
         if name == "momentum":
             return self.momentum
         if name == "centroidal_momentum":
-            return self.momentum * (1 + self.moment / algorithms.total_mass(model))
+            return self.momentum * (1 + self.moment / dynamics.total_mass(model))
         if name == "gravity_forces":
             return sum(size(J) * w for J, w in zip(self.J, weights, strict=True))
         if name in ("coriolis_matrix", "mass_matrix_rate"):
@@ -87,18 +87,18 @@ class Terms:
 
     @cached_property
     def M(self) -> Any:
-        return algorithms.mass_matrix(self.model, self.x.q)
+        return dynamics.mass_matrix(self.model, self.x.q)
 
     @cached_property
     def J(self) -> Any:
-        return algorithms.link_jacobians(self.model, self.x.q)
+        return dynamics.link_jacobians(self.model, self.x.q)
 
     @cached_property
     def bias(self) -> float:
         """|c| + |g| + |springs| + |b|."""
         model, (q, dq, _) = self.model, self.x.motion
-        c, g = algorithms.coriolis_forces(model, q, dq), algorithms.gravity_forces(model, q)
-        return size(c) + size(g) + self.pull + size(algorithms.friction_forces(model, dq))
+        c, g = dynamics.coriolis_forces(model, q, dq), dynamics.gravity_forces(model, q)
+        return size(c) + size(g) + self.pull + size(dynamics.friction_forces(model, dq))
 
     @cached_property
     def pull(self) -> float:
@@ -117,7 +117,7 @@ class Terms:
     @cached_property
     def coriolis(self) -> float:
         """Sum over the links of |J| (|G| |dJ| + |V| |G| |J|), and the same of the rotors."""
-        J, dJ = algorithms.link_jacobian_rates(self.model, self.x.q, self.x.dq)
+        J, dJ = dynamics.link_jacobian_rates(self.model, self.x.q, self.x.dq)
         G = [size(G) for G in self.model.G]
         for rotor in self.model.rotors:
             if rotor.link != WORLD:
@@ -128,7 +128,7 @@ class Terms:
     @cached_property
     def moment(self) -> float:
         """Sum of m |x|, kg m."""
-        T_si = algorithms.forward_kinematics(self.model, self.x.q)
+        T_si = dynamics.forward_kinematics(self.model, self.x.q)
         links = zip(self.model.m, T_si, self.model.com, strict=True)
         own = sum(m * (size(T[:3, 3]) + size(com)) for m, T, com in links)
         return own + self.model.base[0] * size(self.model.base[1])
@@ -136,7 +136,7 @@ class Terms:
     @cached_property
     def momentum(self) -> float:
         """Sum of |Ad^T| |G| |V|, and the spin of the rotors."""
-        T_si, dq = algorithms.forward_kinematics(self.model, self.x.q), self.x.dq
+        T_si, dq = dynamics.forward_kinematics(self.model, self.x.q), self.x.dq
         links = zip(T_si, self.model.G, self.J, strict=True)
         own = sum(
             size(spatial.Ad(spatial.inverse(T))) * size(G) * size(J @ dq) for T, G, J in links

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.model import ALL_TYPES, Model, random_model
 
 EPS = float(np.finfo(float).eps)
@@ -48,7 +48,7 @@ def random_state(model: Model, seed: int) -> State:
     """A wrench on every link and at the tool, and a base that turns and accelerates."""
     rng = np.random.default_rng(seed)
     return State(
-        algorithms.random(model, rng),
+        dynamics.random(model, rng),
         *rng.normal(size=(2, model.n)),
         rng.normal(size=(len(model.links), 6)) * 5,
         *rng.normal(size=(3, 6)),

@@ -1,9 +1,9 @@
-"""Functions with loops (`kinetree.base.repeat`), for the compiler and every backend."""
+"""Functions with loops (`kinetree.core.repeat`), for the compiler and every backend."""
 
 import numpy as np
 
 from kinetree import scalars
-from kinetree.base.repeat import repeated
+from kinetree.core.repeat import repeated
 from kinetree.engine import Field, Graph, Port, Run, Stepping, optimise, trace
 from kinetree.engine.compiler.stepping import NEVER
 

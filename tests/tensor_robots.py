@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import kinetree as kt
-from kinetree.algorithms.quantities import DERIVED, QUANTITIES
+from kinetree.dynamics.quantities import DERIVED, QUANTITIES
 from kinetree.engine.kernels import free_values
 
 NAMES = [*QUANTITIES, *DERIVED, "frame_acceleration", "task_space"]

@@ -14,7 +14,7 @@ import numpy as np
 from rich.progress import track
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 ROBOTS = (
@@ -49,8 +49,8 @@ def errors(robot: kt.Robot, states: int, seed: int = 0) -> dict[str, float]:
         dq, ddq = rng.normal(size=(2, robot.n))
         q_, dq_, ddq_ = map(numbers, (q, dq, ddq))
         tau_, M_ = (
-            algorithms.inverse_dynamics(precise, q_, dq_, ddq_),
-            algorithms.mass_matrix(precise, q_),
+            dynamics.inverse_dynamics(precise, q_, dq_, ddq_),
+            dynamics.mass_matrix(precise, q_),
         )
         parts = (
             M_ @ ddq_,
@@ -59,10 +59,10 @@ def errors(robot: kt.Robot, states: int, seed: int = 0) -> dict[str, float]:
             robot.friction_forces(dq),
         )
         terms = sum(size(part) for part in parts)
-        T_ = algorithms.forward_kinematics(precise, q_)
+        T_ = dynamics.forward_kinematics(precise, q_)
         tau = robot.inverse_dynamics(q, dq, ddq)
         found = robot.forward_dynamics(q, dq, tau)
-        back = algorithms.inverse_dynamics(precise, q_, dq_, numbers(found)) - numbers(tau)
+        back = dynamics.inverse_dynamics(precise, q_, dq_, numbers(found)) - numbers(tau)
         for name, difference, scale in (
             ("tau", numbers(tau) - tau_, terms),
             ("M", numbers(robot.mass_matrix(q)) - M_, size(M_)),

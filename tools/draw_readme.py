@@ -16,9 +16,9 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 import kinetree as kt
-from kinetree.base.charts import TIME, Axis, Chart, Series
-from kinetree.base.figure import Figure
-from kinetree.base.mathml import from_latex
+from kinetree.core.charts import TIME, Axis, Chart, Series
+from kinetree.core.figure import Figure
+from kinetree.core.mathml import from_latex
 from kinetree.identify import identify, simulated_recording
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +30,7 @@ FOLDER = ROOT / "docs" / "pictures"
 WIDTH_PX = 600
 COLOURS = 256  # of a picture: a third of the bytes
 STYLE = f"""
-@import url("{(ROOT / "src" / "kinetree" / "base" / "math.css").as_uri()}");
+@import url("{(ROOT / "src" / "kinetree" / "core" / "math.css").as_uri()}");
 :root {{ color-scheme: light dark; font: 14px system-ui, sans-serif; }}
 body {{ width: {WIDTH_PX}px; margin: 0; background: light-dark(#fff, #14181e);
         color: light-dark(#1c2430, #e4e9f0); }}

@@ -4,7 +4,7 @@
     python tools/math_font.py latinmodern-math.otf
 
 The source is `latinmodern-math.otf`, version 1.959, of the GUST e-foundry (Debian's package
-`lmodern` has it). The subset has the characters that `kinetree.base.mathml` writes, their variants
+`lmodern` has it). The subset has the characters that `kinetree.core.mathml` writes, their variants
 for scripts, and the larger sizes and the parts of brackets, roots and accents. As its licence
 asks, the changed font has another name, "kinetree math".
 """
@@ -18,9 +18,9 @@ from pathlib import Path
 from fontTools import subset
 from fontTools.ttLib import TTFont
 
-from kinetree.base import math_symbols as mathml
+from kinetree.core import math_symbols as mathml
 
-FOLDER = Path(__file__).parents[1] / "src/kinetree/base"
+FOLDER = Path(__file__).parents[1] / "src/kinetree/core"
 NAME = "kinetree math"
 GREEK = {
     0x1D6E2: range(0x391, 0x3AA),  # capitals

@@ -42,7 +42,7 @@ NEIGHBOURS = 20.0  # s of tests beside those that ran the statement
 # tests of a folder beside tests/unit/FOLDER and tests/matrix
 LAWS, REFERENCES = "tests/laws/test_", "tests/references/test_"
 TESTS = {
-    "algorithms": ("tests/laws", f"{REFERENCES}con*.py"),
+    "dynamics": ("tests/laws", f"{REFERENCES}con*.py"),
     "contacts": (f"{LAWS}contact_laws.py", f"{REFERENCES}contacts_references.py"),
     "controllers": (f"{LAWS}control_laws.py", f"{REFERENCES}control.py"),
     "files": ("tests/references/test_*file*.py", f"{REFERENCES}*inputs.py", "tests/security"),

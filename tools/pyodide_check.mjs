@@ -92,7 +92,7 @@ f"imported {len(found)} modules of kinetree {kinetree.__version__}", failed
 const COMPUTING = `
 import io, contextlib, json, sys, warnings
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.engine.interpreted import SlowKernelWarning
 lines = []
 with warnings.catch_warnings():
@@ -113,7 +113,7 @@ with warnings.catch_warnings():
         lines.append(f"symbols: M = {kt.symbolic(arm).M.text()}")
 panda = kt.robots.panda()
 state = [0.1 * k for k in range(7)]
-direct = algorithms.inverse_dynamics(panda.model, state, state, state)
+direct = dynamics.inverse_dynamics(panda.model, state, state, state)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", SlowKernelWarning)
     tau = panda.inverse_dynamics(state, state, state)

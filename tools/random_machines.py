@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import kinetree as kt
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.robot.builder import Builder
 
 GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s^2

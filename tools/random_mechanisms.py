@@ -12,8 +12,8 @@ import numpy as np
 from random_machines import PERIOD, Motion, random_body, random_machine, random_motion, rotation
 
 import kinetree as kt
-from kinetree.base.arrays import Array
 from kinetree.constraints import Couple, Loop
+from kinetree.core.arrays import Array
 from kinetree.identify import Unknowns, unknowns
 from kinetree.identify.loops import closed_motion, followed
 

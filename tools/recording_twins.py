@@ -17,7 +17,7 @@ from random_machines import Body, Machine, Motion, random_machine, rotation
 from random_mechanisms import FAMILIES, Mechanism, random_mechanism
 
 import kinetree as kt
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 
 STICKING_STEP = 1e-3  # longest step of the simulation of sticking joints, s
 SERVO = 2 * np.pi * 8  # bandwidth of the servo that holds them, rad/s

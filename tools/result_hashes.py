@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree import algorithms
-from kinetree.algorithms.quantities import DECLARED
+from kinetree import dynamics
+from kinetree.dynamics.quantities import DECLARED
 
 STATE = ("q", "dq", "ddq", "tau")
 # quantities of other robots
@@ -94,7 +94,7 @@ def states(robot: Any) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(20261115)
     n, links = robot.n, len(robot.model.links)
     return {
-        "q": np.array([algorithms.random(robot.model, rng) for _ in range(STATES)]),
+        "q": np.array([dynamics.random(robot.model, rng) for _ in range(STATES)]),
         **{name: rng.uniform(-1.5, 1.5, (STATES, n)) for name in STATE[1:]},
         "F_ext": rng.uniform(-3, 3, (STATES, links, 6)),
     }
@@ -135,7 +135,7 @@ def textbook_lines(name: str, robot: Any) -> None:
     x = states(robot)
     for form in FORMS:
         found = [
-            algorithms.newton_euler(
+            dynamics.newton_euler(
                 robot.model, x["q"][k], x["dq"][k], x["ddq"][k], x["F_ext"][k], formulation=form
             ).tau
             for k in range(3)

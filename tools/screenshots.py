@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.base.mathml import from_latex
+from kinetree.core.mathml import from_latex
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tools")]
@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tools")]
 from coloured_robot import write_coloured_robot  # noqa: E402
 from measure import FLAGS, clipped, low_contrast, overlapping, program, until  # noqa: E402
 
-MATH_STYLE = ROOT / "src" / "kinetree" / "base" / "math.css"
+MATH_STYLE = ROOT / "src" / "kinetree" / "core" / "math.css"
 SIZES = ("1280x800", "1920x1080")
 THEMES = ("light", "dark")
 MOST_PIXELS = 7000  # height of a screenshot
@@ -256,7 +256,7 @@ def pages(into: Path, stack: ExitStack) -> Iterator[Shot]:
     made["meshes"] = (kt.load(urdf), urdf)
     for name, (robot, source) in made.items():
         rng = np.random.default_rng(1)
-        state = kt.algorithms.random(robot.model, rng), *rng.normal(size=(2, robot.n))
+        state = kt.dynamics.random(robot.model, rng), *rng.normal(size=(2, robot.n))
         for kind in ("report", "explain"):
             path = into / f"{kind}_{name}.html"
             text = (

@@ -198,7 +198,7 @@ def install() -> None:
 def print_decisions() -> None:
     """Print what ranks decide about mechanisms and about parameters."""
     import kinetree as kt
-    from kinetree import algorithms
+    from kinetree import dynamics
     from kinetree.constraints import Couple, Loop, Rod
     from kinetree.errors import InputError
 
@@ -232,7 +232,7 @@ def print_decisions() -> None:
         print(name, given.structure(), given.home, robot.neutral().tolist())
     for name in IDENTIFIED:
         model = getattr(kt.robots, name)().model
-        print(name, algorithms.base_parameters(model).kept)
+        print(name, dynamics.base_parameters(model).kept)
     for clock in (1.0, 0.9):
         print_identification(clock)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from kinetree.algorithms.quantities import DECLARED, NO_ATTRIBUTE
+from kinetree.dynamics.quantities import DECLARED, NO_ATTRIBUTE
 from kinetree.engine.kernels.help import quantity_help
 from kinetree.model.quantity import Quantity
 
@@ -30,7 +30,7 @@ Written by tools/write_stubs.py from the declarations of the quantities; do not 
 from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.signatures import (
     Beside,

@@ -15,9 +15,9 @@ from benchmarks.questions.step import each
 from benchmarks.robots import Source, data_file
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
-from kinetree.algorithms.joints.configuration import start_position
-from kinetree.algorithms.joints.friction import frictionless
 from kinetree.contacts import ContactPoint
+from kinetree.dynamics.joints.configuration import start_position
+from kinetree.dynamics.joints.friction import frictionless
 
 COUNT = 4096
 ROLLED_OUT = 256  # of these by MuJoCo, whose time for one does not depend on their number

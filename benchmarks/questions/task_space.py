@@ -14,11 +14,11 @@ from benchmarks.peers.labels import PYTHON_LOOP
 from benchmarks.robots import Case, load
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
-from kinetree import algorithms
+from kinetree import dynamics
 
 COUNT = 256
 ONE, MANY = "task space, one state", f"task space, {COUNT} states"
-TEXTBOOK = "kinetree.algorithms"
+TEXTBOOK = "kinetree.dynamics"
 ROBOTS = ("panda", "ur5")
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]  # rows of Pinocchio's twists in the order of ours
 FIELDS = ("J", "dJ", "Lambda", "eta", "p", "J_bar", "N")
@@ -72,8 +72,8 @@ def own_job(case: Case, q: np.ndarray, dq: np.ndarray) -> Job:
 
 def textbook_job(case: Case, q: np.ndarray, dq: np.ndarray) -> Job:
     """The algorithm on floats, without a kernel."""
-    names = {"run": algorithms.task_space, "model": case.model, "q": q, "dq": dq}
-    return Job("run(model, q, dq)", names, lambda: packed(algorithms.task_space(case.model, q, dq)))
+    names = {"run": dynamics.task_space, "model": case.model, "q": q, "dq": dq}
+    return Job("run(model, q, dq)", names, lambda: packed(dynamics.task_space(case.model, q, dq)))
 
 
 def pinocchio_job(case: Case, q: np.ndarray, dq: np.ndarray) -> Job:

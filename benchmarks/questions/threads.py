@@ -21,8 +21,8 @@ from benchmarks.record import busy, table, title
 from benchmarks.robots import Case, load, states
 from benchmarks.rows import Answer, Row, timing_rows
 from benchmarks.timing import Effort, Job, Timing, side_by_side
-from kinetree.base.charts import Axis, Chart, Series
-from kinetree.base.figure import Figure
+from kinetree.core.charts import Axis, Chart, Series
+from kinetree.core.figure import Figure
 from kinetree.engine.call.threads import cores, run
 
 COPY = "copy of memory"

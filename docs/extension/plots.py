@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.chart_svg import chart_figure
-from kinetree.base.charts import TIME, Axis, Chart, Series
+from kinetree.core.chart_svg import chart_figure
+from kinetree.core.charts import TIME, Axis, Chart, Series
 from kinetree.motion.trajectory import Trajectory
 
 TRACKS = {"q": "positions", "dq": "rates", "ddq": "accelerations", "tau": "joint forces"}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.base.charts import spread
+from kinetree.core.charts import spread
 from kinetree.motion.trajectory import Trajectory
 from kinetree.views.page.document import document
 from kinetree.views.page.report import SCRIPTS as ROBOT_SCRIPTS

@@ -4,16 +4,16 @@ import importlib
 import types
 import typing
 
-from kinetree.base import display as _display
+from kinetree.core import display as _display
 from kinetree.engine import call as _call
 from kinetree.errors import KinetreeError, KinetreeWarning
 
 if typing.TYPE_CHECKING:
     from kinetree import (
-        algorithms,
         constraints,
         contacts,
         controllers,
+        dynamics,
         identify,
         motion,
         optimal,
@@ -24,7 +24,7 @@ if typing.TYPE_CHECKING:
         testing,
         views,
     )
-    from kinetree.base.versions import __version__
+    from kinetree.core.versions import __version__
     from kinetree.engine.call.threads import threads
     from kinetree.engine.export import export
     from kinetree.engine.kernel import Kernel
@@ -71,12 +71,12 @@ __all__ = [
     "Spring",
     "Stribeck",
     "__version__",
-    "algorithms",
     "constraints",
     "contacts",
     "controllers",
     "convert",
     "derivative",
+    "dynamics",
     "export",
     "identify",
     "law",
@@ -97,7 +97,7 @@ __all__ = [
 
 # where the names live that are imported when first used, so that `import kinetree` stays quick
 _LATER = {
-    "__version__": "kinetree.base.versions",
+    "__version__": "kinetree.core.versions",
     "Builder": "kinetree.robot.builder",
     "Kernel": "kinetree.engine.kernel",
     "Model": "kinetree.model",
@@ -155,7 +155,7 @@ def __getattr__(name: str) -> typing.Any:
     elif name in __all__:
         value = _module(name)
     else:
-        from kinetree.base.foreign_names import UnknownAttributeError
+        from kinetree.core.foreign_names import UnknownAttributeError
 
         raise UnknownAttributeError("module 'kinetree'", name, _reachable)
     globals()[name] = value

@@ -19,7 +19,7 @@ QUANTITIES = ("forward_dynamics", *forms.RECURSIONS, *forms.WALKS, *forms.MATRIC
 def states(model, count, seed=0):
     """Random q, dq and a third array of joint vectors."""
     rng = np.random.default_rng(seed)
-    q = np.array([kt.algorithms.random(model, rng) for _ in range(count)])
+    q = np.array([kt.dynamics.random(model, rng) for _ in range(count)])
     return q, rng.normal(size=(count, model.n)), rng.normal(size=(count, model.n))
 
 
@@ -130,7 +130,7 @@ def test_matrices_of_a_long_chain_agree_with_numpy(name):
     given = [x[0] for x in states(robot.model, 1)][: len(kt.testing.quantities()[name].inputs)]
     kernel = robot.compile(name)
     assert type(kernel.graph).__name__ == "Program"
-    expected = getattr(kt.algorithms, name)(robot.model, *given)
+    expected = getattr(kt.dynamics, name)(robot.model, *given)
     if name == "task_space":
         expected = tuple(getattr(expected, x.letter) for x in kt.testing.quantities()[name].results)
     for found, other in zip(results(kernel(*given)), results(expected), strict=True):

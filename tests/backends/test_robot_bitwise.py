@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms, robots, threads
+from kinetree import dynamics, robots, threads
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
 from kinetree.engine.call.crew import Crew
@@ -35,7 +35,7 @@ def batch(model, kernel, count):
     arrays = []
     for port in kernel.graph.inputs:
         if port.name == "q":
-            arrays.append(np.array([algorithms.random(model, rng) for _ in range(count)]))
+            arrays.append(np.array([dynamics.random(model, rng) for _ in range(count)]))
         else:
             arrays.append(rng.normal(size=(count, *port.shape)))
     return arrays

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kinetree import robots
-from kinetree.algorithms import FORMULATIONS, inverse_dynamics
+from kinetree.dynamics import FORMULATIONS, inverse_dynamics
 
 NO_GRAVITY = (0, 0, 0)
 

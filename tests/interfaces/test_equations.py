@@ -32,7 +32,7 @@ def test_closed_forms_are_the_kernels(name, parameters):
     }  # fmt: skip
     for quantity, values in expected.items():
         close(form.evaluate(quantity, q, dq, ddq), values)
-    christoffel = kt.algorithms.christoffel_symbols(robot.model, q)
+    christoffel = kt.dynamics.christoffel_symbols(robot.model, q)
     close(form.evaluate("christoffel", q), christoffel)
     if parameters:  # other numbers are those of the changed robot
         values = {x.name: float(form.values[x]) for x in form.parameters if x in form.values}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms, explain
+from kinetree import dynamics, explain
 from robot_states import EPS, any_robot, random_state, relative
 
 FORMULATIONS = ("screw", "closed", "link", "space")
@@ -30,9 +30,9 @@ def explained(seed, formulation="screw"):
 @pytest.mark.parametrize("seed", ROBOTS)
 def test_parts_add_up(seed, formulation):
     model, state, found = explained(seed, formulation)
-    tau = algorithms.inverse_dynamics(model, *state.motion, **state.all)
+    tau = dynamics.inverse_dynamics(model, *state.motion, **state.all)
     assert relative(found.tau, tau) <= CLOSE and relative(found.torque.total, tau) <= CLOSE
-    recursion = algorithms.newton_euler(model, **found.arguments, formulation=formulation)
+    recursion = dynamics.newton_euler(model, **found.arguments, formulation=formulation)
     joint_forces = np.zeros(model.n)
     for steps, joint in zip(found.links, model.joints, strict=True):
         np.add.at(joint_forces, list(joint.dofs), steps["tau"].value)
@@ -56,12 +56,12 @@ def test_shares_are_what_they_are_called(seed):
 
     def tau(dq=zero, ddq=zero, gravity=False):
         own = model if gravity else model.with_gravity((0, 0, 0))
-        return algorithms.inverse_dynamics(own, q, dq, ddq) - algorithms.friction_forces(own, dq)
+        return dynamics.inverse_dynamics(own, q, dq, ddq) - dynamics.friction_forces(own, dq)
 
-    assert relative(shares["gravity"], algorithms.gravity_forces(model, q)) <= CLOSE
-    assert relative(shares["friction"], algorithms.friction_forces(model, dq)) <= CLOSE
-    external = algorithms.inverse_dynamics(model, q, dq, ddq, **state.wrenches)
-    external = external - algorithms.inverse_dynamics(model, q, dq, ddq)
+    assert relative(shares["gravity"], dynamics.gravity_forces(model, q)) <= CLOSE
+    assert relative(shares["friction"], dynamics.friction_forces(model, dq)) <= CLOSE
+    external = dynamics.inverse_dynamics(model, q, dq, ddq, **state.wrenches)
+    external = external - dynamics.inverse_dynamics(model, q, dq, ddq)
     size = sum(np.abs(x).max() for x in shares.values())
     assert np.abs(shares["external"] - external).max() <= CLOSE * size
     moving = shares["centrifugal"] + shares["Coriolis"] + shares["inertia"] + shares["rotor"]
@@ -116,14 +116,14 @@ def adds_up(node):
 def test_unfolded_numbers_add_up(seed):
     model = any_robot(seed, 6)
     state = random_state(model, seed)
-    tau = algorithms.inverse_dynamics(model, *state.motion, **state.all)
+    tau = dynamics.inverse_dynamics(model, *state.motion, **state.all)
     for dof in range(model.n):
         tree = explain.unfold_torque(model, *state.motion, dof, **state.all)
         assert adds_up(tree) and tree.value == pytest.approx(tau[dof], abs=1e-11)
         leaves = [leaf.value for leaf in tree.leaves()]
         assert abs(math.fsum(leaves) - tree.value) <= 4 * EPS * math.fsum(map(abs, leaves))
-    M = algorithms.mass_matrix(model, state.q)
-    recursion = algorithms.newton_euler(model, *state.motion, **state.all)
+    M = dynamics.mass_matrix(model, state.q)
+    recursion = dynamics.newton_euler(model, *state.motion, **state.all)
     for row in range(model.n):
         tree = explain.unfold_mass(model, state.q, row, 0)
         assert adds_up(tree) and tree.value == pytest.approx(M[row, 0], abs=1e-11)

@@ -284,7 +284,7 @@ def slides(mechanism: Mechanism) -> Any:
 def state(robot: kt.Robot, seed: int) -> tuple[Any, Any, Any]:
     """Random q, dq, ddq; rates away from zero, where friction is not smooth."""
     rng = np.random.default_rng(seed)
-    q = kt.algorithms.random(robot.model, rng)
+    q = kt.dynamics.random(robot.model, rng)
     dq, ddq = rng.normal(size=(2, robot.n))
     return q, dq + 0.01 * np.sign(dq), ddq
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mechanisms import SEEDS, build, close, differences, mechanisms
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.constraints import Couple, Hold, Loop, Rod
 
 DRIVES = ("armature", "rotor", "spring", "offset", "mimic")  # friction would take energy
@@ -28,12 +28,12 @@ class Tied:
     def __post_init__(self):
         self.robot = self.tree.constrained(self.given, near=self.q)
         self.model = self.robot.model
-        self.dq = algorithms.project_rates(self.model, self.q, self.dq)
-        self.J = algorithms.constraint_jacobian(self.model, self.q)
+        self.dq = dynamics.project_rates(self.model, self.q, self.dq)
+        self.J = dynamics.constraint_jacobian(self.model, self.q)
         self.found = self.accelerations(self.robot)
 
     def accelerations(self, robot):
-        return algorithms.constrained_forward_dynamics(robot.model, self.q, self.dq, self.tau)
+        return dynamics.constrained_forward_dynamics(robot.model, self.q, self.dq, self.tau)
 
 
 @st.composite
@@ -42,12 +42,12 @@ def tied(draw):
     mechanism = draw(mechanisms(drives=DRIVES))
     robot, rng = build(mechanism), np.random.default_rng(draw(SEEDS))
     assume(robot.n >= 2)
-    q = algorithms.random(robot.model, rng)
+    q = dynamics.random(robot.model, rng)
     names = robot.model.link_names
     a, b = draw(st.sampled_from(names)), draw(st.sampled_from(("ground", *names)))
     assume(a != b)
     robot = robot.with_tool("a", at=rng.normal(size=3) * 0.2, frame=a)
-    T_sa, T_sb = algorithms.pose(robot.model, q, "a"), link_pose(robot, q, b)
+    T_sa, T_sb = dynamics.pose(robot.model, q, "a"), link_pose(robot, q, b)
     robot = robot.with_tool("b", at=kt.spatial.inverse(T_sb) @ T_sa, frame=b)
     kind = draw(st.sampled_from(["point", "axis", "plane", "pose"]))
     constraints: dict[str, Any] = {"loop": Loop("a", "b", kind, draw(st.sampled_from("xyz")))}
@@ -75,17 +75,17 @@ def tied(draw):
 
 def link_pose(robot, q, name):
     """Pose of a link in {s}."""
-    return np.eye(4) if name == "ground" else algorithms.pose(robot.model, q, name)
+    return np.eye(4) if name == "ground" else dynamics.pose(robot.model, q, name)
 
 
 @settings(max_examples=40)
 @given(tied())
 def test_newtons_law_holds_and_constraint_forces_do_no_work(case):
     lam, ddq, tree = case.found.lam, case.found.ddq, case.tree.model
-    M, h = algorithms.mass_matrix(tree, case.q), algorithms.bias_forces(tree, case.q, case.dq)
+    M, h = dynamics.mass_matrix(tree, case.q), dynamics.bias_forces(tree, case.q, case.dq)
     size = np.abs(case.J.T @ lam).max()
     close(M @ ddq + h, case.tau + case.J.T @ lam, 1e-9, size)
-    gamma = algorithms.constraint_bias(case.model, case.q, case.dq)
+    gamma = dynamics.constraint_bias(case.model, case.q, case.dq)
     close(case.J @ ddq, -gamma, 1e-9, 1 + np.abs(ddq).max())
     close(lam @ (case.J @ case.dq), 0, 1e-10, 1 + np.abs(lam).max())
 
@@ -96,18 +96,16 @@ def test_the_jacobian_is_the_derivative_of_the_errors_along_any_motion(case):
     v = np.random.default_rng(len(case.q)).normal(size=case.tree.n)
 
     def errors(t):
-        return algorithms.constraint_errors(
-            case.model, algorithms.integrate(case.model, case.q, v * t)
-        )
+        return dynamics.constraint_errors(case.model, dynamics.integrate(case.model, case.q, v * t))
 
-    close(algorithms.constraint_errors(case.model, case.q), 0 * case.J[:, 0], 1e-9, 1.0)
+    close(dynamics.constraint_errors(case.model, case.q), 0 * case.J[:, 0], 1e-9, 1.0)
     close(differences(errors, 1e-3), case.J @ v, 1e-7, 1.0)
 
     def rates(t):
-        q_t = algorithms.integrate(case.model, case.q, case.dq * t)
-        return algorithms.constraint_jacobian(case.model, q_t) @ case.dq
+        q_t = dynamics.integrate(case.model, case.q, case.dq * t)
+        return dynamics.constraint_jacobian(case.model, q_t) @ case.dq
 
-    gamma = algorithms.constraint_bias(case.model, case.q, case.dq)
+    gamma = dynamics.constraint_bias(case.model, case.q, case.dq)
     close(differences(rates, 1e-3), gamma, 1e-6, 1.0)
 
 
@@ -115,8 +113,8 @@ def test_the_jacobian_is_the_derivative_of_the_errors_along_any_motion(case):
 @given(tied())
 def test_inverse_dynamics_undoes_forward_dynamics_with_least_forces(case):
     q, dq = case.q, case.dq
-    back = algorithms.constrained_inverse_dynamics(case.model, q, dq, case.found.ddq)
-    again = algorithms.constrained_forward_dynamics(case.model, q, dq, back.tau)
+    back = dynamics.constrained_inverse_dynamics(case.model, q, dq, case.found.ddq)
+    again = dynamics.constrained_forward_dynamics(case.model, q, dq, back.tau)
     size = 1 + np.abs(case.found.ddq).max()
     close(again.ddq, case.found.ddq, 1e-7, size)
     close(case.J @ back.tau, 0 * case.J[:, 0], 1e-8, 1 + np.abs(back.tau).max())
@@ -137,10 +135,10 @@ def test_copies_order_and_names_of_constraints_change_no_motion(case):
 def test_an_impulse_loses_the_energy_of_the_lost_rates(case):
     """Carnot: the loss is the energy of dq - dq_after."""
     dq = case.dq + np.linspace(0.5, 1, len(case.dq))
-    found = algorithms.constraint_impulse(case.model, case.q, dq)
-    T = [algorithms.kinetic_energy(case.model, case.q, x) for x in (dq, found.dq, dq - found.dq)]
+    found = dynamics.constraint_impulse(case.model, case.q, dq)
+    T = [dynamics.kinetic_energy(case.model, case.q, x) for x in (dq, found.dq, dq - found.dq)]
     close(T[0] - T[1], T[2], 1e-9, T[0])
-    M = algorithms.mass_matrix(case.tree.model, case.q)
+    M = dynamics.mass_matrix(case.tree.model, case.q)
     close(M @ (found.dq - dq), case.J.T @ found.impulse, 1e-9, 1.0)
 
 
@@ -149,7 +147,7 @@ def test_an_impulse_loses_the_energy_of_the_lost_rates(case):
 def test_reduced_dynamics_give_the_same_accelerations(case):
     own = list(case.model.constraints.independent)
     assume(own)
-    M, h, N = algorithms.reduced_dynamics(case.model, case.q, case.dq)
+    M, h, N = dynamics.reduced_dynamics(case.model, case.q, case.dq)
     assume(np.linalg.cond(N) < 1e3)
     y = np.linalg.solve(M, N.T @ case.tau - h)
     close(y, case.found.ddq[own], 1e-6, 1 + np.abs(case.found.ddq).max())
@@ -167,7 +165,7 @@ def test_a_motion_stays_closed_and_keeps_its_energy(case):
     assert motion.meta["closure"].max() < 1e-8
     robot = case.tree
     energy = [
-        algorithms.kinetic_energy(robot.model, q, dq) + algorithms.potential_energy(robot.model, q)
+        dynamics.kinetic_energy(robot.model, q, dq) + dynamics.potential_energy(robot.model, q)
         for q, dq in zip(motion.q[::20], motion.dq[::20], strict=True)
     ]
     close(energy, energy[0] + 0 * np.array(energy), 1e-6, 1 + np.abs(energy[0]))
@@ -176,7 +174,7 @@ def test_a_motion_stays_closed_and_keeps_its_energy(case):
 @settings(max_examples=4)
 @given(tied())
 def test_sensitivities_are_differences_of_closed_motions(case):
-    v = algorithms.project_rates(case.model, case.q, np.linspace(1, 2, case.tree.n))
+    v = dynamics.project_rates(case.model, case.q, np.linspace(1, 2, case.tree.n))
     assume(np.linalg.norm(v) > 0.1 and np.abs(case.found.ddq).max() < 100)
     options = {"duration": 0.006, "dt": 0.002, "method": "rk4", "limits": "ignore"}
     try:

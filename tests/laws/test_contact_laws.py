@@ -21,7 +21,7 @@ from mechanisms import (
 )
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.contacts import ContactPoint, Plane
 
 DT = 1e-4
@@ -76,8 +76,8 @@ class Step(NamedTuple):
 def contact_jacobians(robot, q):
     """Jacobian (3, n) of each point of contact in {s}, by name."""
     model = robot.model
-    T = dict(zip(model.link_names, algorithms.forward_kinematics(model, q), strict=True))
-    J = dict(zip(model.link_names, algorithms.link_jacobians(model, q), strict=True))
+    T = dict(zip(model.link_names, dynamics.forward_kinematics(model, q), strict=True))
+    J = dict(zip(model.link_names, dynamics.link_jacobians(model, q), strict=True))
     points, found = robot.contact_points(q)[0], {}
     for x, point in zip(model.contacts.points, points, strict=True):
         R = T[x.link][:3, :3]
@@ -128,7 +128,7 @@ def test_contact_forces_are_what_changes_the_motion(case):
     for k in range(0, 60, 3):
         q, dq = motion.q[k], motion.dq[k]
         free = case.free.step(q, dq, np.zeros(case.free.n), DT)[1]
-        M = algorithms.mass_matrix(case.robot.model, q)
+        M = dynamics.mass_matrix(case.robot.model, q)
         impulse = DT * sum(x.J.T @ x.f for x in steps(case, motion, k))
         close(M @ (motion.dq[k + 1] - free), impulse, TURNED, 1e-4)
 
@@ -145,7 +145,7 @@ def test_impacts_gain_no_energy(case, restitution):
     q, dq, zero = case.q, case.dq, np.zeros(robot.n)
     for _ in range(20):
         ends = [x.step(q, dq, zero, 1e-3) for x in (robot, case.free)]
-        energies = [algorithms.kinetic_energy(robot.model, q, end[1]) for end in ends]
+        energies = [dynamics.kinetic_energy(robot.model, q, end[1]) for end in ends]
         assert energies[0] <= energies[1] * (1 + 1e-2) + 1e-6
         q, dq = ends[0]
 
@@ -197,10 +197,10 @@ def test_forces_of_a_motion_in_contact_make_this_motion(case, seed, feasible):
         f = rng.uniform(0, 9) * (case.normal + 0.99 * case.mu * side / np.linalg.norm(side))
         made += x.T @ f
     still = 0 * case.dq
-    ddq = algorithms.forward_dynamics(case.free.model, case.q, still, made)
+    ddq = dynamics.forward_dynamics(case.free.model, case.q, still, made)
     ddq = ddq if feasible else 0.1 * ddq
     found = case.robot.contact_inverse_dynamics(*(np.array([x, x]) for x in (case.q, still, ddq)))
-    f, needed = found.forces[0], algorithms.inverse_dynamics(case.free.model, case.q, still, ddq)
+    f, needed = found.forces[0], dynamics.inverse_dynamics(case.free.model, case.q, still, ddq)
     push = f @ case.normal
     size = 1 + np.abs(f).max() + np.abs(needed).max()
     assert (push >= -1e-7 * size).all()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mechanisms import SCREWS, SEEDS, Units, build, close, mechanisms, number, slides, state
 
 import kinetree as kt
-from kinetree import algorithms, controllers, optimal
+from kinetree import controllers, dynamics, optimal
 from kinetree.scalars import sin
 
 FREE = {"limits": "ignore"}
@@ -103,7 +103,7 @@ def test_feedback_of_least_cost_solves_riccatis_equation(mechanism, seed, sample
     robot = build(mechanism)
     q, *_ = state(robot, seed)
     n, rng = robot.n, np.random.default_rng(seed)
-    tau = algorithms.inverse_dynamics(robot.model, q, np.zeros(n), np.zeros(n))
+    tau = dynamics.inverse_dynamics(robot.model, q, np.zeros(n), np.zeros(n))
     linear = robot.linearize(q, np.zeros(n), tau)
     linear = linear.discrete(0.02) if sampled else linear
     A, B = linear.A, linear.B
@@ -133,7 +133,7 @@ def test_held_forces_of_least_cost_have_the_cost_of_the_motion_between(mechanism
     q, *_ = state(robot, seed)
     n, rng = robot.n, np.random.default_rng(seed)
     Q, R = np.diag(rng.uniform(0.5, 2, 2 * n)), np.diag(rng.uniform(0.5, 2, n))
-    tau = algorithms.gravity_forces(robot.model, q)
+    tau = dynamics.gravity_forces(robot.model, q)
     found = optimal.regulate(robot, q, Q, R, tau=tau, dt=dt)
     fine = robot.linearize(q, np.zeros(n), tau).discrete(dt / 200)
     x = rng.normal(size=2 * n)
@@ -158,14 +158,14 @@ def problems(draw, **options):
                                 floating=False))  # fmt: skip
     robot = build(mechanism)
     q, dq, goal = state(robot, draw(SEEDS))
-    assume(np.linalg.cond(algorithms.mass_matrix(robot.model, q)) < 1e3)
+    assume(np.linalg.cond(dynamics.mass_matrix(robot.model, q)) < 1e3)
     goal = q + 0.3 * goal
     costs = {
         "posture": optimal.Posture(goal, 1.0, 20.0),
         "rates": optimal.Rates(None, 0.2, 1.0),
         "effort": optimal.Effort(None, 0.05),
-        "place": optimal.FramePosition(algorithms.pose(robot.model, goal)[:3, 3], 1.0, 5.0),
-        "turn": optimal.FrameRotation(algorithms.pose(robot.model, goal)[:3, :3], 0.5, 1.0),
+        "place": optimal.FramePosition(dynamics.pose(robot.model, goal)[:3, 3], 1.0, 5.0),
+        "turn": optimal.FrameRotation(dynamics.pose(robot.model, goal)[:3, :3], 0.5, 1.0),
         "centre": optimal.CenterOfMass(np.zeros(3), 0.3, 0.5),
     }
     problem = optimal.Problem(robot, dt=0.02, steps=8, costs=costs, limits=None, **options)
@@ -203,11 +203,11 @@ def test_a_plan_is_the_motion_of_its_forces_and_its_cost_their_sum(posed, seed):
         close(plan.dq[k], dq, 1e-10, 1)
         posture, rates = problem.costs["posture"], problem.costs["rates"]
         effort = problem.costs["effort"]
-        apart = algorithms.difference(robot.model, np.asarray(posture.target), q)
+        apart = dynamics.difference(robot.model, np.asarray(posture.target), q)
         total += dt / 2 * (posture.weight * apart @ apart + rates.weight * dq @ dq)
         total += dt / 2 * effort.weight * tau @ tau
         q, dq = robot.step(q, dq, tau, dt)
-    apart = algorithms.difference(robot.model, np.asarray(posture.target), q)
+    apart = dynamics.difference(robot.model, np.asarray(posture.target), q)
     total += (posture.final * apart @ apart + rates.final * dq @ dq) / 2
     found = sum(plan.costs[name] for name in ("posture", "rates", "effort"))
     close(found, total, 1e-9)

@@ -27,7 +27,7 @@ from mechanisms import (
 )
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 
 KERNELS = sorted(kt.testing.laws.KERNELS)
 UNITS = st.builds(Units, *3 * [st.sampled_from([1.0, 1e3, 1e-2])])
@@ -104,7 +104,7 @@ class Motion:
         self.mechanism, self.q, self.dq = mechanism, q, dq
 
         def poses(t, e):
-            return np.array(link_poses(mechanism, algorithms.integrate(model, q, e * t)))
+            return np.array(link_poses(mechanism, dynamics.integrate(model, q, e * t)))
 
         self.T = np.array(link_poses(mechanism, q))
         slopes = [differences(partial(poses, e=e)) for e in np.eye(model.n)]
@@ -142,7 +142,7 @@ def newton_euler(mechanism, model, q, dq, ddq):
     now = Motion(mechanism, model, q, dq)
 
     def momenta(t):
-        q_t = algorithms.integrate(model, q, dq * t)
+        q_t = dynamics.integrate(model, q, dq * t)
         return np.hstack(Motion(mechanism, model, q_t, dq + ddq * t).momenta())
 
     rates = differences(momenta)
@@ -187,7 +187,7 @@ def tie_forces(mechanism, model, q):
     """Gradient of the energy of the springs between points."""
 
     def energy(t, e):
-        T = [*link_poses(mechanism, algorithms.integrate(model, q, e * t)), np.eye(4)]
+        T = [*link_poses(mechanism, dynamics.integrate(model, q, e * t)), np.eye(4)]
         lengths = [np.linalg.norm(T[i] @ [*p, 1] - T[k] @ [*r, 1]) for _, _, i, p, k, r in ties]
         return sum(x[0] / 2 * (l - x[1]) ** 2 for x, l in zip(ties, lengths, strict=True))
 
@@ -222,7 +222,7 @@ def test_joint_forces_are_those_of_newton_and_euler(mechanism, seed):
     model = build(mechanism).model
     q, dq, ddq = state(build(mechanism), seed)
     tau = newton_euler(mechanism, model, q, dq, ddq)
-    close(algorithms.inverse_dynamics(model, q, dq, ddq), tau, 1e-8, 1.0)
+    close(dynamics.inverse_dynamics(model, q, dq, ddq), tau, 1e-8, 1.0)
 
 
 @settings(max_examples=30)
@@ -233,14 +233,14 @@ def test_poses_and_energies_are_those_of_the_data(mechanism, seed):
     q, dq, _ = state(robot, seed)
     own = Motion(mechanism, model, q, dq)
     moving = [int(name[1:]) for name in model.link_names]  # others are merged into these
-    close(algorithms.forward_kinematics(model, q), own.T[moving], 1e-12, 1.0)
+    close(dynamics.forward_kinematics(model, q), own.T[moving], 1e-12, 1.0)
     p, L, _ = own.momenta()
     m = np.array([x.m for x in mechanism.parts])
     places = np.array([T @ [*x.com, 1] for T, x in zip(own.T, mechanism.parts, strict=True)])[:, :3]
-    close(algorithms.center_of_mass(model, q), m @ places / m.sum(), 1e-12, 1.0)
+    close(dynamics.center_of_mass(model, q), m @ places / m.sum(), 1e-12, 1.0)
     if not any("rotor" in x.drive for x in mechanism.parts):
         total = np.concatenate([(L + np.cross(places, p)).sum(axis=0), p.sum(axis=0)])
-        close(algorithms.momentum(model, q, dq), total, 1e-9, 1.0)
+        close(dynamics.momentum(model, q, dq), total, 1e-9, 1.0)
 
 
 # --------------------------------------------------------------------- invariance
@@ -265,8 +265,8 @@ def test_names_and_order_change_nothing(mechanism, seed, random):
 
     q2 = moved(plain.coordinate_names, other.coordinate_names, q)
     dq2, ddq2 = (moved(plain.dof_names, other.dof_names, x) for x in (dq, ddq))
-    tau = algorithms.inverse_dynamics(plain.model, q, dq, ddq)
-    found = algorithms.inverse_dynamics(other.model, q2, dq2, ddq2)
+    tau = dynamics.inverse_dynamics(plain.model, q, dq, ddq)
+    found = dynamics.inverse_dynamics(other.model, q2, dq2, ddq2)
     close(found, moved(plain.dof_names, other.dof_names, tau), 1e-11, 1.0)
 
 
@@ -279,12 +279,12 @@ def test_units_scale_forces_and_accelerations(mechanism, seed, units):
     way = units.way(slides(mechanism))
     coordinates = np.where([s for s in coordinate_slides(mechanism)], units.length, 1.0)
     rest = (dq * way / units.time, ddq * way / units.time**2)
-    tau = algorithms.inverse_dynamics(plain.model, q, dq, ddq)
+    tau = dynamics.inverse_dynamics(plain.model, q, dq, ddq)
     force = units.force(slides(mechanism))
-    found = algorithms.inverse_dynamics(scaled.model, q * coordinates, *rest)
+    found = dynamics.inverse_dynamics(scaled.model, q * coordinates, *rest)
     close(found / force, tau, 1e-11, np.abs(tau).max(initial=0))
-    M = algorithms.mass_matrix(scaled.model, q * coordinates) / np.outer(force, units.time**2 / way)
-    close(M, algorithms.mass_matrix(plain.model, q), 1e-11)
+    M = dynamics.mass_matrix(scaled.model, q * coordinates) / np.outer(force, units.time**2 / way)
+    close(M, dynamics.mass_matrix(plain.model, q), 1e-11)
 
 
 def coordinate_slides(mechanism):
@@ -308,10 +308,10 @@ def test_turning_the_base_with_gravity_changes_no_joint_force(mechanism, seed, t
     )  # axes of rotors on the base do not count
     plain, other = build(mechanism).model, build(moved).model
     q, dq, ddq = state(build(mechanism), seed)
-    tau = algorithms.inverse_dynamics(plain, q, dq, ddq)
-    close(algorithms.inverse_dynamics(other, q, dq, ddq), tau, 1e-11, 1.0)
-    poses = T @ algorithms.forward_kinematics(plain, q)
-    close(algorithms.forward_kinematics(other, q), poses, 1e-12, 1.0)
+    tau = dynamics.inverse_dynamics(plain, q, dq, ddq)
+    close(dynamics.inverse_dynamics(other, q, dq, ddq), tau, 1e-11, 1.0)
+    poses = T @ dynamics.forward_kinematics(plain, q)
+    close(dynamics.forward_kinematics(other, q), poses, 1e-12, 1.0)
 
 
 def seen_from(x, T):
@@ -337,8 +337,8 @@ def test_locked_joints_stay(mechanism, seed, data):
     free = [i for i, x in enumerate(robot.dof_names) if x not in held]
     coords = [i for i, x in enumerate(robot.coordinate_names) if x not in held]
     dq, ddq = (np.isin(np.arange(robot.n), free) * x for x in (dq, ddq))
-    tau = algorithms.inverse_dynamics(robot.model, q, dq, ddq)[free]
-    found = algorithms.inverse_dynamics(locked.model, q[coords], dq[free], ddq[free])
+    tau = dynamics.inverse_dynamics(robot.model, q, dq, ddq)[free]
+    found = dynamics.inverse_dynamics(locked.model, q[coords], dq[free], ddq[free])
     close(found, tau, 1e-11, 1.0)
 
 
@@ -351,11 +351,11 @@ def test_the_wrench_on_a_free_base_changes_the_momentum(mechanism, seed):
     model, (q, dq, ddq) = robot.model, state(robot, seed)
 
     def momentum(t):
-        q_t = algorithms.integrate(model, q, dq * t)
-        return algorithms.momentum(model, q_t, dq + ddq * t)
+        q_t = dynamics.integrate(model, q, dq * t)
+        return dynamics.momentum(model, q_t, dq + ddq * t)
 
-    T = algorithms.forward_kinematics(model, q)[0]
-    wrench = algorithms.inverse_dynamics(model, q, dq, ddq)[:6]
+    T = dynamics.forward_kinematics(model, q)[0]
+    wrench = dynamics.inverse_dynamics(model, q, dq, ddq)[:6]
     close(differences(momentum), kt.spatial.Ad(kt.spatial.inverse(T)).T @ wrench, 1e-8, 10.0)
 
 
@@ -376,11 +376,11 @@ def test_derivatives_are_differences(name, mechanism, seed):
     model, (q, dq, u) = robot.model, state(robot, seed)
     F = wrenches(robot, seed)
     derivatives, tolerance = QUANTITIES[name]
-    found = getattr(algorithms, derivatives)(model, q, dq, u, F)
-    f = partial(getattr(algorithms, name), model)
+    found = getattr(dynamics, derivatives)(model, q, dq, u, F)
+    f = partial(getattr(dynamics, name), model)
     axes = np.eye(model.n)
     by_q = [
-        differences(lambda t, e=e: f(algorithms.integrate(model, q, e * t), dq, u, F)) for e in axes
+        differences(lambda t, e=e: f(dynamics.integrate(model, q, e * t), dq, u, F)) for e in axes
     ]
     slow = [differences(lambda t, e=e: f(q, dq + e * t, u, F), 1e-3) for e in axes]
     scale = 1 + np.abs(f(q, dq, u, F)).max()
@@ -396,9 +396,9 @@ def test_rates_are_derivatives_along_the_motion(mechanism, seed):
     model, (q, dq, ddq) = robot.model, state(robot, seed)
 
     def along(f):
-        return differences(lambda t: f(algorithms.integrate(model, q, dq * t), dq + ddq * t), 2e-3)
+        return differences(lambda t: f(dynamics.integrate(model, q, dq * t), dq + ddq * t), 2e-3)
 
-    a = algorithms
+    a = dynamics
     close(
         a.body_jacobian_rate(model, q, dq), along(lambda q, dq: a.body_jacobian(model, q)), 1e-8, 1
     )
@@ -427,7 +427,7 @@ def test_second_derivatives_are_differences_of_the_first(mechanism, seed):
     found = robot.derivative("inverse_dynamics", ["q", "dq"], order=2)(q, dq, ddq, y)
 
     def slopes(a, b):
-        first = algorithms.inverse_dynamics_derivatives(model, q + a * v, dq + b * v, ddq)
+        first = dynamics.inverse_dynamics_derivatives(model, q + a * v, dq + b * v, ddq)
         return np.array([y @ x for x in first])
 
     (by_qq, by_q_dq), (_, by_dq_dq) = (
@@ -446,13 +446,13 @@ def test_derivatives_of_the_task_space_are_differences(mechanism, seed):
     robot = build(mechanism)
     model, (q, dq, v) = robot.model, state(robot, seed)
     rows = range(3, 6)
-    J = algorithms.body_jacobian(model, q)[3:]
+    J = dynamics.body_jacobian(model, q)[3:]
     assume(model.n >= 3 and np.linalg.svd(J)[1].min() > 0.1)
-    found = algorithms.task_space_derivatives(model, q, dq, rows=rows)
-    at = partial(algorithms.task_space, model, rows=rows)
+    found = dynamics.task_space_derivatives(model, q, dq, rows=rows)
+    at = partial(dynamics.task_space, model, rows=rows)
 
     def moved(t):
-        x = at(algorithms.integrate(model, q, v * t), dq)
+        x = at(dynamics.integrate(model, q, v * t), dq)
         return np.concatenate([x.Lambda.ravel(), x.eta])
 
     slopes = differences(moved, 1e-3)
@@ -466,11 +466,11 @@ def test_derivatives_of_the_task_space_are_differences(mechanism, seed):
 @given(mechanisms(4), SEEDS)
 def test_the_coriolis_matrix_is_that_of_christoffel(mechanism, seed):
     model, (q, dq, _) = build(mechanism).model, state(build(mechanism), seed)
-    symbols = algorithms.christoffel_symbols(model, q)
-    close(symbols @ dq, algorithms.coriolis_matrix(model, q, dq), 1e-11, 1)
-    C = algorithms.coriolis_matrix(model, q, dq)
-    close(algorithms.transposed_coriolis_forces(model, q, dq), C.T @ dq, 1e-11, 1)
-    close(algorithms.coriolis_forces(model, q, dq), C @ dq, 1e-11, 1)
+    symbols = dynamics.christoffel_symbols(model, q)
+    close(symbols @ dq, dynamics.coriolis_matrix(model, q, dq), 1e-11, 1)
+    C = dynamics.coriolis_matrix(model, q, dq)
+    close(dynamics.transposed_coriolis_forces(model, q, dq), C.T @ dq, 1e-11, 1)
+    close(dynamics.coriolis_forces(model, q, dq), C @ dq, 1e-11, 1)
 
 
 @settings(max_examples=30)
@@ -479,10 +479,10 @@ def test_task_space_dynamics_are_those_of_the_joints(mechanism, seed, rows):
     """F = Lambda dV + eta for the motion that the wrench F on the tool makes."""
     robot = build(mechanism)
     model, (q, dq, _) = robot.model, state(robot, seed)
-    J = algorithms.body_jacobian(model, q)[6 - rows :]
+    J = dynamics.body_jacobian(model, q)[6 - rows :]
     assume(np.linalg.svd(J)[1].min() > 1e-2 and model.n >= rows)
     F = np.arange(1.0, rows + 1)
-    ddq = algorithms.forward_dynamics(model, q, dq, J.T @ F)
-    dV = J @ ddq + algorithms.body_jacobian_rate(model, q, dq)[6 - rows :] @ dq
-    found = algorithms.task_space(model, q, dq, rows=range(6 - rows, 6))
+    ddq = dynamics.forward_dynamics(model, q, dq, J.T @ F)
+    dV = J @ ddq + dynamics.body_jacobian_rate(model, q, dq)[6 - rows :] @ dq
+    found = dynamics.task_space(model, q, dq, rows=range(6 - rows, 6))
     close(found.Lambda @ dV + found.eta, F, 1e-8, np.abs(found.eta).max())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kinetree import Builder
-from kinetree import algorithms as kt
+from kinetree import dynamics as kt
 
 sympy = pytest.importorskip("sympy")
 sin, cos = sympy.sin, sympy.cos

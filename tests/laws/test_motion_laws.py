@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mechanisms import SCREWS, SEEDS, build, close, differences, mechanisms, number, state
 from scipy.interpolate import CubicSpline
 
-from kinetree import algorithms, motion
+from kinetree import dynamics, motion
 
 JOINTS = st.integers(1, 4)
 
@@ -89,7 +89,7 @@ def test_the_fastest_motion_keeps_its_torques_and_is_at_one_of_them(mechanism, s
     found = motion.time_optimal(robot, path, effort=2.0)
     plan = motion.resample(found.trajectory, np.linspace(0, found.trajectory.t[-1], 301))
     tau = [
-        algorithms.inverse_dynamics(robot.model, *x)
+        dynamics.inverse_dynamics(robot.model, *x)
         for x in zip(plan.q, plan.dq, plan.ddq, strict=True)
     ]
     used = np.abs(tau).max(axis=1) / 2
@@ -105,10 +105,10 @@ def test_the_fastest_motion_keeps_its_torques_and_is_at_one_of_them(mechanism, s
 def test_inverse_kinematics_reach_the_pose(mechanism, seed):
     robot = build(mechanism)
     goal, away, _ = state(robot, seed)
-    T = algorithms.pose(robot.model, goal)
-    assume(np.linalg.svd(algorithms.body_jacobian(robot.model, goal))[1].min() > 1e-2)
+    T = dynamics.pose(robot.model, goal)
+    assume(np.linalg.svd(dynamics.body_jacobian(robot.model, goal))[1].min() > 1e-2)
     q = robot.inverse_kinematics(T, goal + 0.1 * away)
-    close(algorithms.pose(robot.model, q), T, 1e-8, 1)
+    close(dynamics.pose(robot.model, q), T, 1e-8, 1)
 
 
 @settings(max_examples=10)

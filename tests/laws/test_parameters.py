@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from mechanisms import SCREWS, SEEDS, Units, build, close, mechanisms, state
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 
 UNITS = st.sampled_from([Units(1e3, 1e3, 1e3), Units(1e-3, 1.0, 1.0), Units(1.0, 1e3, 1e-2)])
 
@@ -14,7 +14,7 @@ UNITS = st.sampled_from([Units(1e3, 1e3, 1e3), Units(1e-3, 1.0, 1.0), Units(1.0,
 def stacked(robot, count, seed=0):
     """Regressors of random states, one above the other; rates of either sign."""
     states = [state(robot, seed + k) for k in range(count)]
-    return np.vstack([algorithms.regressor(robot.model, *x) for x in states])
+    return np.vstack([dynamics.regressor(robot.model, *x) for x in states])
 
 
 @settings(max_examples=50)
@@ -22,18 +22,18 @@ def stacked(robot, count, seed=0):
 def test_forces_energies_and_momentum_are_linear_in_the_parameters(mechanism, seed):
     model = build(mechanism).model
     q, dq, ddq = state(build(mechanism), seed)
-    pi = algorithms.parameters(model)
-    tau = algorithms.inverse_dynamics(model, q, dq, ddq)
-    Y = algorithms.regressor(model, q, dq, ddq)
+    pi = dynamics.parameters(model)
+    tau = dynamics.inverse_dynamics(model, q, dq, ddq)
+    Y = dynamics.regressor(model, q, dq, ddq)
     close(Y @ pi, tau, 1e-11, np.abs(Y * pi).max(initial=0))
-    K, U = (row @ pi for row in algorithms.energy_regressor(model, q, dq))
-    close(K, algorithms.kinetic_energy(model, q, dq), 1e-11, 1.0)
-    base = algorithms.potential_energy(model, q) - U  # a constant: springs have rest positions
-    other = algorithms.integrate(model, q, dq)
-    U2 = algorithms.energy_regressor(model, other, dq)[1] @ pi
-    close(algorithms.potential_energy(model, other) - U2, base, 1e-10, 100.0)
-    P = algorithms.momentum_regressor(model, q, dq)
-    close(P @ pi, algorithms.momentum(model, q, dq), 1e-11, np.abs(P * pi).max(initial=0))
+    K, U = (row @ pi for row in dynamics.energy_regressor(model, q, dq))
+    close(K, dynamics.kinetic_energy(model, q, dq), 1e-11, 1.0)
+    base = dynamics.potential_energy(model, q) - U  # a constant: springs have rest positions
+    other = dynamics.integrate(model, q, dq)
+    U2 = dynamics.energy_regressor(model, other, dq)[1] @ pi
+    close(dynamics.potential_energy(model, other) - U2, base, 1e-10, 100.0)
+    P = dynamics.momentum_regressor(model, q, dq)
+    close(P @ pi, dynamics.momentum(model, q, dq), 1e-11, np.abs(P * pi).max(initial=0))
 
 
 @settings(max_examples=30)
@@ -41,11 +41,11 @@ def test_forces_energies_and_momentum_are_linear_in_the_parameters(mechanism, se
 def test_other_parameters_make_another_robot(mechanism, seed):
     model = build(mechanism).model
     q, dq, ddq = state(build(mechanism), seed)
-    pi = algorithms.parameters(model) * np.random.default_rng(seed).uniform(0.9, 1.1)
-    other = algorithms.with_parameters(model, pi)
-    close(algorithms.parameters(other), pi, 1e-12)
-    tau = algorithms.inverse_dynamics(other, q, dq, ddq)
-    Y = algorithms.regressor(model, q, dq, ddq)
+    pi = dynamics.parameters(model) * np.random.default_rng(seed).uniform(0.9, 1.1)
+    other = dynamics.with_parameters(model, pi)
+    close(dynamics.parameters(other), pi, 1e-12)
+    tau = dynamics.inverse_dynamics(other, q, dq, ddq)
+    Y = dynamics.regressor(model, q, dq, ddq)
     close(Y @ pi, tau, 1e-11, np.abs(Y * pi).max(initial=0))
 
 
@@ -56,10 +56,10 @@ def test_the_reference_regressor_has_the_coriolis_matrix_of_the_rates(mechanism,
     robot = build(mechanism)
     model, (q, dq, ddq) = robot.model, state(robot, seed)
     dq_r = ddq[::-1].copy()
-    Y = algorithms.reference_regressor(model, q, dq, dq_r, ddq)
-    tau = algorithms.mass_matrix(model, q) @ ddq + algorithms.gravity_forces(model, q)
-    tau = tau + algorithms.coriolis_matrix(model, q, dq) @ dq_r
-    tau = tau + algorithms.spring_forces(model, q) + algorithms.friction_forces(model, dq)
+    Y = dynamics.reference_regressor(model, q, dq, dq_r, ddq)
+    tau = dynamics.mass_matrix(model, q) @ ddq + dynamics.gravity_forces(model, q)
+    tau = tau + dynamics.coriolis_matrix(model, q, dq) @ dq_r
+    tau = tau + dynamics.spring_forces(model, q) + dynamics.friction_forces(model, dq)
     close(Y @ robot.parameters, tau, 1e-10, 10.0)
 
 
@@ -105,11 +105,11 @@ def test_a_payload_is_a_body_on_the_tool(mechanism, seed):
     loaded = robot.with_payload(m, com, I)
     G = kt.spatial.spatial_inertia(m, com, I)
     model = robot.model
-    T = algorithms.pose(model, q)
-    V = algorithms.frame_velocity(model, q, dq)
-    dV = algorithms.frame_acceleration(model, q, dq, ddq)
+    T = dynamics.pose(model, q)
+    V = dynamics.frame_velocity(model, q, dq)
+    dV = dynamics.frame_acceleration(model, q, dq, ddq)
     up = np.concatenate([np.zeros(3), -T[:3, :3].T @ mechanism.gravity])
     F = G @ (dV + up) - kt.spatial.ad(V).T @ G @ V
-    tau = algorithms.inverse_dynamics(model, q, dq, ddq)
-    tau = tau + algorithms.body_jacobian(model, q).T @ F
-    close(algorithms.inverse_dynamics(loaded.model, q, dq, ddq), tau, 1e-10, 1.0)
+    tau = dynamics.inverse_dynamics(model, q, dq, ddq)
+    tau = tau + dynamics.body_jacobian(model, q).T @ F
+    close(dynamics.inverse_dynamics(loaded.model, q, dq, ddq), tau, 1e-10, 1.0)

@@ -32,7 +32,7 @@ EXACT = {"rtol": 1e-12, "atol": 1e-13, **FREE}
 
 def calm(robot, q, dq, tau=0.0):
     """Whether nothing fast happens at the start, so that short steps resolve the motion."""
-    found = kt.algorithms.forward_dynamics(robot.model, q, dq, tau + np.zeros(robot.n))
+    found = kt.dynamics.forward_dynamics(robot.model, q, dq, tau + np.zeros(robot.n))
     return np.abs(found).max() < 200
 
 
@@ -56,7 +56,7 @@ def waves(n, seed, strength=1.0):
 
 def apart(robot, q0, q1):
     """Largest entry of the tangent vector between two positions."""
-    return np.abs(kt.algorithms.difference(robot.model, q0, q1)).max()
+    return np.abs(kt.dynamics.difference(robot.model, q0, q1)).max()
 
 
 @settings(max_examples=20)
@@ -87,8 +87,8 @@ def test_friction_takes_what_the_energy_loses(mechanism, seed):
     smooth = robot.with_friction({x: kt.Friction() for x in robot.joint_names}).model
     for k in range(0, len(motion.t), 20):
         moving = np.abs(motion.dq[k]) > 1e-6
-        needed = kt.algorithms.inverse_dynamics(smooth, motion.q[k], motion.dq[k], motion.ddq[k])
-        rubbing = kt.algorithms.friction_forces(robot.model, motion.dq[k])
+        needed = kt.dynamics.inverse_dynamics(smooth, motion.q[k], motion.dq[k], motion.ddq[k])
+        rubbing = kt.dynamics.friction_forces(robot.model, motion.dq[k])
         found = motion.tau[k] - needed
         close(found[moving], rubbing[moving], 1e-6, 1 + np.abs(motion.tau[k]).max())
 
@@ -206,7 +206,7 @@ def test_recorded_forces_and_accelerations_satisfy_the_equation_of_motion(case, 
     for k, t in enumerate(motion.t):
         tau = np.array(law(t, motion.q[k], motion.dq[k]), float)
         close(motion.tau[k], tau, 1e-10, 1.0)
-        found = kt.algorithms.inverse_dynamics(
+        found = kt.dynamics.inverse_dynamics(
             robot.model, motion.q[k], motion.dq[k], motion.ddq[k], F
         )
         close(found, tau, 1e-8, 100.0)
@@ -240,12 +240,12 @@ def test_sensitivities_are_differences_of_motions(case, seed):
         v = rng.normal(size=len(m) if name == "mass" else robot.n)
 
         def end(h, name=name, v=v):
-            start = kt.algorithms.integrate(robot.model, q, h * v) if name == "q0" else q
+            start = kt.dynamics.integrate(robot.model, q, h * v) if name == "q0" else q
             rates = dq + h * v if name == "dq0" else dq
             forces = tau + h * v if name == "tau" else tau
             mass = {"mass": m * (1 + h * v)} if name == "mass" else None
             run = robot.simulate(start, rates, tau=forces, parameters=mass, **options)
-            moved = kt.algorithms.difference(robot.model, found.motion.q[-1], run.q[-1])
+            moved = kt.dynamics.difference(robot.model, found.motion.q[-1], run.q[-1])
             return np.concatenate([moved, run.dq[-1]])
 
         slope = found.by(name)[-1] @ (v * m if name == "mass" else v)
@@ -280,10 +280,10 @@ def test_implicit_steps_have_the_friction_and_springs_of_their_end(method, mecha
     stiff = robot.model.springs
     smooth = robot.with_friction({x: kt.Friction() for x in robot.joint_names})
     smooth = smooth.with_springs({x.name: None for x in stiff}) if stiff else smooth
-    needed = kt.algorithms.inverse_dynamics(smooth.model, q, dq, (after - dq) / h)
+    needed = kt.dynamics.inverse_dynamics(smooth.model, q, dq, (after - dq) / h)
     at = q + h * after if method == "implicit" else q
-    needed = needed + kt.algorithms.spring_forces(robot.model, at)
-    needed = needed + kt.algorithms.friction_forces(robot.model, after)
+    needed = needed + kt.dynamics.spring_forces(robot.model, at)
+    needed = needed + kt.dynamics.friction_forces(robot.model, after)
     close(needed, tau, 1e-8, 1 + np.abs(needed).max() + b * np.abs(dq).max())
 
 
@@ -358,7 +358,7 @@ def test_joints_at_rest_are_held_or_slide_against_their_friction(method, mechani
     robot = smooth.with_friction({x: kt.Friction(0, level) for x in smooth.joint_names})
     q, rest = state(smooth, seed)[0], np.zeros(robot.n)
     push = np.random.default_rng(seed).normal(size=(50, robot.n)) * 1.2 * level
-    tau = kt.algorithms.gravity_forces(smooth.model, q) + push
+    tau = kt.dynamics.gravity_forces(smooth.model, q) + push
     _, after = robot.step(q, rest, tau, h, method=method)
     friction = tau - smooth.inverse_dynamics(q, rest, after / h)
     moves = np.abs(after) > 1e-12

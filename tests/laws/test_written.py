@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mechanisms import SCREWS, SEEDS, build, close, mechanisms, state
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 
 PARAMETERS = st.sampled_from([None, "inertial", "lengths", "gravity", "friction", "drives"])
 QUANTITIES = {
@@ -33,17 +33,17 @@ def test_closed_forms_have_the_numbers_of_the_algorithms(mechanism, seed, parame
     robot = build(mechanism)
     model, (q, dq, ddq) = robot.model, state(robot, seed)
     s = kt.symbolic(robot, parameters=parameters)
-    tau = algorithms.inverse_dynamics(model, q, dq, ddq)
+    tau = dynamics.inverse_dynamics(model, q, dq, ddq)
     size = 1 + np.abs(tau).max()
     close(s.evaluate("tau", q, dq, ddq), tau, 1e-8, size)
-    close(s.evaluate("M", q), algorithms.mass_matrix(model, q), 1e-8, 1)
-    g = algorithms.gravity_forces(model, q)
+    close(s.evaluate("M", q), dynamics.mass_matrix(model, q), 1e-8, 1)
+    g = dynamics.gravity_forces(model, q)
     close(np.ravel(s.evaluate("g", q)), g, 1e-8, size)
-    C = algorithms.coriolis_matrix(model, q, dq)
+    C = dynamics.coriolis_matrix(model, q, dq)
     close(np.ravel(s.evaluate("c", q, dq)), C @ dq, 1e-8, size)
-    close(s.evaluate("T", q), algorithms.pose(model, q), 1e-8, 1)
-    close(s.evaluate("J", q), algorithms.body_jacobian(model, q), 1e-8, 1)
-    close(s.evaluate("K", q, dq), algorithms.kinetic_energy(model, q, dq), 1e-8, 1)
+    close(s.evaluate("T", q), dynamics.pose(model, q), 1e-8, 1)
+    close(s.evaluate("J", q), dynamics.body_jacobian(model, q), 1e-8, 1)
+    close(s.evaluate("K", q, dq), dynamics.kinetic_energy(model, q, dq), 1e-8, 1)
 
 
 @settings(max_examples=10)
@@ -91,11 +91,11 @@ def same_robot(found, robot, seed, tolerance=1e-10):
     assert sorted(found.dof_names) == sorted(robot.dof_names)
     order = [robot.dof_names.index(name) for name in found.dof_names]
     coords = [robot.coordinate_names.index(name) for name in found.coordinate_names]
-    tau = algorithms.inverse_dynamics(robot.model, q, dq, ddq)
-    again = algorithms.inverse_dynamics(found.model, q[coords], dq[order], ddq[order])
+    tau = dynamics.inverse_dynamics(robot.model, q, dq, ddq)
+    again = dynamics.inverse_dynamics(found.model, q[coords], dq[order], ddq[order])
     close(again, tau[order], tolerance, 1.0)
-    M = algorithms.mass_matrix(robot.model, q)[np.ix_(order, order)]
-    close(algorithms.mass_matrix(found.model, q[coords]), M, tolerance)
+    M = dynamics.mass_matrix(robot.model, q)[np.ix_(order, order)]
+    close(dynamics.mass_matrix(found.model, q[coords]), M, tolerance)
 
 
 IN_URDF = mechanisms(4, types=("revolute", "prismatic", "fixed"), drives=("mimic",), floating=False)
@@ -129,7 +129,7 @@ def test_written_urdf_has_the_forces_of_pinocchio(mechanism, seed):
         place = (np.cos(q[i]), np.sin(q[i])) if joint.nq == 2 else q[i]
         angles[joint.idx_q : joint.idx_q + joint.nq] = place
     tau = pin.rnea(model, model.createData(), angles, *rates)[order]
-    close(algorithms.inverse_dynamics(robot.model, q, dq, ddq), tau, 1e-9, 1.0)
+    close(dynamics.inverse_dynamics(robot.model, q, dq, ddq), tau, 1e-9, 1.0)
 
 
 IN_MJCF = mechanisms(
@@ -159,7 +159,7 @@ def test_written_mjcf_has_the_forces_of_mujoco(mechanism, seed):
     data.qpos[places], data.qvel[places], data.qacc[places] = q, dq, ddq
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     mujoco.mj_inverse(model, data)
-    tau = algorithms.inverse_dynamics(robot.model, q, dq, ddq)
+    tau = dynamics.inverse_dynamics(robot.model, q, dq, ddq)
     close(data.qfrc_inverse[places], tau, 1e-9, 1.0)
 
 

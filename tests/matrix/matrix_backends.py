@@ -47,17 +47,17 @@ BITS = {"one by one": one_by_one, "strided": strided, "out": into, "nested": nes
 
 
 def plain(case: Case, model=None, arrays=None) -> list:
-    """The function of kt.algorithms at the first state."""
+    """The function of kt.dynamics at the first state."""
     arrays = [a[0] for a in case.arrays] if arrays is None else arrays
     model = case.robot.model if model is None else model
     if case.name.startswith("step_"):
         method = case.name.removeprefix("step_").partition("_with_")[0]
         state = dict(zip(case.inputs, arrays, strict=True))
-        return listed(kt.algorithms.step(model, **state, method=method))
+        return listed(kt.dynamics.step(model, **state, method=method))
     name = {"link_poses": "forward_kinematics"}.get(case.name, case.name)
     if recipe(case.robot_name).constraints and name.startswith(("inverse_dyn", "forward_dyn")):
         name = f"constrained_{name.removeprefix('constrained_')}"
-    function, more = getattr(kt.algorithms, name), dict(case.options)
+    function, more = getattr(kt.dynamics, name), dict(case.options)
     if case.name == "contact_inverse_dynamics":
         arrays, more = [*arrays[:3], arrays[4]], {"contacts": arrays[3]}
     found = function(model, *arrays, **more)

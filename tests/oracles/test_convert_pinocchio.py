@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree import algorithms, convert
+from kinetree import convert, dynamics
 from kinetree.model import WORLD, random_model
 from kinetree.spatial import cross, translation
 from robot_states import random_state
@@ -65,7 +65,7 @@ def test_wrenches_and_jacobians_of_links_are_the_same(seed):
     q = there.q(x.q)
     pin.computeJointJacobians(theirs, data, q)
     for i, name in enumerate(model.link_names):
-        J = there.jacobian(x.q, algorithms.body_jacobian(model, x.q, name))
+        J = there.jacobian(x.q, dynamics.body_jacobian(model, x.q, name))
         joint = theirs.getJointId(model.joints[i].name)
         X = placement(np.linalg.inv(points[i])).actInv(pin.SE3.Identity()).action
         found = X @ pin.getJointJacobian(theirs, data, joint, pin.ReferenceFrame.LOCAL)

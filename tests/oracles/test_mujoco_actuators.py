@@ -8,7 +8,7 @@ import pytest
 from crossed import crossed
 
 import kinetree as kt
-from kinetree.algorithms.joints.actuation import actuate
+from kinetree.dynamics.joints.actuation import actuate
 from kinetree.engine.kernels import find_quantity
 
 mujoco = pytest.importorskip("mujoco", reason="the oracle is MuJoCo")

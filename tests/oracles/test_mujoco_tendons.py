@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.joints.actuation import actuate
+from kinetree.dynamics.joints.actuation import actuate
 from kinetree.engine.kernels import find_quantity
 
 mujoco = pytest.importorskip("mujoco", reason="the oracle is MuJoCo")

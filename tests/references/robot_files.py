@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 
 HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("KINETREE_SHARED", HERE.parents[2] / "shared"))
@@ -60,7 +60,7 @@ def relative(found, expected, scale=0.0):
 
 def random_state(robot, seed):
     rng = np.random.default_rng(seed)
-    return algorithms.random(robot.model, rng), *rng.normal(size=(2, robot.n))
+    return dynamics.random(robot.model, rng), *rng.normal(size=(2, robot.n))
 
 
 def assert_same_robot(found, expected, seed=0, tolerance=1e-12, all_frames=True):
@@ -71,14 +71,14 @@ def assert_same_robot(found, expected, seed=0, tolerance=1e-12, all_frames=True)
     q, dq, ddq = random_state(expected, seed)
     coords = [b.coordinate_names.index(x) for x in a.coordinate_names]
     dofs = [b.dof_names.index(x) for x in a.dof_names]
-    tau = algorithms.inverse_dynamics(b, q, dq, ddq)[dofs]
+    tau = dynamics.inverse_dynamics(b, q, dq, ddq)[dofs]
     here = q[coords], dq[dofs], ddq[dofs]
-    assert relative(algorithms.inverse_dynamics(a, *here), tau) < tolerance
-    M = algorithms.mass_matrix(b, q)[np.ix_(dofs, dofs)]
-    assert relative(algorithms.mass_matrix(a, here[0]), M) < tolerance
+    assert relative(dynamics.inverse_dynamics(a, *here), tau) < tolerance
+    M = dynamics.mass_matrix(b, q)[np.ix_(dofs, dofs)]
+    assert relative(dynamics.mass_matrix(a, here[0]), M) < tolerance
     for name in b.frames.keys() & a.frames.keys():
-        T = algorithms.pose(b, q, name)
-        assert relative(algorithms.pose(a, here[0], name), T) < tolerance, name
+        T = dynamics.pose(b, q, name)
+        assert relative(dynamics.pose(a, here[0], name), T) < tolerance, name
 
 
 def limits_of(robot):
@@ -104,11 +104,11 @@ def assert_as_mujoco(mujoco, robot, theirs, seed=0, tolerance=1e-11):
     data.qacc[:] = there.ddq(q, dq, ddq)
     mujoco.mj_inverse(theirs, data)
     tau = back.tau(data.qpos.copy(), data.qfrc_inverse)
-    assert relative(algorithms.inverse_dynamics(model, q, dq, ddq), tau) < tolerance
+    assert relative(dynamics.inverse_dynamics(model, q, dq, ddq), tau) < tolerance
     for b in range(1, theirs.nbody):
         name = theirs.body(b).name or f"#{b}"
         if name in model.frames:
-            T = algorithms.pose(model, q, name)
+            T = dynamics.pose(model, q, name)
             assert relative(T[:3, 3], data.xpos[b], 1) < tolerance, name
             assert relative(T[:3, :3].ravel(), data.xmat[b], 1) < tolerance, name
 

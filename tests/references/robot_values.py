@@ -13,7 +13,7 @@ import numpy as np
 from robot_files import HERE, bare, limits_of, random_state
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 
 
 def values(pin, name):
@@ -30,7 +30,7 @@ def values(pin, name):
     M = back.mass_matrix(their_q, np.triu(M) + np.triu(M, 1).T)
     tau = back.tau(their_q, pin.rnea(theirs, data, *state))
     g = back.tau(their_q, pin.computeGeneralizedGravity(theirs, data, their_q))
-    armature = np.diag(algorithms.mass_matrix(robot.model, q) - M)
+    armature = np.diag(dynamics.mass_matrix(robot.model, q) - M)
     pin.framesForwardKinematics(theirs, data, their_q)
     poses = {
         x: data.oMf[theirs.getFrameId(x, pin.FrameType.BODY)].homogeneous.tolist()

@@ -13,7 +13,7 @@ import pytest
 from robot_files import SHARED, load_quietly, parse
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import InputError, KinetreeError, ParseError, SingularityError
 
 BAD = SHARED / "bad_inputs"
@@ -90,14 +90,14 @@ def test_an_accepted_file_is_read_whole(name):
     (row,) = [row for row in ROWS if row["id"] == name]
     model = load_quietly(BAD / row["file"]).model
     n, mass = ACCEPTED[name]
-    assert model.n == n and algorithms.total_mass(model) == pytest.approx(mass, rel=1e-3)
+    assert model.n == n and dynamics.total_mass(model) == pytest.approx(mass, rel=1e-3)
     if name == "joint_axis_absent":
         assert np.ravel(model.joints[0].A).tolist() == [1, 0, 0, 0, 0, 0]
     if name == "name_xml_escapes":
         assert 'a<b>&"c' in model.frames
     if name == "inertial_zero_mass_leaf":
         with pytest.raises(SingularityError, match="j1"):
-            algorithms.forward_dynamics(model, [0.1], [0.0], [1.0])
+            dynamics.forward_dynamics(model, [0.1], [0.0], [1.0])
     if name == "mimic_chain_ok":  # j3 = -0.5 (2 j1 + 0.1) + 0.2
         scales = {joint.name: (joint.scale, joint.offset) for joint in model.joints}
         assert scales["j3"] == pytest.approx((-1, 0.15))

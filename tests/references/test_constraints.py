@@ -367,6 +367,6 @@ def test_gamma_of_a_loop_between_two_branches_is_the_rate_of_its_jacobian(kind):
     robot = robot.with_tool("end", at=np.linalg.inv(T_b) @ T_a, frame="b2")
     model = robot.constrained({"loop": Loop("a2", "end", kind)}).model
     q, dq, h = 0.2 * rng.normal(size=6), rng.normal(size=6), 1e-4
-    ends = [kt.algorithms.constraint_jacobian(model, q + s * h * dq) @ dq for s in (1, -1)]
-    gamma = kt.algorithms.constraint_bias(model, q, dq)
+    ends = [kt.dynamics.constraint_jacobian(model, q + s * h * dq) @ dq for s in (1, -1)]
+    gamma = kt.dynamics.constraint_bias(model, q, dq)
     np.testing.assert_allclose((ends[0] - ends[1]) / (2 * h), gamma, atol=1e-6)

@@ -23,7 +23,7 @@ from robot_files import (
 )
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import KinetreeError, ParseError
 from kinetree.spatial import rpy
 
@@ -283,7 +283,7 @@ def test_an_equality_is_closed_where_mujoco_s_is_and_allows_the_same_rates(name,
     model, rng = robot.model, np.random.default_rng(3)
     there, back = in_mujoco(mujoco, robot, theirs)
     near = back.q(theirs.qpos0.copy())
-    q = algorithms.project(model, algorithms.integrate(model, near, 0.1 * rng.normal(size=robot.n)))
+    q = dynamics.project(model, dynamics.integrate(model, near, 0.1 * rng.normal(size=robot.n)))
     data = mujoco.MjData(theirs)
     theirs.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     data.qpos[:] = there.q(q)
@@ -291,7 +291,7 @@ def test_an_equality_is_closed_where_mujoco_s_is_and_allows_the_same_rates(name,
     rows = data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
     assert rows.any() and np.abs(data.efc_pos[rows]).max() < 1e-9
     theirs_J = data.efc_J.reshape(-1, theirs.nv)[rows]
-    J = algorithms.constraint_jacobian(model, q)
+    J = dynamics.constraint_jacobian(model, q)
     ours = np.array([theirs_J @ there.dq(q, v) for v in np.eye(robot.n)]).T
     assert np.linalg.matrix_rank(J, tol=1e-9) == np.linalg.matrix_rank(ours, tol=1e-9)
     assert relative(np.linalg.pinv(J) @ J, np.linalg.pinv(ours) @ ours) < 1e-8
@@ -488,11 +488,11 @@ def test_damping_friction_and_springs_of_sdf():
         "<spring_stiffness>4</spring_stiffness><spring_reference>0.1</spring_reference>"
     )
     text = one(axis=f"{dynamics}</dynamics>", pose="<pose>0 0 0 0 0 0</pose>")
-    tau = algorithms.inverse_dynamics(parse(text).model, [0.6], [2.0], [0.0])
+    tau = dynamics.inverse_dynamics(parse(text).model, [0.6], [2.0], [0.0])
     assert tau == pytest.approx([0.5 * 2 + 0.25 + 4 * (0.6 - 0.1)])
     ball = one("ball", axis="<dynamics><damping>0.5</damping></dynamics>")
     dq = np.array([1.0, -2, 3])
-    assert algorithms.friction_forces(parse(ball).model, dq).tolist() == [0.5, -1, 1.5]
+    assert dynamics.friction_forces(parse(ball).model, dq).tolist() == [0.5, -1, 1.5]
 
 
 GRAVITY = {
@@ -535,7 +535,7 @@ def test_frames_of_sdf_may_be_named_by_poses_and_axes():
     R_ag = rpy(0.3, 0, 0) @ rpy(0, 0.2, 0)
     assert relative(screw(text)[:3], R_ag @ [0, 0.6, 0.8]) < 1e-14
     p = np.array([0, 0, 1]) + rpy(0.3, 0, 0) @ [0, 1, 0]
-    found = algorithms.pose(parse(text).model, [0.0], "g")[:3, 3]
+    found = dynamics.pose(parse(text).model, [0.0], "g")[:3, 3]
     assert relative(found, np.array([1, 2, 3]) + rpy(0.4, 0, 0) @ p) < 1e-14
 
 
@@ -566,7 +566,7 @@ def test_a_model_that_an_sdf_includes_stands_where_the_include_says(merge, tmp_p
     text = HOLDER.format(include, "" if merge else "g::")
     robot = parse(text, folders=[tmp_path / "models"])
     name = "palm" if merge else "g::palm"
-    p = algorithms.pose(robot.model, [0.0], name)[:3, 3]
+    p = dynamics.pose(robot.model, [0.0], name)[:3, 3]
     assert relative(p, [1, 0, 0.4]) < 1e-14  # the mount at 1 0 0, the palm 0.4 m above it
     with pytest.raises(KinetreeError, match="gripper"):
         parse(text)
@@ -590,7 +590,7 @@ def test_a_loop_of_sdf_is_closed_by_one_of_its_joints():
     robot = parse(text + "</model></sdf>")
     assert set(robot.joint_names) == {"j1", "j2", "j3"}
     assert robot.mobility.degrees_of_freedom == 1
-    assert np.abs(algorithms.constraint_errors(robot.model, np.zeros(3))).max() < 1e-14
+    assert np.abs(dynamics.constraint_errors(robot.model, np.zeros(3))).max() < 1e-14
     assert "'j4'" in remarks(robot)
 
 
@@ -626,7 +626,7 @@ XACRO = {  # before the robot, its mass as an expression, and the mass
 def test_expressions_properties_and_arguments_of_xacro(before, mass):
     body = f'<link name="a"><inertial><mass value="{mass}"/>{UNIT}</inertial></link>'
     robot = parse(f"{HEAD}{before}{body}</robot>", format="xacro")
-    assert algorithms.total_mass(robot.model) == pytest.approx(XACRO[before, mass], rel=1e-15)
+    assert dynamics.total_mass(robot.model) == pytest.approx(XACRO[before, mass], rel=1e-15)
 
 
 TREES = {  # what stands in the file beside the base, in which A makes a link: names of the links
@@ -668,7 +668,7 @@ WHOLE = (
 
 
 def height(path, **options):
-    return algorithms.pose(load_quietly(path, **options).model, (), "a")[2, 3]
+    return dynamics.pose(load_quietly(path, **options).model, (), "a")[2, 3]
 
 
 @pytest.fixture
@@ -715,7 +715,7 @@ def test_a_namespace_of_xacro_keeps_its_macros_and_properties_apart(tmp_path):
     include = f'{HEAD}<xacro:include filename="n.xacro" ns="n"/><xacro:n.m/>'
     for mass, expected in (("${n.x}", 3), ("${x}", 7)):
         path = written(tmp_path, "a.xacro", include + body.format(mass))
-        assert algorithms.total_mass(load_quietly(path).model) == expected
+        assert dynamics.total_mass(load_quietly(path).model) == expected
     with pytest.raises(KinetreeError, match="'m'"):
         load_quietly(written(tmp_path, "a.xacro", f"{include}<xacro:m/></robot>"))
 
@@ -777,7 +777,7 @@ def test_a_rotor_in_a_urdf_adds_its_inertia_by_the_square_of_the_ratio(gear):
     type="continuous"><parent link="a"/><child link="b"/></joint><transmission name="t">
     <joint name="j"/><actuator name="m"><rotor_inertia value="1e-3"/>{gear}</actuator>
     </transmission></robot>"""
-    assert algorithms.mass_matrix(parse(text).model, [0.0])[0, 0] == pytest.approx(1 + 3.6)
+    assert dynamics.mass_matrix(parse(text).model, [0.0])[0, 0] == pytest.approx(1 + 3.6)
 
 
 CONTACTS = f"""<robot name="leg"><link name="trunk"><inertial><mass value="1"/>{UNIT}</inertial>

@@ -24,7 +24,7 @@ from robot_files import (
 )
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import KinetreeError, SingularityError
 from kinetree.spatial import rpy
 
@@ -118,16 +118,16 @@ def assert_dynamics(model, ref, s):
     q, v, a, F_tip = ref.q(s), ref.vector("v", s), ref.vector("a", s), ref.wrenches(s)
     tau = ref.vector("tau_rnea_fext", s)
     scale = np.abs(ref.vector("tau_rnea", s)).max(initial=0)
-    assert relative(algorithms.inverse_dynamics(model, q, v, a, F_tip=F_tip), tau, scale) < 1e-10
-    g, M = algorithms.gravity_forces(model, q), algorithms.mass_matrix(model, q)
+    assert relative(dynamics.inverse_dynamics(model, q, v, a, F_tip=F_tip), tau, scale) < 1e-10
+    g, M = dynamics.gravity_forces(model, q), dynamics.mass_matrix(model, q)
     assert relative(g, ref.vector("tau_gravity", s), scale) < 1e-10
     assert relative(M, ref.matrix("M", s)) < 1e-10
     given = q, v, ref.vector("tau_in", s)
     if ref.info["M_singular"]:
         with pytest.raises(SingularityError, match="joint"):
-            algorithms.forward_dynamics(model, *given)
+            dynamics.forward_dynamics(model, *given)
         return
-    ddq = algorithms.forward_dynamics(model, *given, F_tip=F_tip)
+    ddq = dynamics.forward_dynamics(model, *given, F_tip=F_tip)
     tolerance = max(1e-10, 1e-14 * float(ref.z["M_cond"][s]))
     assert relative(ddq, ref.vector("qdd_aba_fext", s)) < tolerance
 
@@ -136,16 +136,16 @@ def assert_places(model, ref, s):
     """Poses of all links, masses, and the Jacobian of a tip in the axes of the world."""
     q = ref.q(s)
     for k, name in enumerate(ref.names("link_names")):
-        T = algorithms.pose(model, q, name)
+        T = dynamics.pose(model, q, name)
         assert relative(T[:3, 3], ref.z["link_pos"][s, k], 1) < 1e-10, name
         assert relative(T[:3, :3], rotation(ref.z["link_quat"][s, k])) < 1e-10, name
     for k, name in enumerate(ref.names("tip_links")):
-        R = algorithms.pose(model, q, name)[:3, :3]
-        J = np.kron(np.eye(2), R) @ algorithms.body_jacobian(model, q, name)
+        R = dynamics.pose(model, q, name)[:3, :3]
+        J = np.kron(np.eye(2), R) @ dynamics.body_jacobian(model, q, name)
         assert relative(J, np.roll(ref.z["tip_J"][s, k], 3, 0)[:, ref._dq], 1) < 1e-10, name
     if np.isfinite(ref.z["potential_energy"][s]):
-        assert relative(algorithms.total_mass(model), ref.z["total_mass"]) < 1e-10
-        U = algorithms.potential_energy(model, q)
+        assert relative(dynamics.total_mass(model), ref.z["total_mass"]) < 1e-10
+        U = dynamics.potential_energy(model, q)
         assert relative(U, ref.z["potential_energy"][s], 1) < 1e-10
 
 
@@ -244,13 +244,13 @@ def test_a_built_in_robot_has_the_stored_numbers_of_pinocchio(case):
     assert list(robot.dof_names) == case["dofs"]
     model = bare(robot).model
     q, dq, ddq = (np.array(case[x]) for x in ("q", "dq", "ddq"))
-    tau = algorithms.inverse_dynamics(model, q, dq, ddq)
+    tau = dynamics.inverse_dynamics(model, q, dq, ddq)
     assert relative(tau, case["tau"]) < 1e-11
-    assert relative(algorithms.gravity_forces(model, q), case["g"]) < 1e-11
-    M, armature = algorithms.mass_matrix(model, q), np.diag(case["armature"])
+    assert relative(dynamics.gravity_forces(model, q), case["g"]) < 1e-11
+    M, armature = dynamics.mass_matrix(model, q), np.diag(case["armature"])
     assert relative(M - armature, case["M"]) < 1e-11
     for name, T in case["poses"].items():
-        assert relative(algorithms.pose(model, q, name), T) < 1e-11, name
+        assert relative(dynamics.pose(model, q, name), T) < 1e-11, name
     limits = {x: [*map(float, vars(y).values())] for x, y in limits_of(robot).items()}
     assert limits == {x: [*map(float, y)] for x, y in case["limits"].items()}
 
@@ -259,8 +259,8 @@ def test_a_built_in_robot_has_the_stored_numbers_of_pinocchio(case):
 def test_a_built_in_mechanism_is_closed_and_moves_as_its_stored_mobility(name):
     robot = getattr(kt.robots, name)()
     assert robot.mobility.degrees_of_freedom == VALUES["mobility"][name]
-    q = algorithms.project(robot.model, robot.start_position())
-    assert np.abs(algorithms.constraint_errors(robot.model, q)).max() < 1e-9
+    q = dynamics.project(robot.model, robot.start_position())
+    assert np.abs(dynamics.constraint_errors(robot.model, q)).max() < 1e-9
 
 
 def test_names_of_built_in_robots_are_read_in_any_spelling():
@@ -279,18 +279,18 @@ def test_an_sdf_has_the_stored_numbers_of_drake(case):
     model = robot.model
     assert set(model.joint_names) == set(names)
     order = [int(k) for name in model.joint_names for k in np.flatnonzero(names == name)]
-    q, dq = algorithms.neutral(model), np.array(case["dq"])[order]
+    q, dq = dynamics.neutral(model), np.array(case["dq"])[order]
     for joint in model.joints:
         if len(joint.coords) == 1:
             q[joint.coords[0]] = case["q"][order[joint.dofs[0]]]
     M, g, c = (np.array(case[x]) for x in ("M", "g", "c"))
     close = {"rtol": 1e-12, "atol": 1e-12}
-    found = algorithms.mass_matrix(model, q)
+    found = dynamics.mass_matrix(model, q)
     np.testing.assert_allclose(found, M[np.ix_(order, order)], **close)
-    np.testing.assert_allclose(algorithms.gravity_forces(model, q), g[order], **close)
-    np.testing.assert_allclose(algorithms.coriolis_forces(model, q, dq), c[order], **close)
+    np.testing.assert_allclose(dynamics.gravity_forces(model, q), g[order], **close)
+    np.testing.assert_allclose(dynamics.coriolis_forces(model, q, dq), c[order], **close)
     friction = np.array(case["damping"])[order] * dq
-    np.testing.assert_allclose(algorithms.friction_forces(model, dq), friction, rtol=1e-15)
+    np.testing.assert_allclose(dynamics.friction_forces(model, dq), friction, rtol=1e-15)
 
 
 def test_a_urdf_moves_as_in_pinocchio():
@@ -302,16 +302,16 @@ def test_a_urdf_moves_as_in_pinocchio():
     there = kt.convert.to_pinocchio(robot, names)
     back, data = kt.convert.from_pinocchio(robot, names), theirs.createData()
     rng = np.random.default_rng(0)
-    q = algorithms.random(robot.model, rng)
+    q = dynamics.random(robot.model, rng)
     dq, ddq = rng.normal(size=(2, robot.n))
     their_q = there.q(q)
     tau = pin.rnea(theirs, data, their_q, there.dq(q, dq), there.ddq(q, dq, ddq))
-    found = algorithms.inverse_dynamics(bare(robot).model, q, dq, ddq)
+    found = dynamics.inverse_dynamics(bare(robot).model, q, dq, ddq)
     assert relative(found, back.tau(their_q, tau)) < 1e-12
     pin.framesForwardKinematics(theirs, data, their_q)
     for name in robot.model.frames:
         place = data.oMf[theirs.getFrameId(name, pin.FrameType.BODY)]
-        assert relative(algorithms.pose(robot.model, q, name), place.homogeneous, 1) < 1e-12
+        assert relative(dynamics.pose(robot.model, q, name), place.homogeneous, 1) < 1e-12
 
 
 INERTIAL = """<inertial><origin xyz=".1 {y} .3" rpy="{y} .2 .3"/><mass value="{m}"/>
@@ -365,7 +365,7 @@ def test_rpy_turns_about_fixed_axes_and_a_quaternion_says_the_same():
     }
     for origin, R in turned.items():
         robot = parse(text.format(joint.format(origin)))
-        assert relative(algorithms.pose(robot.model, (), "b")[:3, :3], R) < 1e-15
+        assert relative(dynamics.pose(robot.model, (), "b")[:3, :3], R) < 1e-15
     z = np.array([[np.cos(0.3), -np.sin(0.3), 0], [np.sin(0.3), np.cos(0.3), 0], [0, 0, 1]])
     y = np.array([[np.cos(0.2), 0, np.sin(0.2)], [0, 1, 0], [-np.sin(0.2), 0, np.cos(0.2)]])
     assert relative(rpy(0, 0.2, 0.3), z @ y) < 1e-15

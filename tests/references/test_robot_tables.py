@@ -5,7 +5,7 @@ import pytest
 from robot_files import relative
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import InertiaError, InputError, ModelError, ShapeError
 from kinetree.spatial import Ad, exp_se3, exp_so3, spatial_inertia
 
@@ -72,10 +72,10 @@ def screws(convention):
 
 def assert_same_motion(found, expected):
     q, dq, ddq = RNG.normal(size=(3, expected.n))
-    tau = algorithms.inverse_dynamics(expected.model, q, dq, ddq)
-    assert relative(algorithms.inverse_dynamics(found.model, q, dq, ddq), tau) < 1e-12
-    T = algorithms.pose(expected.model, q)
-    assert relative(algorithms.pose(found.model, q), T) < 1e-12
+    tau = dynamics.inverse_dynamics(expected.model, q, dq, ddq)
+    assert relative(dynamics.inverse_dynamics(found.model, q, dq, ddq), tau) < 1e-12
+    T = dynamics.pose(expected.model, q)
+    assert relative(dynamics.pose(found.model, q), T) < 1e-12
 
 
 @pytest.mark.parametrize("convention", STEP)
@@ -83,9 +83,9 @@ def test_poses_of_a_dh_table_are_products_of_four_motions(convention):
     robot = by_dh(convention)
     for q in RNG.normal(size=(3, 4)):
         expected = frames(convention, q)
-        found = algorithms.forward_kinematics(robot.model, q)
+        found = dynamics.forward_kinematics(robot.model, q)
         assert relative(found, expected) < 1e-13
-        assert relative(algorithms.pose(robot.model, q), expected[-1] @ TOOL) < 1e-13
+        assert relative(dynamics.pose(robot.model, q), expected[-1] @ TOOL) < 1e-13
 
 
 @pytest.mark.parametrize("convention", STEP)
@@ -108,11 +108,11 @@ def test_energy_of_a_table_is_that_of_its_bodies():
     places = frames("standard", q)
     centres = [T[:3, :3] @ c + T[:3, 3] for T, c in zip(places, BODIES["com"], strict=True)]
     U = -sum(m * np.dot([1, 2, -9], p) for m, p in zip(BODIES["m"], centres, strict=True))
-    U0 = algorithms.potential_energy(robot.model, np.zeros(4))
+    U0 = dynamics.potential_energy(robot.model, np.zeros(4))
     zero = [T[:3, :3] @ c + T[:3, 3] for T, c in
             zip(frames("standard", np.zeros(4)), BODIES["com"], strict=True)]  # fmt: skip
     U0 += sum(m * np.dot([1, 2, -9], p) for m, p in zip(BODIES["m"], zero, strict=True))
-    assert algorithms.potential_energy(robot.model, q) - U0 == pytest.approx(U, rel=1e-12)
+    assert dynamics.potential_energy(robot.model, q) - U0 == pytest.approx(U, rel=1e-12)
 
 
 def test_points_and_axes_move_as_their_screws():
@@ -126,8 +126,8 @@ def test_points_and_axes_move_as_their_screws():
             T = np.eye(4)
             for p, axis, angle in zip(P, k, q, strict=False):
                 T = T @ exp_se3(np.array([*axis, *(np.cross(p, axis) + (h or 0) * axis)]), angle)
-            assert relative(algorithms.pose(robot.model, q), T @ shift(*P[2])) < 1e-13
-    assert algorithms.total_mass(robot.model) == 3
+            assert relative(dynamics.pose(robot.model, q), T @ shift(*P[2])) < 1e-13
+    assert dynamics.total_mass(robot.model) == 3
 
 
 def test_options_of_a_table_reach_their_joints():

@@ -21,7 +21,7 @@ from robot_files import (
 )
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import InputError, ModelError
 from kinetree.spatial import exp_so3, rpy
 
@@ -121,15 +121,15 @@ def assert_as_pinocchio(pin, robot, seed=0):
     names = [x for x in theirs.names[1:] if x in robot.joint_names]
     there, back = (f(robot, names) for f in (kt.convert.to_pinocchio, kt.convert.from_pinocchio))
     rng = np.random.default_rng(seed)
-    q, (dq, ddq) = algorithms.random(robot.model, rng), rng.normal(size=(2, robot.n))
+    q, (dq, ddq) = dynamics.random(robot.model, rng), rng.normal(size=(2, robot.n))
     data, their_q = theirs.createData(), there.q(q)
     tau = pin.rnea(theirs, data, their_q, there.dq(q, dq), there.ddq(q, dq, ddq))
     rigid = bare(robot).model.replace(rotors=())
-    assert relative(algorithms.inverse_dynamics(rigid, q, dq, ddq), back.tau(their_q, tau)) < 1e-11
+    assert relative(dynamics.inverse_dynamics(rigid, q, dq, ddq), back.tau(their_q, tau)) < 1e-11
     pin.framesForwardKinematics(theirs, data, their_q)
     for name in robot.model.frames:
         place = data.oMf[theirs.getFrameId(name, pin.FrameType.BODY)]
-        assert relative(algorithms.pose(robot.model, q, name), place.homogeneous, 1) < 1e-11
+        assert relative(dynamics.pose(robot.model, q, name), place.homogeneous, 1) < 1e-11
     for name, limits in limits_of(robot).items():
         joint = theirs.joints[theirs.getJointId(name)]
         if np.isfinite(limits.lower):
@@ -162,9 +162,9 @@ def test_a_built_in_robot_comes_back_from_mjcf_as_mujoco_reads_it(name):
     massless = name in kt.robots.MECHANISMS  # links between joints of one body have no names there
     assert_same_robot(found.unconstrained(), robot.unconstrained(), all_frames=not massless)
     if robot.model.constraints is not None:
-        q = algorithms.project(robot.model, robot.start_position())
+        q = dynamics.project(robot.model, robot.start_position())
         order = [robot.coordinate_names.index(x) for x in found.coordinate_names]
-        assert np.abs(algorithms.constraint_errors(found.model, q[order])).max() < 1e-9
+        assert np.abs(dynamics.constraint_errors(found.model, q[order])).max() < 1e-9
         assert found.mobility.degrees_of_freedom == robot.mobility.degrees_of_freedom
 
 
@@ -201,7 +201,7 @@ def test_rotations_keep_their_digits_near_a_pitch_of_ninety_degrees(pitch):
         T = np.eye(4)
         T[:3, :3] = rpy(1.0, pitch, -2.0) @ exp_so3(rng.normal(size=3) * 10.0**exponent)
         builder = kt.Builder("turned").link("a").link("b", 1).joint("w", "fixed", "a", "b", at=T)
-        found = algorithms.pose(parse(builder.build().to_urdf()).model, (), "b")
+        found = dynamics.pose(parse(builder.build().to_urdf()).model, (), "b")
         np.testing.assert_allclose(found, T, rtol=0, atol=3e-15)
 
 
@@ -305,8 +305,8 @@ def test_a_coupling_of_joints_comes_back_from_mjcf():
     found = parse(quietly(robot.to_mjcf))
     for q in np.random.default_rng(0).normal(size=(3, 2)):
         error = q[1] - (0.1 + 0.5 * q[0] - 0.3 * q[0] ** 2)
-        assert abs(algorithms.constraint_errors(found.model, q)[0]) == pytest.approx(abs(error))
-    assert np.sign(algorithms.constraint_errors(robot.model, q)[0]) == np.sign(error)
+        assert abs(dynamics.constraint_errors(found.model, q)[0]) == pytest.approx(abs(error))
+    assert np.sign(dynamics.constraint_errors(robot.model, q)[0]) == np.sign(error)
 
 
 def command(*words):

@@ -71,7 +71,7 @@ def test_linear_systems_are_refused_with_contacts():
         lambda r: r.linearize(q, rest, rest),
         lambda r: r.linearize(q, rest, rest, dt=DT),
         lambda r: r.linearize(q.tolist(), rest.tolist(), rest.tolist()),
-        lambda r: kt.algorithms.linearize(r.model, q, rest, rest),
+        lambda r: kt.dynamics.linearize(r.model, q, rest, rest),
         lambda r: kt.optimal.regulate(r, q, *weights, dq=rest, tau=rest),
     )
     for call in calls:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.joints.gains import Gains
+from kinetree.dynamics.joints.gains import Gains
 
 
 def carts(count=2, m=3.0):
@@ -22,7 +22,7 @@ def test_implicit_step_solves_an_unsymmetric_matrix_with_entries_minus_one_and_m
     # Python gives -1.0 and -2.0 one hash
     kd, tau, h = np.array([[0.0, -2.0], [-4.0, 0.0]]), np.array([1.0, 1.0]), 0.5
     gains = Gains(np.zeros((2, 2)), kd, symmetric=False)
-    end = kt.algorithms.step(
+    end = kt.dynamics.step(
         carts().model, [0, 0], [0, 0], tau, h, method="implicitfast", gains=gains
     )
     expected = h * np.linalg.solve(3 * np.eye(2) + h * kd, tau)
@@ -98,8 +98,8 @@ WITHOUT_FRAME = {
     "body_jacobian": lambda: GRIPPER.body_jacobian(Q),
     "frame_velocity": lambda: GRIPPER.frame_velocity(Q, Q),
     "task_space": lambda: GRIPPER.task_space(Q),
-    "textbook pose": lambda: kt.algorithms.pose(GRIPPER.model, Q),
-    "F_tip": lambda: kt.algorithms.inverse_dynamics(GRIPPER.model, Q, Q, Q, F_tip=np.ones(6)),
+    "textbook pose": lambda: kt.dynamics.pose(GRIPPER.model, Q),
+    "F_tip": lambda: kt.dynamics.inverse_dynamics(GRIPPER.model, Q, Q, Q, F_tip=np.ones(6)),
     "inverse_kinematics": lambda: GRIPPER.inverse_kinematics(np.eye(4)),
     "compile": lambda: GRIPPER.compile("space_jacobian"),
     "derivative": lambda: GRIPPER.derivative("pose"),

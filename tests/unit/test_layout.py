@@ -16,8 +16,8 @@ source_map = pytest.importorskip("source_map", reason="tools/ is not part of thi
 
 # rooms in the order in which data move: a room imports only rooms above it
 ROOMS = (
-    "errors", "scalars", "base", "spatial", "files", "engine/compiler", "files/description",
-    "model", "files/convert", "algorithms", "engine", "engine/kernels", "files/report", "symbols",
+    "errors", "scalars", "core", "spatial", "files", "engine/compiler", "files/description",
+    "model", "files/convert", "dynamics", "engine", "engine/kernels", "files/report", "symbols",
     "engine/tensors", "files/write", "engine/export", "explain", "motion", "simulate",
     "controllers", "robot", "robots", "files/loading", "identify", "optimal", "contacts",
     "testing", "parallel", "views", "constraints", "__init__", "cli", "__main__",

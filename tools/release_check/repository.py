@@ -5,7 +5,7 @@ from pathlib import Path
 
 from common import DIST, ROOT, Failed, Release, remark, run, sha256
 
-VERSION = "src/kinetree/base/versions.py"
+VERSION = "src/kinetree/core/versions.py"
 
 
 def read_release(write_contents: bool) -> Release:

@@ -8,7 +8,7 @@ import numpy as np
 import kinetree as kt
 from extension.drawings import drawing
 from extension.sketch import Sketch, View, above, plane
-from kinetree.algorithms import forward_kinematics
+from kinetree.dynamics import forward_kinematics
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import girth, joint_point, link_poses, segments
 

@@ -205,9 +205,9 @@ def cache_clear(*, json: Json = False) -> None:
 
     JSON has removed, the number of entries.
     """
-    from kinetree.base.tables import counted
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
+    from kinetree.core.tables import counted
     from kinetree.engine.cache import entries as cache
 
     removed = cache.clear()

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
 from kinetree.cli.output import Rows, csv_line, json_text, number_lines, progress_bar
 from kinetree.cli.rows import Block, States, opened
+from kinetree.core.arrays import Array
 from kinetree.motion.recordings import ReadRequest
 
 

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     USUAL,
     ForceLimit,
@@ -24,6 +21,9 @@ from kinetree.cli.messages import wrapped
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.states import factors
 from kinetree.cli.tables import Blocks, Cell, console, fits, screen_table, styled
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import number
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from kinetree.base.tables import nearest
 from kinetree.cli.arguments import BasicReading
 from kinetree.cli.messages import NAMES
+from kinetree.core.tables import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.robot import Robot
 

@@ -10,9 +10,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from kinetree.base.tables import nearest
 from kinetree.cli.arguments import BasicReading, split
 from kinetree.cli.states import typed_number
+from kinetree.core.tables import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.contacts import Contact, ContactPoint, Plane
 from kinetree.robot import Robot

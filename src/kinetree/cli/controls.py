@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.choices import nearest
 from kinetree.cli.messages import notify
 from kinetree.cli.rows import existing_file
 from kinetree.cli.states import Words, named_numbers, typed_number
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, listing
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import Model
 from kinetree.model.actuators import actuator_kind

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing, number
 from kinetree.cli.arguments import AS_IT_IS, Argument, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import check_output, print_json, waiting
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, listing, number
 from kinetree.errors import InputError, KinetreeWarning, MissingPackageError, ModelError
 from kinetree.model import WORLD, Model, joint_pose
 
@@ -133,7 +133,7 @@ def compared(model: Model, again: Model, dropped: Sequence[str]) -> float:
     Raises:
         ModelError: the robots differ.
     """
-    from kinetree.algorithms import random
+    from kinetree.dynamics import random
 
     places = {joint.name: i for i, joint in enumerate(again.joints)}
     names = [joint.name for joint in model.joints]
@@ -175,7 +175,7 @@ def _position(model: Model, again: Model, q: Array) -> Array:
 
     A joint that follows another here may have a coordinate of its own there, as in MJCF.
     """
-    from kinetree.algorithms import neutral
+    from kinetree.dynamics import neutral
 
     position = np.asarray(neutral(again), float)
     for joint in model.joints:

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from kinetree import algorithms
-from kinetree.base.arrays import Array
+from kinetree import dynamics
 from kinetree.cli.arguments import Degrees, Json
 from kinetree.cli.output import print_json
 from kinetree.cli.states import factors, units
 from kinetree.cli.tables import Screen, console
+from kinetree.core.arrays import Array
 from kinetree.engine.kernel import llvm_problem
 from kinetree.robots.exercises import EXERCISES, Exercise
 
@@ -42,7 +42,7 @@ def forces(exercise: Exercise, gravity: bool = True) -> Array:
     state = exercise.q, exercise.dq, exercise.ddq
     if llvm_problem() is None:
         return robot.inverse_dynamics(*state)
-    return algorithms.inverse_dynamics(robot.model, *state, formulation=TEXTBOOK)
+    return dynamics.inverse_dynamics(robot.model, *state, formulation=TEXTBOOK)
 
 
 def demonstrate(screen: Screen) -> None:
@@ -77,7 +77,7 @@ def demonstrate(screen: Screen) -> None:
         source = f"the textbook's recursion in {TEXTBOOK} form, since llvmlite is not installed"
     screen.print(
         f"Each result comes from {source}. The four textbook formulations "
-        f"({', '.join(algorithms.FORMULATIONS)}) differ from it by at most {agreement:.1e}, "
+        f"({', '.join(dynamics.FORMULATIONS)}) differ from it by at most {agreement:.1e}, "
         "relative to the largest joint force.",
     )
     screen.print("Next: kinetree info panda, kinetree id panda --help, kinetree --help.")
@@ -110,7 +110,7 @@ def disagreement(exercise: Exercise) -> float:
     state = exercise.q, exercise.dq, exercise.ddq
     tau = forces(exercise)
     forms = [
-        algorithms.inverse_dynamics(exercise.make().model, *state, formulation=name)
-        for name in algorithms.FORMULATIONS
+        dynamics.inverse_dynamics(exercise.make().model, *state, formulation=name)
+        for name in dynamics.FORMULATIONS
     ]
     return float(max(np.abs(form - tau).max() for form in forms) / np.abs(tau).max())

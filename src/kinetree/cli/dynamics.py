@@ -11,10 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import number
+from kinetree import dynamics
 from kinetree.cli.arguments import (
     STREAM,
     USUAL,
@@ -50,6 +47,9 @@ from kinetree.cli.states import (
     units,
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import number
 from kinetree.model import Model
 from kinetree.robot import Robot
 
@@ -242,7 +242,7 @@ class Request:
         with waiting(f"computing {', '.join(letters) or 'the terms'} of {model.name}"):
             values = run(*state.values())
         if model.constraints is not None and "ddq" in state and np.isnan(values["tau"]).any():
-            algorithms.constrained_inverse_dynamics(model, *state.values())  # raises, with names
+            dynamics.constrained_inverse_dynamics(model, *state.values())  # raises, with names
         shown = document(model, state, options.degrees, *letters) | values
         if options.json:
             print_json(shown, self.output)
@@ -283,12 +283,12 @@ def _algorithm(model: Model, quantity: str) -> Function:
     if quantity == "forward_dynamics" and not following:
         quantity = "forward_dynamics_by_articulated_bodies"
     if quantity == "coriolis_forces":  # without the matrix C
-        from kinetree.algorithms.book import book_tree
-        from kinetree.algorithms.inverse_dynamics import tree_bias_forces
-        from kinetree.algorithms.tree import weightless
+        from kinetree.dynamics.book import book_tree
+        from kinetree.dynamics.inverse_dynamics import tree_bias_forces
+        from kinetree.dynamics.tree import weightless
 
         return lambda q, dq: tree_bias_forces(weightless(book_tree(model, q)), dq)
-    return partial(getattr(algorithms, quantity), model)
+    return partial(getattr(dynamics, quantity), model)
 
 
 def _each(function: Function, *state: Array) -> Array:

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, nearest
 from kinetree.cli.arguments import (
     USUAL,
     Acceleration,
@@ -28,6 +26,8 @@ from kinetree.cli.states import (
     refuse_both,
 )
 from kinetree.cli.tables import console
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, nearest
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:

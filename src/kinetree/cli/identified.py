@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing, number
 from kinetree.cli.messages import translate, wrapped
 from kinetree.cli.states import units
 from kinetree.cli.tables import NO_UNIT, Blocks, column_table, console, screen_table, unit_column
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, listing, number
 from kinetree.errors import InputError, SingularityError
 from kinetree.robot import Robot
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import wrapped
@@ -23,6 +22,7 @@ from kinetree.cli.tables import (
     screen_table,
     unit_column,
 )
+from kinetree.core.tables import counted, number
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, drive_parts
 from kinetree.files.description.friction import law_numbers, smooth_laws

@@ -16,12 +16,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, listing, number
 from kinetree.cli.arguments import BASIC, BasicReading, Json, RobotName, option
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import ERROR, WARNING, translate, wrapped
+from kinetree.core.arrays import Array, known
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted, listing, number
 from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseError
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import Body, Note, RobotDescription

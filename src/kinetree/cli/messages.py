@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
-from kinetree.base.tables import nearest
 from kinetree.cli.arguments import STREAM
+from kinetree.core.tables import nearest
 from kinetree.errors import visible
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ PHRASES: dict[str, str] = {
     r"^add and hide both name ": "--add and --hide both name ",
     r"^time needs a trajectory": "--time needs TRAJECTORY",
     r"^q and the trajectory both ": "--q and TRAJECTORY both ",
-    r", so no kernel can be made for it; kinetree\.algorithms computes its quantities": "",
+    r", so no kernel can be made for it; kinetree\.dynamics computes its quantities": "",
     r"kt\.load\(path, floating=True\) gives it a free joint, on the command line --floating":
         "--floating gives it a free joint",
     r" Lock it with robot\.lock, or cut the rest out with robot\.subtree\.":

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     NUMBERS,
     USUAL,
@@ -32,6 +30,8 @@ from kinetree.cli.plan import SHOWN, Planned
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
 from kinetree.cli.states import factors, typed_number, vector
 from kinetree.cli.tables import console
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, number
 from kinetree.errors import InputError
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector
 from kinetree.robot import Robot

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kinetree.base.tables import counted, csv_cell
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.messages import notify as notify
+from kinetree.core.tables import counted, csv_cell
 from kinetree.errors import InputError, visible
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ def waiting(text: str) -> Generator[None]:
         return
     from rich.markup import escape
 
-    from kinetree.base import progress
     from kinetree.cli.terminal import Terminal
+    from kinetree.core import progress
 
     screen = Terminal(stderr=True)
     room = screen.width - 3 - len(" ...")  # beside the spinner; a second line would stay

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted
 from kinetree.cli.arguments import (
     NUMBERS,
     USUAL,
@@ -31,6 +28,9 @@ from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
 from kinetree.cli.size import load_table
 from kinetree.cli.states import document, factors, vector
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.robot import Robot

@@ -11,8 +11,8 @@ import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from kinetree.base import system
 from kinetree.cli.messages import ERROR, WARNING, notify_of_library, usage_fault
+from kinetree.core import system
 from kinetree.errors import KinetreeError, KinetreeWarning
 
 if TYPE_CHECKING:

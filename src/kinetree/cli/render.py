@@ -7,7 +7,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from kinetree.base.tables import counted
 from kinetree.cli.arguments import (
     USUAL,
     Argument,
@@ -25,6 +24,7 @@ from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import notify, notify_missing
 from kinetree.cli.output import check_output, print_json, progress_bar, waiting
 from kinetree.cli.states import closed_position, typed_number, vector
+from kinetree.core.tables import counted
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:

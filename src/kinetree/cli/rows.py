@@ -15,11 +15,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
 from kinetree.cli.arguments import AS_NAMED, STREAM, Recorded
 from kinetree.cli.messages import notify, notify_of_library
 from kinetree.cli.output import Rows, csv_line, number_lines
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, number
 from kinetree.cli.arguments import (
     NUMBERS,
     STREAM,
@@ -47,6 +44,9 @@ from kinetree.cli.states import (
     vector,
 )
 from kinetree.cli.tables import Blocks, clear_rounding, column_table, console, unit_column
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted, number
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from kinetree.base.charts import Axis, Chart, Series
-from kinetree.base.figure import Figure
-from kinetree.base.tables import number
 from kinetree.cli.arguments import (
     USUAL,
     Options,
@@ -26,6 +23,9 @@ from kinetree.cli.messages import notify
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import check_files
 from kinetree.cli.tables import column_table, console, screen_table, styled, unit_column
+from kinetree.core.charts import Axis, Chart, Series
+from kinetree.core.figure import Figure
+from kinetree.core.tables import number
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model

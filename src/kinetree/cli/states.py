@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.joints.configuration import rest_position, start_position
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, nearest, number
+from kinetree import dynamics
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.messages import notify
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, nearest, number
+from kinetree.dynamics.joints.configuration import rest_position, start_position
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
@@ -105,7 +105,7 @@ def vector(
         x = default
         height = standing_height(model) if at_rest else None
         if height is not None and known[height] not in given:
-            from kinetree.algorithms.contacts.start import on_ground
+            from kinetree.dynamics.contacts.start import on_ground
 
             x = on_ground(model, x)
     elif len(pieces) != len(known):
@@ -358,7 +358,7 @@ def standing_height(model: Model) -> int | None:
     """The entry of q that puts a robot with contacts on the ground; None if there is no such."""
     if model.contacts is None:
         return None
-    from kinetree.algorithms.contacts.start import free_base  # for robots that have some
+    from kinetree.dynamics.contacts.start import free_base  # for robots that have some
 
     return free_base(model)
 
@@ -367,7 +367,7 @@ def report_middle(
     model: Model, q: Array, option: str, given: Container[str], degrees: bool
 ) -> None:
     """Print on stderr which positions are the middle of the limits because zero is outside."""
-    zero, scale = algorithms.neutral(model), np.broadcast_to(factors(model, "q", degrees), model.nq)
+    zero, scale = dynamics.neutral(model), np.broadcast_to(factors(model, "q", degrees), model.nq)
     unit, height = units(model, "q", degrees), standing_height(model)
     moved = [
         f"{name} = {number(q[k] / scale[k], 6)} {unit[k]}"

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.later import dataclass
-from kinetree.base.tables import number
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.later import dataclass
+from kinetree.core.tables import number
 from kinetree.errors import visible
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
-from kinetree.base.system import on_termination
 from kinetree.cli.arguments import (
     AS_IT_IS,
     Argument,
@@ -21,6 +20,7 @@ from kinetree.cli.arguments import (
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import notify_missing
 from kinetree.cli.output import print_json, waiting
+from kinetree.core.system import on_termination
 
 if TYPE_CHECKING:
     from kinetree.views.workbench.view import Workbench

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing, number
 from kinetree.cli.arguments import (
     USUAL,
     Options,
@@ -24,6 +22,8 @@ from kinetree.cli.messages import wrapped
 from kinetree.cli.output import check_page, compiling, print_json, waiting
 from kinetree.cli.states import units
 from kinetree.cli.tables import column_table, console, screen_table, unit_column
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, listing, number
 from kinetree.errors import InputError
 from kinetree.robot import Robot
 

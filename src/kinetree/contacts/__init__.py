@@ -1,8 +1,8 @@
 """Contacts with known ground: records that `Robot.with_contacts` takes, forces, environments."""
 
-from kinetree.algorithms.contacts.inverse import GroundForces
 from kinetree.contacts import environments
 from kinetree.contacts.tasks import Task, monoped
+from kinetree.dynamics.contacts.inverse import GroundForces
 from kinetree.explain.contacts import explain_contact as explain
 from kinetree.files.description.contacts import (
     Box,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
 from kinetree.contacts.tasks import MAX_TILT, Task
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Node, Port, Sweep
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import Composition

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.contacts.points import book_places, touches
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.contacts.points import book_places, touches
 from kinetree.files.description import Actuator, Limits
 from kinetree.files.description.contacts import ContactPoint, HeightField, Plane
 from kinetree.model.contacts import contacts_of_model

@@ -5,7 +5,7 @@ With s = dq - dq_r, dq_r = dq_d + lam e and the regressor Y of M ddq_r + C dq_r 
     tau = Y theta_hat - kd s,    d theta_hat/dt = -gamma Y^T s
 
 the error dies out whatever the masses are. Y itself is never formed: the recursion of
-`algorithms/regressor.py` computes Y theta and Y^T s.
+`dynamics/regressor.py` computes Y theta and Y^T s.
 """
 
 from dataclasses import replace
@@ -13,21 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from kinetree.algorithms.coriolis_matrix import tree_coriolis_matrix
-from kinetree.algorithms.joints.friction import (
-    friction_forces,
-    load_coefficients,
-    load_friction_forces,
-)
-from kinetree.algorithms.joints.springs import Springs
-from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
-from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.parameters import LINK, ParameterLayout
-from kinetree.algorithms.regressor import numbers_of, reference_forces
-from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.later import dataclass
 from kinetree.controllers.terms import (
     Following,
     RobotLike,
@@ -36,6 +21,21 @@ from kinetree.controllers.terms import (
     motion,
     position_error,
 )
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.later import dataclass
+from kinetree.dynamics.coriolis_matrix import tree_coriolis_matrix
+from kinetree.dynamics.joints.friction import (
+    friction_forces,
+    load_coefficients,
+    load_friction_forces,
+)
+from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.lean import LeanModel, lean_model, lean_tree
+from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.parameters import LINK, ParameterLayout
+from kinetree.dynamics.regressor import numbers_of, reference_forces
+from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis

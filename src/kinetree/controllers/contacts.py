@@ -27,11 +27,11 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from kinetree.algorithms.joints.friction import friction_forces
-from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array, StateLike, scalar
-from kinetree.base.labels import vector_by_name
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, StateLike, scalar
+from kinetree.core.labels import vector_by_name
+from kinetree.core.later import dataclass
+from kinetree.dynamics.joints.friction import friction_forces
+from kinetree.dynamics.natural_units import natural_units
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import WORLD, Model

@@ -12,9 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.later import dataclass
 from kinetree.controllers.terms import (
     BY_JOINT,
     Following,
@@ -32,6 +29,9 @@ from kinetree.controllers.terms import (
     starting_inverse_dynamics,
     static_forces,
 )
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis

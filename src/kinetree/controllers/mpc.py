@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.options import count, finite
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.options import count, finite
 from kinetree.errors import InputError
 from kinetree.motion.inputs import positive
 from kinetree.simulate.core.sampling import Sampled

@@ -1,6 +1,6 @@
 """MomentumObserver: joint forces of contacts, from motion and drive forces, without accelerations.
 
-With the momentum p = M dq and dp/dt = f + tau_ext (`algorithms/momentum_balance.py`), De Luca and
+With the momentum p = M dq and dp/dt = f + tau_ext (`dynamics/momentum_balance.py`), De Luca and
 Mattone's residual
 
     r(t) = K (p(t) - p(0) - integral of (f + r) dt)    obeys    dr/dt = K (tau_ext - r)
@@ -19,11 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.axis import Axis
-from kinetree.base.containers import read_times
-from kinetree.base.labels import Alignment
-from kinetree.base.later import dataclass
 from kinetree.controllers.contacts import (
     Contact,
     ContactRules,
@@ -36,6 +31,11 @@ from kinetree.controllers.contacts import (
     make_output,
     threshold_parts,
 )
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.axis import Axis
+from kinetree.core.containers import read_times
+from kinetree.core.labels import Alignment
+from kinetree.core.later import dataclass
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of

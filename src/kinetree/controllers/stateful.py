@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.labels import by_name
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.labels import by_name
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.algorithms import neutral
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.labels import Alignment
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.labels import Alignment
+from kinetree.core.later import dataclass
+from kinetree.dynamics import neutral
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace

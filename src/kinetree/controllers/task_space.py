@@ -14,16 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kinetree.algorithms.joints.friction import (
-    friction_forces,
-    frictionless,
-    load_coefficients,
-    load_friction_forces,
-)
-from kinetree.algorithms.kinematics import body_jacobian, body_jacobian_rate, pose
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.later import dataclass
 from kinetree.controllers.terms import (
     BY_JOINT,
     Gained,
@@ -35,6 +25,16 @@ from kinetree.controllers.terms import (
     model_for,
     solve_mass_matrix,
 )
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.later import dataclass
+from kinetree.dynamics.joints.friction import (
+    friction_forces,
+    frictionless,
+    load_coefficients,
+    load_friction_forces,
+)
+from kinetree.dynamics.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.model.quantity import task_rows

@@ -14,23 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.closures import tree_constraints
-from kinetree.algorithms.constraints.dynamics import (
+from kinetree.core.arrays import Array, ArrayLike, is_numeric
+from kinetree.core.containers import has_labels, refuse_labels
+from kinetree.dynamics.constraints.closures import tree_constraints
+from kinetree.dynamics.constraints.dynamics import (
     check_sufficient,
     motor_shares,
     solvable,
     tree_motion,
 )
-from kinetree.algorithms.constraints.quantities import lean_items
-from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
-from kinetree.algorithms.joints.friction import friction_forces, frictionless, load_friction_forces
-from kinetree.algorithms.joints.motors import motor_rates
-from kinetree.algorithms.lean import LeanModel, lean_model, lean_tree
-from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.stiction import dry_friction, slip, without_dry_friction
-from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
-from kinetree.base.arrays import Array, ArrayLike, is_numeric
-from kinetree.base.containers import has_labels, refuse_labels
+from kinetree.dynamics.constraints.quantities import lean_items
+from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.joints.friction import friction_forces, frictionless, load_friction_forces
+from kinetree.dynamics.joints.motors import motor_rates
+from kinetree.dynamics.lean import LeanModel, lean_model, lean_tree
+from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.stiction import dry_friction, slip, without_dry_friction
+from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL

@@ -4,7 +4,7 @@ Its names for other rooms, imported when first used: traced functions become a `
 `interpret` defines and `Kernel`, `CudaKernel` and `Rollout` compute.
 """
 
-from kinetree.base.later import later
+from kinetree.core.later import later
 
 __getattr__ = later(
     __name__,

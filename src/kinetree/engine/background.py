@@ -22,8 +22,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kinetree.base.environment import setting
-from kinetree.base.system import on_fork
+from kinetree.core.environment import setting
+from kinetree.core.system import on_fork
 from kinetree.engine.cache import folder
 from kinetree.engine.call.threads import thread_count, threads
 from kinetree.engine.compiler.graph import Graph

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import field
 from typing import Any
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler import elementary
 from kinetree.engine.compiler.elementary import bits_of
 from kinetree.engine.compiler.graph import OPERATIONS

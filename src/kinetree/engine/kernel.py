@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinetree.base.later import dataclass
-from kinetree.base.system import once
+from kinetree.core.later import dataclass
+from kinetree.core.system import once
 from kinetree.engine.call import plan as plans
 from kinetree.engine.call import vectorcall
 from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature

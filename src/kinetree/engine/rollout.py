@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.call import threads
 from kinetree.engine.compiler.stepping import Run, Stepping, interpret_run
 from kinetree.engine.compiler.store import digest

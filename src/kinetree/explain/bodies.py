@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 

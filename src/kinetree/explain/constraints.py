@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.at_state import (
+from kinetree.core.arrays import Array, known
+from kinetree.dynamics.constraints.at_state import (
     constrained_inverse_dynamics,
     constraint_errors,
     constraint_jacobian,
 )
-from kinetree.base.arrays import Array, known
 from kinetree.errors import InputError
 from kinetree.explain.record import Carried, Torque
 from kinetree.files.description.joints import PRISMATIC

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.contacts.inverse import (
+from kinetree.core.arrays import Array
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.contacts.inverse import (
     NAME,
     GroundForces,
     contact_inverse_dynamics,
 )
-from kinetree.algorithms.contacts.points import book_places, touches
-from kinetree.base.arrays import Array
+from kinetree.dynamics.contacts.points import book_places, touches
 from kinetree.errors import InputError
 from kinetree.explain.node import Node, Quantity, vector
 from kinetree.model.contacts import contacts_of_model

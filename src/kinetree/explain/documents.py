@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kinetree.base.arrays import known
-from kinetree.base.tables import latex_number
-from kinetree.base.tables import markdown_text as escape
+from kinetree.core.arrays import known
+from kinetree.core.tables import latex_number
+from kinetree.core.tables import markdown_text as escape
 from kinetree.explain.numbers import expression, latex_expression
 from kinetree.explain.page import NOTE, Page, Row, Section
 

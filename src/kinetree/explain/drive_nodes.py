@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.algorithms.joints.friction import (
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.friction import (
     friction_force,
     load_coefficients,
     load_friction_forces,
 )
-from kinetree.algorithms.joints.rotors import armature, armature_turning, turns_armature
-from kinetree.algorithms.joints.springs import Springs
-from kinetree.base.arrays import Array
+from kinetree.dynamics.joints.rotors import armature, armature_turning, turns_armature
+from kinetree.dynamics.joints.springs import Springs
 from kinetree.explain.bodies import Bodies
 from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
 from kinetree.files.description.friction import law_numbers, smooth_laws

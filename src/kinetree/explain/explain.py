@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.rotors import turns_armature
-from kinetree.algorithms.textbook.newton_euler import newton_euler
-from kinetree.algorithms.textbook.recursion import Recursion
-from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted
+from kinetree.dynamics.joints.rotors import turns_armature
+from kinetree.dynamics.textbook.newton_euler import newton_euler
+from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.explain.constraints import (
     SHARE,
     carried_forces,
@@ -210,7 +210,7 @@ def explain(
 ) -> Explanation:
     """Both passes of the recursion as data, each quantity with the parts that make it.
 
-    Arguments as in `kinetree.algorithms.newton_euler`; numbers or symbols, one state. The recursion
+    Arguments as in `kinetree.dynamics.newton_euler`; numbers or symbols, one state. The recursion
     of a robot with constraints is that of its tree; its joint forces have the share `constraints`.
 
     Returns:

@@ -6,8 +6,8 @@ highlighted in the equation above it by the style. `views/page/explain.py` makes
 
 from collections.abc import Iterator, Sequence
 
-from kinetree.base.mathml import formula_style
-from kinetree.base.tables import escape
+from kinetree.core.mathml import formula_style
+from kinetree.core.tables import escape
 from kinetree.explain.node import Node, Quantity, Value, marked, mathml
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Row, Section, Sheet

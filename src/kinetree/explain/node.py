@@ -10,10 +10,10 @@ from inspect import getsource
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.mathml import from_latex
-from kinetree.base.tables import counted, escape, text_table
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.mathml import from_latex
+from kinetree.core.tables import counted, escape, text_table
 from kinetree.explain.numbers import column_cells
 
 NUMBER, HOLE = re.compile(r"\d+"), "#"
@@ -22,40 +22,40 @@ Value = float | tuple[float, ...] | tuple[tuple[float, ...], ...]  # scalar, vec
 
 # lines of the source that compute a number: module below kinetree, and the beginning of the line
 LINES: dict[str, tuple[str, str]] = {
-    "tau": ("algorithms.textbook.recursion", "tau = per_dof(model, [A.T @ np.concatenate"),
-    "screw": ("algorithms.textbook.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
-    "closed": ("algorithms.textbook.closed", "F = L.T @ (G @ dV - ad_V.T"),
-    "link force": ("algorithms.textbook.link", "force = a_c[i] * model.m[i]"),
-    "link moment": ("algorithms.textbook.link", "moment = I @ alpha[i] + cross(omega[i]"),
-    "link external": ("algorithms.textbook.link", "f[i] = force - x.F_ext[i][3:]"),
-    "space force": ("algorithms.textbook.space", "force = a_c[i] * model.m[i]"),
-    "space moment": ("algorithms.textbook.space", "moment = I @ alpha[i] + cross(omega[i]"),
-    "space external": ("algorithms.textbook.space", "f[i] = force - f_ext"),
+    "tau": ("dynamics.textbook.recursion", "tau = per_dof(model, [A.T @ np.concatenate"),
+    "screw": ("dynamics.textbook.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
+    "closed": ("dynamics.textbook.closed", "F = L.T @ (G @ dV - ad_V.T"),
+    "link force": ("dynamics.textbook.link", "force = a_c[i] * model.m[i]"),
+    "link moment": ("dynamics.textbook.link", "moment = I @ alpha[i] + cross(omega[i]"),
+    "link external": ("dynamics.textbook.link", "f[i] = force - x.F_ext[i][3:]"),
+    "space force": ("dynamics.textbook.space", "force = a_c[i] * model.m[i]"),
+    "space moment": ("dynamics.textbook.space", "moment = I @ alpha[i] + cross(omega[i]"),
+    "space external": ("dynamics.textbook.space", "f[i] = force - f_ext"),
     "gravity": ("model.inputs", 'dV_base=six_vector(dV_base, "dV_base") - model.gravity'),
-    "M": ("algorithms.textbook.jacobians", "M = M + J[i].T @ model.G[i] @ J[i]"),
-    "M rotor": ("algorithms.joints.rotors", "M = M + np.outer(e, e) * (weight * rotor.ratio)"),
-    "M carrier": ("algorithms.joints.rotors", "M = M + (np.outer(e, b) + np.outer(b, e)) * weight"),
-    "armature": ("algorithms.joints.rotors", "needed = per_dof(model, [own[i] * armature"),
-    "armature turning": ("algorithms.joints.rotors", "return A[3:].T @ cross(A[:3] @ dq,"),
-    "rotor": ("algorithms.joints.rotors", "tau[d] = tau[d] + (rotor.s @ alpha[rotor.link]"),
-    "carrier": ("algorithms.joints.rotors", "spin = s * ddq[d] + cross(omega[k], s) * dq[d]"),
-    "viscous": ("algorithms.joints.friction", "force = force + _mean(viscous) * dq"),
-    "dry": ("algorithms.joints.friction", "force = force + _mean(dry) * direction"),
-    "smooth": ("algorithms.joints.friction", "force = force + law.force(dq)"),
-    "function": ("algorithms.joints.friction", "force = force + friction.function(dq)"),
-    "load": ("algorithms.joints.friction", "forces[d] = load[d] * _load_share("),
+    "M": ("dynamics.textbook.jacobians", "M = M + J[i].T @ model.G[i] @ J[i]"),
+    "M rotor": ("dynamics.joints.rotors", "M = M + np.outer(e, e) * (weight * rotor.ratio)"),
+    "M carrier": ("dynamics.joints.rotors", "M = M + (np.outer(e, b) + np.outer(b, e)) * weight"),
+    "armature": ("dynamics.joints.rotors", "needed = per_dof(model, [own[i] * armature"),
+    "armature turning": ("dynamics.joints.rotors", "return A[3:].T @ cross(A[:3] @ dq,"),
+    "rotor": ("dynamics.joints.rotors", "tau[d] = tau[d] + (rotor.s @ alpha[rotor.link]"),
+    "carrier": ("dynamics.joints.rotors", "spin = s * ddq[d] + cross(omega[k], s) * dq[d]"),
+    "viscous": ("dynamics.joints.friction", "force = force + _mean(viscous) * dq"),
+    "dry": ("dynamics.joints.friction", "force = force + _mean(dry) * direction"),
+    "smooth": ("dynamics.joints.friction", "force = force + law.force(dq)"),
+    "function": ("dynamics.joints.friction", "force = force + friction.function(dq)"),
+    "load": ("dynamics.joints.friction", "forces[d] = load[d] * _load_share("),
     "spring": (
-        "algorithms.joints.springs",
+        "dynamics.joints.springs",
         "pulls = [(x.arms, x.extension * x.spring.stiffness)",
     ),
-    "motor": ("algorithms.joints.motors", "return at_joints(model, lambda x: x.rate(ddq)"),
-    "M motor": ("algorithms.joints.motors", "yield from ((d, e, size * (a * b))"),
+    "motor": ("dynamics.joints.motors", "return at_joints(model, lambda x: x.rate(ddq)"),
+    "M motor": ("dynamics.joints.motors", "yield from ((d, e, size * (a * b))"),
     "constraints": ("explain.constraints", "joints[item.name] = -sum((J[row] * found.lam[row]"),
-    "V": ("algorithms.textbook.screw", "V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]"),
-    "dV": ("algorithms.textbook.screw", "dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i]"),
-    "F": ("algorithms.textbook.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
-    "F child": ("algorithms.textbook.screw", "F[i] = F[i] + sum(Ad_ip[c].T @ F[c]"),
-    "F rotors": ("algorithms.textbook.screw", "F[i] = F[i] + np.concatenate([moment[i]"),
+    "V": ("dynamics.textbook.screw", "V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]"),
+    "dV": ("dynamics.textbook.screw", "dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i]"),
+    "F": ("dynamics.textbook.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
+    "F child": ("dynamics.textbook.screw", "F[i] = F[i] + sum(Ad_ip[c].T @ F[c]"),
+    "F rotors": ("dynamics.textbook.screw", "F[i] = F[i] + np.concatenate([moment[i]"),
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known
+from kinetree.core.arrays import Array, known
 from kinetree.scalars import Scalar, home
 
 DIGITS = 5  # digits of the largest number of a column or of a group of columns

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, known
+from kinetree.core.later import dataclass
 from kinetree.explain.numbers import ROUNDING, column_cells, expression, is_listed
 from kinetree.explain.record import Carried, LinkSteps, Term, Torque
 from kinetree.explain.words import SYMBOLS, TITLES, Equation, components

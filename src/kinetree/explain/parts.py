@@ -1,6 +1,6 @@
 """Parts of every intermediate of the recursion, by the terms of its equations.
 
-The recursion itself is run by `algorithms.textbook`: with everything (`full`), without gravity
+The recursion itself is run by `dynamics.textbook`: with everything (`full`), without gravity
 (`moving`), and at rest under gravity alone (`resting`). Accelerations are linear in gravity, so the
 last two add up to the first, and each term of an equation is evaluated at what was recorded.
 Nothing is carried from link to link here.
@@ -10,24 +10,24 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kinetree.algorithms.joints.friction import (
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.joints.friction import (
     friction_force,
     load_coefficients,
     load_friction_forces,
     motor_friction,
 )
-from kinetree.algorithms.joints.motors import inertia_forces
-from kinetree.algorithms.joints.rotors import (
+from kinetree.dynamics.joints.motors import inertia_forces
+from kinetree.dynamics.joints.rotors import (
     armature,
     armature_turning,
     rotor_moments,
     turns_armature,
 )
-from kinetree.algorithms.joints.springs import Springs
-from kinetree.algorithms.textbook.closed import closed_form, column
-from kinetree.algorithms.textbook.recursion import Recursion
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.textbook.closed import closed_form, column
+from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.model import WORLD, JointRotor, Model, joint_pose
 from kinetree.model.inputs import Motion, link_adjoints, link_pose, zeros
 from kinetree.spatial import ad, cross

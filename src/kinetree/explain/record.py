@@ -6,8 +6,8 @@ from functools import reduce
 from operator import add, matmul
 from typing import TypeVar
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import NameLookupError
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.mathml import from_latex
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.mathml import from_latex
 from kinetree.errors import InputError
 from kinetree.explain.explain import Explanation, explain
 from kinetree.explain.node import Node, Quantity, code_line, marked, vector

@@ -8,7 +8,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import visible
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Section, Sheet

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.friction import (
+from kinetree.core.arrays import Array, is_numeric
+from kinetree.dynamics.joints.friction import (
     friction_forces,
     frictionless,
     load_coefficients,
     load_friction_forces,
 )
-from kinetree.algorithms.joints.springs import Springs, without_passive_forces
-from kinetree.algorithms.textbook.newton_euler import newton_euler
-from kinetree.base.arrays import Array, is_numeric
+from kinetree.dynamics.joints.springs import Springs, without_passive_forces
+from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.explain.bodies import bodies_of, joint_forces, shares_of
 from kinetree.explain.record import Torque
 from kinetree.model import Model

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.at_state import constraint_jacobian
-from kinetree.algorithms.textbook.newton_euler import newton_euler
-from kinetree.base.arrays import Array, ArrayLike, StateLike, is_numeric
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
+from kinetree.core.later import dataclass
+from kinetree.dynamics.constraints.at_state import constraint_jacobian
+from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, Key, Share, Shares, bodies_of, shares_of
 from kinetree.explain.constraints import carried_forces, refuse_moving_base

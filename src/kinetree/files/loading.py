@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from kinetree.base.options import typed
-from kinetree.base.tables import counted, listing, nearest
+from kinetree.core.options import typed
+from kinetree.core.tables import counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, warn
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.joints import FREE
@@ -234,7 +234,7 @@ def _reported(
 
     model = _built(description, str(source))
     if contacts == "file":
-        from kinetree.algorithms.contacts.file_contacts import with_file_contacts
+        from kinetree.dynamics.contacts.file_contacts import with_file_contacts
 
         model = with_file_contacts(model, source, folders, text)
     report = Report.of(source, description, model, folders, arguments, text, environment)
@@ -430,8 +430,8 @@ def _built(description: RobotDescription, source: str) -> Model:
     model = build_model(dataclasses.replace(description, constrained=None), unphysical="allow")
     if closure is None:
         return model
-    from kinetree.algorithms.constraints.mobility import IdleConstraintsError, constrain
-    from kinetree.algorithms.joints.configuration import neutral
+    from kinetree.dynamics.constraints.mobility import IdleConstraintsError, constrain
+    from kinetree.dynamics.joints.configuration import neutral
 
     near = neutral(model) if closure.near else None
     for joint in model.joints:

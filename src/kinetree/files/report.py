@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.algorithms import total_mass
-from kinetree.algorithms.constraints.mobility import mobility
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, notebook_table, number
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted, notebook_table, number
+from kinetree.dynamics import total_mass
+from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.files.description.records import ArgumentValue, Note, RobotDescription

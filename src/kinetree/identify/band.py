@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.filtering import check_cutoff
 from kinetree.identify.recording import Recording

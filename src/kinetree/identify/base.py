@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.base_parameters import (
+from kinetree.core.arrays import Array
+from kinetree.core.options import typed
+from kinetree.dynamics.base_parameters import (
     SILENT,
     WRONG,
     first_independent,
@@ -15,8 +17,6 @@ from kinetree.algorithms.base_parameters import (
     lively_states,
     missed_shares,
 )
-from kinetree.base.arrays import Array
-from kinetree.base.options import typed
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import ModelError
 from kinetree.identify import constants as const
@@ -28,7 +28,7 @@ from kinetree.identify.unknowns import Unknowns
 class Base:
     """beta = K x, (r,), of the unknowns x: Y x = Y[:, kept] beta for every motion.
 
-    Unlike those of `kinetree.algorithms.base_parameters`, the combinations are of the unknowns of
+    Unlike those of `kinetree.dynamics.base_parameters`, the combinations are of the unknowns of
     an identification, not of all parameters of the robot.
 
     Args:

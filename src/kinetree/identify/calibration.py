@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.least_squares import Blocks, Fit, Method
 from kinetree.identify.noise import Noise, fit_noise, leverage_of, padded, pieces

@@ -8,10 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from kinetree.algorithms import difference
-from kinetree.algorithms.natural_units import NaturalUnits, natural_units
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted
+from kinetree.dynamics import difference
+from kinetree.dynamics.natural_units import NaturalUnits, natural_units
 from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.identify import constants as const

@@ -12,8 +12,8 @@ positions are smoother over them than over the times of the file.
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted
 from kinetree.identify import constants as const
 from kinetree.identify.filtering import smooth
 from kinetree.identify.spectrum import choose_cutoff

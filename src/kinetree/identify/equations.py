@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import Band, bands_of, blocks_of, filtered, rows_of
 from kinetree.identify.base import Base, separated

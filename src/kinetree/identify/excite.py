@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.constraints.dynamics import check_sufficient
-from kinetree.base.arrays import Array, StateLike
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array, StateLike
+from kinetree.core.options import typed
+from kinetree.dynamics.constraints.dynamics import check_sufficient
 from kinetree.errors import InputError
 from kinetree.identify import constants as const
 from kinetree.identify.base import find_base

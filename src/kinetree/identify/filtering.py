@@ -22,7 +22,7 @@ from math import ceil
 import numpy as np
 from numpy.polynomial import legendre
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify import constants as const
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
+from kinetree.core.arrays import Array
+from kinetree.core.tables import listing
 from kinetree.identify import constants as const
 
 

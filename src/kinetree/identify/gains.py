@@ -25,8 +25,8 @@ from typing import Literal
 
 import numpy as np
 
-from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError, NameLookupError, SingularityError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const

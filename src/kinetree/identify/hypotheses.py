@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.equations import linear_rows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.chart_matplotlib import new_figure
-from kinetree.base.options import typed
-from kinetree.base.tables import markdown_table, markdown_text, notebook_table
+from kinetree.core.arrays import Array
+from kinetree.core.chart_matplotlib import new_figure
+from kinetree.core.options import typed
+from kinetree.core.tables import markdown_table, markdown_text, notebook_table
 from kinetree.errors import InputError
 from kinetree.files.description import Friction, Spring
 from kinetree.identify import constants as const

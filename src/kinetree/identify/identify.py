@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.blas import one_blas_thread
-from kinetree.base.options import typed
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.blas import one_blas_thread
+from kinetree.core.options import typed
+from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of

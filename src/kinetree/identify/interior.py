@@ -12,8 +12,8 @@ to the minimum of the cost as mu decreases.
 
 import numpy as np
 
-from kinetree.algorithms.parameters import ParameterLayout
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.parameters import ParameterLayout
 from kinetree.identify import constants as const
 
 

@@ -21,7 +21,7 @@ from itertools import product
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.band import Band, bands_of, rows_of

@@ -16,9 +16,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from kinetree.algorithms.natural_units import NaturalUnits
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted
+from kinetree.dynamics.natural_units import NaturalUnits
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify import constants as const
 from kinetree.identify.noise import (

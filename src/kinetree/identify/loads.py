@@ -10,9 +10,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from kinetree.algorithms import parameters
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.tables import counted
+from kinetree.dynamics import parameters
 from kinetree.errors import InputError
 from kinetree.identify.laws import AutoChoices
 from kinetree.identify.recording import Recording

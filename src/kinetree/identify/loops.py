@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.dynamics import check_sufficient
-from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
+from kinetree.core.arrays import Array
+from kinetree.core.tables import listing
+from kinetree.dynamics.constraints.dynamics import check_sufficient
+from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const

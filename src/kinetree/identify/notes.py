@@ -12,9 +12,9 @@ from itertools import combinations
 
 import numpy as np
 
-from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted
+from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError, SingularityError
 from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import FREE

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.natural_units import natural_units, parameter_units
-from kinetree.algorithms.parameters import LINK, ParameterLayout
-from kinetree.base.arrays import Array
-from kinetree.base.options import typed
-from kinetree.base.tables import notebook_table
+from kinetree.core.arrays import Array
+from kinetree.core.options import typed
+from kinetree.core.tables import notebook_table
+from kinetree.dynamics.natural_units import natural_units, parameter_units
+from kinetree.dynamics.parameters import LINK, ParameterLayout
 from kinetree.errors import InputError, SingularityError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify import constants as const

@@ -13,7 +13,7 @@ U0^-1 J U0^-T - 1, which does not depend on the choice of the frame (Lee, Wensin
 Marquardt, from where `interior` leads. The first term has the base parameters in units of their
 covariance, the second is the prior. Friction, armature and stiffness are their own coordinates and
 stay at zero or above; preloads of springs and offsets of sensors may be negative. All numbers are
-in the robot's own units (`algorithms.natural_units`), so that steps and bounds are the same in mm
+in the robot's own units (`dynamics.natural_units`), so that steps and bounds are the same in mm
 and in m.
 """
 
@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.algorithms.parameters import ParameterLayout
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.parameters import ParameterLayout
 from kinetree.identify import constants as const
 from kinetree.identify.base import Base
 from kinetree.identify.interior import inside

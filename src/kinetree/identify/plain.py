@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.equations import make_equations, silent_columns

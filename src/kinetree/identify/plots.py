@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.chart_matplotlib import new_figure
+from kinetree.core.arrays import Array
+from kinetree.core.chart_matplotlib import new_figure
 from kinetree.identify import constants as const
 
 if TYPE_CHECKING:

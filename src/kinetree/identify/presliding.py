@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.options import typed
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.options import typed
+from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Dahl, Friction, LuGre
 from kinetree.model import Model

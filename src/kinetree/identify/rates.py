@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.natural_units import natural_units
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.natural_units import natural_units
 from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
 from kinetree.identify.clock import Samples

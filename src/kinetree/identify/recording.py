@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.containers import read_times
-from kinetree.base.options import count, typed
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.containers import read_times
+from kinetree.core.options import count, typed
+from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.identify import constants as const
 from kinetree.identify.checks import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.findings import Finding, named, names_at

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const

@@ -5,7 +5,7 @@ from warnings import warn
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import KinetreeWarning
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band

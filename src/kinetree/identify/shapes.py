@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import Band
 from kinetree.identify.base import Base, separable

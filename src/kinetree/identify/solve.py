@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of
 from kinetree.identify.base import Base, find_base, separable

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.chart_matplotlib import new_figure
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array
+from kinetree.core.chart_matplotlib import new_figure
+from kinetree.core.options import typed
 from kinetree.identify import constants as const
 from kinetree.identify.filtering import good_length, response
 

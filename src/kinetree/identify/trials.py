@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import Band, rows_of
 from kinetree.identify.laws import FrictionChoice, Law, curve, grid, moved, slopes

@@ -32,7 +32,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.hypotheses import (
     Explanation,

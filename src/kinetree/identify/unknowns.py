@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.algorithms import parameter_list, parameters
-from kinetree.algorithms.joints.motors import with_motor_friction
-from kinetree.algorithms.natural_units import NaturalUnits, natural_units, parameter_units
-from kinetree.algorithms.parameters import JOINT, ParameterLayout, motor_entries, with_parameters
-from kinetree.base.arrays import Array
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array
+from kinetree.core.options import typed
+from kinetree.dynamics import parameter_list, parameters
+from kinetree.dynamics.joints.motors import with_motor_friction
+from kinetree.dynamics.natural_units import NaturalUnits, natural_units, parameter_units
+from kinetree.dynamics.parameters import JOINT, ParameterLayout, motor_entries, with_parameters
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.friction import Sigmoid
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES

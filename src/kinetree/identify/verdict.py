@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base

@@ -3,7 +3,7 @@
 Limits, inputs and random samples of models, for other rooms, are imported when first used.
 """
 
-from kinetree.base.later import later
+from kinetree.core.later import later
 from kinetree.model.actuators import JointActuator
 from kinetree.model.build import build_model
 from kinetree.model.friction import JointFriction, JointStribeck

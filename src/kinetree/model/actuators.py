@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import Actuator, Coefficients, Range, checked_actuator
 from kinetree.files.description.joints import SCREW_TYPES

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, StateLike
-from kinetree.base.axis import Axis
-from kinetree.base.labels import vector_by_name
-from kinetree.base.later import dataclass
-from kinetree.base.options import numbers
+from kinetree.core.arrays import Array, StateLike
+from kinetree.core.axis import Axis
+from kinetree.core.labels import vector_by_name
+from kinetree.core.later import dataclass
+from kinetree.core.options import numbers
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.drive import Curve, Drive
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES

@@ -2,7 +2,7 @@
 
 A closure compares frame {b} with frame {a}, each fixed in a link; to hold a frame is a closure with
 a frame of the base. A coupling compares positions of joints. `Constraints` has all of them, the
-joints with motors, and the result of the search for independent rows (algorithms/constraints).
+joints with motors, and the result of the search for independent rows (dynamics/constraints).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, frozen
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, frozen
+from kinetree.core.later import dataclass
 from kinetree.files.description.constraints import Constraint
 from kinetree.scalars import Scalar
 

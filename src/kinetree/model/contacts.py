@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, times
-from kinetree.base.tables import listing
+from kinetree.core.arrays import Array, times
+from kinetree.core.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.collisions import (
     DEFAULT_FRICTION,

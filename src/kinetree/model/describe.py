@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.files.description.records import (
     Body,

@@ -5,8 +5,8 @@ from sys import intern
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known, known_number, scalar, times, unit
-from kinetree.base.tables import listing
+from kinetree.core.arrays import Array, known, known_number, scalar, times, unit
+from kinetree.core.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES, check_kind
 from kinetree.files.description.records import JointDescription, Limits, Note

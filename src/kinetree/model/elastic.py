@@ -17,8 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import known, scalar
-from kinetree.base.options import name as read_name
+from kinetree.core.arrays import known, scalar
+from kinetree.core.options import name as read_name
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE, SCREW_TYPES

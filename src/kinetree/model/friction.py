@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kinetree.base.arrays import known_number, scalar
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted
+from kinetree.core.arrays import known_number, scalar
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import (
@@ -334,7 +334,7 @@ def friction_numbers(friction: JointFriction) -> tuple[Scalar, ...]:
 
 
 def beyond_coefficients(friction: JointFriction) -> JointFriction:
-    """The part that is not linear in the coefficients of `algorithms.parameters`.
+    """The part that is not linear in the coefficients of `dynamics.parameters`.
 
     A Stribeck effect on no Coulomb friction: (static - coulomb) exp(...) sign(dq); sigmoid, load
     and function as they are.

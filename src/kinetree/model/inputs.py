@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike, array, is_numeric
-from kinetree.base.axis import Axis
-from kinetree.base.labels import Alignment, by_name
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric
+from kinetree.core.axis import Axis
+from kinetree.core.labels import Alignment, by_name
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import WORLD, Joint, Model, joint_pose

@@ -6,9 +6,9 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, frozen, known
-from kinetree.base.later import dataclass
-from kinetree.base.tables import number
+from kinetree.core.arrays import Array, frozen, known
+from kinetree.core.later import dataclass
+from kinetree.core.tables import number
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, checked_drive

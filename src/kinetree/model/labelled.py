@@ -3,7 +3,7 @@
     @labelled("n", "n")
     def mass_matrix(model, q): ...
 
-Arguments called q, dq, ... in AXES are aligned with the names of the robot (`base/labels.py`). The
+Arguments called q, dq, ... in AXES are aligned with the names of the robot (`core/labels.py`). The
 letters name the axes of the result. Calls with plain arrays go straight to the function.
 """
 
@@ -14,9 +14,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from kinetree.base.axis import Axis
-from kinetree.base.containers import label_kind
-from kinetree.base.labels import Alignment
+from kinetree.core.axis import Axis
+from kinetree.core.containers import label_kind
+from kinetree.core.labels import Alignment
 from kinetree.model import Model
 from kinetree.model.documented import documented
 from kinetree.model.inputs import (

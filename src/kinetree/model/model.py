@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, frozen
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, listing, notebook_table
+from kinetree.core.arrays import Array, ArrayLike, array, frozen
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted, listing, notebook_table
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.drive import Drive

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, known_number, scalar
-from kinetree.base.later import dataclass
-from kinetree.base.options import numbers
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike, known_number, scalar
+from kinetree.core.later import dataclass
+from kinetree.core.options import numbers
+from kinetree.core.tables import counted
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.records import Motor
 from kinetree.model.friction import JointFriction, described_friction, is_zero, joint_friction

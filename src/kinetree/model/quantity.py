@@ -2,7 +2,7 @@
 
 A quantity is declared beside its algorithm. The kernel and its help, the attribute of Robot and its
 types, the header of exported code and the table of methods are derived from it. Its index is
-`kinetree.algorithms.quantities`.
+`kinetree.dynamics.quantities`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model.model import Model
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar, times
-from kinetree.base.containers import SERIES, check_units, label_kind
-from kinetree.base.options import optional_name
-from kinetree.base.tables import listing
+from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar, times
+from kinetree.core.containers import SERIES, check_units, label_kind
+from kinetree.core.options import optional_name
+from kinetree.core.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import Actuator, Points
 from kinetree.files.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
 from kinetree.files.description.joints import joint_screw
 from kinetree.files.description.records import (

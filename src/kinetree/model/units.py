@@ -8,7 +8,7 @@ other actuators have units of their own, which a model does not know.
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
 from kinetree.model.actuators import JointActuator, actuator_kind

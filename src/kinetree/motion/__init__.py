@@ -6,7 +6,7 @@
 
 import typing
 
-from kinetree.base.later import later
+from kinetree.core.later import later
 from kinetree.motion.animation import animate
 from kinetree.motion.curve.interpolation import resample
 from kinetree.motion.energy import EnergyBalance, energy_balance

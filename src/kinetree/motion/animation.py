@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.display import shown_html
-from kinetree.base.later import dataclass
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array
+from kinetree.core.display import shown_html
+from kinetree.core.later import dataclass
+from kinetree.core.options import typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import need
 from kinetree.model import WORLD, HasModel, Model
@@ -112,7 +112,7 @@ def stick_points(model: Model, T_si: Array) -> list[Array]:
 
 
 def _stick_figure(model: Model, T_si: Array, t: Array, trajectory: Record, fps: float) -> Any:
-    from kinetree.base.chart_matplotlib import literal
+    from kinetree.core.chart_matplotlib import literal
 
     Figure = need("matplotlib.figure", "plot", "an animation").Figure
     canvas = need("matplotlib.backends.backend_agg", "plot", "an animation").FigureCanvasAgg

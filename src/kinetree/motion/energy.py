@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.options import typed
-from kinetree.base.tables import notebook_table
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.options import typed
+from kinetree.core.tables import notebook_table
 from kinetree.engine.kernels.memo import kernel
 from kinetree.model import HasModel, Model
 from kinetree.motion.curve.splines import cubic_spline

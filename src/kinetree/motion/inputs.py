@@ -5,7 +5,7 @@ from typing import SupportsFloat
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import HasModel, Model, model_of

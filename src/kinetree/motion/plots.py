@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.algorithms.joints.configuration import difference
-from kinetree.base.arrays import Array, StateLike
-from kinetree.base.charts import TIME, Axis, Bound, Chart, Series
-from kinetree.base.figure import Figure
-from kinetree.base.later import dataclass
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array, StateLike
+from kinetree.core.charts import TIME, Axis, Bound, Chart, Series
+from kinetree.core.figure import Figure
+from kinetree.core.later import dataclass
+from kinetree.core.options import typed
+from kinetree.dynamics.joints.configuration import difference
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits

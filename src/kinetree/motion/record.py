@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.axis import Axis
-from kinetree.base.containers import has_labels, read_times, refuse_labels
-from kinetree.base.labels import Alignment, check_rows, own_axis, time_first
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.axis import Axis
+from kinetree.core.containers import has_labels, read_times, refuse_labels
+from kinetree.core.labels import Alignment, check_rows, own_axis, time_first
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model

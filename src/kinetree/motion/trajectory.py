@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.display import shown_or
-from kinetree.base.tables import counted, notebook_table
+from kinetree.core.arrays import Array
+from kinetree.core.display import shown_or
+from kinetree.core.tables import counted, notebook_table
 from kinetree.errors import visible
 from kinetree.motion.animation import animate
 from kinetree.motion.curve.interpolation import resample

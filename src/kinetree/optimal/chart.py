@@ -7,8 +7,8 @@ has the identity as its slope at q1 = q0, which is all that Newton's method need
 
 import numpy as np
 
-from kinetree.algorithms.joints.tangents import multiply
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.tangents import multiply
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Model
 from kinetree.scalars import atan2, cos, maximum, sin, sqrt, where

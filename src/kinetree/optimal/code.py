@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.configuration import start_position
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.configuration import start_position
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise

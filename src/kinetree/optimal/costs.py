@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
-from kinetree.base.arrays import ArrayLike
+from kinetree.core.arrays import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

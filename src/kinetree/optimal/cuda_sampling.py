@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace

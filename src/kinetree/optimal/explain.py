@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.charts import Axis, Chart, Series
-from kinetree.base.figure import Figure
-from kinetree.base.options import count
-from kinetree.base.tables import notebook_table, number, text_table
+from kinetree.core.arrays import Array
+from kinetree.core.charts import Axis, Chart, Series
+from kinetree.core.figure import Figure
+from kinetree.core.options import count
+from kinetree.core.tables import notebook_table, number, text_table
 from kinetree.errors import InputError
 from kinetree.model.units import units
 from kinetree.motion.plots import plot

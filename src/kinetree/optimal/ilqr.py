@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine import background
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads

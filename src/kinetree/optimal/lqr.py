@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array
-from kinetree.base.options import numbers
+from kinetree.core.arrays import Array, ArrayLike, array
+from kinetree.core.options import numbers
 from kinetree.errors import InputError
 from kinetree.model.contacts import check_no_contacts
 from kinetree.robot import Robot

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.options import numbers
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.options import numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError, ShapeError
 from kinetree.optimal.forward import compiled

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.engine.kernels.free import check_free, free_ports, free_values
 from kinetree.errors import InputError, ShapeError
 from kinetree.optimal.residuals import (

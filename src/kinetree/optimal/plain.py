@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.optimal import driver
 from kinetree.optimal.riccati import LEAST_PULL, ROUNDS
 

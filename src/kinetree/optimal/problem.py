@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.configuration import start_position
-from kinetree.algorithms.steps import METHODS
-from kinetree.base.arrays import Array, ArrayLike, array
-from kinetree.base.options import count, finite, numbers
-from kinetree.base.progress import Progress
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike, array
+from kinetree.core.options import count, finite, numbers
+from kinetree.core.progress import Progress
+from kinetree.core.tables import counted
+from kinetree.dynamics.joints.configuration import start_position
+from kinetree.dynamics.steps import METHODS
 from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.joints.configuration import rest_position
-from kinetree.algorithms.state import quaternions
-from kinetree.base.arrays import Array, ArrayLike, array
-from kinetree.base.options import count, numbers
+from kinetree import dynamics
+from kinetree.core.arrays import Array, ArrayLike, array
+from kinetree.core.options import count, numbers
+from kinetree.dynamics.joints.configuration import rest_position
+from kinetree.dynamics.state import quaternions
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw, traced_law
 from kinetree.errors import InputError, KinetreeError, ShapeError
@@ -66,19 +66,19 @@ class Kind:
 
 def place_of(cost: Any, stage: Stage) -> Array:
     """The origin of the frame of a cost, (3,)."""
-    return algorithms.pose(stage.model, stage.q, cost.frame)[:3, 3]
+    return dynamics.pose(stage.model, stage.q, cost.frame)[:3, 3]
 
 
 def turn_of(cost: costs.FrameRotation, stage: Stage, target: Array) -> Array:
     """The rotation vector from the target to the frame, (3,)."""
-    R = algorithms.pose(stage.model, stage.q, cost.frame)[:3, :3]
+    R = dynamics.pose(stage.model, stage.q, cost.frame)[:3, :3]
     return rotation_vector(quaternion_of(target.reshape(3, 3).T @ R))
 
 
 def twist_of(cost: costs.FrameTwist, stage: Stage, target: Array) -> Array:
     """The difference of the twist of the frame from the target, (6,)."""
     at = stage.model, stage.q, stage.dq, cost.frame
-    return algorithms.frame_velocity(*at, expressed=cost.expressed) - target
+    return dynamics.frame_velocity(*at, expressed=cost.expressed) - target
 
 
 def near_path(x: Array, points: Array) -> Array:
@@ -143,7 +143,7 @@ def of_function(cost: costs.Residual, stage: Stage, target: Array) -> Array:
     tau = np.zeros(stage.model.n) if stage.tau is None else stage.tau
     arguments: list[Any] = [stage.t, stage.q, stage.dq, tau]
     if cost.frames:
-        poses = [algorithms.pose(stage.model, stage.q, frame) for frame in cost.frames]
+        poses = [dynamics.pose(stage.model, stage.q, frame) for frame in cost.frames]
         arguments.append(np.array(poses))
     if cost.target is not None:
         arguments.append(target)
@@ -225,10 +225,10 @@ KINDS: dict[type[Cost], Kind] = {
     costs.FrameRotation: Kind(turn_of, 3, (3, 3), np.eye(3).ravel()),
     costs.FrameTwist: Kind(twist_of, 6),
     costs.CenterOfMass: Kind(
-        lambda cost, at, target: algorithms.center_of_mass(at.model, at.q) - target, 3
+        lambda cost, at, target: dynamics.center_of_mass(at.model, at.q) - target, 3
     ),
     costs.Momentum: Kind(
-        lambda cost, at, target: algorithms.centroidal_momentum(at.model, at.q, at.dq) - target, 6
+        lambda cost, at, target: dynamics.centroidal_momentum(at.model, at.q, at.dq) - target, 6
     ),
     costs.JointPath: Kind(
         lambda cost, at, target: near_path(at.q, target.reshape(-1, at.model.n)), of_dofs,

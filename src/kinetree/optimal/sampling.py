@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, times
-from kinetree.base.options import count, finite
+from kinetree.core.arrays import Array, times
+from kinetree.core.options import count, finite
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.stepping import NEVER, Field
 from kinetree.engine.compiler.stepping import Run as LoopCall

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.figure import Figure
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.figure import Figure
+from kinetree.core.tables import counted
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.memo import remembered
 from kinetree.motion.record import FilePath

@@ -13,7 +13,7 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify import Identification
 from kinetree.identify.equations import linear_rows

@@ -22,7 +22,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from types import FunctionType
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from kinetree.base.system import cores, ignore_interrupt, interrupt_held_back, on_windows
+from kinetree.core.system import cores, ignore_interrupt, interrupt_held_back, on_windows
 from kinetree.errors import InputError, KinetreeError, need
 from kinetree.parallel.work import run_chunk
 

@@ -14,8 +14,8 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.labels import vector_by_name
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.labels import vector_by_name
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kinetree.base import system
+from kinetree.core import system
 from kinetree.errors import InputError, KinetreeWarning
 
 ENDING = ".lock"

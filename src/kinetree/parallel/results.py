@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.tables import text_table
-from kinetree.base.versions import warn_old
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.tables import text_table
+from kinetree.core.versions import warn_old
 from kinetree.errors import InputError, KinetreeWarning, NameLookupError, need
 from kinetree.parallel.sinks import MAGIC, as_path, check_ending, read_meta
 

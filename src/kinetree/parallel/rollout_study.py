@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of

@@ -12,9 +12,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.progress import Progress
-from kinetree.base.versions import __version__
+from kinetree.core.arrays import Array
+from kinetree.core.progress import Progress
+from kinetree.core.versions import __version__
 from kinetree.engine.call.threads import threads
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.parallel.engines import DaskClient, Engine, EngineName, make_engine

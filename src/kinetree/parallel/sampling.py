@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.algorithms.joints.tangents import integrate
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.axis import Axis
-from kinetree.base.labels import Alignment
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.axis import Axis
+from kinetree.core.labels import Alignment
+from kinetree.dynamics.joints.tangents import integrate
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace

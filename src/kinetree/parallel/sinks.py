@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.system import replace
+from kinetree.core.arrays import Array
+from kinetree.core.system import replace
 from kinetree.errors import InputError, need
 
 PARTIAL = ".partial"

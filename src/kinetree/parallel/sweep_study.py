@@ -6,9 +6,9 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.algorithms.constraints.quantities import honours
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.tables import listing
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.tables import listing
+from kinetree.dynamics.constraints.quantities import honours
 from kinetree.engine.kernels.free import free_ports
 from kinetree.engine.kernels.memo import kernel
 from kinetree.engine.kernels.quantities import DECLARED, find_quantity

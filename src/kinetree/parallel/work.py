@@ -21,8 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree import controllers
-from kinetree.base.arrays import Array
-from kinetree.base.versions import __version__
+from kinetree.core.arrays import Array
+from kinetree.core.versions import __version__
 from kinetree.engine.call.threads import threads
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.engine.kernels.compile import check_model

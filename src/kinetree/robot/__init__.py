@@ -8,7 +8,7 @@ in detail), motion.py (over time), construction.py (from tables, changed, as tex
 
 from typing import Any
 
-from kinetree.base.display import shown_or
+from kinetree.core.display import shown_or
 from kinetree.errors import visible
 from kinetree.robot.analysis import Analysis
 from kinetree.robot.constrained import Constrained
@@ -32,7 +32,7 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
 
     Quantities are kernels compiled for this robot at their first use: they broadcast over leading
     axes, take `out=`, and accept one state as well as a million. `help(robot.inverse_dynamics)`
-    shows the arguments of one. `kinetree.algorithms` has the textbook form.
+    shows the arguments of one. `kinetree.dynamics` has the textbook form.
 
     Dynamics, from a state: inverse_dynamics, forward_dynamics, mass_matrix, mass_matrix_rate,
         inverse_mass_matrix, coriolis_matrix, coriolis_forces, transposed_coriolis_forces,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.labels import Alignment
-from kinetree.base.options import numbers
+from kinetree import dynamics
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.labels import Alignment
+from kinetree.core.options import numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import ShapeError
 from kinetree.model.documented import GROUPS, documented, documented_batch
@@ -19,9 +19,9 @@ from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
 
 if TYPE_CHECKING:
-    from kinetree.algorithms import Ellipsoid, Recursion, TaskSpace
-    from kinetree.algorithms.contacts.inverse import GroundForces
-    from kinetree.algorithms.derivatives import Linearization, TaskSpaceDerivatives
+    from kinetree.dynamics import Ellipsoid, Recursion, TaskSpace
+    from kinetree.dynamics.contacts.inverse import GroundForces
+    from kinetree.dynamics.derivatives import Linearization, TaskSpaceDerivatives
     from kinetree.explain import Explanation
 
 Axes = Literal["body", "space"]
@@ -154,7 +154,7 @@ class Analysis(RobotCore):
         Args:
             part: "linear" or "angular": translations or rotations of the frame.
         """
-        return algorithms.mass_ellipsoid(self.model, q, frame, part=part)
+        return dynamics.mass_ellipsoid(self.model, q, frame, part=part)
 
     @documented
     def force_ellipsoid(
@@ -165,12 +165,12 @@ class Analysis(RobotCore):
         Args:
             part: "linear" or "angular": forces or moments at the frame.
         """
-        return algorithms.force_ellipsoid(self.model, q, frame, part=part)
+        return dynamics.force_ellipsoid(self.model, q, frame, part=part)
 
     @documented
     def base_parameters(
         self, *, groups: Sequence[str] = GROUPS, seed: int = 0
-    ) -> algorithms.BaseParameters:
+    ) -> dynamics.BaseParameters:
         """Find the combinations of parameters that the joint forces depend on.
 
         Args:
@@ -183,7 +183,7 @@ class Analysis(RobotCore):
             >>> len(kt.robots.planar_2r().base_parameters(groups=["link"]).kept)
             6
         """
-        return algorithms.base_parameters(self.model, groups=groups, seed=seed)
+        return dynamics.base_parameters(self.model, groups=groups, seed=seed)
 
     @documented
     def newton_euler(
@@ -203,7 +203,7 @@ class Analysis(RobotCore):
         Returns:
             A record with tau (n,) and, of every link, poses, twists, accelerations and wrenches.
         """
-        return algorithms.newton_euler(
+        return dynamics.newton_euler(
             self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base,
             formulation=formulation,
         )  # fmt: skip
@@ -301,7 +301,7 @@ class Analysis(RobotCore):
         self, q: StateLike, dq: StateLike, tau: StateLike, F_ext: ArrayLike | None
     ) -> Linearization:
         """A and B for labelled arguments, lists and tensors, and for robots with many joints."""
-        from kinetree.algorithms.derivatives.forward_dynamics import assemble
+        from kinetree.dynamics.derivatives.forward_dynamics import assemble
 
         axis = dof_axis(self.model)
         arguments = (q, coordinate_axis(self.model), "q"), (dq, axis, "dq"), (tau, axis, "tau")

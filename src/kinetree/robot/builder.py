@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from kinetree.base.arrays import ArrayLike
+from kinetree.core.arrays import ArrayLike
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.joints import joint_screw

@@ -8,9 +8,9 @@ from warnings import warn
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.labels import Alignment
-from kinetree.base.options import names, numbers
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.labels import Alignment
+from kinetree.core.options import names, numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.files.description.constraints import Constraint
@@ -20,7 +20,7 @@ from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 
 if TYPE_CHECKING:
-    from kinetree.algorithms.constraints.mobility import Mobility
+    from kinetree.dynamics.constraints.mobility import Mobility
 
 
 class Constrained(RobotCore):
@@ -57,7 +57,7 @@ class Constrained(RobotCore):
             >>> robot.mobility.degrees_of_freedom
             1
         """
-        from kinetree.algorithms.constraints.mobility import constrain
+        from kinetree.dynamics.constraints.mobility import constrain
 
         changed = constrain(
             self.model, constraints, actuated=actuated, independent=independent, near=near
@@ -80,7 +80,7 @@ class Constrained(RobotCore):
     @property
     def mobility(self) -> Mobility:
         """Degrees of freedom, redundant equations and independent rates of the constraints."""
-        from kinetree.algorithms.constraints.mobility import mobility
+        from kinetree.dynamics.constraints.mobility import mobility
 
         return mobility(self.model)
 
@@ -103,7 +103,7 @@ class Constrained(RobotCore):
             InputError: no such position is found; the message has the residual, the constraint,
                 and the state of a batch.
         """
-        from kinetree.algorithms.constraints.projection import closed_position, kept_dofs
+        from kinetree.dynamics.constraints.projection import closed_position, kept_dofs
 
         errors, jacobian = (
             kernel(self.model, name) for name in ("constraint_errors", "constraint_jacobian")
@@ -181,7 +181,7 @@ class Constrained(RobotCore):
 
     def _nearest(self, alignment: Alignment, keep: Sequence[str], what: str) -> Array:
         """Rates or accelerations of a batch of states, one after the other."""
-        from kinetree.algorithms.constraints.projection import kept_entries, nearest_motion
+        from kinetree.dynamics.constraints.projection import kept_entries, nearest_motion
 
         model, n = self.model, self.model.n
         jacobian = kernel(model, "constraint_jacobian")  # refuses robots without constraints
@@ -221,7 +221,7 @@ class Constrained(RobotCore):
             >>> robot.constraint_margin([0.0, 0.0, 0.0]) > 0.1
             np.True_
         """
-        from kinetree.algorithms.constraints.regularity import margin
+        from kinetree.dynamics.constraints.regularity import margin
         from kinetree.model.constrain import constraints_of
 
         constraints = constraints_of(self.model, "constraint_margin")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.errors import InputError
 from kinetree.files.description import Actuator, Drive, Friction, Motor, Spring
 from kinetree.model import Model, build_model, model_of
@@ -328,7 +328,7 @@ class Construction(RobotCore):
         Returns:
             q: shape (nq,), rad or m.
         """
-        from kinetree.algorithms.contacts.start import on_ground
+        from kinetree.dynamics.contacts.start import on_ground
 
         return on_ground(self.model, q, gap)
 

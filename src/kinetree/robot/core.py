@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.joints.configuration import random_positions, start_position
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.options import count, generator
+from kinetree import dynamics
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.options import count, generator
+from kinetree.dynamics.joints.configuration import random_positions, start_position
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
 from kinetree.model.documented import documented_like
@@ -34,7 +34,7 @@ class RobotCore:
             """Raise an error that names ours for an attribute that another library has."""
             if hasattr(type(self), name):  # a property whose error is an AttributeError
                 return object.__getattribute__(self, name)
-            from kinetree.base.foreign_names import UnknownAttributeError
+            from kinetree.core.foreign_names import UnknownAttributeError
 
             model = self.__dict__.get("model")  # not there while a copy is being made
             owner = "a robot" if model is None else f"robot {model.name!r}"
@@ -74,9 +74,9 @@ class RobotCore:
     def parameters(self) -> Array:
         """Parameters of the dynamics, shape (p,), that `regressor` is multiplied with.
 
-        `kt.algorithms.parameter_list(robot.model)` names them.
+        `kt.dynamics.parameter_list(robot.model)` names them.
         """
-        return algorithms.parameters(self.model)
+        return dynamics.parameters(self.model)
 
     def neutral(self) -> Array:
         """The position in which every joint is at zero, shape (nq,), rad or m.
@@ -84,10 +84,10 @@ class RobotCore:
         For a robot with constraints it is a closed position away from singular ones, so that a
         simulation can start there: the zero position if the constraints allow it, else a position
         near the one that the robot was constrained at, or near rest. It is the same on every
-        machine. `kt.algorithms.neutral(robot.model)` returns the zero position of the tree.
+        machine. `kt.dynamics.neutral(robot.model)` returns the zero position of the tree.
         """
         constraints = self.model.constraints
-        return algorithms.neutral(self.model) if constraints is None else np.array(constraints.home)
+        return dynamics.neutral(self.model) if constraints is None else np.array(constraints.home)
 
     def start_position(self) -> Array:
         """The position in which commands and views begin, shape (nq,), rad or m.
@@ -121,15 +121,15 @@ class RobotCore:
         flat = random_positions(self.model, generator(rng), prod(shape))
         return flat.reshape(*shape, self.model.nq)
 
-    @documented_like(algorithms.integrate)
+    @documented_like(dynamics.integrate)
     def integrate(self, q: StateLike, v: StateLike) -> Array:
         """The position, shape (nq,), that is reached from q along a tangent vector."""
-        return algorithms.integrate(self.model, q, v)
+        return dynamics.integrate(self.model, q, v)
 
-    @documented_like(algorithms.difference)
+    @documented_like(dynamics.difference)
     def difference(self, q0: StateLike, q1: StateLike) -> Array:
         """The tangent vector, shape (n,), rad or m, that leads from q0 to q1."""
-        return algorithms.difference(self.model, q0, q1)
+        return dynamics.difference(self.model, q0, q1)
 
     def wrenches(self, onto: Mapping[str, ArrayLike]) -> Array:
         """F_ext, shape (l, 6), N m and N, of wrenches from the world onto named frames.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Unpack, cast, overload
 
-from kinetree.base.options import switch
+from kinetree.core.options import switch
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast, overload
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
+from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.model.documented import documented_like
 from kinetree.robot.core import RobotCore
 

@@ -1,6 +1,6 @@
 """Quantities of a robot: kernels of a state, compiled at their first use, from the declarations.
 
-Every quantity of `kinetree.algorithms.quantities` becomes an attribute of Robot. Editors and type
+Every quantity of `kinetree.dynamics.quantities` becomes an attribute of Robot. Editors and type
 checkers read quantities.pyi, which `tools/write_stubs.py` writes from the same declarations.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from kinetree.algorithms.quantities import DECLARED, NO_ATTRIBUTE
+from kinetree.dynamics.quantities import DECLARED, NO_ATTRIBUTE
 from kinetree.engine.kernels.memo import frame_kernel, kernel, remembered
 from kinetree.errors import KinetreeError
 from kinetree.model import HasModel, Model

@@ -8,7 +8,7 @@ Written by tools/write_stubs.py from the declarations of the quantities; do not 
 from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.signatures import (
     Beside,

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.actuation import check_step_actuators
-from kinetree.algorithms.steps import METHODS
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.actuation import check_step_actuators
+from kinetree.dynamics.steps import METHODS
 from kinetree.engine.call.choice import Choice
 from kinetree.engine.kernel import Door, Kernel
 from kinetree.engine.kernels.memo import kernel

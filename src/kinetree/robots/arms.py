@@ -4,8 +4,8 @@ from math import pi
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array
+from kinetree.core.options import typed
 from kinetree.files.description import Friction, Limits, Sigmoid
 from kinetree.robot import Robot
 from kinetree.spatial import box, translation

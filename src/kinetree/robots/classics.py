@@ -4,7 +4,7 @@ from math import inf, pi
 
 import numpy as np
 
-from kinetree.base.options import typed
+from kinetree.core.options import typed
 from kinetree.files.description import Friction, Limits
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder

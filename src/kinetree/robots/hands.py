@@ -4,7 +4,7 @@ from math import radians
 
 import numpy as np
 
-from kinetree.base.arrays import Array, times
+from kinetree.core.arrays import Array, times
 from kinetree.files.description import Friction, Limits, Mimic
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder

@@ -5,7 +5,7 @@ from math import radians
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.files.description import Limits
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder

@@ -9,7 +9,7 @@ from math import pi
 
 import numpy as np
 
-from kinetree.base.arrays import times
+from kinetree.core.arrays import times
 from kinetree.files.description.constraints import Loop
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import ModuleType
 
 from kinetree import robots
-from kinetree.base.later import dataclass
-from kinetree.base.tables import nearest
+from kinetree.core.later import dataclass
+from kinetree.core.tables import nearest
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.records import ArgumentValue
 from kinetree.robot import Robot

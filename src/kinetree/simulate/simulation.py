@@ -6,7 +6,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from kinetree.base.arrays import Array, StateLike
+from kinetree.core.arrays import Array, StateLike
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps

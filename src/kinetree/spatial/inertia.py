@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, scalar, times
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, array, known, scalar, times
+from kinetree.core.later import dataclass
 from kinetree.errors import InertiaError
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import Ad

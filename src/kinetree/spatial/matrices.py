@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, SingularityError
 from kinetree.scalars import Scalar
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, length, times
-from kinetree.base.labels import square_by_name
+from kinetree.core.arrays import Array, ArrayLike, array, known, length, times
+from kinetree.core.labels import square_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial.so3 import check_rotation, cross, is_tiny, log_so3, rotation, skew

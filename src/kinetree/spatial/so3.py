@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, is_numeric, known, length, times
+from kinetree.core.arrays import Array, ArrayLike, array, is_numeric, known, length, times
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar, atan2, cos, sin
 

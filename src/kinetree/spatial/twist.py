@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.base.arrays import (
+from kinetree.core.arrays import (
     Array,
     ArrayLike,
     array,

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, known
+from kinetree.core.arrays import Array, ArrayLike, known
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.files.description.records import Note
 from kinetree.model import Frame, Joint, Model

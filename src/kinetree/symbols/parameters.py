@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import PRISMATIC

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.joints.springs import without_passive_forces
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.springs import without_passive_forces
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import WORLD, Model
 from kinetree.spatial import spatial_inertia

@@ -23,11 +23,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.book import book_tree
-from kinetree.algorithms.constraints.closures import Constrained, tree_constraints
-from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array
+from kinetree import dynamics
+from kinetree.core.arrays import Array
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.constraints.closures import Constrained, tree_constraints
+from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError, ModelError
 from kinetree.model import WORLD, Model
 from kinetree.model.constraints import Closure, Constraints
@@ -86,14 +86,14 @@ class ReducedForms:
         solved = dict(zip(self._rest, bent, strict=True))
         Q = np.array([-solved[d] if d in solved else 0 for d in range(self._model.n)], object)
         tree = weightless(self._model)
-        c = algorithms.inverse_dynamics(tree, self._q, rates, zeros(self._model.n))
+        c = dynamics.inverse_dynamics(tree, self._q, rates, zeros(self._model.n))
         numerator = self._P.T @ (self._M @ Q + self._D * np.asarray(c, object))
         return self._quotients(numerator[:, None], 4)
 
     def g_r(self) -> list[list[Expression]]:
         """N^T g, (d, 1)."""
         rest = zeros(self._model.n)
-        g = np.asarray(algorithms.inverse_dynamics(self._model, self._q, rest, rest), object)
+        g = np.asarray(dynamics.inverse_dynamics(self._model, self._q, rest, rest), object)
         return self._quotients((self._P.T @ g)[:, None], 1)
 
     def _constraints(self, dq: Array | None, *, fixed: bool) -> Constrained:

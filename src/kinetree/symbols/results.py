@@ -5,8 +5,8 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from kinetree.base.arrays import Array
-from kinetree.base.mathml import from_latex
+from kinetree.core.arrays import Array
+from kinetree.core.mathml import from_latex
 from kinetree.symbols.parameters import latex_names
 from kinetree.symbols.ring import Expression
 

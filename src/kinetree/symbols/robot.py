@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.constraints.dynamics import solvable
-from kinetree.algorithms.joints.friction import load_coefficients, load_friction_forces
-from kinetree.base.arrays import Array, StateLike
-from kinetree.base.labels import Alignment
-from kinetree.base.options import typed
-from kinetree.base.tables import notebook_table
+from kinetree import dynamics
+from kinetree.core.arrays import Array, StateLike
+from kinetree.core.labels import Alignment
+from kinetree.core.options import typed
+from kinetree.core.tables import notebook_table
+from kinetree.dynamics.constraints.dynamics import solvable
+from kinetree.dynamics.joints.friction import load_coefficients, load_friction_forces
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import (
@@ -140,21 +140,21 @@ class SymbolicRobot:
 
     def closed_form_coriolis_matrix(self) -> "ImmutableDenseMatrix":
         """Another C with c = C dq, of the stacked form: -A^T L^T (G L ad_Adq W + ad_V^T G) L A."""
-        form = algorithms.closed_form(self._model, self._q, self._dq, zeros(self.model.n))
+        form = dynamics.closed_form(self._model, self._q, self._dq, zeros(self.model.n))
         return self._matrix("C", form.C)
 
     @cached_property
     def c(self) -> "ImmutableDenseMatrix":
         """Centrifugal and Coriolis forces c(q, dq), (n, 1)."""
         still = weightless(self._model)
-        c = algorithms.inverse_dynamics(still, self._q, self._dq, zeros(self.model.n))
+        c = dynamics.inverse_dynamics(still, self._q, self._dq, zeros(self.model.n))
         return self._matrix("c", c)
 
     @cached_property
     def g(self) -> "ImmutableDenseMatrix":
         """Gravity forces g(q), (n, 1)."""
         rest = zeros(self.model.n)
-        return self._matrix("g", algorithms.inverse_dynamics(self._model, self._q, rest, rest))
+        return self._matrix("g", dynamics.inverse_dynamics(self._model, self._q, rest, rest))
 
     @cached_property
     def friction(self) -> "ImmutableDenseMatrix":
@@ -162,19 +162,19 @@ class SymbolicRobot:
 
         Load friction, c |load| sign(dq), is part of tau.
         """
-        return self._column("friction", algorithms.friction_forces(self.model, self.dq))
+        return self._column("friction", dynamics.friction_forces(self.model, self.dq))
 
     @cached_property
     def springs(self) -> "ImmutableDenseMatrix":
         """Forces of the springs, (n, 1), the gradient of their energy."""
         q = np.array(self.q, object)
-        return self._column("springs", algorithms.spring_forces(self.model, q))
+        return self._column("springs", dynamics.spring_forces(self.model, q))
 
     @cached_property
     def tau(self) -> "ImmutableDenseMatrix":
         """Joint forces of a motion, (n, 1), by Newton-Euler, with springs and friction."""
         without_constraints(self.model, "tau in closed form", REDUCED_FORMS)
-        tau = algorithms.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
+        tau = dynamics.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
         passive = zip(self.friction.flat(), self.springs.flat(), strict=True)
         entries = [self._present(x) + b + k for x, (b, k) in zip(tau, passive, strict=True)]
         if load_coefficients(self.model):
@@ -202,14 +202,14 @@ class SymbolicRobot:
     @cached_property
     def K(self) -> Formula:
         """Kinetic energy, J."""
-        K = algorithms.kinetic_energy(self._model, self._q, self._dq)
+        K = dynamics.kinetic_energy(self._model, self._q, self._dq)
         return Formula("K", self._present(K))
 
     @cached_property
     def U(self) -> Formula:
         """Potential energy, J: of gravity, zero at the origin of {s}, and of the springs."""
-        weight = self._present(algorithms.potential_energy(self._model, self._q))
-        energy = algorithms.spring_energy(self.model, np.array(self.q, object))
+        weight = self._present(dynamics.potential_energy(self._model, self._q))
+        energy = dynamics.spring_energy(self.model, np.array(self.q, object))
         return Formula("U", weight + energy)
 
     @cached_property
@@ -223,7 +223,7 @@ class SymbolicRobot:
         n = self.model.n
         if n == 0:
             return named_array("Gamma", np.zeros((0, 0, 0), object))
-        symbols = algorithms.christoffel_symbols(self._model, self._q)
+        symbols = dynamics.christoffel_symbols(self._model, self._q)
         entries = [self._present(x) for x in symbols.ravel()]
         return named_array("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
 
@@ -303,7 +303,7 @@ class SymbolicRobot:
         Args:
             frame: name of a frame; None: the tool.
         """
-        return self._matrix("T", algorithms.pose(self._model, self._q, frame))
+        return self._matrix("T", dynamics.pose(self._model, self._q, frame))
 
     def jacobian(
         self, frame: str | None = None, *, expressed: Literal["body", "space"] = "body"
@@ -314,7 +314,7 @@ class SymbolicRobot:
             frame: name of a frame; None: the tool.
             expressed: "body" for its own axes, "space" for {s}.
         """
-        functions = {"body": algorithms.body_jacobian, "space": algorithms.space_jacobian}
+        functions = {"body": dynamics.body_jacobian, "space": dynamics.space_jacobian}
         if expressed not in functions:
             raise InputError(f"expressed is {expressed!r}; expected 'body' or 'space'.")
         return self._matrix("J", functions[expressed](self._model, self._q, frame))
@@ -346,7 +346,7 @@ class SymbolicRobot:
         return matrix("Lambda", len(chosen), len(chosen), entries)
 
     def _jacobian(self, frame: str | None) -> Array:
-        return np.asarray(algorithms.body_jacobian(self._model, self._q, frame), object)
+        return np.asarray(dynamics.body_jacobian(self._model, self._q, frame), object)
 
     def evaluate(
         self,
@@ -436,11 +436,11 @@ class SymbolicRobot:
 
     @cached_property
     def _M(self) -> Array:
-        return algorithms.mass_matrix(self._model, self._q)
+        return dynamics.mass_matrix(self._model, self._q)
 
     @cached_property
     def _C(self) -> Array:
-        return algorithms.coriolis_matrix(self._model, self._q, self._dq)
+        return dynamics.coriolis_matrix(self._model, self._q, self._dq)
 
     @cached_property
     def _presenter(self) -> Presenter:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import SingularityError
 from kinetree.symbols.present import Presenter, common_powers, without_minus
 from kinetree.symbols.read import BaseAngle, Reader, turned

@@ -20,10 +20,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.lean import lean_model
-from kinetree.algorithms.quantities import DECLARED
-from kinetree.base.arrays import Array
+from kinetree import dynamics
+from kinetree.core.arrays import Array
+from kinetree.dynamics.lean import lean_model
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, NameLookupError, need
@@ -207,7 +207,7 @@ def states(model: Model, dtype: str = "float64") -> dict[str, Array]:
     Numbers are multiples of 1/1024. The four entries of a rotation are whole numbers divided by
     the root of the sum of their squares, rounded to the type.
     """
-    draw = Draw(algorithms.neutral(model).size)
+    draw = Draw(dynamics.neutral(model).size)
     q = np.array([_position(model, draw) for _ in range(STATES)])
     rates = {
         name: np.array([[draw.number(2048, 1024) for _ in range(model.n)] for _ in range(STATES)])
@@ -217,7 +217,7 @@ def states(model: Model, dtype: str = "float64") -> dict[str, Array]:
 
 
 def _position(model: Model, draw: Draw) -> list[float]:
-    q = list(map(float, algorithms.neutral(model)))
+    q = list(map(float, dynamics.neutral(model)))
     for joint in model.joints:
         if joint.type in (SPHERICAL, FREE):
             entries = [*draw.direction(4), *(draw.number(1024, 1024) for _ in joint.coords[4:])]

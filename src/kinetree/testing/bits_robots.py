@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kinetree import robots as built_in
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.files.description.friction import Friction, Stribeck
 from kinetree.files.description.records import Mimic, Rotor, Spring
 from kinetree.model import build_model

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import robots
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.cache import entries, folder
 from kinetree.engine.call.threads import threads
 from kinetree.robot import Robot

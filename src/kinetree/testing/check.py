@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from kinetree.base.arrays import is_numeric
+from kinetree.core.arrays import is_numeric
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.constrain import without_constraints
 from kinetree.model.describe import numbers_of

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.joints.friction import frictionless, load_friction_forces
-from kinetree.algorithms.joints.springs import pull_of
-from kinetree.algorithms.quantities import DECLARED
-from kinetree.algorithms.textbook.mass_factor import factor_mass_matrix
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree import dynamics
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.dynamics.joints.friction import frictionless, load_friction_forces
+from kinetree.dynamics.joints.springs import pull_of
+from kinetree.dynamics.quantities import DECLARED
+from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.errors import SingularityError
 from kinetree.model import JointSpring, Model
 from kinetree.model.inputs import per_link
@@ -61,30 +61,30 @@ class Case:
     @cached_property
     def M(self) -> Array:
         """Mass matrix by composite bodies, (n, n)."""
-        return algorithms.mass_matrix(self.model, self.q)
+        return dynamics.mass_matrix(self.model, self.q)
 
     @cached_property
     def J(self) -> Array:
         """Body Jacobians of all links, (links, 6, n)."""
-        return algorithms.link_jacobians(self.model, self.q)
+        return dynamics.link_jacobians(self.model, self.q)
 
     @cached_property
     def tau(self) -> Array:
         """Joint forces of the motion under the wrenches, (n,)."""
-        return algorithms.inverse_dynamics(self.model, self.q, self.dq, self.ddq, self.F_ext)
+        return dynamics.inverse_dynamics(self.model, self.q, self.dq, self.ddq, self.F_ext)
 
     @cached_property
     def tau_alone(self) -> Array:
         """Joint forces of the motion without wrenches, (n,)."""
-        return algorithms.inverse_dynamics(self.model, self.q, self.dq, self.ddq)
+        return dynamics.inverse_dynamics(self.model, self.q, self.dq, self.ddq)
 
     @cached_property
     def friction(self) -> Array:
         """Friction of the motion under the wrenches, load friction included, (n,)."""
         model, state = self.model, (self.q, self.dq, self.ddq)
-        load = algorithms.inverse_dynamics(frictionless(model), *state, self.F_ext)
+        load = dynamics.inverse_dynamics(frictionless(model), *state, self.F_ext)
         more = load_friction_forces(model, self.dq, load)
-        return algorithms.friction_forces(model, self.dq) + more
+        return dynamics.friction_forces(model, self.dq) + more
 
     @cached_property
     def scatter(self) -> float:
@@ -96,9 +96,9 @@ class Case:
         """
         model, q, dq = self.model, self.q, self.dq
         rest = np.zeros(model.n)
-        algorithms.forward_dynamics(model, q, rest, rest)
+        dynamics.forward_dynamics(model, q, rest, rest)
         terms = np.abs(self.M) @ np.abs(self.ddq) + self.joint_weights + self.joint_pushes
-        terms = terms + np.abs(algorithms.coriolis_matrix(model, q, dq)) @ np.abs(dq)
+        terms = terms + np.abs(dynamics.coriolis_matrix(model, q, dq)) @ np.abs(dq)
         terms = terms + np.abs(self.friction) + self.joint_springs
         return size(np.abs(np.linalg.inv(self.M)) @ terms)
 
@@ -148,7 +148,7 @@ class Case:
     @cached_property
     def heights(self) -> float:
         """Size of the terms of the potential energy, J, springs included."""
-        T = algorithms.forward_kinematics(self.model, self.q)
+        T = dynamics.forward_kinematics(self.model, self.q)
         x = [T[i][:3, :3] @ self.model.com[i] + T[i][:3, 3] for i in self.model.links]
         far = np.array([np.linalg.norm(x_i) for x_i in x])
         g = float(np.linalg.norm(self.model.gravity[3:]))
@@ -193,7 +193,7 @@ def random_cases(robot: Robot, states: int, seed: int) -> list[Case]:
     model = robot.model
     cases: list[Case] = []
     for k in range(states):
-        q = algorithms.random(model, rng)
+        q = dynamics.random(model, rng)
         dq, ddq = rng.normal(size=(2, model.n))
         push = rng.normal(size=(len(model.links), 6)) * 10
         F_ext = np.array([G @ x for G, x in zip(model.G, push, strict=True)]).reshape(-1, 6)
@@ -264,7 +264,7 @@ def derivative(f: Callable[[float], Value], rate: float = 1.0) -> Value:
 
 def symmetric(case: Case) -> Measured:
     """M = M^T, by composite bodies and by Jacobians (the former mirrors its blocks by design)."""
-    M = algorithms.mass_matrix_by_jacobians(case.model, case.q)
+    M = dynamics.mass_matrix_by_jacobians(case.model, case.q)
     return rounding(case, max(size(M - M.T), size(case.M - case.M.T)), size(M))
 
 
@@ -286,8 +286,8 @@ def positive_definite(case: Case) -> Measured:
 
 def skew(case: Case) -> Measured:
     """N = dM/dt - 2 C is skew-symmetric."""
-    dM = algorithms.mass_matrix_rate(case.model, case.q, case.dq)
-    N = dM - 2 * algorithms.coriolis_matrix(case.model, case.q, case.dq)
+    dM = dynamics.mass_matrix_rate(case.model, case.q, case.dq)
+    N = dM - 2 * dynamics.coriolis_matrix(case.model, case.q, case.dq)
     return rounding(case, N + N.T, size(case.M) * (case.turning + size(case.dq)))
 
 
@@ -295,11 +295,11 @@ def mass_matrix_rate(case: Case) -> Measured:
     """dM/dt in closed form is the derivative of M along dq."""
 
     def M(t: float) -> Array:
-        q_t = algorithms.integrate(case.model, case.q, case.dq * t)
-        return algorithms.mass_matrix(case.model, q_t)
+        q_t = dynamics.integrate(case.model, case.q, case.dq * t)
+        return dynamics.mass_matrix(case.model, q_t)
 
     rate = 2 * case.turning + size(case.dq)
-    error = algorithms.mass_matrix_rate(case.model, case.q, case.dq) - derivative(M, rate)
+    error = dynamics.mass_matrix_rate(case.model, case.q, case.dq) - derivative(M, rate)
     return differences(error, size(case.M) * max(rate, 1))
 
 
@@ -307,20 +307,20 @@ def gravity_gradient(case: Case) -> Measured:
     """g and springs are the gradient of the potential energy along every degree of freedom."""
 
     def U(t: float, e: Array) -> float:
-        q_t = algorithms.integrate(case.model, case.q, e * t)
-        return algorithms.potential_energy(case.model, q_t)
+        q_t = dynamics.integrate(case.model, case.q, e * t)
+        return dynamics.potential_energy(case.model, q_t)
 
     axes = np.eye(case.model.n)
     gradient = np.array([derivative(partial(U, e=e), case.turning_at(e)) for e in axes])
-    g = algorithms.gravity_forces(case.model, case.q)
-    error = g - gradient + algorithms.spring_forces(case.model, case.q)
+    g = dynamics.gravity_forces(case.model, case.q)
+    error = g - gradient + dynamics.spring_forces(case.model, case.q)
     return differences(error, case.weights + size(case.joint_springs) + case.heights)
 
 
 def gravity_both_ways(case: Case) -> Measured:
     """An upward acceleration of the base and weights on all links give the same forces."""
-    g = algorithms.gravity_forces(case.model, case.q)
-    by_weights = algorithms.gravity_forces_by_wrenches(case.model, case.q)
+    g = dynamics.gravity_forces(case.model, case.q)
+    by_weights = dynamics.gravity_forces_by_wrenches(case.model, case.q)
     return rounding(case, g - by_weights, case.weights)
 
 
@@ -329,8 +329,8 @@ def power(case: Case) -> Measured:
     model, q, dq, ddq = case.model, case.q, case.dq, case.ddq
 
     def energy(t: float) -> float:
-        q_t, dq_t = algorithms.integrate(model, q, dq * t), dq + ddq * t
-        return algorithms.kinetic_energy(model, q_t, dq_t) + algorithms.potential_energy(model, q_t)
+        q_t, dq_t = dynamics.integrate(model, q, dq * t), dq + ddq * t
+        return dynamics.kinetic_energy(model, q_t, dq_t) + dynamics.potential_energy(model, q_t)
 
     rate = 2 * case.turning + size(dq) + size(ddq)
     friction = case.friction * dq
@@ -342,7 +342,7 @@ def power(case: Case) -> Measured:
 
 def kinetic_energy(case: Case) -> Measured:
     """The energies of all links add up to dq^T M dq / 2."""
-    by_links = algorithms.kinetic_energy(case.model, case.q, case.dq)
+    by_links = dynamics.kinetic_energy(case.model, case.q, case.dq)
     scale = float(np.abs(case.dq) @ np.abs(case.M) @ np.abs(case.dq)) / 2
     return rounding(case, by_links - case.dq @ case.M @ case.dq / 2, scale)
 
@@ -350,17 +350,17 @@ def kinetic_energy(case: Case) -> Measured:
 def sum_of_terms(case: Case) -> Measured:
     """The recursion gives M ddq + C dq + g + springs + friction - J^T F_ext."""
     model, q, dq = case.model, case.q, case.dq
-    tau = case.M @ case.ddq + algorithms.coriolis_matrix(model, q, dq) @ dq
-    tau = tau + algorithms.gravity_forces(model, q)
-    tau = tau + algorithms.spring_forces(model, q)
+    tau = case.M @ case.ddq + dynamics.coriolis_matrix(model, q, dq) @ dq
+    tau = tau + dynamics.gravity_forces(model, q)
+    tau = tau + dynamics.spring_forces(model, q)
     tau = tau - sum(case.J[i].T @ case.F_ext[i] for i in model.links)
-    tau = tau + algorithms.friction_forces(model, dq) + load_friction_forces(model, dq, tau)
+    tau = tau + dynamics.friction_forces(model, dq) + load_friction_forces(model, dq, tau)
     return rounding(case, case.tau - tau, case.forces + case.pushes)
 
 
 def undone(case: Case) -> Measured:
     """Forward dynamics returns the accelerations that inverse dynamics was given."""
-    ddq = algorithms.forward_dynamics(case.model, case.q, case.dq, case.tau, case.F_ext)
+    ddq = dynamics.forward_dynamics(case.model, case.q, case.dq, case.tau, case.F_ext)
     return inverting(case, ddq - case.ddq)
 
 
@@ -369,10 +369,10 @@ def jacobian(case: Case) -> Measured:
     model, q = case.model, case.q
 
     def pose(t: float, e: Array) -> Array:
-        return algorithms.pose(model, algorithms.integrate(model, q, e * t))
+        return dynamics.pose(model, dynamics.integrate(model, q, e * t))
 
-    T_sb = algorithms.pose(model, q)
-    J = algorithms.body_jacobian(model, q)
+    T_sb = dynamics.pose(model, q)
+    J = dynamics.body_jacobian(model, q)
     worst, scale = 0.0, size(J) + size(T_sb[:3, 3])
     for k, e in enumerate(np.eye(model.n)):
         rate = max(case.turning_at(e), 1)
@@ -385,16 +385,16 @@ def jacobian(case: Case) -> Measured:
 def retraction(case: Case) -> Measured:
     """The difference from q to q moved by a step is the step."""
     step = case.dq / max(size(case.dq), 1)  # below half a turn
-    moved = algorithms.integrate(case.model, case.q, step)
-    found = algorithms.difference(case.model, case.q, moved)
+    moved = dynamics.integrate(case.model, case.q, step)
+    found = dynamics.difference(case.model, case.q, moved)
     return rounding(case, found - step, size(step) + size(case.q))
 
 
 def linear(case: Case) -> Measured:
     """Y times the parameters is tau, apart from friction that has no parameters in pi."""
     model = frictionless(case.model)
-    Y, pi = algorithms.regressor(model, case.q, case.dq, case.ddq), algorithms.parameters(model)
-    tau = algorithms.inverse_dynamics(model, case.q, case.dq, case.ddq)
+    Y, pi = dynamics.regressor(model, case.q, case.dq, case.ddq), dynamics.parameters(model)
+    tau = dynamics.inverse_dynamics(model, case.q, case.dq, case.ddq)
     return rounding(case, Y @ pi - tau, size(np.abs(Y) @ np.abs(pi)))
 
 
@@ -404,20 +404,20 @@ def slope_of_tau(case: Case) -> Measured:
     rest = case.dq, case.ddq, case.F_ext
 
     def tau(t: float, e: Array) -> Array:
-        q_t = algorithms.integrate(model, case.q, e * t)
-        return algorithms.inverse_dynamics(model, q_t, *rest)
+        q_t = dynamics.integrate(model, case.q, e * t)
+        return dynamics.inverse_dynamics(model, q_t, *rest)
 
     axes = np.eye(model.n)
     rates = [2 * max(case.turning_at(e), 1) for e in axes]
     slopes = [derivative(partial(tau, e=e), r) for e, r in zip(axes, rates, strict=True)]
-    found = algorithms.inverse_dynamics_derivatives(model, case.q, *rest)[0]
+    found = dynamics.inverse_dynamics_derivatives(model, case.q, *rest)[0]
     scale = case.forces + case.pushes + case.heights
     return differences(found - np.transpose(slopes), scale * max(rates, default=1))
 
 
 def formulation(case: Case, name: str) -> Measured:
     """Compare tau of a formulation of the book with that of the Tree, under wrenches."""
-    tau = algorithms.inverse_dynamics(
+    tau = dynamics.inverse_dynamics(
         case.model, case.q, case.dq, case.ddq, case.F_ext, formulation=name
     )
     return rounding(case, tau - case.tau, case.forces + case.pushes)
@@ -425,7 +425,7 @@ def formulation(case: Case, name: str) -> Measured:
 
 def other_mass_matrix(case: Case, way: str) -> Measured:
     """Compare M of another algorithm with that of composite bodies."""
-    other = getattr(algorithms, f"mass_matrix_by_{way.lower().replace(' ', '_')}")
+    other = getattr(dynamics, f"mass_matrix_by_{way.lower().replace(' ', '_')}")
     return rounding(case, other(case.model, case.q) - case.M, size(case.M))
 
 
@@ -437,8 +437,8 @@ def other_accelerations(case: Case, way: str) -> Measured:
             f"joint {follower!r} follows another, which this algorithm does not support"
         )
     state = case.model, case.q, case.dq, case.tau, case.F_ext
-    other = getattr(algorithms, f"forward_dynamics_by_{way.replace(' ', '_')}")
-    return inverting(case, other(*state) - algorithms.forward_dynamics(*state))
+    other = getattr(dynamics, f"forward_dynamics_by_{way.replace(' ', '_')}")
+    return inverting(case, other(*state) - dynamics.forward_dynamics(*state))
 
 
 CHECKS = [
@@ -458,7 +458,7 @@ CHECKS = [
     Check(LAWS, "d tau/d q is the derivative of tau", slope_of_tau),
     *(
         Check(AGREEMENT, f"tau: {name} formulation = Tree", partial(formulation, name=name))
-        for name in algorithms.FORMULATIONS
+        for name in dynamics.FORMULATIONS
     ),
     *(
         Check(AGREEMENT, f"M: {way} = composite bodies", partial(other_mass_matrix, way=way))
@@ -483,8 +483,8 @@ KERNELS: dict[str, Callable[[Case], float] | None] = {
     "gravity_forces": lambda case: case.weights,
     "bias_forces": lambda case: case.forces,
     "spring_forces": lambda case: size(case.joint_springs),
-    "body_jacobian": lambda case: size(algorithms.body_jacobian(case.model, case.q)),
-    "space_jacobian": lambda case: size(algorithms.space_jacobian(case.model, case.q)),
+    "body_jacobian": lambda case: size(dynamics.body_jacobian(case.model, case.q)),
+    "space_jacobian": lambda case: size(dynamics.space_jacobian(case.model, case.q)),
     "kinetic_energy": lambda case: size(case.M) * size(case.dq) ** 2,
     "potential_energy": lambda case: case.heights,
 }
@@ -500,7 +500,7 @@ def kernel_checks(robot: Robot, cases: Sequence[Case], names: Sequence[str]) -> 
         inputs = (*DECLARED[quantity].inputs, *wrenches.split())
         columns = [[x.tau_alone if y == "tau" else getattr(x, y) for x in cases] for y in inputs]
         arguments = [column[case.index] for column in columns]
-        direct = getattr(algorithms, quantity)(case.model, *arguments)
+        direct = getattr(dynamics, quantity)(case.model, *arguments)
         alone = getattr(robot, quantity)(*arguments)
         if np.shape(alone) != np.shape(direct):
             raise TypeError(f"the kernel gave shape {np.shape(alone)}, expected {np.shape(direct)}")

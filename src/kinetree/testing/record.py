@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kinetree.base.tables import counted
+from kinetree.core.tables import counted
 from kinetree.errors import KinetreeError
 from kinetree.testing.report import FAILED, PASSED, SKIPPED
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kinetree.base.tables import counted, notebook_table
+from kinetree.core.tables import counted, notebook_table
 from kinetree.errors import KinetreeError, NameLookupError
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms, robots
+from kinetree import dynamics, robots
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.testing.bits import TABLE, check_bits, quick_sample
 from kinetree.testing.calls import differing
@@ -83,9 +83,7 @@ def unusual_angles(_: Options) -> Iterator[Finding]:
         rows = np.flatnonzero(np.isfinite(q).all(axis=1))
         exact = np.array(
             [
-                algorithms.inverse_dynamics(
-                    robot.model, *(x[k].astype(float) for x in (q, dq, -dq))
-                )
+                dynamics.inverse_dynamics(robot.model, *(x[k].astype(float) for x in (q, dq, -dq)))
                 for k in rows
             ]
         )

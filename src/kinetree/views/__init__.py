@@ -2,7 +2,7 @@
 
 import typing
 
-from kinetree.base.later import later
+from kinetree.core.later import later
 from kinetree.views.render import Rendering, render
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene, Shape, TriangleMesh

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms import Recursion
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics import Recursion
 from kinetree.errors import InputError
 from kinetree.explain import Explanation
 from kinetree.model import WORLD

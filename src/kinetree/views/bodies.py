@@ -8,8 +8,8 @@ from math import isfinite
 
 import numpy as np
 
-from kinetree.algorithms import forward_kinematics
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics import forward_kinematics
 from kinetree.engine.kernels.memo import remembered
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Model

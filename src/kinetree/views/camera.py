@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.contacts import HeightField, Plane

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms import total_mass
-from kinetree.algorithms.contacts.ground import gap
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics import total_mass
+from kinetree.dynamics.contacts.ground import gap
 from kinetree.model import WORLD, Model
 from kinetree.model.contacts import ContactRim, Contacts, HeightField, Plane, contact_places
 from kinetree.motion.trajectory import Trajectory

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.configuration import integrate, start_position
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted
+from kinetree.dynamics.joints.configuration import integrate, start_position
 from kinetree.errors import InputError
 from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
 from kinetree.files.description.joints import REVOLUTE

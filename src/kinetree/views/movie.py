@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.base import system
-from kinetree.base.arrays import Array
+from kinetree.core import system
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 
 COLOURS = 255  # of a GIF's palette; one more index means "as in the frame before"

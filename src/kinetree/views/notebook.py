@@ -1,6 +1,6 @@
 """Displays for notebooks: a robot that can be moved, a motion that plays, a figure with values.
 
-Every display is one frame (`kinetree.base.display.framed`) with a page that fetches nothing, over a
+Every display is one frame (`kinetree.core.display.framed`) with a page that fetches nothing, over a
 still picture, and stays below 2 MB: meshes and samples are thinned.
 """
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.base.chart_svg import chart_figure
-from kinetree.base.charts import chart_data, fitted, spread
-from kinetree.base.display import framed
-from kinetree.base.figure import Figure
-from kinetree.base.tables import escape, page_number
+from kinetree.core.chart_svg import chart_figure
+from kinetree.core.charts import chart_data, fitted, spread
+from kinetree.core.display import framed
+from kinetree.core.figure import Figure
+from kinetree.core.tables import escape, page_number
 from kinetree.motion.animation import Animation
 from kinetree.motion.plots import plot
 from kinetree.motion.trajectory import Trajectory

@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.spatial.se3 import pose
 from kinetree.views.shapes import AXES, Colour, Shape, TriangleMesh
 

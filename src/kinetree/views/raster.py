@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.views.shapes import TriangleMesh
 
 CREASE = 0.7  # cosine of the angle from which an edge is sharp, as in viewer.js

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.later import dataclass
-from kinetree.base.options import typed
-from kinetree.base.tables import nearest
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.later import dataclass
+from kinetree.core.options import typed
+from kinetree.core.tables import nearest
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates

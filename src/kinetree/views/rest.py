@@ -9,8 +9,8 @@ from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.algorithms.joints.configuration import rest_position
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.configuration import rest_position
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES
 from kinetree.files.write.urdf import roll_pitch_yaw
 from kinetree.model import Model

@@ -4,8 +4,8 @@ import os
 
 import numpy as np
 
-from kinetree.algorithms import neutral
-from kinetree.base.arrays import known
+from kinetree.core.arrays import known
+from kinetree.dynamics import neutral
 from kinetree.errors import InputError, ParseError
 from kinetree.model import Model
 from kinetree.motion.inputs import check_single

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import escape
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import escape
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import along, link_poses
 from kinetree.views.camera import (

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.meshes import MeshFolder

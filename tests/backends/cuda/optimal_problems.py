@@ -39,7 +39,7 @@ def bent_arm(count: int = 8, **options: Any) -> tuple[optimal.Problem, Any]:
 def hopping() -> tuple[optimal.Problem, Any]:
     """A quadruped in flight, and its neutral position."""
     robot = kt.robots.quadruped()
-    q0 = np.asarray(kt.algorithms.neutral(robot.model), float)
+    q0 = np.asarray(kt.dynamics.neutral(robot.model), float)
     costs = {"posture": optimal.Posture(target=q0, weight=1), "effort": optimal.Effort(weight=1e-2)}
     problem = optimal.Problem(robot, dt=0.01, steps=4, costs=costs)
     return problem, np.stack([q0, q0])

@@ -5,7 +5,7 @@ import pytest
 from optimal_problems import METHODS
 
 import kinetree as kt
-from kinetree.algorithms.quantities import QUANTITIES, WHOLE_BODY
+from kinetree.dynamics.quantities import QUANTITIES, WHOLE_BODY
 from tensor_robots import rubbing
 from tensor_robots import state as arguments
 

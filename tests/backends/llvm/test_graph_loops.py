@@ -7,7 +7,7 @@ import pytest
 from llvm_harness import Compiled, host, same_bits
 
 from kinetree import scalars, threads
-from kinetree.base.repeat import repeated
+from kinetree.core.repeat import repeated
 from kinetree.engine import Kernel, Port, interpret, optimise, trace
 from sweeps import (
     nested_graph,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms, controllers
+from kinetree import controllers, dynamics
 
 ROOT = Path(__file__).resolve().parents[3]
 COMPUTING = ("id panda --q 0 0 0 -1 0 1 0", "fd rp", "terms cart_pole")
@@ -35,13 +35,12 @@ def needs_no_kernel() -> dict[str, str]:
     arm = kt.robots.planar_2r()
     state = [0.3, -0.7], [1.0, 2.0], [0.5, -1.5]
     forms = [
-        algorithms.inverse_dynamics(arm.model, *state, formulation=x)
-        for x in algorithms.FORMULATIONS
+        dynamics.inverse_dynamics(arm.model, *state, formulation=x) for x in dynamics.FORMULATIONS
     ]
     languages = ("c", "matlab", "casadi")
     texts = [str(kt.export(arm, "inverse_dynamics", language=x)) for x in languages]
     return {
-        "textbook": digest(*forms, algorithms.mass_matrix(arm.model, state[0])),
+        "textbook": digest(*forms, dynamics.mass_matrix(arm.model, state[0])),
         "symbols": digest(str(kt.symbolic(arm).M.text())),
         "export": digest(*texts),
         "explain": digest(str(arm.explain(*state))),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Limits, algorithms, convert
+from kinetree import Builder, Limits, convert, dynamics
 from kinetree.model import ALL_TYPES, joint_pose, random_model
 from robot_states import random_state, relative
 
@@ -37,8 +37,8 @@ def test_the_way_back_undoes_the_way_there(library, seed):
     there, back = converters(library, model, joints=order)
     x = random_state(model, seed)
     q, dq = there.q(x.q), there.dq(x.q, x.dq)
-    M = algorithms.mass_matrix(model, x.q)
-    J = algorithms.body_jacobian(model, x.q)
+    M = dynamics.mass_matrix(model, x.q)
+    J = dynamics.body_jacobian(model, x.q)
     found = back.q(q)
     for joint in model.joints:
         own = list(joint.coords)
@@ -64,9 +64,9 @@ def test_power_energy_and_twists_are_the_same_everywhere(library, seed):
     x = random_state(model, seed)
     dq, tau = there.dq(x.q, x.dq), there.tau(x.q, x.ddq)
     assert tau @ dq == pytest.approx(x.ddq @ x.dq, rel=1e-12, abs=1e-12)
-    M = algorithms.mass_matrix(model, x.q)
+    M = dynamics.mass_matrix(model, x.q)
     assert dq @ there.mass_matrix(x.q, M) @ dq == pytest.approx(x.dq @ M @ x.dq, rel=1e-12)
-    J = algorithms.body_jacobian(model, x.q)
+    J = dynamics.body_jacobian(model, x.q)
     V = there.jacobian(x.q, J) @ dq
     swaps = "jacobian" in there.order.library.linear_first
     np.testing.assert_allclose(V, np.roll(J @ x.dq, 3) if swaps else J @ x.dq, atol=1e-12)
@@ -82,7 +82,7 @@ def test_accelerations_are_the_rates_of_rates(library, type):
 
     def rates(t):
         step = x.dq * t + x.ddq * t * t / 2  # exact to first order in dq at t = 0
-        q = algorithms.integrate(model, x.q, step)
+        q = dynamics.integrate(model, x.q, step)
         return there.dq(q, x.dq + x.ddq * t)
 
     found = (rates(h) - rates(-h)) / (2 * h)
@@ -91,7 +91,7 @@ def test_accelerations_are_the_rates_of_rates(library, type):
 
 def moved(there, model, x, h=1e-6):
     """Rates of the other library's coordinates along the motion, by differences."""
-    q = [there.q(algorithms.integrate(model, x.q, x.dq * t)) for t in (h, -h)]
+    q = [there.q(dynamics.integrate(model, x.q, x.dq * t)) for t in (h, -h)]
     return (q[0] - q[1]) / (2 * h)
 
 
@@ -112,7 +112,7 @@ def test_drake_counts_angular_velocity_along_the_axes_of_the_world():
         model = one_joint(type)
         x, (there, _) = random_state(model, 4), converters("drake", model)
         h, joint = 1e-6, model.joints[0]
-        q = [algorithms.integrate(model, x.q, x.dq * t) for t in (h, -h)]
+        q = [dynamics.integrate(model, x.q, x.dq * t) for t in (h, -h)]
         R = joint_pose(joint, x.q)[:3, :3]
         dR = (joint_pose(joint, q[0]) - joint_pose(joint, q[1]))[:3, :3] / (2 * h)
         W = dR @ R.T  # [omega] in the axes of the world
@@ -154,7 +154,7 @@ def test_a_free_joint_with_a_home_pose_is_seen_from_the_world_in_mujoco():
     model = builder.joint("j", "free", "base", "a", at=at).build_model()
     there, back = converters("mujoco", model)
     x = random_state(model, 5)
-    T = algorithms.pose(model, x.q, "a")
+    T = dynamics.pose(model, x.q, "a")
     np.testing.assert_allclose(there.q(x.q)[:3], T[:3, 3], atol=1e-15)
     np.testing.assert_allclose(there.dq(x.q, x.dq)[:3], T[:3, :3] @ x.dq[3:], atol=1e-15)
     np.testing.assert_allclose(np.abs(back.q(there.q(x.q))), np.abs(x.q), atol=1e-15)

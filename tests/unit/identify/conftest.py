@@ -3,7 +3,7 @@
 import pytest
 from identified_robots import BARE, DESCRIBED, TRUE, arm_motion
 
-from kinetree.base.blas import one_blas_thread
+from kinetree.core.blas import one_blas_thread
 from kinetree.identify import identify, simulated_recording
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
-from kinetree import Builder, Friction, Mimic, algorithms, robots
+from kinetree import Builder, Friction, Mimic, dynamics, robots
 from kinetree.errors import InputError
 from kinetree.model import WORLD, random_body, random_model
 from kinetree.spatial import compose, move_body
@@ -39,11 +39,11 @@ def test_a_payload_may_hang_on_any_frame(seed):
     model = random_model(seed, 5)
     q = np.random.default_rng(seed).normal(size=5)
     for frame in model.frames:
-        R_sf = algorithms.pose(model, q, frame)[:3, :3]
-        J = algorithms.body_jacobian(model, q, frame)
+        R_sf = dynamics.pose(model, q, frame)[:3, :3]
+        J = dynamics.body_jacobian(model, q, frame)
         weight = np.concatenate([np.zeros(3), R_sf.T @ (2.5 * model.gravity[3:])])
-        g = algorithms.gravity_forces(model, q)
-        found = algorithms.gravity_forces(model.with_payload(2.5, frame=frame), q)
+        g = dynamics.gravity_forces(model, q)
+        found = dynamics.gravity_forces(model.with_payload(2.5, frame=frame), q)
         assert np.allclose(found, g - J.T @ weight, rtol=0, atol=SAME * max(1, np.abs(g).max()))
 
 
@@ -79,8 +79,8 @@ def test_a_payload_on_the_base_changes_the_base_alone():
 def test_gravity_acts_along_the_given_vector(seed, gravity):
     model = random_model(seed % 50, 4)
     q = np.random.default_rng(seed).normal(size=4)
-    found = algorithms.potential_energy(model.with_gravity(gravity), q)
-    mass, centre = algorithms.total_mass(model), algorithms.center_of_mass(model, q)
+    found = dynamics.potential_energy(model.with_gravity(gravity), q)
+    mass, centre = dynamics.total_mass(model), dynamics.center_of_mass(model, q)
     size = mass * (1 + np.abs(gravity).max()) * (1 + np.abs(centre).max())
     assert abs(found + mass * centre @ np.array(gravity)) <= 64 * np.finfo(float).eps * size
 
@@ -101,9 +101,9 @@ def test_another_kind_of_number_is_the_same_robot(seed):
     with mpmath.workdps(50):
         precise = model.astype(mpmath.mpf)
         state = [np.array([mpmath.mpf(x) for x in v]) for v in (q, dq, ddq)]
-        tau = algorithms.inverse_dynamics(precise, *state)
+        tau = dynamics.inverse_dynamics(precise, *state)
         assert all(isinstance(x, mpmath.mpf) for x in tau)
-        error = np.abs(np.array(tau - algorithms.inverse_dynamics(model, q, dq, ddq), float)).max()
+        error = np.abs(np.array(tau - dynamics.inverse_dynamics(model, q, dq, ddq), float)).max()
     assert error <= SAME * float(max(abs(x) for x in tau))
 
 
@@ -130,7 +130,7 @@ def test_friction_is_given_to_the_joints_that_are_named():
     name = model.joint_names[1]
     rubbed = model.with_friction({name: Friction((2.0, 3.0), 0.5)})
     dq = np.array([1.0, -2.0, 3.0])
-    more = algorithms.friction_forces(rubbed, dq) - algorithms.friction_forces(
+    more = dynamics.friction_forces(rubbed, dq) - dynamics.friction_forces(
         model.with_friction({name: Friction()}), dq
     )
     np.testing.assert_array_equal(more, [0, -2.0 * 3.0 - 0.5, 0])
@@ -143,7 +143,7 @@ def test_a_joint_that_follows_another_can_have_friction():
     builder.joint("follow", "revolute", "a", "b", mimic=Mimic("lead", 2.0))
     model = builder.build_model().with_friction({"follow": Friction(3.0)})
     # it turns at 2 dq and its force does twice the work on the one it follows
-    np.testing.assert_array_equal(algorithms.friction_forces(model, np.array([1.0])), [12.0])
+    np.testing.assert_array_equal(dynamics.friction_forces(model, np.array([1.0])), [12.0])
 
 
 def test_one_friction_is_that_of_all_joints_but_free_ones():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms import inverse_dynamics
+from kinetree.dynamics import inverse_dynamics
 from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError
 from kinetree.model import build_model, describe_model, random_model
@@ -42,7 +42,7 @@ def test_copies_of_a_robot_keep_their_friction(seed):
         friction_numbers(x) for x in plain
     ]
     rng = np.random.default_rng(seed)
-    q = kt.algorithms.random(model, rng)
+    q = kt.dynamics.random(model, rng)
     state = q, *rng.normal(size=(2, model.n))
     assert np.array_equal(inverse_dynamics(again, *state), inverse_dynamics(model, *state))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, algorithms
+from kinetree import Builder, dynamics
 from kinetree.files.description import Friction, Mimic, Rotor
 from kinetree.model import random_body, random_direction, random_pose
 
@@ -47,12 +47,12 @@ def test_a_mimic_joint_is_the_constraint_that_it_states(seed):
     tied, free = arm(seed, mimic=True), arm(seed, mimic=False)
     q, dq, ddq = np.random.default_rng(seed).normal(size=(3, 2))
     whole = G @ q + OFFSET
-    M, expected = algorithms.mass_matrix(tied, q), G.T @ algorithms.mass_matrix(free, whole) @ G
+    M, expected = dynamics.mass_matrix(tied, q), G.T @ dynamics.mass_matrix(free, whole) @ G
     assert np.linalg.norm(M - expected) <= SAME * np.linalg.norm(expected)
-    tau = algorithms.inverse_dynamics(tied, q, dq, ddq)
-    expected = G.T @ algorithms.inverse_dynamics(free, whole, G @ dq, G @ ddq)
+    tau = dynamics.inverse_dynamics(tied, q, dq, ddq)
+    expected = G.T @ dynamics.inverse_dynamics(free, whole, G @ dq, G @ ddq)
     assert np.linalg.norm(tau - expected) <= SAME * np.linalg.norm(expected)
-    a, b = algorithms.pose(tied, q), algorithms.pose(free, whole)
+    a, b = dynamics.pose(tied, q), dynamics.pose(free, whole)
     assert np.linalg.norm(a - b) <= SAME * np.linalg.norm(b)
 
 

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import NameLookupError
 from kinetree.model import ALL_TYPES, WORLD, Frame, random_model
 from kinetree.spatial import spatial_inertia
@@ -54,9 +54,9 @@ def test_nobody_writes_into_a_model(name):
 
 
 def test_writing_into_a_result_does_not_reach_the_model():
-    T = algorithms.pose(MODEL, algorithms.neutral(MODEL), "base")
+    T = dynamics.pose(MODEL, dynamics.neutral(MODEL), "base")
     T[0, 3] = 5
-    assert algorithms.pose(MODEL, algorithms.neutral(MODEL), "base")[0, 3] == 0
+    assert dynamics.pose(MODEL, dynamics.neutral(MODEL), "base")[0, 3] == 0
 
 
 def test_parents_come_before_children():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.joints.actuation import actuate
+from kinetree.dynamics.joints.actuation import actuate
 from kinetree.model import build_model, describe_model
 
 A = kt.Actuator

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import ModelError, NameLookupError
 from kinetree.model import random_model
 
@@ -28,14 +28,14 @@ def arm(**springs):
 
 
 def forces(robot, q=Q):
-    return algorithms.spring_forces(robot.model, q)
+    return dynamics.spring_forces(robot.model, q)
 
 
 def test_a_spring_of_a_mimic_joint_acts_through_its_leader():
     robot = arm(twin=kt.Spring(5, rest=0.1))
     stands = -2 * 0.3 + 0.25
     assert forces(robot) == pytest.approx([-2 * 5 * (stands - 0.1), 0, 0])
-    energy = algorithms.spring_energy(robot.model, Q)
+    energy = dynamics.spring_energy(robot.model, Q)
     assert energy == pytest.approx(5 / 2 * (stands - 0.1) ** 2)
     both = arm(tie=kt.Spring(5, joints={"hip": 1, "twin": 1}))
     assert forces(both) == pytest.approx([-5 * (-0.3 + 0.25), 0, 0])
@@ -64,11 +64,11 @@ def test_a_locked_joint_shifts_the_rest_of_a_spring_between_joints():
 
 def test_locking_keeps_the_joint_forces_of_the_other_joints():
     model = random_model(3, 5, springs=True, drives=False)
-    q, rest = algorithms.random(model, np.random.default_rng(0)), np.zeros(4)
+    q, rest = dynamics.random(model, np.random.default_rng(0)), np.zeros(4)
     locked = kt.Robot(model).lock({"joint3": q[2]}).model
     others = [0, 1, 3, 4]
-    found = algorithms.bias_forces(locked, q[others], rest)
-    assert found == pytest.approx(algorithms.bias_forces(model, q, np.zeros(5))[others], rel=1e-12)
+    found = dynamics.bias_forces(locked, q[others], rest)
+    assert found == pytest.approx(dynamics.bias_forces(model, q, np.zeros(5))[others], rel=1e-12)
 
 
 def test_a_part_keeps_its_springs_and_refuses_to_cut_one():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Mimic, Robot, Rotor, algorithms
+from kinetree import Builder, Mimic, Robot, Rotor, dynamics
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import ALL_TYPES, WORLD, random_body, random_model, random_pose
 from robot_states import EPS, any_robot, random_state, relative
@@ -64,14 +64,14 @@ def test_locked_robots_move_like_the_whole_with_those_joints_at_rest(seed):
     dq, ddq = np.zeros(model.n), np.zeros(model.n)
     dq[dofs], ddq[dofs] = x.dq[dofs], x.ddq[dofs]
     rest = {"F_tip": wrenches(model, rng), "V_base": x.V_base, "dV_base": x.dV_base}
-    tau = algorithms.inverse_dynamics(model, x.q, dq, ddq, **rest)[dofs]
-    found = algorithms.inverse_dynamics(locked, x.q[coords], dq[dofs], ddq[dofs], **rest)
+    tau = dynamics.inverse_dynamics(model, x.q, dq, ddq, **rest)[dofs]
+    found = dynamics.inverse_dynamics(locked, x.q[coords], dq[dofs], ddq[dofs], **rest)
     assert relative(found, tau) < ROUNDING
-    M = algorithms.mass_matrix(model, x.q)[np.ix_(dofs, dofs)]
-    assert relative(algorithms.mass_matrix(locked, x.q[coords]), M) < ROUNDING
+    M = dynamics.mass_matrix(model, x.q)[np.ix_(dofs, dofs)]
+    assert relative(dynamics.mass_matrix(locked, x.q[coords]), M) < ROUNDING
     for frame in model.frames:
-        T = algorithms.pose(model, x.q, frame)
-        assert relative(algorithms.pose(locked, x.q[coords], frame), T) < ROUNDING
+        T = dynamics.pose(model, x.q, frame)
+        assert relative(dynamics.pose(locked, x.q[coords], frame), T) < ROUNDING
 
 
 def test_followers_are_locked_with_their_source():
@@ -81,7 +81,7 @@ def test_followers_are_locked_with_their_source():
     model = builder.build_model()
     locked = lock(model, {"a": 0.3})
     assert locked.n == 0
-    T = algorithms.pose(model, [0.3], "finger")
+    T = dynamics.pose(model, [0.3], "finger")
     np.testing.assert_allclose(locked.frame("finger").T_if, T, atol=1e-15)
     with pytest.raises(ModelError, match=r"'b' follows 'a'.*Lock 'a'"):
         lock(model, {"b": 0.3})
@@ -120,16 +120,16 @@ def test_a_subtree_moves_like_the_whole_on_a_base_at_rest(seed):
     link = model.link_names[int(rng.integers(len(model.links)))]
     part = subtree(model, link)
     dofs, coords = (entries(part, model, names) for names in ("dof_names", "coordinate_names"))
-    T = algorithms.pose(model, x.q, link)
+    T = dynamics.pose(model, x.q, link)
     part = part.with_gravity(T[:3, :3].T @ model.gravity[3:])
     dq, ddq = np.zeros(model.n), np.zeros(model.n)
     dq[dofs], ddq[dofs] = x.dq[dofs], x.ddq[dofs]
-    tau = algorithms.inverse_dynamics(model, x.q, dq, ddq)[dofs]
-    found = algorithms.inverse_dynamics(part, x.q[coords], dq[dofs], ddq[dofs])
+    tau = dynamics.inverse_dynamics(model, x.q, dq, ddq)[dofs]
+    found = dynamics.inverse_dynamics(part, x.q[coords], dq[dofs], ddq[dofs])
     assert np.abs(found - tau).max(initial=0) <= 1e-12 * max(1, np.abs(tau).max(initial=0))
     for name in part.frames:
-        seen = T @ algorithms.pose(part, x.q[coords], name)
-        assert relative(seen, algorithms.pose(model, x.q, name)) < ROUNDING
+        seen = T @ dynamics.pose(part, x.q[coords], name)
+        assert relative(seen, dynamics.pose(model, x.q, name)) < ROUNDING
     assert part.base_name == link
 
 
@@ -146,8 +146,8 @@ def test_a_rotor_carried_by_a_link_that_is_left_out_is_put_on_the_base():
     model = arm(rotor=Rotor(1e-3, 20, link="base"))
     part = subtree(model, "upper")
     assert part.rotors[0].link == WORLD
-    M = algorithms.mass_matrix(model, [0.2, 0.3])[1, 1]
-    assert algorithms.mass_matrix(part, [0.3])[0, 0] == pytest.approx(M, rel=1e-14)
+    M = dynamics.mass_matrix(model, [0.2, 0.3])[1, 1]
+    assert dynamics.mass_matrix(part, [0.3])[0, 0] == pytest.approx(M, rel=1e-14)
 
 
 def test_a_tool_is_a_frame_with_a_body():
@@ -157,11 +157,11 @@ def test_a_tool_is_a_frame_with_a_body():
     found = Robot(model).with_tool("gripper", T, "link3", m=m, com=com, I_com=I_com).model
     x = random_state(model, 2)
     assert found.tool == "gripper" and found.n == model.n
-    expected = algorithms.pose(model, x.q, "link3") @ T
-    np.testing.assert_allclose(algorithms.pose(found, x.q), expected, atol=1e-14)
+    expected = dynamics.pose(model, x.q, "link3") @ T
+    np.testing.assert_allclose(dynamics.pose(found, x.q), expected, atol=1e-14)
     loaded = model.replace(frames=found.frames).with_payload(m, com, I_com, "gripper")
     np.testing.assert_array_equal(found.com, loaded.com)
-    assert algorithms.total_mass(found) == pytest.approx(algorithms.total_mass(model) + m)
+    assert dynamics.total_mass(found) == pytest.approx(dynamics.total_mass(model) + m)
 
 
 @settings(max_examples=40)
@@ -177,16 +177,16 @@ def test_an_attached_robot_is_the_same_as_both_built_as_one(seed):
     q = np.concatenate([a.q, b.q])
     assert both.n == model.n + other.n and both.tool == "b/tool"
     assert both.coordinate_names[model.nq :] == tuple(f"b/{x}" for x in other.coordinate_names)
-    T = algorithms.pose(model, a.q, frame)
+    T = dynamics.pose(model, a.q, frame)
     for name in other.frames:
-        expected = T @ algorithms.pose(other, b.q, name)
-        assert relative(algorithms.pose(both, q, f"b/{name}"), expected) < ROUNDING
+        expected = T @ dynamics.pose(other, b.q, name)
+        assert relative(dynamics.pose(both, q, f"b/{name}"), expected) < ROUNDING
     # with the carrier at rest, the attached robot feels gravity in its own axes and nothing else
     still, n = np.zeros(model.n), model.n
     dq, ddq = np.concatenate([still, b.dq]), np.concatenate([still, b.ddq])
-    tau = algorithms.inverse_dynamics(both, q, dq, ddq)
+    tau = dynamics.inverse_dynamics(both, q, dq, ddq)
     alone = other.with_gravity(T[:3, :3].T @ model.gravity[3:])
-    assert relative(tau[n:], algorithms.inverse_dynamics(alone, b.q, b.dq, b.ddq)) < ROUNDING
+    assert relative(tau[n:], dynamics.inverse_dynamics(alone, b.q, b.dq, b.ddq)) < ROUNDING
     # all bodies of the other robot, held, are a payload of the first
     held = {x: b.q[list(other.joint(x).coords)] for x in other.joint_names}
     held = {f"b/{k}": v if len(v) > 1 else v[0] for k, v in held.items()}
@@ -195,5 +195,5 @@ def test_an_attached_robot_is_the_same_as_both_built_as_one(seed):
     loaded = model.with_payload(*stone.base, frame=frame)
     assert relative(carrying.G, loaded.G) < ROUNDING
     x = random_state(model, seed)
-    expected = algorithms.inverse_dynamics(loaded, *x.motion)
-    assert relative(algorithms.inverse_dynamics(carrying, *x.motion), expected) < ROUNDING
+    expected = dynamics.inverse_dynamics(loaded, *x.motion)
+    assert relative(dynamics.inverse_dynamics(carrying, *x.motion), expected) < ROUNDING

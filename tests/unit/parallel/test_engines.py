@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import kinetree as kt
-from kinetree.base.system import interrupt_held_back
+from kinetree.core.system import interrupt_held_back
 from kinetree.errors import InputError
 from kinetree.parallel import Normal, engines, rollouts, schedule, work
 

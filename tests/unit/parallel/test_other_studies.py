@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.identify import identify, simulated_recording
 from kinetree.motion import excitation
 from kinetree.parallel import Spread, envelope
@@ -31,9 +31,9 @@ def test_an_envelope_is_where_a_limit_is_met(parameters):
         if parameters:
             model = model.replace(m=found["mass"][k]).with_gravity(found["gravity"][k])
         assert np.array_equal(found["p"][k], PANDA.pose(q)[:3, 3])
-        g = algorithms.gravity_forces(model, q)
+        g = dynamics.gravity_forces(model, q)
         assert np.isclose(found["holding"][k], max(abs(g) / effort), rtol=1e-12)
-        loaded = algorithms.gravity_forces(model.with_payload(found["payload"][k]), q)
+        loaded = dynamics.gravity_forces(model.with_payload(found["payload"][k]), q)
         assert np.isclose(max(abs(loaded) / effort), 1, rtol=1e-9)
         J = PANDA.body_jacobian(q)[3:]
         f = rng.normal(size=(200, 3))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree import Builder, Robot, algorithms
+from kinetree import Builder, Robot, dynamics
 from kinetree.errors import InertiaError, ModelError
 from kinetree.spatial import pose, rotation
 
@@ -22,8 +22,8 @@ def test_the_docstring_builds_its_pendulum():
     builder = Builder("pendulum").link("base").link("rod", m=1, com=(0, 0, -0.5))
     model = builder.joint("pivot", "revolute", "base", "rod", axis=(0, 1, 0)).build_model()
     # m l^2 of a point mass, and its weight on a horizontal arm of half a metre
-    assert algorithms.mass_matrix(model, [0.3])[0, 0] == pytest.approx(0.25, rel=1e-15)
-    assert algorithms.gravity_forces(model, [np.pi / 2])[0] == pytest.approx(4.905, rel=1e-15)
+    assert dynamics.mass_matrix(model, [0.3])[0, 0] == pytest.approx(0.25, rel=1e-15)
+    assert dynamics.gravity_forces(model, [np.pi / 2])[0] == pytest.approx(4.905, rel=1e-15)
 
 
 def test_build_gives_a_robot_of_the_model():
@@ -50,7 +50,7 @@ def test_a_position_is_a_pose_without_a_turn():
 
 
 def test_an_axis_may_miss_the_origin_of_the_child():
-    T = algorithms.pose(joined(point=(1, 0, 0)), [np.pi])
+    T = dynamics.pose(joined(point=(1, 0, 0)), [np.pi])
     assert np.allclose(T[:3, 3], [2, 0, 0], rtol=0, atol=4e-16)
 
 

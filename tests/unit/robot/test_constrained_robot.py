@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from closed_loops import slider_crank, slider_crank_position
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.controllers import Impedance, MomentumObserver
 from kinetree.errors import ModelError
 from kinetree.model import describe_model, reshape
@@ -29,29 +29,27 @@ def line():
 
 DOORS = {
     "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
-    "algorithms.reference_regressor": lambda: algorithms.reference_regressor(MODEL, *STATE, REST),
-    "base_parameters_by_rules": lambda: algorithms.base_parameters_by_rules(MODEL),
-    "algorithms.inverse_dynamics": lambda: algorithms.inverse_dynamics(MODEL, *STATE),
-    "algorithms.forward_dynamics": lambda: algorithms.forward_dynamics(MODEL, *STATE),
-    "algorithms.inverse_dynamics_derivatives": lambda: algorithms.inverse_dynamics_derivatives(
+    "dynamics.reference_regressor": lambda: dynamics.reference_regressor(MODEL, *STATE, REST),
+    "base_parameters_by_rules": lambda: dynamics.base_parameters_by_rules(MODEL),
+    "dynamics.inverse_dynamics": lambda: dynamics.inverse_dynamics(MODEL, *STATE),
+    "dynamics.forward_dynamics": lambda: dynamics.forward_dynamics(MODEL, *STATE),
+    "dynamics.inverse_dynamics_derivatives": lambda: dynamics.inverse_dynamics_derivatives(
         MODEL, *STATE
     ),
-    "algorithms.forward_dynamics_derivatives": lambda: algorithms.forward_dynamics_derivatives(
+    "dynamics.forward_dynamics_derivatives": lambda: dynamics.forward_dynamics_derivatives(
         MODEL, *STATE
     ),
-    "algorithms.linearize": lambda: algorithms.linearize(MODEL, *STATE),
+    "dynamics.linearize": lambda: dynamics.linearize(MODEL, *STATE),
     "newton_euler": lambda: ROBOT.newton_euler(*STATE),
-    "closed_form": lambda: algorithms.closed_form(MODEL, *STATE),
+    "closed_form": lambda: dynamics.closed_form(MODEL, *STATE),
     "forward_dynamics_by_articulated_bodies": lambda: (
-        algorithms.forward_dynamics_by_articulated_bodies(MODEL, *STATE)
+        dynamics.forward_dynamics_by_articulated_bodies(MODEL, *STATE)
     ),
-    "forward_dynamics_by_inverse_dynamics": lambda: algorithms.forward_dynamics_by_inverse_dynamics(
+    "forward_dynamics_by_inverse_dynamics": lambda: dynamics.forward_dynamics_by_inverse_dynamics(
         MODEL, *STATE
     ),
     "contact_inverse_dynamics": lambda: ROBOT.contact_inverse_dynamics(*STATE),
-    "algorithms.contact_inverse_dynamics": lambda: algorithms.contact_inverse_dynamics(
-        MODEL, *STATE
-    ),
+    "dynamics.contact_inverse_dynamics": lambda: dynamics.contact_inverse_dynamics(MODEL, *STATE),
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
     "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),

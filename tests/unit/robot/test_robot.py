@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
-from kinetree.algorithms.quantities import QUANTITIES
+from kinetree import dynamics
+from kinetree.dynamics.quantities import QUANTITIES
 from kinetree.engine.kernels import compile as compile_module
 
 STATE = np.random.default_rng(0).normal(size=(3, 6))
@@ -121,7 +121,7 @@ def test_changed_robots_are_new_robots(robot):
     found, expected = light.gravity_forces(STATE[0]) / 1.62, robot.gravity_forces(STATE[0]) / 9.81
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     loaded = robot.with_payload(2.0, (0, 0, 0.1))
-    expected = algorithms.gravity_forces(loaded.model, STATE[0])
+    expected = dynamics.gravity_forces(loaded.model, STATE[0])
     np.testing.assert_allclose(loaded.gravity_forces(STATE[0]), expected, rtol=1e-12, atol=1e-13)
     assert not np.allclose(expected, robot.gravity_forces(STATE[0]))
 

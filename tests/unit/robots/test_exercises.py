@@ -7,7 +7,7 @@ the digits printed there and must then be equal.
 import numpy as np
 import pytest
 
-from kinetree import algorithms, robots
+from kinetree import dynamics, robots
 
 DEG = np.pi / 180
 CASES = {
@@ -24,13 +24,13 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("formulation", algorithms.FORMULATIONS)
+@pytest.mark.parametrize("formulation", dynamics.FORMULATIONS)
 @pytest.mark.parametrize("case", CASES)
 def test_every_printed_torque_is_reproduced(case, formulation):
     robot, q, dq, ddq, digits, without, with_gravity = CASES[case]
     model = robot().model
     for gravity, printed in ((np.zeros(3), without), (model.gravity[3:], with_gravity)):
-        tau = algorithms.inverse_dynamics(
+        tau = dynamics.inverse_dynamics(
             model.with_gravity(gravity), q, dq, ddq, formulation=formulation
         )
         # equal after rounding to the printed digits: at most half a unit of the last one away
@@ -42,7 +42,7 @@ def test_the_printed_mass_of_the_third_robot_gives_the_torque_that_is_not_printe
     model = robots.spatial_3r().model
     heavier = model.replace(m=np.array([22.0, *model.m[1:]]))
     *state, digits, _, _ = CASES["4.1"][1:]
-    tau = algorithms.inverse_dynamics(heavier.with_gravity((0, 0, 0)), *state)
+    tau = dynamics.inverse_dynamics(heavier.with_gravity((0, 0, 0)), *state)
     assert round(float(tau[0]), digits) == 5.1628
 
 

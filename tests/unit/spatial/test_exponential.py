@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.algorithms.derivatives import Linearization
+from kinetree.dynamics.derivatives import Linearization
 from kinetree.errors import InputError
 from kinetree.spatial.matrices import exponential
 from robot_states import relative

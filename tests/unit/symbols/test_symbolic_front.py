@@ -40,7 +40,7 @@ def test_drives_and_friction_become_symbols():
     s = kt.symbolic(model, ("friction", "drives"))
     assert names(s) == {"b1p", "b1n", "f1", "Ia1", "Im1", "r1"}
     q, dq, ddq = [0.2], [-0.7], [1.1]
-    expected = kt.algorithms.inverse_dynamics(model, q, dq, ddq)
+    expected = kt.dynamics.inverse_dynamics(model, q, dq, ddq)
     assert s.evaluate("tau", q, dq, ddq) == pytest.approx(expected, rel=1e-14)
 
 

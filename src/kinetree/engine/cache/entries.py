@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kinetree.base import system
-from kinetree.base.later import dataclass
+from kinetree.core import system
+from kinetree.core.later import dataclass
 from kinetree.engine.cache import folder as cache_folder
 
 log = logging.getLogger(__name__)

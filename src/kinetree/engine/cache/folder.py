@@ -7,8 +7,8 @@ KINETREE_CACHE_SIZE bounds it ("512M", "2G" or a number of bytes).
 import os
 from pathlib import Path
 
-from kinetree.base import system
-from kinetree.base.environment import setting
+from kinetree.core import system
+from kinetree.core.environment import setting
 
 SHARE = 1 / 16  # of the room that one process fills without looking
 DEFAULT_LIMIT = 512 << 20

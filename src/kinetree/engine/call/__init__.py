@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kinetree.base.later import later
+from kinetree.core.later import later
 
 Arguments = tuple[object, ...]
 Options = Mapping[str, object]

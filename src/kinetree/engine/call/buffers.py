@@ -22,8 +22,8 @@ a copy of its own. Fresh memory comes from NumPy's default handler, which asks f
 import ctypes
 from typing import TYPE_CHECKING
 
-from kinetree.base.environment import setting
-from kinetree.base.system import madvise
+from kinetree.core.environment import setting
+from kinetree.core.system import madvise
 from kinetree.engine.call import c_api as abi
 from kinetree.engine.call.fastcall import ROWS
 from kinetree.engine.llvm.engine import Code

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from kinetree.base.system import once
+from kinetree.core.system import once
 from kinetree.engine.call import c_api as abi
 from kinetree.engine.call import enter, vectorcall
 from kinetree.engine.call.fastcall import TABLE

@@ -14,7 +14,7 @@ import ctypes
 import logging
 import threading
 
-from kinetree.base.system import on_fork
+from kinetree.core.system import on_fork
 from kinetree.engine.call.blocks import Function
 from kinetree.engine.call.c_api import python_function
 

@@ -9,8 +9,8 @@ from typing import cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.containers import has_fields, structured
+from kinetree.core.arrays import Array
+from kinetree.core.containers import has_fields, structured
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import KinetreeError, ShapeError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine import call as foreign
 from kinetree.engine.call import Arguments, Options
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
@@ -21,7 +21,7 @@ from kinetree.engine.call.vectorcall import new_array, shared_code, usable
 from kinetree.engine.compiler.graph import Graph, Port
 
 if TYPE_CHECKING:
-    from kinetree.base.named_states import NamedStates
+    from kinetree.core.named_states import NamedStates
 
 FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 
@@ -103,7 +103,7 @@ class Dispatch:
     @property
     def named(self) -> "NamedStates | None":
         """The call with dicts of one state; None if the axes have no names."""
-        from kinetree.base.named_states import NamedStates
+        from kinetree.core.named_states import NamedStates
 
         if self._named is None and self.axes is not None:
             self._named = NamedStates(*self.axes)

@@ -1,6 +1,6 @@
 """Arrays that are not NumPy's: the functions that take calls made with them.
 
-Labelled arrays (dicts, data frames, DataArrays) are aligned by name here, see `base/labels.py`.
+Labelled arrays (dicts, data frames, DataArrays) are aligned by name here, see `core/labels.py`.
 `import kinetree` registers a function for each package of tensors. A package is recognised
 by the name of the array's type, so nothing of it is imported to find out; its function is loaded
 when the first of its arrays arrives.
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.containers import describe, has_labels, is_masked_type, label_kind, refuse_masked
-from kinetree.base.labels import Alignment
+from kinetree.core.containers import describe, has_labels, is_masked_type, label_kind, refuse_masked
+from kinetree.core.labels import Alignment
 from kinetree.engine.call import PACKAGES, Arguments, ForeignCall, Options
 from kinetree.errors import InputError
 

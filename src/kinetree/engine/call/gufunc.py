@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.later import dataclass
-from kinetree.base.system import once
+from kinetree.core.later import dataclass
+from kinetree.core.system import once
 from kinetree.engine.call import c_api
 from kinetree.errors import CompileError
 

@@ -6,7 +6,7 @@ axis, in any order, into a new array, enters the kernel with these arrays, and m
 results. Names in programs are interned, as those of a robot are, so equal names are mostly the same
 object. Keys that are other objects, values other than floats and whole numbers, results with other
 axes, and everything else go on, unchanged, to `@by_exchange` (exchange.py) and from there to the
-object's general call, which compares names by value (`base/named_states.py`) and has the messages.
+object's general call, which compares names by value (`core/named_states.py`) and has the messages.
 
 No code of Python runs while a dict is read: keys are compared by their addresses alone.
 """

@@ -9,7 +9,7 @@ float32 is compiled at the first call that needs it, and so is the kernel with a
 import ctypes
 import sys
 
-from kinetree.base.axis import Axis
+from kinetree.core.axis import Axis
 from kinetree.engine.compiler.graph import Graph, Port
 
 # words of a plan

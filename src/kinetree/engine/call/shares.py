@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.call.blocks import Function
 from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.compiler.graph import Graph, Port

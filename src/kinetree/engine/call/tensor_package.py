@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.call import c_api, vectorcall
 from kinetree.engine.call.fastcall import PACKAGE, ROWS
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.environment import setting
-from kinetree.base.later import dataclass
-from kinetree.base.system import cores, on_fork
+from kinetree.core.arrays import Array
+from kinetree.core.environment import setting
+from kinetree.core.later import dataclass
+from kinetree.core.system import cores, on_fork
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import InputError
 

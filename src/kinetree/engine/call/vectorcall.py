@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.system import once
+from kinetree.core.arrays import Array
+from kinetree.core.system import once
 from kinetree.engine.call import c_api
 from kinetree.engine.call.buffers import LEAST, emit_buffers, make_pool
 from kinetree.engine.call.fastcall import (

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler import elementary
 from kinetree.engine.compiler.float_arithmetic import exact_fma, sine_and_cosine
 from kinetree.engine.compiler.sincos import LIMIT, sincos

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.pieces import NUMBER, Form
+from kinetree.core.arrays import Array
+from kinetree.core.pieces import NUMBER, Form
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node, Port, prune
 from kinetree.engine.compiler.optimise import optimise

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import LOOPS, Graph, Port, no_collection, prune
 from kinetree.engine.compiler.notes import stage
@@ -206,7 +206,7 @@ def replay(graph: Graph) -> Replay:
         args = [values[arg] for arg in node.args]
         if node.op == "repeat" and not node.sweep.solves:
             raise GraphError(
-                f"{graph.outputs[0].name} is found by a loop (kinetree.base.repeat), which has no "
+                f"{graph.outputs[0].name} is found by a loop (kinetree.core.repeat), which has no "
                 "derivative as a graph. Differentiate the equations that it solves instead: their "
                 "solution changes by the implicit function theorem."
             )

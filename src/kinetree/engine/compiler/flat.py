@@ -18,8 +18,8 @@ from functools import partial
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Port
 from kinetree.engine.compiler.program import INPUTS, Body, Program
 

@@ -44,7 +44,7 @@ OPERATIONS: dict[str, tuple[int, int]] = {
 
 FLOAT32_ZERO = 2.0**-150  # rounds to zero in float32, and so does all that is smaller
 
-# A loop (`kinetree.base.repeat`). "repeat": its value is a `Sweep`, its arguments the numbers that
+# A loop (`kinetree.core.repeat`). "repeat": its value is a `Sweep`, its arguments the numbers that
 # the first round begins with, and those that stay. "carried": a number after the last round; its
 # value is (output, element) of the sweep, and only such nodes have a "repeat" as their argument.
 LOOPS = frozenset({"repeat", "carried"})

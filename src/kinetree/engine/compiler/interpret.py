@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from kinetree import scalars
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.repeat import repeated
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.repeat import repeated
 from kinetree.engine.compiler.array_arithmetic import elementary_value, fma, sincos_value
 from kinetree.engine.compiler.float_arithmetic import SINGLE, TROUBLE
 from kinetree.engine.compiler.graph import Graph, Port, Sweep

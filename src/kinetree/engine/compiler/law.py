@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import ANY_KIND, exact_constant, interpret, parted, run
 from kinetree.engine.compiler.store import digest

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 
 _noted: ContextVar["list[Stage] | None"] = ContextVar("kinetree_stages", default=None)
 

@@ -1,6 +1,6 @@
 """The recorder: a function whose recursion consists of pieces becomes a program.
 
-Each piece (`kinetree.base.pieces`) is traced once for each pattern of its arguments: which of them
+Each piece (`kinetree.core.pieces`) is traced once for each pattern of its arguments: which of them
 are the constants 0, 1 and -1, and which are equal. Every further call is only noted.
 """
 
@@ -11,7 +11,7 @@ from itertools import count, repeat
 from operator import itemgetter, sub
 from typing import Any, cast
 
-from kinetree.base.pieces import Form, Parts, form_of, recording
+from kinetree.core.pieces import Form, Parts, form_of, recording
 from kinetree.engine.compiler.assembly import Assembly, Call, Variant
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, no_collection, prune

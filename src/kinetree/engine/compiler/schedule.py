@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, select
 
 LEAVES = frozenset({"const", "input"})

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, read_only
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, read_only
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.store import CODES, StoredGraph
 from kinetree.errors import ShapeError

@@ -17,8 +17,8 @@ from functools import partial
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Node, Port, prune, share
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.schedule import schedule

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Port, Sweep, node_of
 from kinetree.engine.compiler.notes import Stage
 from kinetree.errors import GraphError

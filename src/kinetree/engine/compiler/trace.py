@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree import scalars
-from kinetree.base.pieces import recording
-from kinetree.base.repeat import next_round
+from kinetree.core.pieces import recording
+from kinetree.core.repeat import next_round
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, no_collection, prune
 from kinetree.engine.compiler.interpret import elementary_value
@@ -466,7 +466,7 @@ def operand(builder: Builder, x: object) -> int:
 def repeated(
     function: Callable[[Any, Any], Any], rounds: int, carried: Any, fixed: Any, solves: bool
 ) -> NDArray[np.object_]:
-    """Return the results of a loop (`kinetree.base.repeat`), which is one node of the graph.
+    """Return the results of a loop (`kinetree.core.repeat`), which is one node of the graph.
 
     The graph of a round is traced and optimised alone. Numbers of `fixed` that are constants are
     constants in it, and equal ones are one.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, Unpack, overload
 
-from kinetree.base.later import dataclass
-from kinetree.base.options import is_one_of, switch
+from kinetree.core.later import dataclass
+from kinetree.core.options import is_one_of, switch
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import write_c, write_cpp
 from kinetree.engine.export.firmware import ExportedCode, write_target

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.engine.c_functions import Dialect
 from kinetree.engine.compiler.elementary import FUNCTIONS
 from kinetree.engine.export.c import (

@@ -4,10 +4,10 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from kinetree.algorithms.constraints.quantities import honours
-from kinetree.algorithms.quantities import CONSTRAINED
-from kinetree.base.later import dataclass
-from kinetree.base.versions import __version__
+from kinetree.core.later import dataclass
+from kinetree.core.versions import __version__
+from kinetree.dynamics.constraints.quantities import honours
+from kinetree.dynamics.quantities import CONSTRAINED
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Joint, Model

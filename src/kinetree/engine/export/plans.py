@@ -13,9 +13,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.versions import __version__
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.versions import __version__
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import function_text, rounding_guard
 from kinetree.engine.export.firmware import (

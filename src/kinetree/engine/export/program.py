@@ -8,7 +8,7 @@ from dataclasses import field
 
 import numpy as np
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import GraphError, InputError
 

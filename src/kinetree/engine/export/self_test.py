@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.base.arrays import Array
+from kinetree import dynamics
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.export.c import returns
@@ -76,7 +76,7 @@ def drawn(program: Program, model: Model, rng: np.random.Generator) -> list[Arra
     arguments: list[Array] = []
     for port in program.inputs:
         if port.name == "q":
-            values = np.array([algorithms.random(model, rng) for _ in range(STATES)])
+            values = np.array([dynamics.random(model, rng) for _ in range(STATES)])
         elif port.name in FREE:
             values = np.broadcast_to(free_values(model, port.name), (STATES, *port.shape))
         else:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from math import ceil
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.schedule import LEAVES, computed, waiting
 from kinetree.engine.export.program import DOUBLE, FLOAT, Program

@@ -3,7 +3,7 @@
 Its names for other rooms are imported when first used.
 """
 
-from kinetree.base.later import later
+from kinetree.core.later import later
 
 __getattr__ = later(
     __name__,

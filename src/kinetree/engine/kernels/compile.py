@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.base.arrays import Array, is_numeric, strangest
-from kinetree.base.axis import Axis
+from kinetree import dynamics
+from kinetree.core.arrays import Array, is_numeric, strangest
+from kinetree.core.axis import Axis
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
@@ -137,11 +137,11 @@ def recorded_program(model: Model, request: Request) -> Graph:
 def _tangents(model: Model) -> "Along | None":
     """Return the directions of q where its tangent vectors are not changes of its entries."""
     curved = any(joint.type not in SCREW_TYPES for joint in model.joints)
-    return {"q": partial(algorithms.tangent_map, model)} if curved else None
+    return {"q": partial(dynamics.tangent_map, model)} if curved else None
 
 
 def _check_inertia(model: Model) -> None:
-    from kinetree.algorithms.forward_dynamics import check_inertia  # not for a stored graph
+    from kinetree.dynamics.forward_dynamics import check_inertia  # not for a stored graph
 
     check_inertia(model)
 
@@ -184,7 +184,7 @@ def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[
     check_model(model)
     make = quantity.make
     if model.constraints is not None:
-        from kinetree.algorithms.constraints.quantities import HONOURED, check_honoured
+        from kinetree.dynamics.constraints.quantities import HONOURED, check_honoured
 
         check_honoured(model, quantity)
         make = HONOURED.get(request.name, make)
@@ -354,7 +354,7 @@ def _letter_axis(model: Model, letter: str, rows: Sequence[int] | None = None) -
         names = DIRECTIONS["6"]
         return Axis(names if rows is None else tuple(names[row] for row in rows), "axis")
     if letter == "p":
-        from kinetree.algorithms.parameters import parameter_axis
+        from kinetree.dynamics.parameters import parameter_axis
 
         return parameter_axis(model)
     return letter_axis(model, letter)
@@ -387,7 +387,7 @@ def check_model(model: Model) -> None:
     if model.n == 0:
         raise ModelError(
             f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
-            "kinetree.algorithms computes its quantities. If the whole robot floats, "
+            "kinetree.dynamics computes its quantities. If the whole robot floats, "
             "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
         )
     for name, x in numbers_of(model):
@@ -395,6 +395,6 @@ def check_model(model: Model) -> None:
             entry = strangest(x)
             raise ModelError(
                 f"{name} of {model.name!r} has {entry} ({type(entry).__name__}), but kernels are "
-                "compiled for float64 numbers. Run kinetree.algorithms on symbols and mpmath "
+                "compiled for float64 numbers. Run kinetree.dynamics on symbols and mpmath "
                 "numbers, or convert the model with model.astype(float)."
             )

@@ -11,8 +11,10 @@ from warnings import warn
 
 import numpy as np
 
-from kinetree.algorithms.constraints.quantities import check_honoured
-from kinetree.algorithms.contacts.inverse import (
+from kinetree.core.arrays import ArrayLike, StateLike
+from kinetree.core.labels import Alignment
+from kinetree.dynamics.constraints.quantities import check_honoured
+from kinetree.dynamics.contacts.inverse import (
     CONTACT_INVERSE_DYNAMICS,
     NAME,
     GroundForces,
@@ -22,9 +24,7 @@ from kinetree.algorithms.contacts.inverse import (
     motors_of,
     touching_mask,
 )
-from kinetree.algorithms.forward_dynamics import check_inertia
-from kinetree.base.arrays import ArrayLike, StateLike
-from kinetree.base.labels import Alignment
+from kinetree.dynamics.forward_dynamics import check_inertia
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
@@ -56,7 +56,7 @@ def contact_inverse_dynamics(
 ) -> GroundForces:
     """Joint forces and contact forces of motions, of any leading axes, from a kernel.
 
-    Arguments as in `algorithms.contact_inverse_dynamics`, which looks at one state.
+    Arguments as in `dynamics.contact_inverse_dynamics`, which looks at one state.
     """
     check_honoured(model, CONTACT_INVERSE_DYNAMICS)
     contacts_of_model(model, NAME)

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from kinetree.base.options import is_one_of
+from kinetree.core.options import is_one_of
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.derivatives import (
     gradient,

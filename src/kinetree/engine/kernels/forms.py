@@ -84,7 +84,7 @@ def is_looped(model: Model, name: str, frame: str | None = None) -> bool:
         return float(np.dot(MATRICES[name], counts)) * share > LONGEST_MATRIX
     operations = float((RECURSIONS | WALKS).get(name, INVERSE) * len(links))
     if forward and operations * share <= LONGEST_STRAIGHT:
-        from kinetree.algorithms.grouping import estimated
+        from kinetree.dynamics.grouping import estimated
 
         operations += estimated(model)[1]
     return operations * share > LONGEST_STRAIGHT
@@ -102,7 +102,7 @@ def related(model: Model, count: int) -> int:
 def _is_explicit_step(name: str) -> bool:
     if not name.startswith(STEP):
         return False
-    from kinetree.algorithms.steps import METHODS  # not needed by most robots
+    from kinetree.dynamics.steps import METHODS  # not needed by most robots
 
     method = METHODS.get(name.removeprefix(STEP))
     return method is not None and not method.implicit

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.options import names
+from kinetree.core.arrays import Array
+from kinetree.core.options import names
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.files.description.contacts import (

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
-from kinetree.algorithms.quantities import CONSTRAINED
+from kinetree.dynamics.quantities import CONSTRAINED
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.kernels.request import Request
 from kinetree.model import Model
@@ -86,7 +86,7 @@ def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | Non
     letters |= {"l"} if extra else set()
     text = _text(quantity, _arguments(arguments) | OPTIONS, _kinds(letters))
     if model.constraints is not None and quantity.name not in CONSTRAINED:
-        from kinetree.algorithms.constraints.quantities import honours
+        from kinetree.dynamics.constraints.quantities import honours
 
         remark = HONOURED if honours(quantity) else OF_THE_TREE
         remark = STEPPED if quantity.step else remark

@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from kinetree.algorithms.derivatives.forward_dynamics import Linearization, turning
-from kinetree.base.arrays import ArrayLike, StateLike
+from kinetree.core.arrays import ArrayLike, StateLike
+from kinetree.dynamics.derivatives.forward_dynamics import Linearization, turning
 from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import trace_quantity

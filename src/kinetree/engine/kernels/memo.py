@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 
-from kinetree.base.options import optional_name
+from kinetree.core.options import optional_name
 from kinetree.model import Model
 
 if TYPE_CHECKING:

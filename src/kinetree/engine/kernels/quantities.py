@@ -1,7 +1,7 @@
 """All quantities that can be compiled, by name."""
 
-from kinetree.algorithms.quantities import DECLARED
-from kinetree.base.tables import nearest
+from kinetree.core.tables import nearest
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels.step import CONTROLLED, STEPS
 from kinetree.errors import NameLookupError
 from kinetree.model.quantity import Quantity

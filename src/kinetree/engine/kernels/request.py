@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import field, fields
 from typing import Any
 
-from kinetree.algorithms.quantities import DECLARED
-from kinetree.base.later import dataclass
-from kinetree.base.options import is_one_of, names, optional_name, switch
-from kinetree.base.options import name as read_name
-from kinetree.base.tables import listing
+from kinetree.core.later import dataclass
+from kinetree.core.options import is_one_of, names, optional_name, switch
+from kinetree.core.options import name as read_name
+from kinetree.core.tables import listing
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.errors import InputError
 from kinetree.model.quantity import EXPRESSED, Quantity, check_expressed, task_rows
 

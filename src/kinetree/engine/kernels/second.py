@@ -2,7 +2,7 @@
 
 A result of n numbers has second derivatives of n^3 numbers. Their sum with weights y is the second
 derivative of one number, y . result. Inverse dynamics has a recursion for it
-(algorithms/derivatives/second.py). Of any other quantity, the gradient takes one pass back through
+(dynamics/derivatives/second.py). Of any other quantity, the gradient takes one pass back through
 the graph, and every entry of the gradient is then differentiated along the directions that it
 depends on. All n^3 are the derivatives of `inverse_dynamics_derivatives`, with unit weights.
 
@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.derivatives.second import (
+from kinetree.core.arrays import Array
+from kinetree.dynamics.derivatives.second import (
     ARGUMENTS,
     Blocks,
     drive_power,
     tree_second_derivatives,
 )
-from kinetree.algorithms.joints.friction import load_coefficients
-from kinetree.algorithms.traced import over_tree
-from kinetree.base.arrays import Array
+from kinetree.dynamics.joints.friction import load_coefficients
+from kinetree.dynamics.traced import over_tree
 from kinetree.engine.compiler.derivatives import Along, jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 from numpy.typing import DTypeLike
 
-from kinetree.base.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array, ArrayLike
 
 
 class TorchTensor(Protocol):

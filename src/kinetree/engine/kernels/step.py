@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.constraints.quantities import lean_items
-from kinetree.algorithms.constraints.stepping import (
+from kinetree.core.arrays import Array
+from kinetree.dynamics.constraints.quantities import lean_items
+from kinetree.dynamics.constraints.stepping import (
     Close,
     check_stepping,
     closed_start,
     closing,
 )
-from kinetree.algorithms.contacts.points import lean_places
-from kinetree.algorithms.contacts.step import check_contact_method, check_smooth
-from kinetree.algorithms.joints.actuation import (
+from kinetree.dynamics.contacts.points import lean_places
+from kinetree.dynamics.contacts.step import check_contact_method, check_smooth
+from kinetree.dynamics.joints.actuation import (
     activation_ranges,
     activation_rates,
     actuate,
@@ -30,10 +31,10 @@ from kinetree.algorithms.joints.actuation import (
     drive_gains,
     next_activations,
 )
-from kinetree.algorithms.joints.gains import Gains
-from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import (
+from kinetree.dynamics.joints.gains import Gains
+from kinetree.dynamics.lean import lean_model, lean_tree
+from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.steps import (
     METHODS,
     Method,
     constrained_step_rate,
@@ -42,8 +43,7 @@ from kinetree.algorithms.steps import (
     take_stage,
     take_stages,
 )
-from kinetree.algorithms.stiction import dry_dofs
-from kinetree.base.arrays import Array
+from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernels.forms import computation
 from kinetree.engine.kernels.free import free_ports, with_free

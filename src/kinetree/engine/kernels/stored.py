@@ -24,13 +24,13 @@ SOURCES = (
     "spatial",
     "files/description",
     "model",
-    "algorithms",
+    "dynamics",
     "engine/compiler",
     "base",
     "engine/kernels",
     "scalars.py",
 )
-# fields that decide no result: names, remarks, and limits, which only `algorithms.random` reads
+# fields that decide no result: names, remarks, and limits, which only `dynamics.random` reads
 IGNORED = {
     "Model": ("name", "link_names", "base_name", "collisions", "notes", "warnings"),
     "Joint": ("limits",),

@@ -11,24 +11,24 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from kinetree.algorithms import task_space as textbook
-from kinetree.algorithms.constraints.quantities import check_honoured
-from kinetree.algorithms.derivatives.task_space import (
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.axis import Axis
+from kinetree.core.containers import label_kind
+from kinetree.core.labels import Alignment
+from kinetree.core.options import name, optional_name
+from kinetree.dynamics import task_space as textbook
+from kinetree.dynamics.constraints.quantities import check_honoured
+from kinetree.dynamics.derivatives.task_space import (
     SIDES,
     TaskSpaceDerivatives,
     check_rows,
     task_slopes,
     tree_terms,
 )
-from kinetree.algorithms.forward_dynamics import check_inertia
-from kinetree.algorithms.joints.configuration import random
-from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.task_space import TOLERANCE, TaskSpace, not_negative, task_maker
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.axis import Axis
-from kinetree.base.containers import label_kind
-from kinetree.base.labels import Alignment
-from kinetree.base.options import name, optional_name
+from kinetree.dynamics.forward_dynamics import check_inertia
+from kinetree.dynamics.joints.configuration import random
+from kinetree.dynamics.lean import lean_model, lean_tree
+from kinetree.dynamics.task_space import TOLERANCE, TaskSpace, not_negative, task_maker
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
@@ -72,7 +72,7 @@ def task_space(
 ) -> TaskSpace:
     """Lambda(q) and eta(q, dq) of a frame, of any leading axes, from a kernel.
 
-    Arguments as in `algorithms.task_space`, which looks at one state. Where J has lost rank, one
+    Arguments as in `dynamics.task_space`, which looks at one state. Where J has lost rank, one
     state raises the error of that function, and the states of a batch are NaN.
     """
     if dq is not None and V is not None:
@@ -197,7 +197,7 @@ def task_space_derivatives(
 ) -> TaskSpaceDerivatives:
     """Partial derivatives of J, Lambda(q) and eta(q, dq), of any leading axes, from a kernel.
 
-    Arguments as in `algorithms.task_space_derivatives`, which looks at one state. Where J has lost
+    Arguments as in `dynamics.task_space_derivatives`, which looks at one state. Where J has lost
     rank, the results are not finite, or large.
     """
     chosen = check_rows(model, rows)

@@ -21,7 +21,7 @@ from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from typing import Protocol
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node
 from kinetree.engine.llvm.functions import (
     CALLED,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.engine.llvm.text import Writer, number, vector
 
 DOUBLE = "double"

@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
 
-from kinetree.base.system import on_fork, on_windows
+from kinetree.core.system import on_fork, on_windows
 from kinetree.engine.call.threads import run, thread_count
 from kinetree.engine.compiler.notes import collecting, note, shared, stage
 from kinetree.engine.llvm.target import Target

@@ -13,8 +13,8 @@ Python loads.
 
 from dataclasses import replace
 
-from kinetree.base.environment import setting
-from kinetree.base.later import dataclass
+from kinetree.core.environment import setting
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 
 LANES = (1, 2, 4, 8, 16)

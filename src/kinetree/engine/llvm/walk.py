@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.call.blocks import Function
 from kinetree.engine.call.plan import strides
 from kinetree.engine.compiler.flat import PLAIN, STEPS, WIDTH, Flat

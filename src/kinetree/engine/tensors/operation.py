@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.call.diagnose import ArgumentError, explain, usage
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.compiler.derivatives import jvp, vjp

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.call import Arguments, ForeignCall, Options
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.call.tensor_package import TensorPackage

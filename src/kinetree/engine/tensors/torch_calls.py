@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.cuda.prepared import Prepared
 from kinetree.engine.tensors.operation import FLOATS, Operation, lead
 from kinetree.errors import need

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.cuda.kernel import few_states
 from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.engine.tensors import xla_frame

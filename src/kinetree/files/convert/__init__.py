@@ -12,7 +12,7 @@ any leading axes; an argument q is in the order that the converter starts from.
 from collections.abc import Collection, Sequence
 from math import isinf
 
-from kinetree.base.options import typed
+from kinetree.core.options import typed
 from kinetree.files.convert.converter import Converter, Order, make_order
 from kinetree.files.convert.libraries import drake, mujoco, pinocchio
 from kinetree.files.description.joints import REVOLUTE

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.labels import by_name
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.labels import by_name
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.convert.libraries import JointOrder, Library
 from kinetree.files.description.joints import FREE, SPHERICAL

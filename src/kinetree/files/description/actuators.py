@@ -14,9 +14,9 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from kinetree.base.arrays import ArrayLike
-from kinetree.base.later import dataclass
-from kinetree.base.options import finite
+from kinetree.core.arrays import ArrayLike
+from kinetree.core.later import dataclass
+from kinetree.core.options import finite
 from kinetree.errors import InputError
 
 DYNAMICS = ("none", "integrator", "filter", "filterexact")

@@ -11,7 +11,7 @@ from itertools import cycle
 
 import numpy as np
 
-from kinetree.base.arrays import Array, known, length, times
+from kinetree.core.arrays import Array, known, length, times
 from kinetree.errors import ParseError
 from kinetree.files.description.joints import SPHERICAL
 from kinetree.files.description.records import JointDescription

@@ -9,7 +9,7 @@ from operator import matmul
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import ParseError
 from kinetree.files.description.xml import Bounds, Element, parse_xml
 from kinetree.spatial.se3 import pose

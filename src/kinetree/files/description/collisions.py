@@ -12,8 +12,8 @@ from math import pi
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.files.description.contacts import Contact, ContactPoint, ContactRim, Ground
 from kinetree.scalars import cos, sin
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
-from kinetree.base.arrays import ArrayLike
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import ArrayLike
+from kinetree.core.later import dataclass
 from kinetree.scalars import Scalar
 
 __all__ = ["Couple", "Hold", "Loop", "Rod"]

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kinetree.base import options
-from kinetree.base.arrays import ArrayLike, array, known_number, scalar, unit
-from kinetree.base.later import dataclass
+from kinetree.core import options
+from kinetree.core.arrays import ArrayLike, array, known_number, scalar, unit
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 

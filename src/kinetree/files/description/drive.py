@@ -14,9 +14,9 @@ of a joint describe them.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kinetree.base.later import dataclass
-from kinetree.base.options import finite
-from kinetree.base.tables import counted, number
+from kinetree.core.later import dataclass
+from kinetree.core.options import finite
+from kinetree.core.tables import counted, number
 from kinetree.errors import InputError
 
 Curve = Sequence[tuple[float, float]]  # (speed, force) pairs

@@ -14,14 +14,14 @@ Coulomb and Stribeck friction may have a memory, `LuGre` or `Dahl`: simulations 
 of sliding and sticking. Quantities without such a state have the friction of steady sliding.
 A law that is smooth and depends on dq alone is one record here, a `SmoothLaw`, and one field of
 `Friction` and of `JointFriction`: checks, symbols, formulas, explanations and texts follow from it.
-model/friction.py checks the numbers, algorithms/joints/friction.py adds the forces.
+model/friction.py checks the numbers, dynamics/joints/friction.py adds the forces.
 """
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, field, fields
 from typing import Any, ClassVar
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, KinetreeError
 from kinetree.scalars import FUNCTIONS, Scalar, tanh
 

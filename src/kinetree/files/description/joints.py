@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, length, scalar, times, unit
+from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar, times, unit
 from kinetree.errors import ModelError
 from kinetree.scalars import Scalar
 from kinetree.spatial.twist import screw_through

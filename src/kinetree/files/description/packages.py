@@ -27,8 +27,8 @@ from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 
-from kinetree.base.system import path_in_uri
-from kinetree.base.tables import counted
+from kinetree.core.system import path_in_uri
+from kinetree.core.tables import counted
 from kinetree.errors import ParseError
 from kinetree.files.description.records import Note
 from kinetree.files.description.source import (

@@ -6,8 +6,8 @@ from math import inf
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.later import dataclass
 from kinetree.files.description.actuators import UNLIMITED, Actuator, Points, Range
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained

@@ -5,7 +5,7 @@ Messages begin with file:line where the records have it, so that readers of file
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kinetree.base.tables import show
+from kinetree.core.tables import show
 from kinetree.errors import ModelError, NameLookupError, ParseError
 from kinetree.files.description.records import JointDescription, LinkDescription
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from xml.parsers import expat
 
-from kinetree.base.later import dataclass
-from kinetree.base.tables import clip as clip  # readers take both from here
-from kinetree.base.tables import show as show
+from kinetree.core.later import dataclass
+from kinetree.core.tables import clip as clip  # readers take both from here
+from kinetree.core.tables import show as show
 from kinetree.errors import ParseError
 from kinetree.files.description.source import MAX_SIZE
 

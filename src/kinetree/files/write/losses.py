@@ -8,10 +8,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from kinetree.base.arrays import known, strangest
-from kinetree.base.options import is_one_of
-from kinetree.base.tables import exact_number as number
-from kinetree.base.tables import listing
+from kinetree.core.arrays import known, strangest
+from kinetree.core.options import is_one_of
+from kinetree.core.tables import exact_number as number
+from kinetree.core.tables import listing
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment

@@ -4,8 +4,8 @@ from math import isinf, pi
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import exact_number as number
+from kinetree.core.arrays import Array
+from kinetree.core.tables import exact_number as number
 from kinetree.errors import ModelError
 from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.files.write.actuators import lost_actuators

@@ -22,9 +22,9 @@ from functools import cached_property
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree import dynamics
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.motion.curve.splines import Number, evaluate, quintic_coefficients
@@ -451,6 +451,6 @@ def _geodesics(samples: Interpolant, model: Model, k: Array, share: Array) -> Ar
     for row, (i, part) in enumerate(zip(k, share, strict=True)):
         for at in np.ndindex(samples.q.shape[1:-1]):
             q0, q1 = samples.q[(i, *at)], samples.q[(i + 1, *at)]
-            step = algorithms.difference(model, q0, q1)
-            out[(row, *at)] = algorithms.integrate(model, q0, part * step)
+            step = dynamics.difference(model, q0, q1)
+            out[(row, *at)] = dynamics.integrate(model, q0, part * step)
     return out

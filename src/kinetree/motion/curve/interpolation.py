@@ -5,9 +5,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import ArrayLike, array
-from kinetree.base.containers import read_times
-from kinetree.base.options import typed
+from kinetree.core.arrays import ArrayLike, array
+from kinetree.core.containers import read_times
+from kinetree.core.options import typed
 from kinetree.errors import InputError, warn
 from kinetree.motion.curve.between import Forces, Interpolant, put, screw_columns
 from kinetree.motion.curve.pieces import Polynomials

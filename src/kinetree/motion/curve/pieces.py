@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.curve.between import Forces, Interpolant, Motion, column, located

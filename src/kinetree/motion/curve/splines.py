@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 
 CLAMPED, NATURAL, NOT_A_KNOT = "clamped", "natural", "not-a-knot"
 Number = float | Array  # one polynomial, or a polynomial for each entry

@@ -13,9 +13,9 @@ sample counts instead of the vertex.
 
 import numpy as np
 
-from kinetree.algorithms.joints.friction import load_coefficients
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.joints.friction import load_coefficients
 from kinetree.engine.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, positions

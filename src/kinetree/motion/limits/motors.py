@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from kinetree.base.options import finite, typed
+from kinetree.core.options import finite, typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model

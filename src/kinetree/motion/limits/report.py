@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING
 
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, notebook_table, short_number, text_table
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted, notebook_table, short_number, text_table
 from kinetree.errors import KinetreeError, NameLookupError, visible
 from kinetree.motion.limits.scaling import UniformScaling
 

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.options import typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.files.description.drive import Curve
 from kinetree.model import HasModel, Model

@@ -5,8 +5,8 @@ from dataclasses import field
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Curve

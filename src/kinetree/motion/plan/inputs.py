@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, StateLike, array
-from kinetree.base.axis import Axis
-from kinetree.base.containers import refuse_labels
-from kinetree.base.labels import own_axis, vector_by_name
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, StateLike, array
+from kinetree.core.axis import Axis
+from kinetree.core.containers import refuse_labels
+from kinetree.core.labels import own_axis, vector_by_name
+from kinetree.core.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints

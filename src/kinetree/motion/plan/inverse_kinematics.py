@@ -5,10 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.base.arrays import Array, ArrayLike, StateLike, scalar
-from kinetree.base.labels import Alignment
-from kinetree.base.options import count, generator, is_one_of, typed
+from kinetree import dynamics
+from kinetree.core.arrays import Array, ArrayLike, StateLike, scalar
+from kinetree.core.labels import Alignment
+from kinetree.core.options import count, generator, is_one_of, typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
@@ -109,9 +109,7 @@ def inverse_kinematics(
     bounds = bounds_of(model)
     alignment = Alignment([(q0, coordinate_axis(model), "q0")])
     given = alignment.values[0]
-    start = (
-        algorithms.neutral(model) if q0 is None else coordinates(model, given, "q0").astype(float)
-    )
+    start = dynamics.neutral(model) if q0 is None else coordinates(model, given, "q0").astype(float)
     rng = generator(seed, "seed")
     best, nearest = start, np.inf
     for trial in range(restarts + 1):
@@ -120,7 +118,7 @@ def inverse_kinematics(
             return alignment.label(q, [coordinate_axis(model)], "q")
         if distance < nearest:
             best, nearest = q, distance
-        start = algorithms.random(model, rng) if trial < restarts else start
+        start = dynamics.random(model, rng) if trial < restarts else start
     raise InputError(_unreached(moved, goal, best, restarts + 1))
 
 
@@ -170,7 +168,7 @@ def _step(model: Model, q: Array, J: Array, V: Array, damping: float) -> Array:
         free = free & ~beyond
         if not free.any():
             break
-    return clip(bounds, algorithms.integrate(model, q, step))
+    return clip(bounds, dynamics.integrate(model, q, step))
 
 
 def clip(bounds: Bounds, q: Array) -> Array:

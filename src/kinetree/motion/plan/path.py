@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.motion.curve.between import Motion
 from kinetree.motion.curve.splines import CubicSpline, cubic_coefficients, cubic_spline, evaluate

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike, array
-from kinetree.base.axis import Axis
-from kinetree.base.containers import has_labels, read_times
-from kinetree.base.labels import by_name, check_rows
-from kinetree.base.options import typed
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike, StateLike, array
+from kinetree.core.axis import Axis
+from kinetree.core.containers import has_labels, read_times
+from kinetree.core.labels import by_name, check_rows
+from kinetree.core.options import typed
+from kinetree.core.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import bounds_of

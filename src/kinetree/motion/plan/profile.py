@@ -20,8 +20,8 @@ import functools
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array, StateLike
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array, StateLike
+from kinetree.core.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of

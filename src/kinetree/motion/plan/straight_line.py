@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.options import typed
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of

@@ -5,9 +5,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from kinetree.base.arrays import StateLike
-from kinetree.base.later import dataclass
-from kinetree.base.options import typed
+from kinetree.core.arrays import StateLike
+from kinetree.core.later import dataclass
+from kinetree.core.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector, with_limits

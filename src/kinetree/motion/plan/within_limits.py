@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from kinetree.base.arrays import Array, StateLike
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array, StateLike
+from kinetree.core.options import typed
 from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import HasModel, Model, model_of

@@ -2,7 +2,7 @@
 
 There is one reader for every format, for Python and for the command line. `names` understands the
 name of one column, `header` all of them, `units` their units (the spellings are in
-`kinetree.base.units`); `text` reads CSV in blocks, `comments` their comments, `arrays` NPZ and
+`kinetree.core.units`); `text` reads CSV in blocks, `comments` their comments, `arrays` NPZ and
 Parquet, `bags` ROS bags; `sizes` limits what they take. All of them take a ReadRequest, which says
 what to read and for which robot, and make a Table of a whole file; `read` makes a Trajectory of it.
 """
@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.model import Model
 from kinetree.model.units import entry_names
 from kinetree.motion.record import FRICTION_STATE as FRICTION_STATE

@@ -20,9 +20,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
-from kinetree.base.units import Unit, nested_attributes, unit_of, unit_subject
+from kinetree.core.arrays import Array
+from kinetree.core.tables import listing
+from kinetree.core.units import Unit, nested_attributes, unit_of, unit_subject
 from kinetree.errors import ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
 from kinetree.motion.recordings.by_hand import matching

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, listing, nearest
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted, listing, nearest
 from kinetree.errors import InputError, ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.by_hand import matching

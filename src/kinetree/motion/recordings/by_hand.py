@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kinetree.base.tables import listing, nearest
-from kinetree.base.units import Unit, unit_of, units_in
+from kinetree.core.tables import listing, nearest
+from kinetree.core.units import Unit, unit_of, units_in
 from kinetree.errors import ParseError
 from kinetree.model.units import RAD
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest

@@ -8,10 +8,10 @@ a program received the messages.
 
 from collections.abc import Mapping, Sequence
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import listing
-from kinetree.base.units import Unit
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import listing
+from kinetree.core.units import Unit
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest
 from kinetree.motion.recordings.names import NANOSECOND, TIME, Meaning

@@ -13,8 +13,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from kinetree.base.tables import counted, listing, nearest
-from kinetree.base.units import Unit, doubtful_word
+from kinetree.core.tables import counted, listing, nearest
+from kinetree.core.units import Unit, doubtful_word
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import FRICTION_STATE, MAX_NAMES, SIGNALS, ReadRequest
 from kinetree.motion.recordings.by_hand import DIGITS, file_unit, mapped, unknown_bracket

@@ -5,10 +5,10 @@ from dataclasses import field
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted
-from kinetree.base.units import Unit
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted
+from kinetree.core.units import Unit
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import SIGNALS, ReadRequest
 from kinetree.motion.recordings.clocks import Clock

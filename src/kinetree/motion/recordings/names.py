@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kinetree.base.later import dataclass
-from kinetree.base.units import Unit, unit_of, units_in
+from kinetree.core.later import dataclass
+from kinetree.core.units import Unit, unit_of, units_in
 from kinetree.motion.recordings import SIGNALS
 
 TIME, NAME, OTHER = "t", "name", "other"  # kinds of columns besides SIGNALS

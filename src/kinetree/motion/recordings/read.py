@@ -12,8 +12,8 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array
+from kinetree.core.options import typed
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.units import entry_names

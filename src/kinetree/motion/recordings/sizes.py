@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from kinetree.base.environment import setting
+from kinetree.core.environment import setting
 from kinetree.errors import ParseError, need
 
 LARGEST = 2 << 30  # bytes of numbers: 80 minutes of 7 joints at 1 kHz with q, dq, ddq and tau

@@ -15,10 +15,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted, listing
-from kinetree.base.units import Unit, unit_of
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted, listing
+from kinetree.core.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.by_hand import by_number

@@ -2,15 +2,15 @@
 
 A unit that contradicts the quantity, the kind of joint or the option is refused, and so is a unit
 other than SI beside columns without one: nothing states in which unit these are.
-`kinetree.base.units` knows the spellings.
+`kinetree.core.units` knows the spellings.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.units import Unit, unit_of
+from kinetree.core.arrays import Array
+from kinetree.core.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.model.units import DEGREE, METRE, NUMBER, PER_TIME, RAD, kinds
 from kinetree.motion.recordings import ReadRequest

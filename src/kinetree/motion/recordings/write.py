@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.options import typed
-from kinetree.base.tables import csv_cell
+from kinetree.core.arrays import Array
+from kinetree.core.options import typed
+from kinetree.core.tables import csv_cell
 from kinetree.errors import need
 from kinetree.motion.curve.pieces import to_arrays
 from kinetree.motion.inputs import check_single

@@ -5,7 +5,7 @@
 
 The memory that this needs follows the controller's own state in z: activations, controls and joint
 forces that are under way, and lagged forces. With fixed steps these are registers: values in the
-place of rates replace them at the end of a step (algorithms/state.py), so that a delay is a shift
+place of rates replace them at the end of a step (dynamics/state.py), so that a delay is a shift
 by whole samples, and a lag is exact for a command that is constant in the step. Activations are
 registers in steps with one stage, as in MuJoCo, and are integrated by the others, which clamp them
 where they act and after each step. The adaptive method integrates activations and lags, and has no
@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.actuation import (
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.joints.actuation import (
     Actuated,
     activation_ranges,
     activation_rates,
@@ -29,10 +31,8 @@ from kinetree.algorithms.joints.actuation import (
     limited_drives,
     next_activations,
 )
-from kinetree.algorithms.joints.gains import Gains
-from kinetree.algorithms.steps import Method
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.dynamics.joints.gains import Gains
+from kinetree.dynamics.steps import Method
 from kinetree.errors import InputError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.model import Model

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.motors import refuse_dry_motors
-from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.stiction import dry_dofs
-from kinetree.base.arrays import Array
-from kinetree.base.progress import Progress
-from kinetree.base.tables import number
+from kinetree.core.arrays import Array
+from kinetree.core.progress import Progress
+from kinetree.core.tables import number
+from kinetree.dynamics.joints.motors import refuse_dry_motors
+from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.errors import InputError, warn
 from kinetree.model.units import units

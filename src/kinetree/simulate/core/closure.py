@@ -2,7 +2,7 @@
 
 The rate of a constrained robot has lambda and Phi in y: the forces of all equations and their
 errors are recorded with the motion, and the errors are watched at every step like limits of
-joints. After each step the state is projected (algorithms/constraints/stepping.py); fixed steps can
+joints. After each step the state is projected (dynamics/constraints/stepping.py); fixed steps can
 pull it back with a time constant instead.
 """
 
@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.constraints.regularity import margin, weakest
-from kinetree.algorithms.constraints.solve import MARGIN
-from kinetree.algorithms.state import (
+from kinetree import dynamics
+from kinetree.core.arrays import Array
+from kinetree.dynamics.constraints.regularity import margin, weakest
+from kinetree.dynamics.constraints.solve import MARGIN
+from kinetree.dynamics.state import (
     StateSpace,
     is_ranged,
     normalised,
     quaternions,
     within_ranges,
 )
-from kinetree.algorithms.steps import METHODS, Method
-from kinetree.base.arrays import Array
+from kinetree.dynamics.steps import METHODS, Method
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
@@ -143,7 +143,7 @@ def _values_at(model: Model, q0: Array) -> Callable[[str], Array]:
     done = model.memo.get(STARTS, 0)
     if single and done < PLAIN_STARTS:
         model.memo[STARTS] = done + 1
-        return lambda name: np.asarray(getattr(algorithms, name)(model, q0), float)
+        return lambda name: np.asarray(getattr(dynamics, name)(model, q0), float)
     return lambda name: np.asarray(kernel(model, name)(q0))
 
 

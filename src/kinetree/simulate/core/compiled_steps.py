@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.system import once
+from kinetree.core.arrays import Array
+from kinetree.core.system import once
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads
 from kinetree.engine.kernel import Kernel, code_addresses

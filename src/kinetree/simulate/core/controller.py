@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, read_only
-from kinetree.base.axis import Axis
-from kinetree.base.containers import has_labels, refuse_labels
-from kinetree.base.labels import by_name, vector_by_name
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, read_only
+from kinetree.core.axis import Axis
+from kinetree.core.containers import has_labels, refuse_labels
+from kinetree.core.labels import by_name, vector_by_name
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kinetree.algorithms.joints.presliding import bristles
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.presliding import bristles
 from kinetree.errors import warn
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import warn
 from kinetree.motion.trajectory import Trajectory

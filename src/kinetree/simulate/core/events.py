@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from kinetree.base.arrays import Array, read_only
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, read_only
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.law import law_name
 from kinetree.errors import InputError
 from kinetree.simulate.core.laws import add_time, check_arguments

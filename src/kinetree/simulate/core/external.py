@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.simulate.core.laws import Parts
 from kinetree.simulate.core.signals import TimeSource, is_on_gpu

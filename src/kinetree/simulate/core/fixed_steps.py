@@ -1,4 +1,4 @@
-"""Fixed steps: a method of integration (algorithms/steps.py), and the whole loop in machine code.
+"""Fixed steps: a method of integration (dynamics/steps.py), and the whole loop in machine code.
 
 The method is traced into the compiled loop, and interpreted where a controller can only be run by
 Python.
@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.presliding import bristles
-from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import Method
-from kinetree.algorithms.stiction import dry_dofs
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
-from kinetree.base.progress import Progress
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.progress import Progress
+from kinetree.dynamics.joints.presliding import bristles
+from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.steps import Method
+from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_run

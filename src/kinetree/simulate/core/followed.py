@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.charts import spread
-from kinetree.base.containers import has_labels
+from kinetree.core.arrays import Array
+from kinetree.core.charts import spread
+from kinetree.core.containers import has_labels
 from kinetree.model.inputs import coordinate_axis
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.setup import Setup

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, read_only
-from kinetree.base.containers import has_labels, refuse_labels
-from kinetree.base.labels import by_name
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, read_only
+from kinetree.core.containers import has_labels, refuse_labels
+from kinetree.core.labels import by_name
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.engine.kernels.free import free_ports, with_free

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.llvm.dense import DOUBLE
 from kinetree.engine.llvm.numbers import Number
 from kinetree.engine.llvm.text import number

@@ -16,8 +16,8 @@ from dataclasses import field, fields
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.simulate.core.closure import check_closed
 from kinetree.simulate.core.compiled_steps import ATTEMPTS, CompiledSteps, Memory

@@ -19,11 +19,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array, read_only
-from kinetree.base.containers import has_labels
-from kinetree.base.labels import by_name
-from kinetree.base.later import dataclass
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array, read_only
+from kinetree.core.containers import has_labels
+from kinetree.core.labels import by_name
+from kinetree.core.later import dataclass
+from kinetree.core.options import typed
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law
 from kinetree.engine.compiler.trace import TracedScalar, guarded

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.state import StateSpace
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernels.forms import computation
 from kinetree.engine.kernels.memo import remembered

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.contacts.step import contact_sizes
-from kinetree.algorithms.steps import Method
-from kinetree.algorithms.stiction import dry_dofs
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.contacts.step import contact_sizes
+from kinetree.dynamics.steps import Method
+from kinetree.dynamics.stiction import dry_dofs
 from kinetree.model import Model
 from kinetree.simulate.core.forces import ActingForces
 from kinetree.simulate.friction.modes import friction_size
@@ -64,7 +64,7 @@ def result_places(model: Model, method: Method | None, acting: ActingForces | No
     - ddq, (n,), of an implicit method, whose rate has the acceleration of the step instead;
     - friction of joints in a mode, of the adaptive method (None);
     - lam and Phi, the forces and errors of the constraints of a robot that has some;
-    - the results of contacts (algorithms/contacts/step.py);
+    - the results of contacts (dynamics/contacts/step.py);
     - controls of actuators, and command, (n,), the joint forces before the drives.
     """
     sizes = {"tau": model.n}

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.simulate.core.dop853 import root, total
 
 # (t, x, numbers of the rollouts, ends) -> dx/dt and forces

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.kernel import Kernel
 from kinetree.simulate.core.dop853 import DenseOutput, Slope
 from kinetree.simulate.core.events import close, crossings, samples

@@ -9,15 +9,15 @@ from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
 
-from kinetree.algorithms.constraints.stepping import check_stepping
-from kinetree.algorithms.contacts.step import check_contact_method
-from kinetree.algorithms.steps import METHODS, Method
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.axis import Axis
-from kinetree.base.labels import Alignment
-from kinetree.base.later import dataclass
-from kinetree.base.options import is_one_of, switch
-from kinetree.base.progress import Progress
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.axis import Axis
+from kinetree.core.labels import Alignment
+from kinetree.core.later import dataclass
+from kinetree.core.options import is_one_of, switch
+from kinetree.core.progress import Progress
+from kinetree.dynamics.constraints.stepping import check_stepping
+from kinetree.dynamics.contacts.step import check_contact_method
+from kinetree.dynamics.steps import METHODS, Method
 from kinetree.engine.kernels.compile import check_model
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model

@@ -8,13 +8,13 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from kinetree.algorithms.joints.presliding import bristles
-from kinetree.algorithms.state import StateSpace
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.containers import has_labels
-from kinetree.base.labels import Alignment
-from kinetree.base.later import dataclass
-from kinetree.base.options import numbers
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.containers import has_labels
+from kinetree.core.labels import Alignment
+from kinetree.core.later import dataclass
+from kinetree.core.options import numbers
+from kinetree.dynamics.joints.presliding import bristles
+from kinetree.dynamics.state import StateSpace
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE as FREE_JOINT

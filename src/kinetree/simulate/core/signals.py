@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.axis import Axis, order_of
-from kinetree.base.containers import has_labels, read_times, refuse_labels
-from kinetree.base.labels import by_name, check_rows, own_axis, time_first
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.axis import Axis, order_of
+from kinetree.core.containers import has_labels, read_times, refuse_labels
+from kinetree.core.labels import by_name, check_rows, own_axis, time_first
+from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.simulate.tuning import TIME_SLACK
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, read_only
-from kinetree.base.axis import Axis
-from kinetree.base.containers import refuse_labels
-from kinetree.base.labels import Alignment
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, read_only
+from kinetree.core.axis import Axis
+from kinetree.core.containers import refuse_labels
+from kinetree.core.labels import Alignment
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError

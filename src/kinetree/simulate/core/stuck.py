@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.joints.motors import motor_rates
-from kinetree.algorithms.stiction import dry_friction, dry_levels, without_dry_friction
-from kinetree.base.arrays import Array
-from kinetree.base.containers import has_labels
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.containers import has_labels
+from kinetree.core.later import dataclass
+from kinetree.dynamics.joints.motors import motor_rates
+from kinetree.dynamics.stiction import dry_friction, dry_levels, without_dry_friction
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis

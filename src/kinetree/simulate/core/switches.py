@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.interpret import FLOATS
 from kinetree.simulate.tuning import (

@@ -2,7 +2,7 @@
 
 x = (q, dq, z), p the constants and s the values over time (external.py). For fixed steps
 k = (dq, ddq, dz); joints with dry friction brake with the "stop" that p ends with
-(algorithms/stiction.py). An implicit method has its own acceleration in k, which depends on the
+(dynamics/stiction.py). An implicit method has its own acceleration in k, which depends on the
 "step" that s ends with and on the slopes of the joint forces. The adaptive method has the rates of
 the coordinates in the place of dq, and the "mode" of dry friction in p (friction/modes.py). y has
 joint forces and other results (outcome.py).
@@ -19,32 +19,32 @@ from typing import cast
 
 import numpy as np
 
-from kinetree.algorithms.constraints.dynamics import Items
-from kinetree.algorithms.constraints.quantities import lean_items
-from kinetree.algorithms.constraints.step_rates import (
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.constraints.dynamics import Items
+from kinetree.dynamics.constraints.quantities import lean_items
+from kinetree.dynamics.constraints.step_rates import (
     constrained_in_mode,
     dry_constrained_rate,
     implicit_constrained_rate,
 )
-from kinetree.algorithms.constraints.stepping import constrained_rate
-from kinetree.algorithms.contacts.points import lean_places
-from kinetree.algorithms.forward_dynamics import check_inertia, tree_forward_dynamics
-from kinetree.algorithms.implicit import StepSlopes, implicit_accelerations
-from kinetree.algorithms.joints.gains import Gains
-from kinetree.algorithms.joints.presliding import (
+from kinetree.dynamics.constraints.stepping import constrained_rate
+from kinetree.dynamics.contacts.points import lean_places
+from kinetree.dynamics.forward_dynamics import check_inertia, tree_forward_dynamics
+from kinetree.dynamics.implicit import StepSlopes, implicit_accelerations
+from kinetree.dynamics.joints.gains import Gains
+from kinetree.dynamics.joints.presliding import (
     Bristling,
     bend,
     bristles,
     without_bristle_friction,
 )
-from kinetree.algorithms.joints.springs import Springs
-from kinetree.algorithms.lean import lean_model, lean_tree
-from kinetree.algorithms.state import StateSpace, coordinate_rates, tangents
-from kinetree.algorithms.steps import Method, contact_step_rate
-from kinetree.algorithms.stiction import accelerations
-from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.lean import lean_model, lean_tree
+from kinetree.dynamics.state import StateSpace, coordinate_rates, tangents
+from kinetree.dynamics.steps import Method, contact_step_rate
+from kinetree.dynamics.stiction import accelerations
+from kinetree.dynamics.tree import Tree
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

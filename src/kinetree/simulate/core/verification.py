@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from kinetree.algorithms.joints.tangents import integrate
-from kinetree.base.arrays import Array, read_only
+from kinetree.core.arrays import Array, read_only
+from kinetree.dynamics.joints.tangents import integrate
 from kinetree.simulate.core.external import NamedParts
 from kinetree.simulate.core.forces import PlainState
 from kinetree.simulate.core.outcome import Outcome

@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms.inverse_dynamics import tree_inverse_dynamics
-from kinetree.algorithms.joints.friction import (
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.joints.friction import (
     friction_forces,
     load_coefficients,
     load_friction_forces,
 )
-from kinetree.algorithms.joints.presliding import without_bristle_friction
-from kinetree.algorithms.mass_matrix import tree_mass_matrix
-from kinetree.algorithms.stiction import (
+from kinetree.dynamics.joints.presliding import without_bristle_friction
+from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.stiction import (
     dry_dofs,
     dry_friction,
     dry_levels,
@@ -28,9 +30,7 @@ from kinetree.algorithms.stiction import (
     solve_in,
     without_dry_friction,
 )
-from kinetree.algorithms.tree import Tree
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms import neutral
-from kinetree.base.arrays import Array, StateLike
+from kinetree.core.arrays import Array, StateLike
+from kinetree.dynamics import neutral
 from kinetree.engine.cuda.launch import require_device
 from kinetree.engine.kernels.free import check_free
 from kinetree.errors import InputError

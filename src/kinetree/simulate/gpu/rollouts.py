@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.compiler.stepping import Stepping
 from kinetree.engine.cuda.kernel import device_of

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.kernel import Kernel

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from kinetree.algorithms.constraints.stepping import check_stepping
-from kinetree.algorithms.joints.friction import load_coefficients
-from kinetree.algorithms.parameters import JOINT, ParameterLayout
-from kinetree.algorithms.stiction import dry_dofs, dry_friction
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.constraints.stepping import check_stepping
+from kinetree.dynamics.joints.friction import load_coefficients
+from kinetree.dynamics.parameters import JOINT, ParameterLayout
+from kinetree.dynamics.stiction import dry_dofs, dry_friction
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.simulate.core.integration import AcceptedSteps

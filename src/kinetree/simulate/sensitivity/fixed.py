@@ -10,9 +10,9 @@ from typing import cast
 
 import numpy as np
 
-from kinetree.algorithms.state import StateSpace
-from kinetree.algorithms.steps import Method
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.steps import Method
 from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.optimise import optimise

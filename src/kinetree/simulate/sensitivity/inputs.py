@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms import parameter_list
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics import parameter_list
 from kinetree.engine.kernels.free import FREE, OF_CONTACTS, free_values
 from kinetree.errors import InputError
 from kinetree.simulate.core.external import ExternalInputs
@@ -22,7 +22,7 @@ from kinetree.simulate.core.signals import Signal, sample_signal
 
 STATE = ("q0", "dq0")
 FORCES = ("tau", "F_ext")
-PARAMETERS = "parameters"  # pi of `algorithms.parameters`
+PARAMETERS = "parameters"  # pi of `dynamics.parameters`
 Numbers = Callable[[Array, Array], Array]  # of times and whether they end a step
 KNOWN = (*STATE, *FORCES, PARAMETERS, *FREE)
 

@@ -19,12 +19,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from kinetree.algorithms import parameters, with_parameters
-from kinetree.algorithms.joints.friction import refuse_load_friction
-from kinetree.algorithms.joints.presliding import without_bristle_friction
-from kinetree.algorithms.state import StateSpace, tangents
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics import parameters, with_parameters
+from kinetree.dynamics.joints.friction import refuse_load_friction
+from kinetree.dynamics.joints.presliding import without_bristle_friction
+from kinetree.dynamics.state import StateSpace, tangents
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

@@ -15,11 +15,11 @@ from functools import partial
 
 import numpy as np
 
-from kinetree.algorithms.joints.tangents import tangent_map
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.later import dataclass
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.later import dataclass
+from kinetree.core.tables import counted
+from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port

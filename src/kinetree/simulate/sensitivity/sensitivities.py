@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.algorithms.contacts.step import check_smooth
-from kinetree.algorithms.joints.motors import refuse_dry_motors
-from kinetree.algorithms.joints.presliding import refuse_presliding
-from kinetree.base.arrays import Array, ArrayLike, StateLike
-from kinetree.base.options import typed
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.options import typed
+from kinetree.dynamics.contacts.step import check_smooth
+from kinetree.dynamics.joints.motors import refuse_dry_motors
+from kinetree.dynamics.joints.presliding import refuse_presliding
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory

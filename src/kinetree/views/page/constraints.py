@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import escape, page_number
+from kinetree.core.arrays import Array
+from kinetree.core.tables import escape, page_number
 from kinetree.errors import KinetreeError
 from kinetree.explain import Explanation
 from kinetree.explain.torque import dof_units

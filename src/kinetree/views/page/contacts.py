@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.chart_svg import chart_figure
-from kinetree.base.charts import Chart, chart_data, line_chart
-from kinetree.base.tables import counted, escape, number
 from kinetree.controllers import Contact
+from kinetree.core.arrays import Array
+from kinetree.core.chart_svg import chart_figure
+from kinetree.core.charts import Chart, chart_data, line_chart
+from kinetree.core.tables import counted, escape, number
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot
 from kinetree.views.page.document import document, scroll_table

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-from kinetree.base.mathml import formula_style
-from kinetree.base.tables import Cell, escape, html_table
+from kinetree.core.mathml import formula_style
+from kinetree.core.tables import Cell, escape, html_table
 from kinetree.errors import visible
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kinetree.base.arrays import is_numeric
-from kinetree.base.tables import counted, escape
+from kinetree.core.arrays import is_numeric
+from kinetree.core.tables import counted, escape
 from kinetree.explain import Explanation, Node, packed, unfold_mass
 from kinetree.explain.html import STYLE, highlights, markup
 from kinetree.explain.steps import unfold_vectors

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms.joints.configuration import random_positions
-from kinetree.base.arrays import Array
-from kinetree.base.tables import escape, page_number
+from kinetree.core.arrays import Array
+from kinetree.core.tables import escape, page_number
+from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE
 from kinetree.model.bounds import Bounds, bounds_of

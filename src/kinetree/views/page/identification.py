@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.chart_svg import chart_figure, clip, path, rect, svg, text
-from kinetree.base.charts import Axis, Chart, Series, chart_data, line_chart
-from kinetree.base.tables import escape
+from kinetree.core.arrays import Array
+from kinetree.core.chart_svg import chart_figure, clip, path, rect, svg, text
+from kinetree.core.charts import Axis, Chart, Series, chart_data, line_chart
+from kinetree.core.tables import escape
 from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.identification import (

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.base.mathml import from_latex
-from kinetree.base.tables import counted, escape, page_number
+from kinetree.core.mathml import from_latex
+from kinetree.core.tables import counted, escape, page_number
 from kinetree.errors import KinetreeError
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES

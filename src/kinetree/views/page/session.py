@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.chart_svg import chart_figure
-from kinetree.base.charts import Chart, chart_data, spread
-from kinetree.base.tables import counted, escape, page_number
+from kinetree.core.arrays import Array
+from kinetree.core.chart_svg import chart_figure
+from kinetree.core.charts import Chart, chart_data, spread
+from kinetree.core.tables import counted, escape, page_number
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.motion.plots import NAMES, plot

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.tables import escape
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.tables import escape
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.robot import Robot

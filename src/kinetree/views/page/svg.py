@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.chart_svg import clip, path, rect, svg, text
-from kinetree.base.charts import label, ticks
+from kinetree.core.arrays import Array
+from kinetree.core.chart_svg import clip, path, rect, svg, text
+from kinetree.core.charts import label, ticks
 
 CHART_SCRIPTS = ("plot.js", "charts.js", "figure.js")  # of a page without other scripts
 

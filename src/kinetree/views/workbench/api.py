@@ -6,8 +6,8 @@ An answer depends on the request and on the robots that are open, and on nothing
 from collections.abc import Callable
 
 from kinetree import robots
-from kinetree.base.arrays import Array
-from kinetree.base.tables import nearest
+from kinetree.core.arrays import Array
+from kinetree.core.tables import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.explain import (
     explain,

@@ -7,7 +7,7 @@ is and a sentence names the constraint that is open.
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.robot import Robot
 from kinetree.views.loops import openness, wrapped

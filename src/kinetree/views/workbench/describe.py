@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.explain.torque import dof_units
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.meshes import MISSING

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from kinetree.algorithms.joints.tangents import tangent_map
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.files.report import masses

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from importlib.resources import files
 
-from kinetree.base.versions import __version__
+from kinetree.core.versions import __version__
 from kinetree.files.loading import ROBOT_FILES
 from kinetree.views.page.document import document
 

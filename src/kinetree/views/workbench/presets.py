@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinetree import controllers
-from kinetree.base.arrays import Array
 from kinetree.controllers.terms import unactuated
+from kinetree.core.arrays import Array
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import FREE, SCREW_TYPES
 from kinetree.model import Model

@@ -1,6 +1,6 @@
 """Quantities of a robot for requests: at first from plain functions, later from its kernels.
 
-Compiling all kernels of a robot takes seconds. The functions of `kinetree.algorithms` on numbers
+Compiling all kernels of a robot takes seconds. The functions of `kinetree.dynamics` on numbers
 answer within milliseconds, so they are used until a thread has compiled the kernels.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree import algorithms
-from kinetree.algorithms.quantities import DECLARED
-from kinetree.base.arrays import Array
+from kinetree import dynamics
+from kinetree.core.arrays import Array
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
@@ -44,7 +44,7 @@ def quantity(robot: Robot, name: str) -> Quantity:
     kernel = _ready(robot.model).get(name)
     # the declaration of link_poses traces forward_kinematics, which has no other name yet
     plain = {"link_poses": "forward_kinematics"}.get(name, name.removeprefix(LOADED))
-    return kernel or partial(getattr(algorithms, plain), robot.model)
+    return kernel or partial(getattr(dynamics, plain), robot.model)
 
 
 def _ready(model: Model) -> dict[str, Quantity]:
@@ -107,4 +107,4 @@ def is_large(model: Model) -> bool:
 
 def has_mass(model: Model) -> bool:
     """Return True if the robot has a mass at all, and so a centre of mass."""
-    return float(algorithms.total_mass(model)) > 0
+    return float(dynamics.total_mass(model)) > 0

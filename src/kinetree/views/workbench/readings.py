@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algorithms import Ellipsoid, inverse_dynamics, pose
-from kinetree.algorithms.joints.friction import frictionless, load_coefficients
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
+from kinetree.dynamics import Ellipsoid, inverse_dynamics, pose
+from kinetree.dynamics.joints.friction import frictionless, load_coefficients
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algorithms import forward_kinematics
-from kinetree.base.arrays import Array
-from kinetree.base.tables import number
+from kinetree.core.arrays import Array
+from kinetree.core.tables import number
+from kinetree.dynamics import forward_kinematics
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from kinetree.base.system import claim_port
+from kinetree.core.system import claim_port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.views.workbench.guard import (
     BODY_SECONDS,

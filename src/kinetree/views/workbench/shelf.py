@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from kinetree import robots
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted, listing, nearest
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted, listing, nearest
 from kinetree.engine.kernels.memo import Recent
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, NameLookupError, ParseError
 from kinetree.files.description.records import Note

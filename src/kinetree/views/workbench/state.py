@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import listing
+from kinetree.core.arrays import Array
+from kinetree.core.tables import listing
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from kinetree.base.repeat import constant, repeated
+from kinetree.core.repeat import constant, repeated
 from kinetree.engine import Port, interpret, jacobian, optimise, trace
 from kinetree.engine.compiler.graph import text
 from kinetree.engine.compiler.store import StoredGraph, digest, encode

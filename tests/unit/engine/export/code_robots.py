@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.engine import Graph
 from kinetree.engine.kernels import FREE, free_values
 from kinetree.model import ALL_TYPES, random_model
@@ -90,7 +90,7 @@ def arguments(model: kt.Model, graph: Graph, count: int, seed: int = 0) -> list[
     given = []
     for port in graph.inputs:
         if port.name == "q":
-            given.append(np.array([algorithms.random(model, rng) for _ in range(count)]))
+            given.append(np.array([dynamics.random(model, rng) for _ in range(count)]))
         elif port.name in FREE:
             values = free_values(model, port.name)
             given.append(np.broadcast_to(values, (count, *port.shape)).copy())

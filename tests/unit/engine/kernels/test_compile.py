@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
-from kinetree.algorithms.forward_dynamics import check_inertia
-from kinetree.algorithms.quantities import QUANTITIES
+from kinetree import dynamics
+from kinetree.dynamics.forward_dynamics import check_inertia
+from kinetree.dynamics.quantities import QUANTITIES
 from kinetree.errors import ModelError, SingularityError
 
 
@@ -53,7 +53,7 @@ def test_symbols_and_long_numbers_are_sent_to_the_algorithms(robot):
     sympy = pytest.importorskip("sympy")
     mpmath = pytest.importorskip("mpmath")
     g = sympy.Symbol("g")
-    with pytest.raises(ModelError, match=r"gravity of 'planar 2R' has -g \(.*\.algorithms"):
+    with pytest.raises(ModelError, match=r"gravity of 'planar 2R' has -g \(.*\.dynamics"):
         robot.with_gravity((0, -g, 0)).compile("inverse_dynamics")
     with pytest.raises(ModelError, match=r"M_pi of 'planar 2R' has .*\(mpf\).*astype\(float\)"):
         kt.Robot(robot.model.astype(mpmath.mpf)).compile("pose")
@@ -70,4 +70,4 @@ def test_a_robot_without_joints_has_no_kernels():
     for name in QUANTITIES:
         with pytest.raises(ModelError, match=r"'block' has no joint that moves.*floating=True"):
             kt.Robot(model).compile(name)
-    assert algorithms.potential_energy(model, []) == pytest.approx(9.81)
+    assert dynamics.potential_energy(model, []) == pytest.approx(9.81)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.engine.kernels import free_values
 from kinetree.model import ALL_TYPES, random_model
 
@@ -41,7 +41,7 @@ def test_a_batch_of_robots_meets_a_batch_of_states():
     kernel = kt.Robot(model).compile("inverse_dynamics", free=free)
     rng = np.random.default_rng(1)
     data = changed_data(model, rng, batch=(5, 1))
-    state = [algorithms.random(model, rng) + np.zeros((7, 1)), *rng.normal(size=(2, 7, 6))]
+    state = [dynamics.random(model, rng) + np.zeros((7, 1)), *rng.normal(size=(2, 7, 6))]
     tau = kernel(*state, *(data[name] for name in free))
     assert tau.shape == (5, 7, 6)
     for i, j in itertools.product(range(5), range(7)):

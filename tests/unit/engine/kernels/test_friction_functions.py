@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.controllers import step_by_step
 from kinetree.errors import InputError
 from kinetree.scalars import absolute, exp, power, tanh
@@ -44,7 +44,7 @@ def exact(x):
 
 def test_torques_are_those_of_fifty_digits(robot):
     with mpmath.workdps(50):
-        expected = algorithms.inverse_dynamics(robot.model, exact(Q), exact(DQ), exact(DDQ))
+        expected = dynamics.inverse_dynamics(robot.model, exact(Q), exact(DQ), exact(DDQ))
     found = robot.inverse_dynamics(Q, DQ, DDQ)
     scale = np.max(np.abs(found))
     assert np.max(np.abs(found - expected.astype(float))) < 4 * np.finfo(float).eps * scale
@@ -56,8 +56,8 @@ def test_slopes_are_those_of_fifty_digits(robot):
     with mpmath.workdps(60):
         h = mpmath.mpf(10) ** -20
         columns = [
-            algorithms.inverse_dynamics(robot.model, exact(Q), exact(DQ) + h * e, exact(DDQ))
-            - algorithms.inverse_dynamics(robot.model, exact(Q), exact(DQ) - h * e, exact(DDQ))
+            dynamics.inverse_dynamics(robot.model, exact(Q), exact(DQ) + h * e, exact(DDQ))
+            - dynamics.inverse_dynamics(robot.model, exact(Q), exact(DQ) - h * e, exact(DDQ))
             for e in np.eye(3, dtype=int)
         ]
         expected = (np.array(columns).T / (2 * h)).astype(float)
@@ -77,7 +77,7 @@ def test_symbols_have_the_law_as_a_formula(robot):
     rate = sorted(forms.free_symbols, key=str)
     values = dict(zip(rate, DQ.tolist(), strict=True))
     found = np.array(forms.subs(values).evalf(30), float).ravel()
-    expected = algorithms.friction_forces(robot.model, DQ)
+    expected = dynamics.friction_forces(robot.model, DQ)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     assert forms.has(sympy.exp) and forms.has(sympy.tanh)
 

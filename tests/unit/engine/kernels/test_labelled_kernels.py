@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinetree as kt
-from kinetree.algorithms.quantities import DERIVED, QUANTITIES
+from kinetree.dynamics.quantities import DERIVED, QUANTITIES
 from kinetree.engine.kernels import find_quantity
 from kinetree.model.labelled import DIRECTIONS
 from labelled_states import KINDS, MANY, ROBOTS, labelled, read_back, states
@@ -38,7 +38,7 @@ def axis_names(robot, letter):
         "n": robot.dof_names,
         "nq": robot.coordinate_names,
         "l": robot.model.link_names,
-        "p": tuple(map(str, kt.algorithms.parameter_list(robot.model))),
+        "p": tuple(map(str, kt.dynamics.parameter_list(robot.model))),
     }[letter]
 
 

@@ -22,7 +22,7 @@ def test_a_and_b_are_those_of_the_textbook(make):
     F_ext = rng.normal(size=(len(robot.model.links), 6))
     for loads in ((), (F_ext,)):
         found = robot.linearize(*state, *loads)
-        expected = kt.algorithms.linearize(robot.model, *state, *loads)
+        expected = kt.dynamics.linearize(robot.model, *state, *loads)
         np.testing.assert_allclose(found.A, expected.A, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(found.B, expected.B, rtol=1e-9, atol=1e-9)
 

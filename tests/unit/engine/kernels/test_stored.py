@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms import constrain
-from kinetree.algorithms.quantities import QUANTITIES
 from kinetree.constraints import Hold, Rod
+from kinetree.dynamics import constrain
+from kinetree.dynamics.quantities import QUANTITIES
 from kinetree.engine.compiler import trace as tracer
 from kinetree.engine.kernels import model_hash, trace_quantity
 from kinetree.engine.kernels import stored as traced
@@ -88,7 +88,7 @@ def variants(value):
 
 
 def ignored(record):
-    """Names and remarks, limits, which only `algorithms.random` reads, and contacts (below)."""
+    """Names and remarks, limits, which only `dynamics.random` reads, and contacts (below)."""
     contacts = {"contacts"} if record is MODEL else set()
     return set(traced.IGNORED.get(type(record).__name__, ())) | contacts
 
@@ -197,7 +197,7 @@ def test_the_source_covers_all_that_runs_between_model_and_graph(monkeypatch):
     checks = {"engine/cache/folder.py", "engine/background.py"}  # decide no node
     hashed = {x for x in ran if any(f"{x}/".startswith(f"{place}/") for place in traced.SOURCES)}
     assert ran - hashed <= checks
-    assert "engine/kernels/compile.py" in hashed and "algorithms/lean.py" in hashed
+    assert "engine/kernels/compile.py" in hashed and "dynamics/lean.py" in hashed
 
 
 def test_friction_functions_are_kept_by_what_they_compute(folder, traces):

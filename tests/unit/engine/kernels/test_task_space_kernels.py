@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.errors import SingularityError
 from kinetree.model import random_model
 from robot_states import random_state
@@ -46,7 +46,7 @@ def test_the_tolerance_bounds_the_smallest_singular_value(scale):
     """For fewer rows than joints, as many, and more."""
     for n, rows in ((7, LINEAR), (3, LINEAR), (3, None)):
         robot, x = chain(n)
-        sigma = algorithms.task_space(robot.model, x.q, rows=rows).singular_values[-1]
+        sigma = dynamics.task_space(robot.model, x.q, rows=rows).singular_values[-1]
         batch = np.array([x.q, x.q])
         found = robot.task_space(batch, rows=rows, tolerance=sigma * scale)
         assert np.isnan(found.Lambda).all() == (scale > 1)

@@ -69,6 +69,6 @@ def test_jax_differentiates_and_compiles_dicts(robot, jax):
 
 def test_textbook_functions_take_tensors_in_a_dict_as_numbers(robot, torch):
     q = {name: torch.tensor(x) for name, x in reverse(robot, Q).items()}
-    found = kt.algorithms.gravity_forces(robot.model, q)
-    expected = kt.algorithms.gravity_forces(robot.model, Q)
+    found = kt.dynamics.gravity_forces(robot.model, q)
+    expected = kt.dynamics.gravity_forces(robot.model, Q)
     assert np.array_equal([*found.values()], expected)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms import tangent_map
+from kinetree.dynamics import tangent_map
 from kinetree.scalars import sqrt
 from tensor_robots import FREE, arm, flyer, state
 

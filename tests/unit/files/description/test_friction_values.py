@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import algorithms
+from kinetree import dynamics
 from kinetree.scalars import tanh
 
 ARM = kt.robots.planar_2r()
@@ -158,21 +158,21 @@ def quantities(robot):
     found = {
         "inverse_dynamics": (tau - ARM.inverse_dynamics(Q, DQ, DDQ))[0],
         "friction_forces": robot.friction_forces(DQ)[0],
-        "algorithms": algorithms.friction_forces(robot.model, DQ)[0],
+        "dynamics": dynamics.friction_forces(robot.model, DQ)[0],
         "bias_forces": (robot.bias_forces(Q, DQ) - ARM.bias_forces(Q, DQ))[0],
         "simulate": robot.simulate(Q, DQ, tau=tau, duration=1e-3, method="rk4", dt=1e-3).ddq[0, 0],
         "forward_dynamics": robot.forward_dynamics(Q, DQ, tau)[0],
         "explain": float(robot.explain(Q, DQ, DDQ).tau[0]),
     }
     with mpmath.workdps(50):
-        exact = algorithms.friction_forces(robot.model, np.array([mpmath.mpf(x) for x in DQ]))
+        exact = dynamics.friction_forces(robot.model, np.array([mpmath.mpf(x) for x in DQ]))
         found["50 digits"] = float(exact[0])
     return found
 
 
 def expected():
     b = 0.1 * DQ[0] + force(OLD, DQ[0])
-    wanted = dict.fromkeys(("inverse_dynamics", "friction_forces", "algorithms", "50 digits"), b)
+    wanted = dict.fromkeys(("inverse_dynamics", "friction_forces", "dynamics", "50 digits"), b)
     wanted["bias_forces"] = b
     wanted |= {"simulate": DDQ[0], "forward_dynamics": DDQ[0]}
     return wanted

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.algorithms.lean import lean_model
+from kinetree.dynamics.lean import lean_model
 from kinetree.errors import ModelError, ParseError
 
 MANY = 1020  # beyond the depth at which Python ends a recursion
@@ -64,7 +64,7 @@ def test_a_long_chain_has_every_link_of_its_file(snake):
 
 def test_a_long_chain_reaches_as_far_as_its_links_together(snake):
     np.testing.assert_allclose(
-        kt.algorithms.pose(snake.model, np.zeros(MANY))[:3, 3], [MANY / 10, 0, 0]
+        kt.dynamics.pose(snake.model, np.zeros(MANY))[:3, 3], [MANY / 10, 0, 0]
     )
     z = [link.place.X[:3, 2].astype(float) for link in lean_model(snake.model).links]
     np.testing.assert_allclose(z[0::2], np.tile([0, 0, 1], (MANY // 2, 1)), atol=1e-15)

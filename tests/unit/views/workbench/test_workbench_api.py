@@ -65,7 +65,7 @@ def test_a_large_robot_has_the_same_joint_forces_and_no_matrix(shelf, ask, name,
     whole = ask("readings", **request)
     monkeypatch.setattr(quantities, "MAX_FULL", 1)
     for costly in ("mass_matrix", "coriolis_forces"):
-        monkeypatch.delattr(quantities.algorithms, costly)
+        monkeypatch.delattr(quantities.dynamics, costly)
     found = ask("readings", **request)
     assert found["M"] is None and found["eigenvalues"] is None and found["ellipsoids"] == {}
     assert "no mass matrix" in found["left_out"] and whole["left_out"] is None

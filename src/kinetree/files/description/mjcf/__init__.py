@@ -8,7 +8,7 @@ everything that names a file; `meshes` compiles it, with the mesh files that an 
 from collections.abc import Sequence
 from os import PathLike
 
-from kinetree.base.arrays import Array, array
+from kinetree.core.arrays import Array, array
 from kinetree.files.description.mjcf.checks import check_keyframes, check_nodes
 from kinetree.files.description.mjcf.collisions import read_collisions
 from kinetree.files.description.mjcf.compile import import_mujoco

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array
+from kinetree.core.tables import counted
 from kinetree.errors import ParseError
 from kinetree.files.description.mjcf.nodes import (
     Node,

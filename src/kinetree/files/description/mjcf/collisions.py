@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import times
+from kinetree.core.arrays import times
 from kinetree.errors import KinetreeError
 from kinetree.files.description.collisions import (
     DEFAULT_FRICTION,

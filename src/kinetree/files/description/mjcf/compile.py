@@ -7,7 +7,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import ParseError, need
 from kinetree.files.description.mjcf.nodes import (
     Node,

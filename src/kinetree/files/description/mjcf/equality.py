@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.files.description.constraints import Constrained, Constraint, Couple, Loop
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.mjcf.compile import Compiled, unused

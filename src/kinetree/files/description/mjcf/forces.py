@@ -20,8 +20,8 @@ from math import inf, isfinite
 
 import numpy as np
 
-from kinetree.base.arrays import Array
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Coefficients, Range
 from kinetree.files.description.friction import Friction

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, times
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, ArrayLike, array, times
+from kinetree.core.later import dataclass
 from kinetree.files.description.actuators import UNLIMITED
 from kinetree.files.description.axes import check_axes
 from kinetree.files.description.joints import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.mjcf.compile import Compiled, check_attributes, compile_nodes
 from kinetree.files.description.mjcf.files import Files, OutsideError

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.files.description.contacts import MAX_CELLS
 from kinetree.files.description.mjcf.nodes import Node, subtree, with_ancestors
 

@@ -16,8 +16,8 @@ from math import inf
 
 import numpy as np
 
-from kinetree.base.arrays import Array, times
-from kinetree.base.later import dataclass
+from kinetree.core.arrays import Array, times
+from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.axes import check_axes
 from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.base.arrays import Array, times
+from kinetree.core.arrays import Array, times
 from kinetree.errors import ParseError
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.sdf.parts import MODEL_FRAME, SEPARATOR, WORLD

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array
+from kinetree.core.arrays import Array
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.urdf.parts import FAR_M, LARGE_ANGLE, MAX_NAME, Part
 from kinetree.files.description.urdf.vocabulary import (

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.base.arrays import Array, length, times
+from kinetree.core.arrays import Array, length, times
 from kinetree.errors import ParseError
 from kinetree.files.description.constraints import Constrained, Loop, LoopKind
 from kinetree.files.description.findings import Findings

@@ -14,7 +14,7 @@ specification of SDFormat has for each version.
 
 from pathlib import Path
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.sdf.parts import MODEL_FRAME, WORLD, flag_of, part_of

@@ -8,9 +8,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike
-from kinetree.base.containers import refuse_labels
-from kinetree.base.tables import counted
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.tables import counted
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction

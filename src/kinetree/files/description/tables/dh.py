@@ -5,9 +5,9 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, times
-from kinetree.base.axis import Axis
-from kinetree.base.labels import by_name
+from kinetree.core.arrays import Array, ArrayLike, array, times
+from kinetree.core.axis import Axis
+from kinetree.core.labels import by_name
 from kinetree.errors import ModelError
 from kinetree.files.description.joints import PRISMATIC, REVOLUTE
 from kinetree.files.description.records import Body, RobotDescription

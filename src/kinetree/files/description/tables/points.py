@@ -5,7 +5,7 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, times, unit
+from kinetree.core.arrays import Array, ArrayLike, array, times, unit
 from kinetree.errors import ModelError, ShapeError
 from kinetree.files.description.joints import REVOLUTE, SCREW_TYPES, screw_axis
 from kinetree.files.description.records import Body, RobotDescription

@@ -5,7 +5,7 @@ from typing import Unpack
 
 import numpy as np
 
-from kinetree.base.arrays import Array, ArrayLike, array, known, times
+from kinetree.core.arrays import Array, ArrayLike, array, known, times
 from kinetree.errors import InertiaError, ModelError, ShapeError
 from kinetree.files.description.joints import joint_type
 from kinetree.files.description.records import Body, RobotDescription

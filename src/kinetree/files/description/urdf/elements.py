@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from kinetree.base.arrays import Array, times
+from kinetree.core.arrays import Array, times
 from kinetree.errors import ParseError
 from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape
 from kinetree.files.description.findings import Findings

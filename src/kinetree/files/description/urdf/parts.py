@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.base.arrays import Array, nearest_length
+from kinetree.core.arrays import Array, nearest_length
 from kinetree.errors import ParseError
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.friction import Friction

@@ -7,7 +7,7 @@ gravity, a joint that closes a loop, is a warning, which strict=True refuses.
 
 from difflib import get_close_matches
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.xml import Element, clip, show
 

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.records import ArgumentValue

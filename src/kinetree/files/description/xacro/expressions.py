@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
-from kinetree.base.later import dataclass
+from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.xacro.expressions import ExpressionError
 from kinetree.files.description.xml import Element

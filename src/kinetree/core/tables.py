@@ -1,0 +1,244 @@
+"""Tables and numbers as text, in every format that results are shown in.
+
+Numbers: `number` (significant digits), `page_number` (typographic, for HTML pages), `steady_number`
+(constant width, for numbers that change while they are watched), `short_number` (narrow columns),
+`exact_number` (reads back as the same float), `latex_number`. Tables: `text_table`,
+`markdown_table`, `html_table`, and `notebook_table` with a title and notes. Words: `counted`,
+`listing`, `nearest`, `markdown_text`. LaTeX for notebooks: `matrix`, `formulas`.
+
+A table's cells are texts, numbers or symbols; everything that a name from a file could mark up in
+HTML or Markdown is escaped here.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from math import floor, inf, isfinite, isnan, log10
+
+import numpy as np
+
+from kinetree.core.arrays import ArrayLike
+from kinetree.errors import visible
+from kinetree.scalars import Scalar
+
+MAX_ROWS = 40  # rows of a notebook's table that are shown
+MAX_ENTRIES = 16  # rows or columns of a matrix that are written out
+ALIGNED = (' style="text-align:left"', ' style="text-align:right"')  # for pages without our CSS
+NUMBER_CLASS = ("", ' class="n"')  # for pages with our CSS, which aligns the class "n"
+
+Cell = str | Scalar
+
+
+def number(x: Cell, digits: int = 4) -> str:
+    """A number with that many significant digits and no -0; texts and symbols as they are."""
+    if isinstance(x, str):
+        return x
+    try:
+        return f"{float(x) + 0.0:.{digits}g}"  # -0.0 + 0.0 is 0.0
+    except (TypeError, ValueError):  # a symbol
+        return str(x)
+
+
+def page_number(x: Scalar, digits: int = 4) -> str:
+    """A number for an HTML page: a true minus sign, ∞ for no limit, – for NaN."""
+    x = float(x)
+    if isnan(x):
+        return "–"
+    if not isfinite(x):
+        return "∞" if x > 0 else "−∞"
+    return number(x, digits).replace("-", "−")
+
+
+def steady_number(x: Scalar, digits: int = 4) -> str:
+    """A number with all its digits, zeros at the end too, so that its width hardly changes.
+
+    Below 5e-10 it is shown as 0, which it is to the eye.
+    """
+    x = float(x)
+    if not isfinite(x):
+        return "?" if isnan(x) else "∞" if x > 0 else "-∞"
+    size = abs(x)
+    if size < 5e-10:
+        return "0"
+    if size >= 10**digits or size < 1e-3:
+        return f"{x:.{digits - 2}e}".replace("e-0", "e-").replace("e+0", "e")
+    place = floor(log10(size))  # of the first digit
+    return f"{x:.{min(max(digits - 1 - place, 0), digits)}f}"
+
+
+def short_number(x: float) -> str:
+    """A number for a narrow column: two decimals below 10, one below 10,000; "-" for NaN."""
+    if isnan(x):
+        return "-"
+    if abs(x) >= 9999.5:
+        return f"{x:.3g}"
+    return f"{x + 0.0:.{2 if abs(x) < 9.995 else 1}f}".replace("-0.00", "0.00")
+
+
+def exact_number(x: Scalar) -> str:
+    """The shortest text that reads back as the same float; whole numbers without a point."""
+    return repr(float(x) + 0.0).removesuffix(".0")  # -0.0 + 0.0 is 0.0
+
+
+def latex_number(x: Cell) -> str:
+    """A number or symbol in LaTeX."""
+    if hasattr(x, "free_symbols") and x.free_symbols:  # type: ignore[union-attr]
+        from sympy import latex
+
+        return str(latex(x))
+    mantissa, _, exponent = number(x).partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def counted(count: int, noun: str, rest: str = "") -> str:
+    """The count with its noun, in the plural unless it is one: 1 entry, 2 entries, 0 rows.
+
+    rest: follows the noun, as in "2 degrees of freedom".
+    """
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun} {rest}".rstrip()
+
+
+def listing(names: Iterable[object], most: float = inf) -> str:
+    """Quoted names for a message, the first `most` of them: 'a', 'b', 'c' and 9 more."""
+    quoted = [repr(str(name)) for name in names]
+    count = int(min(most, len(quoted)))
+    more = f" and {len(quoted) - count} more" if len(quoted) > count else ""
+    return ", ".join(quoted[:count]) + more
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
+    import difflib  # here, since it is for errors
+
+    plain = {name.lower(): name for name in islice(known, 2000)}  # files can have a million names
+    similar = difflib.get_close_matches(word[:60].lower(), plain, n=1, cutoff=0.6)
+    return f" Did you mean {plain[similar[0]]!r}?" if similar else ""
+
+
+def csv_cell(text: str) -> str:
+    """A name for a line of CSV, in quotes if any reader could take a part of it for a separator."""
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',;\t"\r\n') else text
+
+
+def text_table(lines: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
+    """Lines of plain text with aligned columns: the first to the left, the others to the right."""
+    lines = [[visible(cell, "") for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        gap.join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+        for line in lines
+    ]
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table, padded so that it reads well as text too; the last column is ragged."""
+    texts = [[markdown_text(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *texts, strict=True)]
+    widths[-1] = len(head[-1])  # the last column may be long
+    lines = [head, ["-" * width for width in widths], *texts]
+    return "\n".join(
+        "| " + " | ".join(x.ljust(width) for x, width in zip(line, widths, strict=True)) + " |"
+        for line in lines
+    )
+
+
+def markdown_text(text: str) -> str:
+    """Text, such as a name from a file, as plain words of Markdown on one line.
+
+    Everything that could mark up is escaped: code, emphasis, HTML, links, ends of cells. Brackets
+    and underscores inside words, as in m[link_1], mark nothing and stay readable.
+    """
+    text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\s]+", " ", text)
+    text = re.sub(r"([\\`*<>|&#~$])", r"\\\1", text)
+    text = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
+    return re.sub(r"\](?=[(:\[])", r"]\\", text)
+
+
+def escape(text: str) -> str:
+    """`text` for HTML and SVG: no markup, and characters that a reader does not see as escapes."""
+    import html  # here, since it is for pages
+
+    return html.escape(visible(text))
+
+
+def html_table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    text: int = 1,
+    marks: tuple[str, str] = NUMBER_CLASS,
+    caption: str = "",
+    css: str = "",
+) -> str:
+    """A `<table>`; all texts in it are escaped.
+
+    Args:
+        head: names of the columns.
+        rows: cells: texts, numbers or symbols.
+        text: number of columns that hold texts; the columns after them hold numbers.
+        marks: attributes of the cells with texts and of those with numbers.
+        caption: text of a caption; none if empty.
+        css: classes of the table.
+    """
+    kinds = [marks[k >= text] for k in range(len(head))]
+    lines = [f'<table class="{css}">' if css else "<table>"]
+    if caption:
+        lines.append(f"<caption>{escape(caption)}</caption>")
+    lines.append(f"<thead><tr>{_cells('th', head, kinds)}</tr></thead><tbody>")
+    lines += [f"<tr>{_cells('td', row, kinds)}</tr>" for row in rows]
+    return "\n".join([*lines, "</tbody></table>"])
+
+
+def notebook_table(
+    title: str,
+    head: Sequence[str] = (),
+    rows: Iterable[Sequence[Cell]] = (),
+    *,
+    text: int = 1,
+    notes: Iterable[str] = (),
+) -> str:
+    """HTML for a notebook: a title, a table of at most 40 rows, and sentences below it.
+
+    head, rows, text: as of `html_table`; without rows there is no table.
+    """
+    rows = list(rows)
+    lines = [f"<div><b>{escape(title)}</b>"]
+    if rows:
+        lines.append(html_table(head, rows[:MAX_ROWS], text=text, marks=ALIGNED))
+    if len(rows) > MAX_ROWS:
+        lines.append(f"<p>... and {len(rows) - MAX_ROWS} more rows</p>")
+    lines += [f"<p>{escape(note)}</p>" for note in notes]
+    return "\n".join([*lines, "</div>"])
+
+
+def _cells(tag: str, cells: Sequence[Cell], kinds: Sequence[str]) -> str:
+    pairs = zip(cells, kinds, strict=True)
+    return "".join(f"<{tag}{kind}>{escape(number(cell))}</{tag}>" for cell, kind in pairs)
+
+
+def matrix(name: str, value: ArrayLike) -> str:
+    """`name = [...]` in LaTeX, of a matrix or a vector (a column); large ones by their shape."""
+    x = np.asarray(value)
+    x = x[:, None] if x.ndim == 1 else x
+    if x.ndim != 2 or max(x.shape, default=0) > MAX_ENTRIES:
+        shape = r" \times ".join(map(str, x.shape))
+        return rf"{name} \in \mathbb{{R}}^{{{shape}}}"
+    rows = r" \\ ".join(" & ".join(latex_number(entry) for entry in row) for row in x)
+    return rf"{name} = \begin{{bmatrix}} {rows} \end{{bmatrix}}"
+
+
+def formulas(*lines: str) -> str:
+    """LaTeX formulas, one below the other, as a notebook shows them."""
+    return "\n\n".join(rf"$\displaystyle {line}$" for line in lines)
+
+
+def clip(text: str, length: int = 60) -> str:
+    """`text` short enough for a message."""
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def show(text: str) -> str:
+    """`text` in quotes, short enough for a message."""
+    return repr(clip(text))

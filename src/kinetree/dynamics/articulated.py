@@ -1,0 +1,431 @@
+"""Forward dynamics by articulated bodies: work that grows in proportion to the number of joints.
+
+The robot is cut into groups of links. Seen from the link that carries it, a group is one body whose
+parts may move: pushed along a twist (w, l), it answers with the momentum
+
+    n = I w + H l,    f = H^T w + m l
+
+where I, H and m are (3, 3). With the group's own mass matrix M, the momenta P of its unit rates on
+the carrying link, the inertia B of the group with all joints locked, and joint forces r that are
+left for accelerations, the link feels the inertia B - P M^-1 P^T and the wrench P M^-1 r. A group
+of one link is the articulated body of Featherstone, and the whole robot as one group is the mass
+matrix by composite bodies. Groups between these two cost least for most trees (`grouping.py`).
+
+Wrenches are those of the motion with ddq = 0, so the accelerations found here are the changes from
+that motion: dx of a link is dx of its parent and A ddq of its joint, without terms of velocity.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.core.pieces import piece
+from kinetree.dynamics.grouping import Group
+from kinetree.dynamics.joints.motors import motor_inertia
+from kinetree.dynamics.joints.rotors import armature
+from kinetree.dynamics.textbook.mass_factor import inertia_names
+from kinetree.dynamics.tree import Pair, Step, Tree, plus
+from kinetree.model import WORLD
+from kinetree.model.inputs import zeros
+from kinetree.scalars import Scalar
+from kinetree.spatial import cross, skew
+from kinetree.spatial.inertia import Moments, rotated
+from kinetree.spatial.matrices import (
+    Factor,
+    check_pivot,
+    factor,
+    is_zero,
+    solve_inward,
+    solve_outward,
+)
+
+if TYPE_CHECKING:
+    from kinetree.dynamics.tiles import TiledFactor
+
+
+@dataclass(frozen=True, eq=False)
+class Articulated:
+    """Inertia of a body whose parts may move: I and m symmetric, H any, (3, 3) each."""
+
+    I: Array
+    H: Array
+    m: Array
+
+    def __add__(self, other: "Articulated") -> "Articulated":
+        return Articulated(self.I + other.I, self.H + other.H, self.m + other.m)
+
+    def momentum(self, w: Array, l: Array) -> Pair:
+        """Linear and angular momentum for a twist (w, l) at the frame's origin."""
+        return self.H.T @ w + self.m @ l, self.I @ w + self.H @ l
+
+    def inward(self, to: Step) -> "Articulated":
+        """The same in the parent's frame, whose origin is at -p."""
+        I, m = (_symmetric_inward(to, x) for x in (self.I, self.m))
+        H = to.matrix_inward(self.H)
+        shifted = H + _cross_columns(to.p, m)
+        # I - H [p] - ([shifted] [p])^T, whose halves are equal in exact arithmetic
+        first, second = _cross_rows(H, to.p), _cross_rows(shifted, to.p)
+        upper = [[I[a, b] - first[a, b] - second[b, a] for b in range(3)] for a in range(3)]
+        return Articulated(_mirrored(upper), shifted, m)
+
+    def without(self, columns: Sequence[Pair], over: Sequence[Pair]) -> "Articulated":
+        """Subtract x y^T for each pair of momenta x and y, which is symmetric."""
+        I, H, m = self.I, self.H, self.m
+        for (f, n), (f_d, n_d) in zip(columns, over, strict=True):
+            I = _mirrored([[I[a, b] - n[a] * n_d[b] for b in range(3)] for a in range(3)])
+            m = _mirrored([[m[a, b] - f[a] * f_d[b] for b in range(3)] for a in range(3)])
+            H = np.array([[H[a, b] - n[a] * f_d[b] for b in range(3)] for a in range(3)])
+        return Articulated(I, H, m)
+
+
+Body = Moments | Articulated
+
+
+def articulated(body: Body) -> Articulated:
+    """A rigid body as one whose parts could move."""
+    if isinstance(body, Articulated):
+        return body
+    S = body.Sigma
+    I = np.array(
+        [
+            [S[1, 1] + S[2, 2], -S[0, 1], -S[0, 2]],
+            [-S[0, 1], S[0, 0] + S[2, 2], -S[1, 2]],
+            [-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]],
+        ]
+    )
+    m = np.array([[body.m if a == b else 0 for b in range(3)] for a in range(3)])
+    return Articulated(I, skew(body.h), m)
+
+
+def body_inward(body: Body, to: Step) -> Body:
+    """A body of the link in the parent's frame."""
+    return to.body_inward(body) if isinstance(body, Moments) else body.inward(to)
+
+
+def added(x: Body | None, y: Body) -> Body:
+    """Two bodies as one."""
+    if x is None:
+        return y
+    if isinstance(x, Moments) and isinstance(y, Moments):
+        return x + y
+    return articulated(x) + articulated(y)
+
+
+@piece
+def combined(x: Articulated, y: Articulated, wrench: Pair, other: Pair) -> tuple[Articulated, Pair]:
+    """Two bodies on one link, and their wrenches, as one."""
+    return x + y, plus(wrench, other)
+
+
+@dataclass(frozen=True, eq=False)
+class Hinge:
+    """The eliminated joint of one link: momentum U of its unit rate over D, force over D, and D."""
+
+    over: Pair
+    rate: Scalar
+    D: Scalar
+
+
+@dataclass(frozen=True, eq=False)
+class Joints:
+    """The eliminated joints of a group: the factor of M, the columns L^-T P^T, and L^-T r."""
+
+    M: "Factor | TiledFactor"
+    P: list[Pair]
+    r: Array
+
+
+Beyond = list[tuple[Body, Pair] | None]  # body and wrench of what hangs on each link
+
+
+def check_hinges(tree: Tree, groups: Sequence[Group], joints: Sequence[Hinge | Joints]) -> None:
+    """Raise if a joint moves no inertia; symbols and traced scalars are not judged.
+
+    D is compared with the inertia of all links beyond the joint as one body, whose rounding it has.
+    """
+    hinges = [
+        (g.links[0], x.D) for g, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)
+    ]
+    if not hinges or not isinstance(hinges[0][1], float):
+        return
+    bodies = tree.composite_bodies()
+    for i, D in reversed(hinges):  # a joint that fails spoils all that are eliminated after it
+        axis = tree.links[i].A[:, 0]
+        f, n = bodies[i].momentum(axis[:3], axis[3:])
+        names = inertia_names(tree.model, i)
+        check_pivot(D, axis @ np.concatenate([n, f]) + armature(tree.model, i), names[0])
+
+
+def hinge_inward(
+    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
+) -> tuple[Hinge, Body, Pair]:
+    """Eliminate the joint of one link; return also its body and wrench for the parent."""
+    i = group.links[0]
+    link, armed = tree.links[i], armature(tree.model, i)
+    to = None if link.parent == WORLD else link.to
+    given = link.body, beyond[i], own[i], forces[group.dofs[0]], armed
+    hinge, handed = eliminate(to, link.A, *given)
+    return (hinge, link.body, own[i]) if handed is None else (hinge, *handed)
+
+
+@piece
+def eliminate(
+    to: Step | None,
+    A: Array,
+    body: Body,
+    beyond: tuple[Body, Pair] | None,
+    wrench: Pair,
+    force: Scalar,
+    armature: Scalar,
+) -> tuple[Hinge, tuple[Body, Pair] | None]:
+    """Eliminate a joint of one degree of freedom; return also what the parent feels.
+
+    That is a body and a wrench, or None where the parent is the world. Along its own axis the joint
+    passes on only what its armature resists, so that row of the inertia is U armature / D.
+
+    Args:
+        to: the way from the parent; None where that is the world.
+        A: twist of the joint for unit rate, (6, 1).
+        body, wrench: of the link itself.
+        beyond: body and wrench of what hangs on the link; None for a leaf.
+        force: force left at the joint.
+        armature: armature of the joint.
+    """
+    axis = A[:, 0]
+    if beyond is not None:
+        body, wrench = added(beyond[0], body), plus(beyond[1], wrench)
+    f, n = body.momentum(axis[:3], axis[3:])
+    D = axis @ np.concatenate([n, f]) + armature
+    inverse = math.inf if is_zero(D) else 1 / D  # `check_hinges` names the joint
+    over = f * inverse, n * inverse
+    rate = (force - axis @ np.concatenate([wrench[1], wrench[0]])) * inverse
+    hinge = Hinge(over, rate, D)
+    if to is None:
+        return hinge, None
+    whole = articulated(body).without([(f, n)], [over])
+    whole = _along(whole, axis, (f, n), armature * inverse)
+    passed = wrench[0] + f * rate, wrench[1] + n * rate
+    return hinge, (whole.inward(to), to.pair_inward(*passed))
+
+
+def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
+    """The body whose row along a joint's axis is `share` of U, where the axis is one of z, l_z.
+
+    Subtraction would leave rounding where nothing is left.
+    """
+    axes = [k for k in range(6) if not is_zero(A[k])]
+    if axes not in ([2], [5]):
+        return body
+    f, n = U[0] * (share / A[axes[0]]), U[1] * (share / A[axes[0]])
+    I, H, m = (x.tolist() for x in (body.I, body.H, body.m))
+    for k in range(3):
+        if axes == [2]:
+            I[2][k] = I[k][2] = n[k]
+            H[2][k] = f[k]
+        else:
+            m[2][k] = m[k][2] = f[k]
+            H[k][2] = n[k]
+    return Articulated(*(np.array(x) for x in (I, H, m)))
+
+
+@piece
+def hinge_outward(
+    to: Step, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
+) -> tuple[Scalar, Pair]:
+    """The acceleration of a joint, and the change (a, alpha) of its link from its parent's."""
+    a, alpha = outward(to, change)
+    f, n = over
+    rate = rate - (n @ alpha + f @ a)
+    if not carries:
+        return rate, change  # nothing needs how the link moves
+    return rate, (a + A[3:, 0] * rate, alpha + A[:3, 0] * rate)
+
+
+def outward(to: Step, change: Pair) -> Pair:
+    """The change (a, alpha) that the parent alone would give a link, in {i}."""
+    a, alpha = change
+    return to.outward(a + cross(alpha, to.p)), to.outward(alpha)
+
+
+def group_inward(
+    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
+) -> tuple[Joints, Body, Pair]:
+    """Eliminate the joints of a group by its mass matrix; return also its body and wrench.
+
+    P, body and wrench are in the frame of the link that carries the group.
+    """
+    M, P, r, total, wrench = group_equations(tree, group, beyond, own, forces)
+    return _eliminated(M, P, r, row_names(tree, group), total, wrench)
+
+
+def row_names(tree: Tree, group: Group) -> list[str]:
+    """Names for messages of the rows of a group's mass matrix."""
+    return [name for i in group.links for name in inertia_names(tree.model, i)]
+
+
+def group_equations(
+    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
+) -> tuple[list[list[Any]], list[Pair], Array, Body | None, Pair]:
+    """The mass matrix of a group, P, the forces left for accelerations, its body and its wrench."""
+    place = {d: k for k, d in enumerate(group.dofs)}
+    size, inside = len(place), set(group.links)
+    M: list[list[Any]] = [[0] * size for _ in range(size)]
+    P: list[Pair] = [(zeros(3), zeros(3)) for _ in range(size)]
+    r = [forces[d] for d in group.dofs]
+    bodies: dict[int, Body] = {i: tree.links[i].body for i in group.links}
+    pushed = {i: own[i] for i in group.links}
+    for i in group.links:
+        if (there := beyond[i]) is not None:
+            bodies[i], pushed[i] = added(there[0], bodies[i]), plus(there[1], pushed[i])
+    total: Body | None = None
+    wrench = zeros(3), zeros(3)
+    for i in reversed(group.links):
+        link, (f, n) = tree.links[i], pushed[i]
+        for d, force in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
+            r[place[d]] = r[place[d]] - force
+        for k, d in enumerate(link.dofs):
+            momentum = bodies[i].momentum(link.A[:3, k], link.A[3:, k])
+            end = _fill(tree, inside, place, M, i, place[d], momentum)
+            P[place[d]] = plus(P[place[d]], end)
+        if link.parent in inside:
+            bodies[link.parent] = added(bodies[link.parent], body_inward(bodies[i], link.to))
+            pushed[link.parent] = plus(pushed[link.parent], link.to.pair_inward(f, n))
+        elif link.parent != WORLD:
+            total = added(total, body_inward(bodies[i], link.to))
+            wrench = plus(wrench, link.to.pair_inward(f, n))
+    _add_drives(tree, group, inside, place, M, P)
+    return M, P, np.array(r), total, wrench
+
+
+def _fill(
+    tree: Tree,
+    inside: set[int],
+    place: Mapping[int, int],
+    M: list[list[Any]],
+    i: int,
+    column: int,
+    momentum: Pair,
+) -> Pair:
+    """Add one column of M, from link i inward; return the momentum at the carrier."""
+    (f, n), start = momentum, i
+    while i in inside:
+        link = tree.links[i]
+        for d, entry in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
+            row = place[d]
+            if i == start and row > column:
+                continue  # the other half of the joint's own block follows from its own column
+            M[row][column] = M[row][column] + entry
+            if (i, row) != (start, column):
+                M[column][row] = M[column][row] + entry
+        if link.parent == WORLD:
+            return zeros(3), zeros(3)
+        f, n = link.to.pair_inward(f, n)
+        i = link.parent
+    return f, n
+
+
+def _add_drives(
+    tree: Tree,
+    group: Group,
+    inside: set[int],
+    place: Mapping[int, int],
+    M: list[list[Any]],
+    P: list[Pair],
+) -> None:
+    """Add armature, motors and the rotors of the group, whose carriers may be in it or carry it."""
+    for i in group.links:
+        for d in tree.links[i].dofs:
+            M[place[d]][place[d]] = M[place[d]][place[d]] + armature(tree.model, i)
+    for rotor in tree.rotors:
+        if rotor.dof not in place:
+            continue
+        e, n, i = place[rotor.dof], rotor.s * (rotor.inertia * rotor.ratio), rotor.link
+        M[e][e] = M[e][e] + rotor.inertia * rotor.ratio * rotor.ratio
+        while i in inside:
+            link = tree.links[i]
+            for d, b in zip(link.dofs, link.A[:3].T @ n, strict=True):
+                M[e][place[d]] = M[e][place[d]] + b
+                M[place[d]][e] = M[place[d]][e] + b
+            n, i = link.to.inward(n), link.parent
+        if i != WORLD:
+            P[e] = plus(P[e], (zeros(3), n))
+    for d, e, inertia in motor_inertia(tree.model):
+        if d in place:
+            M[place[d]][place[e]] = M[place[d]][place[e]] + inertia
+
+
+def _eliminated(
+    M: list[list[Any]],
+    P: list[Pair],
+    r: Array,
+    names: Sequence[str],
+    total: Body | None,
+    wrench: Pair,
+) -> tuple[Joints, Body, Pair]:
+    """Factor M, and hand on what the carrier feels."""
+    L = factor(np.array(M, dtype=object), names)
+    z = solve_inward(L, r)
+    if total is None:
+        return Joints(L, [], z), Moments(0, zeros(3), np.zeros((3, 3), int)), wrench
+    rows = solve_inward(L, np.array([[*f, *n] for f, n in P], dtype=object))
+    columns = [(row[:3], row[3:]) for row in rows]
+    over = [(f / D, n / D) for (f, n), D in zip(columns, L.D, strict=True)]
+    body = articulated(total).without(columns, over)
+    for (f, n), rate in zip(over, z, strict=True):
+        wrench = plus(wrench, (f * rate, n * rate))
+    return Joints(L, columns, z), body, wrench
+
+
+def group_outward(
+    tree: Tree, group: Group, joints: Joints, changes: dict[int, Pair], rates: list[Any]
+) -> None:
+    """Write the accelerations of a group's joints and the changes (a, alpha) of its links."""
+    z = joints.r
+    if joints.P:
+        a, alpha = changes[group.carrier]
+        pushed = [f @ a + n @ alpha for f, n in joints.P]
+        z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
+    if isinstance(joints.M, Factor):
+        accelerations = solve_outward(joints.M, z)
+    else:
+        accelerations = joints.M.solve_outward(z[:, None])[:, 0]
+    move_group(tree, group, accelerations, changes, rates)
+
+
+def move_group(
+    tree: Tree, group: Group, accelerations: Array, changes: dict[int, Pair], rates: list[Any]
+) -> None:
+    """Write accelerations of a group's joints, and the changes of its links that others need."""
+    for d, rate in zip(group.dofs, accelerations, strict=True):
+        rates[d] = rate
+    for i in group.links:
+        link = tree.links[i]
+        if not group.carries(i):
+            continue  # no other group needs how this link moves
+        a, alpha = outward(link.to, changes[link.parent])
+        twist = link.A @ np.array([rates[d] for d in link.dofs])
+        changes[i] = a + twist[3:], alpha + twist[:3]
+
+
+def _symmetric_inward(to: Step, S: Array) -> Array:
+    """R S R^T of a symmetric S, (3, 3), in the parent's axes."""
+    return rotated(S if to.turn is None else to.turn.symmetric_inward(S), to.R)
+
+
+def _cross_columns(p: Array, X: Array) -> Array:
+    """[p] X, (3, 3)."""
+    return np.array([cross(p, X[:, k]) for k in range(3)]).T
+
+
+def _cross_rows(X: Array, p: Array) -> Array:
+    """X [p], (3, 3): its row k is X[k] x p."""
+    return np.array([cross(X[k], p) for k in range(3)])
+
+
+def _mirrored(S: Any) -> Array:
+    """A symmetric matrix from its entries on and above the diagonal, each computed once."""
+    return np.array([[S[min(a, b)][max(a, b)] for b in range(3)] for a in range(3)])

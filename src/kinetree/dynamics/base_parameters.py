@@ -1,0 +1,471 @@
+"""Base parameters: the combinations of parameters that joint forces depend on.
+
+Parameters whose columns of Y are linearly dependent at all states cannot be separated by any
+measurement. With the dependencies N (Y N^T = 0 everywhere), some parameters are kept and the others
+dropped, and each kept one stands for a combination
+
+    pi_base = K pi,    Y pi = Y[:, kept] pi_base
+
+Dependencies come from random states (numbers), or from the rules of `regrouping.py` (exact, also
+symbols). Numbers are compared in the robot's natural units, columns of Y at length 1, so that the
+result does not depend on units. Y = Y[:, kept] K is then checked at other states.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from warnings import warn
+
+import numpy as np
+
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.containers import refuse_labels
+from kinetree.core.options import count, is_one_of
+from kinetree.core.tables import notebook_table
+from kinetree.dynamics.constraints.at_state import constraint_bias, constraint_jacobian
+from kinetree.dynamics.constraints.dynamics import motor_matrix
+from kinetree.dynamics.constraints.projection import CUTOFF, Closed, close, textbook
+from kinetree.dynamics.constraints.row_space import least_squares, row_space
+from kinetree.dynamics.joints.configuration import integrate
+from kinetree.dynamics.natural_units import NaturalUnits, natural_units, parameter_units
+from kinetree.dynamics.parameters import GROUPS, LINK, Parameter, parameter_list
+from kinetree.dynamics.regressor import regressor
+from kinetree.errors import InputError, KinetreeWarning, ModelError, SingularityError
+from kinetree.files.description.joints import FREE, SPHERICAL
+from kinetree.model import Model
+from kinetree.model.constrain import constraints_of, without_constraints
+from kinetree.model.documented import documented
+from kinetree.scalars import home
+
+# lengths and coefficients in natural units, singular values relative to the largest
+ROUNDED_COEFFICIENT = 1e-9  # coefficient up to which it is rounding
+SILENT = 1e-12  # length of a column up to which it is rounding
+ROUNDING = 1e-14  # singular value up to which it is rounding
+FAINTEST = 1e-7  # singular value above which columns are independent without a gap
+CLEAR = 100.0  # ratio of singular values from which it is a gap
+WRONG = 1e-8  # share of a column that its combination may miss at other states
+WALK = 0.7  # steps from one closed position to the next, rad or natural lengths
+LARGEST_LEVER = 100.0  # of a joint on a motor, in natural units: near dead centres it is larger
+LAST_KEPT = ("m", "Iyy", "hz")  # dropped first where there is a choice, as in textbooks
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """The parameters that are kept, and the combination that each of them stands for.
+
+    Args:
+        parameters: the p candidates.
+        columns: indices of the candidates in pi and Y.
+        kept: indices into `parameters` of those that are kept.
+        K: combinations, shape (b, p), in the units of the kept parameter per unit of each: pi_base
+            = K pi[columns].
+        error: largest share of a column of Y that Y[:, kept] K missed at other states,
+            dimensionless; NaN for symbols.
+    """
+
+    parameters: tuple[Parameter, ...]
+    columns: tuple[int, ...]
+    kept: tuple[int, ...]
+    K: Array
+    error: float = float("nan")
+
+    def __repr__(self) -> str:
+        return f"BaseParameters({self.count} combinations of {len(self.parameters)} parameters)"
+
+    @property
+    def count(self) -> int:
+        """Number of base parameters: the rank of Y over all states."""
+        return len(self.kept)
+
+    @property
+    def without_effect(self) -> tuple[Parameter, ...]:
+        """Parameters that no joint force depends on."""
+        empty = [all(x == 0 for x in column) for column in self.K.T]
+        return tuple(p for p, none in zip(self.parameters, empty, strict=True) if none)
+
+    def values(self, pi: ArrayLike) -> Array:
+        """pi_base, (b,), of a whole parameter vector.
+
+        Args:
+            pi: all parameters in the order of `parameter_list`, shape (p,), in their own units.
+        """
+        refuse_labels(pi, "pi")
+        return self.K @ np.asarray(pi)[list(self.columns)]
+
+    def formulas(self, digits: int = 6) -> list[str]:
+        """Each base parameter as text: "Izz[link1] + armature[joint1] + 0.25 m[link2]".
+
+        Args:
+            digits: significant digits of the coefficients.
+        """
+        return [
+            _formula([(self.parameters[j], row[j]) for j in (k, *self._others(k))], digits)
+            for k, row in zip(self.kept, self.K, strict=True)
+        ]
+
+    def _repr_html_(self) -> str:
+        rows = [(k + 1, text) for k, text in enumerate(self.formulas())]
+        title = f"{self.count} base parameters of {len(self.parameters)} parameters"
+        return notebook_table(title, ("", "stands for"), rows, text=2)
+
+    def _others(self, k: int) -> list[int]:
+        return [j for j in range(len(self.parameters)) if j != k]
+
+
+@documented
+def base_parameters(
+    model: Model, *, groups: Sequence[str] = GROUPS, seed: int = 0
+) -> BaseParameters:
+    """Base parameters from the numeric rank of Y over random states.
+
+    Args:
+        model: the robot, of numbers.
+        seed: seed of the random states.
+
+    Raises:
+        ModelError: no set of parameters gives Y at other states to 1e-8 of every column.
+
+    Warns:
+        KinetreeWarning: the number of independent parameters is unclear because of rounding.
+    """
+    columns = _columns(model, groups)
+    if not columns:
+        return BaseParameters((), (), (), np.zeros((0, 0)), 0.0)
+    units = natural_units(model)
+    scale = parameter_units(model, units)[columns]
+    rng = np.random.default_rng(count(seed, "seed"))
+    W = _observations(model, columns, units, rng, 3 * len(columns) // max(model.n, 1) + 12)
+    order = _drop_order(model, columns)[::-1]
+    kept, K, gap = independent_columns(W, order)
+    if gap < CLEAR:
+        warn(
+            f"rounding does not tell how many of the {len(columns)} parameters of {model.name!r} "
+            f"are independent: {len(kept)} are kept, and the next would be {gap:.3g} times "
+            f"fainter; expected {CLEAR:g} times. Look for axes that are parallel, and lengths that "
+            "are zero, but for rounding in the description.",
+            KinetreeWarning,
+            stacklevel=2,
+        )
+    K = K * scale[kept][:, None] / scale
+    return _checked(model, columns, tuple(kept), K, units, seed)
+
+
+def independent_columns(
+    W: Array, order: Sequence[int], silent: float = SILENT
+) -> tuple[list[int], Array, float]:
+    """Columns to keep, K with W = W[:, kept] K, and the gap between kept and dropped ones.
+
+    The rank is where the singular values of W, columns at length 1, have their largest gap; columns
+    are taken in `order` if they are independent of those before.
+
+    W: rows of the regressor in natural units, (rows, p). order: the columns, those that should be
+    kept first. silent: columns that are shorter, over the root of the number of rows, are zero.
+
+    Returns:
+        kept: indices of columns, increasing. K: (kept, p). gap: the ratio of the last singular
+        value that counts to the first that does not, infinite if all count.
+    """
+    length = np.linalg.norm(W, axis=0)
+    length[length <= silent * np.sqrt(max(len(W), 1))] = 0
+    unit = np.where(length > 0, W, 0) / np.where(length > 0, length, 1)
+    s = np.linalg.svd(unit, compute_uv=False)[: np.count_nonzero(length)]
+    s = s / s.max(initial=1e-300)
+    rank, gap = rank_of(s)
+    edge = np.sqrt(s[rank - 1] * max(s[rank] if rank < len(s) else 0.0, ROUNDING)) if rank else 1.0
+    kept = first_independent(unit, order, edge)
+    for small in edge * 10 ** np.linspace(-2, 2, 17):  # an order may keep columns that are close
+        if len(kept) == rank:
+            break
+        kept = first_independent(unit, order, small)
+    kept = sorted(kept)
+    K = _combinations(unit, kept) * (length / length[kept][:, None])
+    K[:, kept] = np.eye(len(kept))
+    return kept, K, gap if len(kept) == rank else 1.0
+
+
+def rank_of(s: Array) -> tuple[int, float]:
+    """Number of singular values that count, the largest being 1, and the ratio at the gap."""
+    s = np.maximum(s, ROUNDING)
+    if len(s) == 0 or s[-1] > FAINTEST:
+        return len(s), np.inf
+    ratio = s / np.append(s[1:], ROUNDING)
+    ratio[np.append(s[1:], ROUNDING) > FAINTEST] = 0
+    rank = int(ratio.argmax()) + 1
+    return rank, float(ratio[rank - 1])
+
+
+def first_independent(unit: Array, order: Sequence[int], small: float) -> list[int]:
+    """Columns, one after the other, whose part outside the span of those before exceeds `small`."""
+    kept: list[int] = []
+    Q = np.zeros((len(unit), 0))
+    for k in order:
+        rest = unit[:, k]
+        for _ in range(2):  # the second pass removes the rounding of the first
+            rest = rest - Q @ (Q.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > small:
+            kept.append(k)
+            Q = np.column_stack([Q, rest / size])
+    return kept
+
+
+def _combinations(unit: Array, kept: list[int]) -> Array:
+    """K with unit = unit[:, kept] K; coefficients that are rounding are set to zero."""
+    A = unit[:, kept]
+    K = np.linalg.lstsq(A, unit, rcond=None)[0]
+    for k in range(unit.shape[1]):
+        large = np.abs(K[:, k]) > ROUNDED_COEFFICIENT
+        if large.any() and not large.all():
+            K[large, k] = np.linalg.lstsq(A[:, large], unit[:, k], rcond=None)[0]
+        K[~large, k] = 0
+    return K
+
+
+@documented
+def base_parameters_by_rules(model: Model) -> BaseParameters:
+    """Base parameters of the links from the rules of regrouping, over any kind of scalar.
+
+    Raises:
+        ModelError: a joint follows another; the rules do not cover such joints.
+    """
+    without_constraints(model, "dynamics.base_parameters_by_rules")
+    for joint in model.joints:
+        if joint.follows is not None:
+            raise ModelError(
+                f"joint {joint.name!r} follows another, and the rules of regrouping know only "
+                "joints that move by themselves; base_parameters finds the combinations from "
+                "numbers, with such joints too."
+            )
+    from kinetree.dynamics.regrouping import regrouping_rules
+
+    columns, N = _columns(model, ("link",)), regrouping_rules(model)
+    if N.dtype == object:  # symbols, and exact numbers
+        return BaseParameters(*_from_dependencies(model, columns, N))
+    units = natural_units(model)
+    scale = parameter_units(model, units)[columns]
+    N = N / scale
+    N = N / np.abs(N).max(axis=1, initial=1e-300, keepdims=True)  # a row may have any scale
+    _, _, kept, K = _from_dependencies(model, columns, N)
+    return _checked(model, columns, kept, K * scale[list(kept)][:, None] / scale, units, 0)
+
+
+def _columns(model: Model, groups: Sequence[str]) -> list[int]:
+    listed = isinstance(groups, list | tuple | set | frozenset)
+    if not listed or not all(is_one_of(x, GROUPS) for x in groups):
+        raise InputError(
+            f"groups is {groups!r:.60}; expected a list of some of {', '.join(GROUPS)}."
+        )
+    return [k for k, x in enumerate(parameter_list(model)) if x.group in groups]
+
+
+def _observations(
+    model: Model, columns: list[int], units: NaturalUnits, rng: np.random.Generator, count: int
+) -> Array:
+    """Y of random states in natural units, stacked, and reduced to a triangle when it grows."""
+    scale, rows = parameter_units(model, units)[columns], units.forces[:, None]
+    W = np.zeros((0, len(columns)))
+    for state in zip(*lively_states(model, units, rng, count), strict=True):
+        Y = np.asarray(regressor(model, *state), float)[:, columns]
+        W = np.concatenate([W, Y * scale / rows])
+        if len(W) > 4 * W.shape[1]:
+            W = np.asarray(np.linalg.qr(W, mode="r"))
+    return W
+
+
+def lively_states(
+    model: Model, units: NaturalUnits, rng: np.random.Generator, count: int
+) -> tuple[Array, Array, Array]:
+    """Random motions whose inertial, centrifugal and gravity forces are of one size.
+
+    Joint limits are ignored. With constraints, positions are those of a random walk from the
+    neutral one, so that a mechanism stays in the way in which it is assembled.
+
+    Returns:
+        q: (count, nq). dq, ddq: (count, n).
+    """
+    moved = _lively_state if model.constraints is None else _LivelyWalk(model)
+    q, dq, ddq = zip(*(moved(model, units, rng) for _ in range(count)), strict=True)
+    return np.array(q), np.array(dq), np.array(ddq)
+
+
+class _LivelyWalk:
+    """Motions that the constraints of a robot allow, one after the other."""
+
+    def __init__(self, model: Model) -> None:
+        self.q = np.array(constraints_of(model, "base_parameters").home, float)
+        self.evaluate = textbook(model)
+
+    def __call__(
+        self, model: Model, units: NaturalUnits, rng: np.random.Generator
+    ) -> tuple[Array, Array, Array]:
+        unit = units.rates
+
+        def allowed() -> Array:
+            J = self.evaluate(self.q)[1] * unit
+            return unit * row_space(J, CUTOFF).across(rng.normal(size=model.n))
+
+        for attempt in range(12):
+            step = allowed() * units.time * WALK / 2 ** (attempt // 2)
+            at = close(model, integrate(model, self.q, step), self.evaluate)
+            if _is_regular(model, units, at):
+                self.q = at.q
+                break
+        dq, y = allowed(), allowed() / units.time
+        gamma = np.asarray(constraint_bias(model, self.q, dq), float)
+        J = np.asarray(constraint_jacobian(model, self.q), float)
+        return self.q, dq, y - unit * least_squares(J * unit, gamma, CUTOFF)
+
+
+def _is_regular(model: Model, units: NaturalUnits, at: Closed) -> bool:
+    """Whether a position is closed, and away from dead centres and singular positions."""
+    constraints = constraints_of(model, "base_parameters")
+    if not at.residual <= constraints.tolerance:
+        return False
+    try:
+        P = motor_matrix(model, np.asarray(constraint_jacobian(model, at.q), float))
+    except SingularityError:
+        return False
+    levers = np.asarray(P, float) * units.levers / units.levers[:, None]
+    return bool(np.abs(levers).max(initial=0) < LARGEST_LEVER)
+
+
+def _lively_state(
+    model: Model, units: NaturalUnits, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    q = rng.uniform(-1, 1, model.nq) * np.where(units.positions, units.length, np.pi)
+    for joint in model.joints:
+        if joint.follows is None and joint.type in (SPHERICAL, FREE):
+            turn = rng.normal(size=4)
+            q[list(joint.coords[:4])] = turn / np.linalg.norm(turn)
+    dq, ddq = rng.normal(size=(2, model.n))
+    return q, dq * units.rates, ddq * units.accelerations
+
+
+def _checked(
+    model: Model,
+    columns: list[int],
+    kept: tuple[int, ...],
+    K: Array,
+    units: NaturalUnits,
+    seed: int,
+) -> BaseParameters:
+    """The result, after a check at states that were not used to find it."""
+    listed = parameter_list(model)
+    of_columns = tuple(listed[k] for k in columns)
+    rng = np.random.default_rng((seed, 1))
+    W = _observations(model, columns, units, rng, 4)
+    scale = parameter_units(model, units)[columns]
+    share = missed_shares(W, kept, K / scale[list(kept)][:, None] * scale)
+    if share.max(initial=0) > WRONG:
+        worst = int(share.argmax())
+        raise ModelError(
+            f"{len(kept)} base parameters of {model.name!r} do not give its joint forces at other "
+            f"states: {share[worst]:.2g} of what {of_columns[worst]} does is missed, expected at "
+            f"most {WRONG:g}. Lengths or gear ratios of very different size in one robot may be "
+            "the reason: leave some of the groups out, or the parts that are too small to matter."
+        )
+    return BaseParameters(of_columns, tuple(columns), kept, K, float(share.max(initial=0)))
+
+
+def missed_shares(W: Array, kept: Sequence[int], K: Array) -> Array:
+    """Share of each column of W, (rows, p), that W[:, kept] K misses, (p,)."""
+    missed = np.linalg.norm(W - W[:, list(kept)] @ K, axis=0)
+    return missed / np.maximum(np.linalg.norm(W, axis=0), SILENT / WRONG)
+
+
+def _drop_order(model: Model, columns: list[int]) -> list[int]:
+    """Indices of the columns, those first that are dropped where there is a choice."""
+    listed = parameter_list(model)
+    return sorted(
+        range(len(columns)),
+        key=lambda j: _readiness(listed[columns[j]], columns[j]),
+        reverse=True,
+    )
+
+
+def _from_dependencies(
+    model: Model, columns: list[int], N: Any
+) -> tuple[tuple[Parameter, ...], tuple[int, ...], tuple[int, ...], Array]:
+    """Drop one parameter for each dependency, outer links and `LAST_KEPT` first."""
+    of_columns = tuple(parameter_list(model)[k] for k in columns)
+    rows, dropped = reduce_rows([list(row) for row in N], _drop_order(model, columns))
+    kept = tuple(j for j in range(len(of_columns)) if j not in dropped)
+    K = [
+        [
+            int(j == k) if j not in dropped else -rows[dropped.index(j)][k]
+            for j in range(len(of_columns))
+        ]
+        for k in kept
+    ]
+    return (
+        of_columns,
+        tuple(columns),
+        kept,
+        np.array(K).reshape(len(kept), len(of_columns)),
+    )
+
+
+def _readiness(parameter: Parameter, column: int) -> tuple[int, int, int]:
+    """Sort key, larger for what is dropped first: drives, then outer links, then LAST_KEPT."""
+    group = GROUPS.index(parameter.group)
+    late = LAST_KEPT[::-1].index(parameter.kind) + 1 if parameter.kind in LAST_KEPT else 0
+    link = column // len(LINK) if group == 0 else column
+    return group, link, late
+
+
+def reduce_rows(rows: list[list[Any]], order: Sequence[int]) -> tuple[list[list[Any]], list[int]]:
+    """Reduced echelon form with pivots in the first possible columns of `order`; the pivots."""
+    rows = [row for row in rows if not all(_is_zero(x) for x in row)]
+    pivots: list[int] = []
+    for j in order:
+        k = len(pivots)
+        candidates = [r for r in range(k, len(rows)) if not _is_zero(rows[r][j])]
+        if not candidates:
+            continue
+        best = max(candidates, key=lambda r: _magnitude(rows[r][j]))
+        rows[k], rows[best] = rows[best], rows[k]
+        rows[k] = [_tidy(x / rows[k][j]) for x in rows[k]]
+        for r in range(len(rows)):
+            factor = rows[r][j]
+            if r != k and not _is_zero(factor):
+                rows[r] = [_tidy(x - factor * y) for x, y in zip(rows[r], rows[k], strict=True)]
+        pivots.append(j)
+    return rows[: len(pivots)], pivots
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float | np.number)
+
+
+def _is_zero(x: Any) -> bool:
+    return abs(x) <= ROUNDED_COEFFICIENT if _is_number(x) else bool(x == 0)
+
+
+def _magnitude(x: Any) -> float:
+    """Size of a pivot; 0 for symbols, so that plain numbers are preferred."""
+    try:
+        return abs(float(x))
+    except TypeError:
+        return 0.0
+
+
+def _tidy(x: Any) -> Any:
+    """Numbers with exact zeros, and symbols in their simplest form."""
+    if _is_number(x):
+        return 0.0 if abs(x) <= ROUNDED_COEFFICIENT else x
+    module = home(x)
+    return module.simplify(x) if module.__name__ == "sympy" else x
+
+
+def _formula(terms: Sequence[tuple[Parameter, Any]], digits: int) -> str:
+    text = ""
+    for parameter, x in terms:
+        if x == 0:
+            continue
+        if not _is_number(x):
+            word, sign = ("" if x == 1 else f"({x}) "), "+"
+        else:
+            size = f"{abs(float(x)):.{digits}g}"
+            word, sign = ("" if size == "1" else f"{size} "), "-" if x < 0 else "+"
+        text += f" {sign} {word}{parameter}"
+    return text.removeprefix(" + ").removeprefix(" ")

@@ -1,0 +1,42 @@
+"""The Tree in the frames of the model, where the source of the robot put them."""
+
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
+from kinetree.model import Model
+from kinetree.model.inputs import (
+    TipWrench,
+    Wrenches,
+    coordinates,
+    link_pose,
+    link_wrenches,
+    six_vector,
+)
+from kinetree.spatial import cross
+
+
+def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWrench = None) -> Tree:
+    """The robot at q, (nq,), over any kind of scalar, under wrenches onto its links.
+
+    F_ext, F_tip: as in `inverse_dynamics`.
+    """
+    q = coordinates(model, q)
+    loaded = F_ext is not None or F_tip is not None
+    loads = link_wrenches(model, F_ext, F_tip) if loaded else None
+    links = [book_link(model, q, i, None if loads is None else Load(loads[i])) for i in model.links]
+    springs = Springs(model, q) if model.springs else None
+    return Tree(model, tuple(links), model.rotors, base_at_rest(model), springs)
+
+
+def book_link(model: Model, q: Array, i: int, load: Load | None = None) -> TreeLink:
+    """Link i of the robot at q, (nq,)."""
+    T_pi = link_pose(model, i, q)
+    to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
+    return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i], load)
+
+
+def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:
+    """The base moves with a twist and its derivative, (6,) each in its own axes, under gravity."""
+    V: Array = six_vector(V_base, "V_base")
+    dV: Array = six_vector(dV_base, "dV_base") - model.gravity
+    return BaseMotion(V[:3], dV[:3], dV[3:] + cross(V[:3], V[3:]))

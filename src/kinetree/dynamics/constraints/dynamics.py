@@ -1,0 +1,492 @@
+"""Dynamics under constraints: accelerations, motor forces, impulses, and reduced equations.
+
+Phi(q) = 0 has the derivatives J dq = 0 and J ddq + gamma = 0, gamma = dJ/dt dq. Constraints push
+along their gradients and do no work:
+
+    M ddq + h = tau + J^T lambda,     J ddq + gamma = 0
+
+Forward dynamics eliminates ddq. With the acceleration of the free tree ddq_f = M^-1 (tau - h) and
+A = J M^-1 J^T,
+
+    A lambda = -(J ddq_f + gamma),    ddq = M^-1 (tau - h + J^T lambda)
+
+With M = L^T D L and Y = J L^-1, A is Y D^-1 Y^T; a row of Y has entries for the joints between its
+frames and the root alone. With z = L^-T (tau - h), J ddq_f is Y D^-1 z and ddq is
+L^-1 D^-1 (z + Y^T lambda), so that M is solved once, and ddq_f itself is not needed.
+
+It is the acceleration nearest to ddq_f, measured by M, that the constraints allow (Gauss). Rows
+that depend on others in the same way at every position (`Constraints.kept` leaves them out) would
+make A singular. They change nothing but the sharing of forces: all rows are X times the kept ones,
+and the shares of least norm are X (X^T X)^-1 lambda. Where the dependency changes with q, all rows
+are kept, A is singular, and lambda of least norm is found by solve.py. Exact numbers allow a choice
+of independent rows at every position.
+
+Inverse dynamics knows ddq. With r = M ddq + h, the forces of the motors and lambda satisfy
+tau + J^T lambda = r, where tau is zero for joints u without motors: J_u^T lambda = r_u. If these
+rows determine lambda, the solution is unique. Otherwise the sum of w tau^2 is least, by the method
+of multipliers on H = J diag(w, STIFF on u) J^T, with the same proximal steps (solve.py).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.dynamics.articulated import group_equations, move_group
+from kinetree.dynamics.articulated import row_names as row_names_of_group
+from kinetree.dynamics.constraints.closures import Constrained, tree_constraints
+from kinetree.dynamics.constraints.solve import (
+    Proximal,
+    entries,
+    float_choice,
+    gram,
+    has_floats,
+    independent_rows,
+    least_norm,
+    one_or_nan,
+    solve_general,
+    symmetric_product,
+    times,
+)
+from kinetree.dynamics.elimination import eliminate_groups, move_groups
+from kinetree.dynamics.forward_dynamics import at_zero_acceleration
+from kinetree.dynamics.grouping import around
+from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.joints.friction import load_coefficients
+from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.textbook.mass_factor import mass_names
+from kinetree.dynamics.tree import Pair, Tree
+from kinetree.errors import ModelError
+from kinetree.model import WORLD, Model
+from kinetree.model.constrain import constraints_of
+from kinetree.model.constraints import Closure, Constraints, Coupling
+from kinetree.model.inputs import zeros
+from kinetree.scalars import Scalar, absolute, where
+from kinetree.spatial.matrices import (
+    Factor,
+    eliminated,
+    factor,
+    is_zero,
+    solve_inward,
+    solve_outward,
+)
+
+Items = Sequence[Closure | Coupling]
+# weight of joints without motors, relative to the largest weight of a motor; and the steps, each of
+# which divides the imbalance of these joints by about STIFF; more would hide motors in rounding
+STIFF = 2.0**15
+STIFF_MARGIN = 2.0**-33  # least pivot of H, whose rows are measured by STIFF; above its damping
+MULTIPLIER_STEPS = 5
+# largest force that joints without motors may keep, relative to the sum of all joint forces
+IMBALANCE = 2.0**-20
+IMBALANCE_FLOAT32 = 2.0**-10
+
+
+class Accelerations(NamedTuple):
+    """ddq, (n,); lam, forces of all rows, (m,); residual J ddq + gamma of all rows, (m,)."""
+
+    ddq: Array
+    lam: Array
+    residual: Array
+
+
+class MotorForces(NamedTuple):
+    """tau, (n,), zero without a motor; lam, (m,); and two residuals that should be zero.
+
+    force_residual: M ddq + h - tau - J^T lambda, (n,): not zero if the motors cannot make the
+    motion. motion_residual: J ddq + gamma, (m,): not zero if the constraints forbid it.
+    """
+
+    tau: Array
+    lam: Array
+    force_residual: Array
+    motion_residual: Array
+
+
+class Impulse(NamedTuple):
+    """dq after constraints close, (n,); impulse of all rows, (m,); residual J dq, (m,)."""
+
+    dq: Array
+    impulse: Array
+    residual: Array
+
+
+class Reduced(NamedTuple):
+    """M_r y'' + h_r = N^T tau for the independent rates y', with dq = N y'.
+
+    M_r: (d, d). h_r: (d,). N: (n, d).
+    """
+
+    M_r: Array
+    h_r: Array
+    N: Array
+
+
+class Eliminated:
+    """M x - J^T y = b and J x = w with x eliminated: A y = w - J M^-1 b with A = J M^-1 J^T.
+
+    Accelerations, impulses, projections and steps of all kinds solve this system. M is symmetric:
+    the mass matrix, or that of a step or of joints that are bound (step_constraints.py). names:
+    those of its rows, for messages.
+    """
+
+    def __init__(self, names: Sequence[str], M: Array, J: Array) -> None:
+        self.M: Factor = factor(M, names)
+        self.Y, self.Y_over_D = eliminated_rows(self.M, J)
+        self.A = symmetric_product(self.Y_over_D, self.Y)
+
+    def solve(self, A: Proximal, b: Array, wanted: Array) -> tuple[Array, Array]:
+        """X and y; columns of several right sides."""
+        z = solve_inward(self.M, b)
+        y = A.solve(wanted - self.Y_over_D @ z)  # J M^-1 b is the acceleration without y
+        return solve_outward(self.M, z + self.Y.T @ y), y
+
+    def moved(self, y: Array) -> Array:
+        """M^-1 J^T y, (n,)."""
+        return solve_outward(self.M, self.Y.T @ y)
+
+
+class Kkt:
+    """M and the constraints of a tree at one state, factored.
+
+    core: the mass matrix of some degrees of freedom, those beyond it eliminated, and the names of
+    its rows; the columns of J in `found` are theirs. None: all of them.
+    """
+
+    def __init__(
+        self, tree: Tree, found: Constrained, core: tuple[Array, Sequence[str]] | None = None
+    ) -> None:
+        self.given: Constraints = solvable(tree.model)
+        self.rows = solved_rows(self.given, found.J)
+        self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
+        self.matrix, inertias = core or (tree_mass_matrix(tree), mass_names(tree.model))
+        self.eliminated = Eliminated(inertias, self.matrix, self.J)
+        A, names = self.eliminated.A, row_names(self.given, self.rows)
+        self.dependent = self.given.dependent and has_floats(A)
+        self.A = Proximal(
+            A, self.given.scales, names, dependent=self.dependent, rank=len(self.given.basis)
+        )
+
+    def wanted(self, dq: Array, T: Scalar | None = None) -> Array:
+        """J ddq of the solved rows: -gamma; with a time constant T, errors decay in it."""
+        if T is None:
+            return -self.gamma
+        return -self.gamma - (self.J @ dq) * (2 / T) - self.all.Phi[self.rows] / (T * T)
+
+    def accelerate(self, force: Array, wanted: Array) -> tuple[Array, Array]:
+        """X and y of M x - J^T y = force, J x = wanted; columns of several right sides."""
+        return self.eliminated.solve(self.A, force, wanted)
+
+    def nearest(self, missing: Array) -> tuple[Array, Array]:
+        """The shortest x, measured by M, with J x = -missing of the solved rows, and its y."""
+        y = self.A.solve(-missing)
+        return self.eliminated.moved(y), y
+
+    def shared(self, lam: Array) -> Array:
+        """Forces of all rows, of least norm, from those of the solved ones."""
+        rows, m = self.rows, len(self.all.J)
+        names = row_names(self.given, rows)
+        others = [row for row in range(m) if row not in rows and row not in self.given.idle]
+        if self.dependent:  # there are no others
+            parts = dict(zip(rows, least_norm(self.J, lam, names), strict=True))
+        elif not others:
+            parts = dict(zip(rows, lam, strict=True))
+        else:
+            whole = self.eliminated
+            K = eliminated_rows(whole.M, self.all.J[others])[1]
+            cross = times(K, whole.Y.T)  # K M^-1 J^T
+            X = self.A.solve(cross.T).T  # rows of the others as sums of solved rows
+            one = np.eye(len(rows), dtype=int)
+            Z = Proximal(one + times(X.T, X), [1.0] * len(rows), names)
+            share = Z.solve(lam)
+            parts = dict(zip([*rows, *others], [*share, *(X @ share)], strict=True))
+        return np.array([parts.get(row, 0) for row in range(m)])
+
+
+def tree_constrained_acceleration(
+    tree: Tree, items: Items, q: Array, dq: Array, tau: Array
+) -> Array:
+    """ddq alone, (n,)."""
+    return _accelerated(tree, tree_constraints(tree, items, q, dq), dq, tau)[0]
+
+
+def tree_constrained_dynamics(
+    tree: Tree, items: Items, q: Array, dq: Array, tau: Array
+) -> Accelerations:
+    """ddq, the forces of all rows, and the residual of all rows."""
+    found = tree_constraints(tree, items, q, dq)
+    ddq, lam, kkt = _accelerated(tree, found, dq, tau)
+    return Accelerations(ddq, kkt.shared(lam), found.J @ ddq + found.gamma)
+
+
+def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple[Array, Array, Kkt]:
+    """ddq, (n,), the forces of the solved rows, and the system that they solve.
+
+    Joints that no constraint needs, such as arms of a robot whose feet are held, are eliminated
+    first, as articulated bodies: J has no columns of them, and A = J M^-1 J^T follows from the mass
+    matrix of the others, with what hangs on them.
+    """
+    model = tree.model
+    solvable(model)
+    dofs = [d for d in range(model.n) if not all(is_zero(x) for x in found.J[:, d])]
+    groups = around(model, dofs)
+    if not dofs or len(groups) == 1:
+        kkt = Kkt(tree, found)
+        h = tree_inverse_dynamics(tree, dq, zeros(model.n))
+        return *kkt.accelerate(tau - h, -kkt.gamma), kkt
+    core = next(group for group in groups if dofs[0] in group.dofs)
+    branches = [group for group in groups if group is not core]
+    own, forces = at_zero_acceleration(tree, dq, tau)
+    done, beyond = eliminate_groups(tree, branches, own, forces)
+    M, _, r, _, _ = group_equations(tree, core, beyond, own, forces)
+    here = replace(found, J=found.J[:, list(core.dofs)])
+    kkt = Kkt(tree, here, (np.array(M, dtype=object), row_names_of_group(tree, core)))
+    accelerations, lam = kkt.accelerate(r, -kkt.gamma)
+    rates: list[Any] = [0] * model.n
+    changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
+    move_group(tree, core, accelerations, changes, rates)
+    move_groups(tree, branches, done, changes, rates)
+    return np.array(rates), lam, kkt
+
+
+def tree_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
+    """Rates after all constraints close without rebound: M (dq_after - dq) = J^T impulse.
+
+    The new rates are those nearest to dq, measured by M, that the constraints allow: no motion that
+    they allow loses energy.
+    """
+    kkt = Kkt(tree, tree_constraints(tree, items, q))
+    change, y = kkt.nearest(kkt.J @ dq)
+    after = dq + change
+    return Impulse(after, kkt.shared(y), kkt.all.J @ after)
+
+
+def tree_constrained_forces(
+    tree: Tree, items: Items, q: Array, dq: Array, ddq: Array
+) -> MotorForces:
+    """Forces of the motors and of the constraints for a motion."""
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    r = tree_inverse_dynamics(tree, dq, ddq)
+    lam = constraint_forces(kkt.given, kkt.rows, kkt.J, r) * kkt.A.sound
+    carried = kkt.J.T @ lam
+    motors = set(kkt.given.actuated)
+    tau = np.array(
+        [x - y if d in motors else 0 for d, (x, y) in enumerate(zip(r, carried, strict=True))]
+    )
+    return MotorForces(tau, kkt.shared(lam), r - tau - carried, kkt.all.J @ ddq + kkt.all.gamma)
+
+
+def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array) -> Array:
+    """tau alone, (n,); it needs no mass matrix."""
+    constraints = solvable(tree.model)
+    J = tree_constraints(tree, items, q).J
+    r = tree_inverse_dynamics(tree, dq, ddq)
+    left = _left_by_constraints(constraints, J, r)
+    balanced = _balanced(constraints, J, r, left)
+    return _of_motors(constraints, [x * balanced for x in left])
+
+
+def motor_shares(given: Constraints, J: Array, r: Array) -> Array:
+    """Forces of the motors that have the same effect as joint forces r, (n,); zero elsewhere.
+
+    J: the Jacobian of all rows, (m, n). The rest of r is carried by the constraints. At a dead
+    centre these are the nearest forces that the motors can give.
+    """
+    return _of_motors(given, _left_by_constraints(given, J, r, damped=True))
+
+
+def motor_matrix(model: Model, J: Array) -> Array:
+    """P, (n, n): P r are the forces of the motors with the same effect as joint forces r.
+
+    J: the Jacobian of all rows, (m, n). Not a number at dead centres and singular positions. Rows
+    of joints without a motor are zero.
+    """
+    check_sufficient(model, "regressor")
+    given = solvable(model)
+    left = _left_by_constraints(given, J, np.eye(model.n, dtype=int)).T
+    columns = [x * _balanced(given, J, np.array([1, *x]), x) for x in left]
+    return np.array([_of_motors(given, x) for x in columns]).reshape(left.shape).T
+
+
+def _left_by_constraints(given: Constraints, J: Array, r: Array, *, damped: bool = False) -> Array:
+    """The part of r that the constraints do not carry, (n,)."""
+    rows = solved_rows(given, J)
+    return r - J[rows].T @ constraint_forces(given, rows, J[rows], r, damped=damped)
+
+
+def _of_motors(given: Constraints, forces: Iterable[Any]) -> Array:
+    motors = set(given.actuated)
+    return np.array([x if d in motors else 0 for d, x in enumerate(forces)])
+
+
+def _balanced(given: Constraints, J: Array, r: Array, left: Array) -> Any:
+    """1, or NaN where joints without motors keep a part of r: the motors cannot make the motion.
+
+    Motors that suffice in general do not at a dead centre. Plain floats and exact numbers are not
+    judged here: `kinetree.dynamics` raises an error for them.
+    """
+    u = [d for d in range(len(left)) if d not in given.actuated]
+    if not u or not has_floats(J, r) or all(isinstance(x, int | float) for x in r):
+        return 1
+    total = sum((absolute(x) for x in r), 0)
+    most = float_choice(total + given.force_scales[0], IMBALANCE, IMBALANCE_FLOAT32) * total
+    sound: Any = 1
+    for d in u:
+        sound = where(absolute(left[d]) - most, 0, sound)
+    return one_or_nan(sound)
+
+
+def constraint_forces(
+    given: Constraints, rows: Sequence[int], J: Array, r: Array, *, damped: bool = False
+) -> Array:
+    """Lambda of some rows J: J_u^T lambda = r_u, and w tau^2 least where this leaves a choice.
+
+    r: joint forces, (n,), or columns of several, (n, k). u are the joints without motors. Where
+    they cannot be balanced, the sum of squares of the imbalance is least. At dead centres and
+    singular positions lambda is not a number, or damped towards zero if `damped`.
+    """
+    n, names, dependent = J.shape[1], row_names(given, rows), given.dependent
+    motors = dict(zip(given.actuated, given.weights, strict=True))
+    u = [d for d in range(n) if d not in motors]
+    weights, rank = force_weights(given, n), None if damped else len(given.basis)
+    if given.passive or not u:
+        H = Proximal(gram(J, weights), given.force_scales, names, dependent=dependent, rank=rank)
+        weighted = J * np.array(weights, dtype=object)
+        lam = H.solve(weighted @ r)
+        return lam + H.solve(weighted @ (r - J.T @ lam)) if H.rounds else lam
+    J_w, J_u = J * np.array([motors.get(d, 0) for d in range(n)], dtype=object), J[:, u]
+    if not has_floats(J, r):
+        return _exact_forces(J, J_w, u, r)
+    stiff = weights[u[0]]
+    H = Proximal(
+        gram(J, weights), given.force_scales, names, dependent=dependent, rank=rank,
+        margin=STIFF_MARGIN,
+    )  # fmt: skip
+    several = r.shape[1:]
+    lam, multiplier = (np.zeros((size, *several), int) for size in (len(J), len(u)))
+    for _ in range(MULTIPLIER_STEPS):
+        left = r - J.T @ lam
+        lam = lam + H.solve(J_w @ left + J_u @ (left[u] * stiff + multiplier))
+        multiplier = multiplier + (r - J.T @ lam)[u] * stiff
+    return lam
+
+
+def force_weights(given: Constraints, n: int) -> list[Any]:
+    """Weights of the columns of J in H = J diag(weights) J^T, by which lambda is found."""
+    motors = dict(zip(given.actuated, given.weights, strict=True))
+    if given.passive:
+        return [0 if d in motors else 1 for d in range(n)]
+    stiff = STIFF * max((float(w) for w in given.weights), default=1.0)
+    return [motors.get(d, stiff) for d in range(n)]
+
+
+def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
+    """Lambda by the equations of the constrained minimum, over exact numbers."""
+    m, J_u = len(J), J[:, u]
+    H = J_w @ J.T
+    top = np.concatenate([H, J_u], axis=1)
+    low = np.concatenate([J_u.T, np.zeros((len(u), len(u)), int)], axis=1)
+    right = np.concatenate([J_w @ r, r[u]]).reshape(m + len(u), -1)
+    return solve_general(np.concatenate([top, low]), right)[0][:m].reshape(m, *r.shape[1:])
+
+
+def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
+    """Equations of motion of the independent rates y', from dq = N y' and ddq = N y'' + nu.
+
+    J_d N_d = -J_y with the columns of the dependent and independent rates, and J_d nu_d = -gamma.
+    Then M_r = N^T M N and h_r = N^T (M nu + h).
+    """
+    N, nu, determined = _motion(tree, items, q, dq)
+    M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    MN, size = M @ N, N.shape[1]
+    half = [[N[:, i] @ MN[:, j] for j in range(i + 1)] for i in range(size)]
+    M_r = [[half[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
+    equations = np.array(M_r).reshape(size, size), N.T @ (M @ nu + h), N
+    return Reduced(*(_times(x, determined) for x in equations))
+
+
+def tree_motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array]:
+    """N, (n, d), and nu, (n,), of dq = N y' and ddq = N y'' + nu; NaN at dead centres."""
+    N, nu, determined = _motion(tree, items, q, dq)
+    return _times(N, determined), _times(nu, determined)
+
+
+def _motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array, Any]:
+    """N and nu, and 1, or NaN where the independent rates do not determine the others."""
+    model = tree.model
+    constraints = solvable(model)
+    at = tree_constraints(tree, items, q, dq)
+    rows, y = solved_rows(constraints, at.J), list(constraints.independent)
+    J, gamma = at.J[rows], at.gamma[rows]
+    followers = [d for d in range(model.n) if d not in y]
+    right = np.concatenate([-J[:, y], -gamma[:, None]], axis=1)
+    solved, determined = solve_general(
+        J[:, followers], right, [model.dof_names[d] for d in followers]
+    )
+    rates = {d: [*unit, 0] for d, unit in zip(y, np.eye(len(y), dtype=int).tolist(), strict=True)}
+    rates |= dict(zip(followers, solved.tolist(), strict=True))
+    whole = np.array([rates[d] for d in range(model.n)], dtype=object)
+    return whole[:, :-1], whole[:, -1], determined
+
+
+def _times(x: Array, factor: Any) -> Array:
+    """All numbers times a factor; exact zeros and ones of the structure stay."""
+    entries = [v if isinstance(v, int) else v * factor for v in x.ravel().tolist()]
+    return np.array(entries, dtype=object).reshape(x.shape)
+
+
+def solvable(model: Model) -> Constraints:
+    """The constraints of a model; raise ModelError for load friction, which depends on lambda."""
+    rubbing = load_coefficients(model)
+    if rubbing:
+        name = model.dof_names[min(rubbing)]
+        raise ModelError(
+            f"joint {name!r} of {model.name!r} has friction that grows with its load, or a drive "
+            "with losses; the load depends on the forces of the constraints, which are found "
+            "without it. Use friction that depends on the rate alone."
+        )
+    return constraints_of(model, "constrained dynamics")
+
+
+def check_sufficient(model: Model, name: str, consequence: str = "", way: str = "") -> None:
+    """Raise ModelError if the motors cannot make every motion; name: of a quantity of motors.
+
+    consequence, way: of the message, instead of those of a quantity.
+    """
+    constraints = constraints_of(model, name)
+    if not constraints.sufficient:
+        motors = ", ".join(model.dof_names[d] for d in constraints.actuated) or "none"
+        consequence = consequence or f"{name} has no answer for most motions"
+        way = way or "constrained_inverse_dynamics gives the nearest forces with their residual"
+        raise ModelError(
+            f"the motors of {model.name!r} ({motors}) cannot make every motion that its "
+            f"constraints allow, so {consequence}. robot.constrained({{}}, actuated=[...]) names "
+            f"more motors; {way}."
+        )
+
+
+def solved_rows(given: Constraints, J: Array) -> list[int]:
+    """Rows to solve at a position: the kept ones, or independent ones of them for exact numbers."""
+    kept = list(given.kept)
+    if not given.dependent or has_floats(J[kept]):
+        return kept
+    return [kept[row] for row in independent_rows(J[kept], len(given.basis))]
+
+
+def row_names(given: Constraints, rows: Sequence[int]) -> list[str]:
+    """Names of some rows."""
+    return [given.row_names[row] for row in rows]
+
+
+def eliminated_rows(M: Factor, J: Array) -> tuple[Array, Array]:
+    """Y = J L^-1, (m, n), and Y D^-1, so that J M^-1 J^T = Y D^-1 Y^T.
+
+    A row has entries for the joints that move its constraint and for their ancestors alone.
+    """
+    Y, over_D = (np.zeros((len(J), len(M.D)), dtype=object) for _ in range(2))
+    for row, line in enumerate(J):
+        for d, x in eliminated(M, entries(line)).items():
+            Y[row, d], over_D[row, d] = x, x / M.D[d]
+    return Y, over_D

@@ -1,0 +1,358 @@
+"""Inverse dynamics with contacts: joint forces and contact forces within the friction cones.
+
+A motion needs the generalised forces r = M ddq + h. Motors and contacts make them,
+
+    r = tau + J^T f + e
+
+with tau zero in the rows without a motor (a free base), f_k in the cone |f_t| <= mu f_n of its
+contact, and e zero where there is a motor. e is what is missing. The forces are those that
+
+    first minimise  e^T M_u^-1 e           M_u: the block of M of the rows without motor
+    then            |f|^2 + effort |tau|^2
+
+M_u^-1 weighs moments and forces of a base as Gauss' principle does: the result does not depend on
+where the frame of the base is.
+
+With x = (f_n, f_t / mu) each cone is that of Lorentz, x_0 >= |x_1|, also for mu = 0, and the
+problem is a cone program (cones.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.options import numbers
+from kinetree.core.tables import number, text_table
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.contacts.cones import ENOUGH, TINY, ConeProblem, solved
+from kinetree.dynamics.contacts.points import Touch, book_places, lean_places, touches
+from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.lean import lean_model, lean_tree
+from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.task_space import not_negative
+from kinetree.dynamics.tree import Tree
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
+from kinetree.model.contacts import contacts_of_model
+from kinetree.model.elastic import motor_rows
+from kinetree.model.inputs import Wrenches, coordinates, rates
+from kinetree.model.quantity import Make, Quantity, Result
+from kinetree.model.units import units
+from kinetree.scalars import Scalar, maximum, sqrt, where
+from kinetree.spatial.matrices import factor, solve, solve_inward
+
+NAME = "contact_inverse_dynamics"
+ARGUMENTS: Sequence[str] = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "effort")
+NO_MOTION = 1e-6  # m/s^2 of the whole robot, below which nothing is missing
+MAX_SHORTFALL = 1e-5  # of a feasible motion; exact ones reach 1e-12
+MIN_EXCESS = 1e-6  # N, that a message names
+RANK = 1e-12  # share of the equations below which no force of the contacts acts on one
+
+
+@dataclass(frozen=True, eq=False)
+class GroundForces:
+    """Joint forces and contact forces of a motion, each contact force within its friction cone.
+
+    Args:
+        model: the robot.
+        arguments: q, dq, ddq, F_ext, contacts (1 and 0 for each), actuated and effort.
+        tau: joint forces, shape (..., n), N m or N; 0 in rows without a motor.
+        forces: of the ground onto each contact, in {s}, shape (..., c, 3), N.
+        residual: generalised forces that are missing, shape (..., n), N m or N; 0 in rows with a
+            motor, and to rounding where the motion is feasible.
+        shortfall: size of the residual as a share of what the rows without motor need, both
+            weighted by M_u^-1, shape (...), dimensionless; 0: feasible, 1: the contacts help
+            nothing.
+        excess: how far the forces would have to leave each friction cone so that the motion becomes
+            feasible by the least change of the forces, shape (..., c), N.
+        optimality: duality gap and errors of the equations that the solver reached, all scaled to
+            the size of 1, shape (...), dimensionless.
+    """
+
+    model: Model
+    arguments: Mapping[str, Any]
+    tau: Array
+    forces: Array
+    residual: Array
+    shortfall: Array
+    excess: Array
+    optimality: Array
+
+    @property
+    def feasible(self) -> Array:
+        """True where forces within the cones make the motion, shape (...)."""
+        return np.asarray(self.shortfall) < MAX_SHORTFALL
+
+    @property
+    def converged(self) -> Array:
+        """True where the solver reached its tolerance, shape (...)."""
+        return np.asarray(self.optimality) <= ENOUGH
+
+    def verdict(self) -> str:
+        """What keeps one motion from being feasible, as a sentence; empty if nothing does."""
+        if np.ndim(self.shortfall):
+            raise InputError("the forces are of many states; choose one: forces[0].verdict().")
+        if self.feasible:
+            return ""
+        units_of, row = units(self.model, "tau"), int(np.argmax(np.abs(self.residual)))
+        missing = (
+            f"no forces within the friction cones make this motion: "
+            f"{float(self.residual[row]):.4g} {units_of[row]} are missing at "
+            f"{self.model.dof_names[row]!r}"
+        )
+        names = contacts_of_model(self.model, NAME).names
+        leaving = [k for k in np.argsort(-self.excess) if self.excess[k] > MIN_EXCESS]
+        if not leaving:
+            return f"{missing}. No forces of the touching contacts, in or out of cones, make it."
+        contacts = ", ".join(f"{names[k]!r} by {float(self.excess[k]):.4g} N" for k in leaving)
+        return f"{missing}. To make it, forces would leave the cones of {contacts}."
+
+    def __getitem__(self, state: Any) -> "GroundForces":
+        results = {x: getattr(self, x)[state] for x in ContactTerms._fields}
+        arguments, shape = dict(self.arguments), np.shape(self.shortfall)
+        for name in ("q", "dq", "ddq", "F_ext", "contacts"):
+            x = arguments[name]
+            if x is not None:
+                own = np.shape(x)[-2:] if name == "F_ext" else np.shape(x)[-1:]
+                arguments[name] = np.broadcast_to(x, (*shape, *own))[state]
+        return GroundForces(self.model, arguments, **results)
+
+    def __str__(self) -> str:
+        names = contacts_of_model(self.model, NAME).names
+        if np.ndim(self.shortfall):
+            count, feasible = np.size(self.shortfall), int(self.feasible.sum())
+            return f"forces of {', '.join(names)} in {count} states, {feasible} of them feasible"
+        rows = [[name, *map(number, f)] for name, f in zip(names, self.forces, strict=True)]
+        lines = text_table([["contact", "x / N", "y / N", "z / N"], *rows])
+        return "\n".join([*lines, *filter(None, [self.verdict()])])
+
+
+class ContactTerms(NamedTuple):
+    """The results of `GroundForces`, over any scalars."""
+
+    tau: Array
+    forces: Array
+    residual: Array
+    shortfall: Any
+    excess: Array
+    optimality: Any
+
+
+def contact_inverse_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    contacts: Sequence[str] | ArrayLike | None = None,
+    actuated: Sequence[str] | None = None,
+    effort: float = 0,
+) -> GroundForces:
+    """Joint forces and contact forces of a motion at one state; see `Robot`'s method.
+
+    Args:
+        model: the robot, with contacts.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N; None: no wrench.
+        contacts: names of the contacts that touch, or 1 and 0 for each, shape (c,), dimensionless;
+            None: all.
+        actuated: names of the degrees of freedom with a motor; None: those that actuators move, or
+            without actuators all but free joints.
+        effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
+    """
+    without_constraints(model, f"dynamics.{NAME}")
+    known = contacts_of_model(model, NAME)
+    state = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    mask = touching_mask(model, contacts)
+    motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
+    tree = book_tree(model, state[0], F_ext)
+    points = touches(tree, book_places(model))
+    terms = tree_contact_forces(
+        tree, points, motors, state[1:], mask, friction=known.frictions, effort=weight
+    )
+    arguments = (*state, F_ext, mask, actuated, effort)
+    return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
+
+
+def ground_forces(model: Model, arguments: Sequence[Any], terms: Sequence[Any]) -> GroundForces:
+    """The record of the results; `arguments` in the order of `GroundForces.arguments`."""
+    return GroundForces(model, dict(zip(ARGUMENTS, arguments, strict=True)), *terms)
+
+
+def touching_mask(model: Model, contacts: Any) -> Any:
+    """1 for each contact that touches and 0 for the others, shape (..., c), of numbers or a tensor.
+
+    Args:
+        model: the robot.
+        contacts: names, or 1 and 0 (True and False) for each; None: all touch.
+    """
+    names = contacts_of_model(model, NAME).names
+    if contacts is None:
+        return np.ones(len(names))
+    if isinstance(contacts, list | tuple) and all(isinstance(x, str) for x in contacts):
+        for x in contacts:
+            if x not in names:
+                raise InputError(
+                    f"contacts has {x!r}; expected names of contacts of {model.name!r}: "
+                    f"{', '.join(names)}."
+                )
+        return np.array([float(x in contacts) for x in names])
+    if not isinstance(contacts, list | tuple | np.ndarray):
+        return contacts  # a tensor is not looked at
+    mask = numbers(contacts, "contacts", f"1 or 0 for each of {', '.join(names)}")
+    if mask.shape[-1:] != (len(names),) or not np.isin(mask, (0, 1)).all():
+        raise InputError(
+            f"contacts has shape {mask.shape} and values from {mask.min(initial=0):g} to "
+            f"{mask.max(initial=0):g}; expected shape (..., {len(names)}) of 1 (touches) and 0, "
+            f"for {', '.join(names)}."
+        )
+    return mask
+
+
+def checked_effort(model: Model, actuated: Sequence[str] | None, effort: float) -> float | None:
+    """The weight of |tau|^2, None if it is 0; raise InputError if nothing decides the forces."""
+    weight = not_negative(effort, "effort")
+    if weight == 0 and len(motors_of(model, actuated)) == model.n:
+        raise InputError(
+            f"all degrees of freedom of {model.name!r} have motors, which make every motion "
+            "without contact forces. Name those with a motor with actuated=[...], or give effort, "
+            "the weight of the joint forces beside the contact forces."
+        )
+    return weight or None
+
+
+def motors_of(model: Model, actuated: Sequence[str] | None = None) -> tuple[int, ...]:
+    """Degrees of freedom with a motor: those named, or moved by actuators, or of no free joint."""
+    if actuated is None and model.actuators:
+        return tuple(sorted({d for x in model.actuators for d in x.dofs}))
+    return motor_rows(model, actuated)
+
+
+def tree_contact_forces(
+    tree: Tree,
+    points: Sequence[Touch],
+    motors: Sequence[int],
+    motion: tuple[Array, Array],
+    touching: Array,
+    *,
+    friction: Sequence[Scalar],
+    effort: Scalar | None = None,
+) -> ContactTerms:
+    """Forces of a motion, over a Tree.
+
+    Args:
+        points: the contacts.
+        motors: degrees of freedom with a motor.
+        motion: dq and ddq, (n,) each.
+        touching: 1 for a contact that may push, else 0, (c,).
+        friction: mu of each contact.
+        effort: weight of |tau|^2 beside |f|^2, 1/m^2; None: 0.
+    """
+    n, K = tree.model.n, len(points)
+    bare = [k for k in range(n) if k not in motors]
+    r = tree_inverse_dynamics(tree, *motion)
+    J = np.concatenate([x.J * on for x, on in zip(points, touching, strict=True)])  # (3 K, n)
+    M_u = factor(tree_mass_matrix(tree)[np.ix_(bare, bare)], None)
+    roots = np.array([sqrt(d) for d in M_u.D])
+    G = solve_inward(M_u, J[:, bare].T) / roots[:, None]  # G f = s is J_u^T f = r_u, weighted
+    s = solve_inward(M_u, r[bare]) / roots
+    mu = np.array([1, 1, 1] * K, object)
+    mu[1::3] = mu[2::3] = list(friction)
+    problem = ConeProblem(G * mu, s, *_costs(J, r, list(motors), mu, effort), 1 - touching)
+    f_hat, optimality = solved(problem)
+    f = f_hat * mu * np.repeat(touching, 3)
+    missing = r - J.T @ f
+    short = s - G @ f
+    residual = np.array([missing[k] if k in bare else 0 for k in range(n)])
+    tau = np.array([0 if k in bare else missing[k] for k in range(n)])
+    forces = np.array([x.axes.T @ f[3 * k : 3 * k + 3] for k, x in enumerate(points)])
+    little = sum(tree.model.m) * (NO_MOTION * NO_MOTION)
+    shortfall = sqrt((short @ short) / (s @ s + little + TINY))
+    # the least change of the forces that would make the motion, without regard to the cones
+    needed = f + G.T @ solve(factor(_with_ridge(G @ G.T), None), short)
+    excess = [_outside(needed[3 * k : 3 * k + 3], x) for k, x in enumerate(friction)]
+    return ContactTerms(tau, forces, residual, shortfall, np.array(excess), optimality)
+
+
+def _costs(
+    J: Array, r: Array, motors: list[int], mu: Array, effort: Scalar | None
+) -> tuple[Array, Array]:
+    """P and c of x^T P x / 2 - c^T x, which is half of |f|^2 + effort |tau|^2 less a constant."""
+    if effort is None:
+        return mu * mu, np.zeros(len(mu), int)
+    J_m = J[:, motors] * mu[:, None]
+    P = np.diag(mu * mu) + J_m @ J_m.T * effort
+    return P, J_m @ r[motors] * effort
+
+
+def _with_ridge(A: Array) -> Array:
+    """A with a share RANK of its mean diagonal entry added to the diagonal."""
+    size = np.trace(A) / max(1, len(A)) * RANK + TINY
+    return A + np.eye(len(A), dtype=int) * size
+
+
+def _outside(f: Array, mu: Scalar) -> Scalar:
+    """Distance of a force (normal, two tangents) from its cone, N."""
+    across = sqrt(f[1] * f[1] + f[2] * f[2])
+    beside = (across - mu * f[0]) / sqrt(1 + mu * mu)
+    to_tip = sqrt(f @ f)
+    return where(-f[0] - mu * across, to_tip, maximum(beside, 0))
+
+
+def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) -> Make:
+    """Trace the forces of q, dq, ddq and touching.
+
+    Args:
+        motors: degrees of freedom with a motor; None: those of `motors_of`.
+        effort: the weight of |tau|^2 is the last argument.
+    """
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+        contacts = contacts_of_model(model, NAME)
+        rows = motors_of(model) if motors is None else motors
+        if not effort and len(rows) == model.n:
+            checked_effort(model, [model.dof_names[k] for k in rows], 0)
+        lean = lean_model(model, regrouped=regrouped)
+        places = lean_places(lean)
+
+        def function(q: Array, dq: Array, ddq: Array, touching: Array, *more: Any) -> ContactTerms:
+            tree = lean_tree(lean, q, *(more[:-1] if effort else more))
+            return tree_contact_forces(
+                tree, touches(tree, places), rows, (dq, ddq), touching,
+                friction=contacts.frictions, effort=more[-1] if effort else None,
+            )  # fmt: skip
+
+        return function
+
+    return make
+
+
+CONTACT_INVERSE_DYNAMICS = Quantity(
+    NAME, "q dq ddq touching",
+    (
+        Result("tau", "n", "joint forces, 0 in rows without a motor", "N m or N"),
+        Result("forces", "c 3", "of the ground onto each contact, in {s}", "N"),
+        Result("residual", "n", "generalised forces that are missing", "N m or N; 0 if feasible"),
+        Result("shortfall", "", "the residual as a share of the forces needed", "dimensionless"),
+        Result("excess", "c", "by which forces of the motion would leave each cone", "N"),
+        Result("optimality", "", "error of the solver, all scaled to 1", "dimensionless"),
+    ),
+    "Joint and contact forces of a motion, in friction cones: tau + J^T f = M ddq + h - residual.",
+    "tau and f in friction cones with tau + J^T f = M ddq + h",
+    contact_maker(),
+    (
+        "robot.compile('contact_inverse_dynamics')(robot.neutral(), [0] * 5, [0] * 5, [1])[1]"
+        ".round(3)",
+        "array([[ 0.  ,  0.  , 58.86]])",
+    ),
+    ("robot = kt.contacts.monoped()",),
+    wrenches=True, solves=True, weighs=True,
+    refused="Contact forces beside forces of constraints are not computed",
+)  # fmt: skip

@@ -1,0 +1,114 @@
+"""Positions in which a robot stands on the ground, and checks of the position it starts in."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kinetree.core.arrays import Array, StateLike
+from kinetree.dynamics.contacts.ground import contact_points
+from kinetree.errors import InputError, ModelError
+from kinetree.files.description.joints import FREE
+from kinetree.model import WORLD, Model
+from kinetree.model.contacts import Boxes, Ground, contacts_of_model
+from kinetree.model.inputs import coordinates
+
+DEEPEST_START = 0.01  # m: rounding and soft contacts of other simulators leave less
+EXACT = 1e-12  # m: gap at which the robot stands
+STANDING = 1e-6  # m: gap that rounding may leave
+MAX_SHIFTS = 100
+
+
+def check_gaps(model: Model, gaps: Array) -> None:
+    """Raise InputError if a contact starts further inside the ground than DEEPEST_START.
+
+    Args:
+        model: a robot with contacts.
+        gaps: of the contacts at the start, shape (..., c), m.
+    """
+    inside = ~(gaps >= -DEEPEST_START)
+    if not inside.any():
+        return
+    *rollout, worst = (int(x) for x in np.unravel_index(int(np.argmin(gaps)), gaps.shape))
+    names = contacts_of_model(model, "check_gaps").names
+    where = f" of rollout {rollout}" if rollout else ""
+    others = int(inside.sum()) - 1
+    more = f", and {others} more contacts are inside too" if others else ""
+    way = "robot.on_ground(q0) raises the robot until it stands" if free_base(model) else ""
+    raise InputError(
+        f"q0 puts contact {names[worst]!r}{where} {-gaps[(*rollout, worst)]:.3g} m inside the "
+        f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
+        f"{way or 'Change it'}, or move the ground: robot.with_contacts(feet, ground)."
+    )
+
+
+def start_gaps(ground: Ground, points: Array, gaps: Array) -> Array:
+    """Gaps of a start, (..., c), m; the lower face of a box on the ground is not a way out of it.
+
+    Args:
+        ground: of the robot.
+        points: points that touch, in {s}, shape (..., c, 3), m.
+        gaps: their distances from the ground, shape (..., c), m.
+    """
+    if not isinstance(ground, Boxes):
+        return gaps
+    for box in ground.boxes:
+        c, s = np.cos(float(box.yaw)), np.sin(float(box.yaw))
+        x, y, z = np.moveaxis(points - np.asarray(box.centre, float), -1, 0)
+        a, b, h = np.asarray(box.size, float) / 2
+        outside = np.maximum(np.maximum(abs(c * x + s * y) - a, abs(c * y - s * x) - b), z - h)
+        gaps = np.where(z > -h - DEEPEST_START, np.minimum(gaps, outside), gaps)
+    return gaps
+
+
+def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
+    """The position with its free base moved along z until the lowest contact touches.
+
+    Args:
+        model: a robot with contacts, whose base is on a free joint.
+        q: joint positions, shape (nq,), rad or m.
+        gap: gap of the lowest contact, m.
+
+    Returns:
+        q: shape (nq,), rad or m.
+    """
+    ground = contacts_of_model(model, "on_ground").ground
+    height = free_base(model)
+    if height is None:
+        raise ModelError(
+            f"on_ground needs a robot whose base is on a free joint, and that of {model.name!r} is "
+            "not. Load it with floating=True, or choose q so that it stands."
+        )
+    return raised(
+        lambda x: float(np.min(start_gaps(ground, *_touching(model, x)))),
+        np.array(coordinates(model, q), float),
+        height,
+        gap,
+    )
+
+
+def _touching(model: Model, q: Array) -> tuple[Array, Array]:
+    points, gaps, _ = contact_points(model, q)
+    return np.asarray(points, float), np.asarray(gaps, float)
+
+
+def raised(lowest: Callable[[Array], float], q: Array, height: int, gap: float = 0.0) -> Array:
+    """q with entry `height` changed until the lowest gap is `gap`."""
+    error = 0.0
+    for _ in range(MAX_SHIFTS):
+        error = gap - lowest(q)
+        q = np.array([x + error if k == height else x for k, x in enumerate(q)])
+        if abs(error) < EXACT:
+            return q
+    if abs(error) < STANDING:
+        return q
+    raise ModelError(
+        "the base cannot be raised or lowered onto the ground, which is too steep below it; "
+        "expected ground whose normal points up. Choose q so that the robot stands."
+    )
+
+
+def free_base(model: Model) -> int | None:
+    """The entry of q that is the height of a free base; None if there is no such base."""
+    bases = [i for i in model.links if model.parent[i] == WORLD]
+    joints = [model.joints[i] for i in bases if model.joints[i].type == FREE]
+    return joints[0].coords[6] if len(bases) == len(joints) == 1 else None

@@ -1,0 +1,171 @@
+"""Derivatives of forward dynamics, and the dynamics near a state as a linear system.
+
+Inverse and forward dynamics undo each other, tau(q, dq, ddq(q, dq, tau)) = tau, hence
+
+    d ddq/d q = -M^-1 d tau/d q,    d ddq/d dq = -M^-1 d tau/d dq,    d ddq/d tau = M^-1
+
+with the derivatives of tau taken at the acceleration ddq that tau gives. Let x be the deviation
+from the nominal motion, a small tangent vector of q on top of a small change of dq, and u a small
+change of tau. Then
+
+    dx/dt = A x + B u,   A = [-ad(dq), 1; d ddq/d q, d ddq/d dq],   B = [0; M^-1]
+
+Tangent vectors of joints with several degrees of freedom turn with the joint: ad(dq) is the bracket
+of the joint's own rates, and zero for joints of one degree of freedom.
+"""
+
+import numpy as np
+
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.later import dataclass
+from kinetree.core.tables import formulas, matrix
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
+from kinetree.dynamics.forward_dynamics import driving_forces
+from kinetree.dynamics.joints.friction import friction_forces, load_coefficients, load_factors
+from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
+from kinetree.dynamics.traced import over_tree
+from kinetree.dynamics.tree import Tree
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.constrain import without_constraints
+from kinetree.model.contacts import check_no_contacts
+from kinetree.model.documented import documented
+from kinetree.model.inputs import Wrenches, coordinates, rates
+from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
+from kinetree.spatial import ad
+from kinetree.spatial.matrices import InverseFactor, exponentiate, solve
+
+
+@labelled(("n", "n"), ("n", "n"), ("n", "n"))
+def forward_dynamics_derivatives(
+    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
+) -> tuple[Array, Array, Array]:
+    """Partial derivatives of ddq = forward_dynamics(q, dq, tau, F_ext).
+
+    Returns:
+        d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau = M^-1,
+        each (n, n).
+    """
+    without_constraints(
+        model,
+        "dynamics.forward_dynamics_derivatives",
+        "Use dynamics.constrained_forward_dynamics_derivatives",
+    )
+    tree = book_tree(model, q, F_ext)
+    return tree_forward_derivatives(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
+
+
+def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
+    """d ddq/d q, d ddq/d dq and M^-1 of a tree; its steps are shared by h, M and the slopes."""
+    tree = tree.with_loads_in_frames()
+    driving, h = driving_forces(tree, dq, tau)
+    M = factor_mass_matrix(tree.model, tree_mass_matrix(tree))
+    by_q, by_dq = tree_derivatives(tree, dq, solve(M, driving - h))
+    inverse = InverseFactor(M)
+    if not load_coefficients(tree.model):
+        return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
+    # with load friction, d tau/d ddq = D M: D is the diagonal matrix of d tau/d load
+    D = load_factors(tree.model, dq, tau - friction_forces(tree.model, dq))
+    by_q, by_dq = by_q / D[:, None], by_dq / D[:, None]
+    return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix() / D
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """A (..., 2n, 2n) and B (..., 2n, n) of x = (tangent of q, change of dq); dt None: d/dt x.
+
+    Args:
+        A: system matrix, shape (..., 2n, 2n), in units of x per s, or of x after dt.
+        B: input matrix, shape (..., 2n, n), in units of x per s, or of x after dt, per N m or N.
+        dt: length of a time step, s; None: continuous time.
+    """
+
+    A: Array
+    B: Array
+    dt: float | None = None
+
+    def _repr_latex_(self) -> str:
+        step = "" if self.dt is None else rf"\text{{ at steps of {self.dt:g} s}}"
+        change = r"\dot x" if self.dt is None else "x_{k+1}"
+        return formulas(f"{change} = A x + B u{step}", matrix("A", self.A), matrix("B", self.B))
+
+    def discrete(self, dt: float) -> "Linearization":
+        """The exact system at steps of dt with constant tau in between: x_next = A x + B u.
+
+        Args:
+            dt: length of a time step, s.
+        """
+        if self.dt is not None:
+            raise InputError(
+                f"the system is discrete already, at steps of {self.dt} s; start from the "
+                "continuous one."
+            )
+        return Linearization(*discretize(self.A, self.B, dt), dt)
+
+
+@documented
+def linearize(
+    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
+) -> Linearization:
+    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
+    check_no_contacts(model, "linearize")
+    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
+    return assemble(model, dq, *forward_dynamics_derivatives(model, q, dq, tau, F_ext))
+
+
+def assemble(model: Model, dq: Array, by_q: Array, by_dq: Array, by_tau: Array) -> Linearization:
+    """A and B from the blocks, any leading axes."""
+    n = model.n
+    unit = np.broadcast_to(np.eye(n, dtype=int), by_q.shape)
+    upper = np.concatenate([-turning(model, dq), unit], -1)
+    A = np.concatenate([upper, np.concatenate([by_q, by_dq], -1)], -2)
+    return Linearization(A, np.concatenate([by_tau * 0, by_tau], -2))
+
+
+def turning(model: Model, dq: Array) -> Array:
+    """Bracket of each joint's own rates with its tangent vectors, (..., n, n), block by block."""
+    out = np.zeros((*dq.shape, model.n), dq.dtype)
+    for joint in model.joints:
+        k = list(joint.dofs)
+        if len(k) > 1:
+            E = joint.A
+            brackets = np.array([E.T @ ad(axis) @ E for axis in E.T])  # for unit rates
+            out[(..., *np.ix_(k, k))] = np.tensordot(dq[..., k], brackets, 1)
+    return out
+
+
+def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
+    """exp(A dt) and the integral of exp(A t) B over the step, any leading axes.
+
+    Both are blocks of the exponential of [[A, B], [0, 0]] dt.
+    """
+    A, B = np.asarray(A, float), np.asarray(B, float)
+    if not (isinstance(dt, int | float | np.number) and np.isfinite(dt) and dt > 0):
+        raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
+    n, m = B.shape[-2:]
+    joined = np.empty((*A.shape[:-1], n + m))
+    np.multiply(A, dt, out=joined[..., :n])
+    np.multiply(B, dt, out=joined[..., n:])
+    exponentiate(joined.reshape(-1, n, n + m))
+    return joined[..., :n], joined[..., n:]
+
+
+FORWARD_DYNAMICS_DERIVATIVES = Quantity(
+    "forward_dynamics_derivatives", "q dq tau",
+    (
+        Result("da_dq", "n n", "d ddq/d q", "1/s^2 or the like"),
+        Result("da_dv", "n n", "d ddq/d dq", "1/s or the like"),
+        Result("da_dtau", "n n", "d ddq/d tau = M^-1", "1/(kg m^2) or the like"),
+    ),
+    "Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.",
+    "d ddq/d q, d ddq/d dq, d ddq/d tau",
+    over_tree(tree_forward_derivatives, 2),
+    (
+        "robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)",
+        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
+    ),
+    wrenches=True, solves=True, weighs=True,
+)  # fmt: skip

@@ -1,0 +1,200 @@
+"""Forward dynamics: ddq from joint forces.
+
+A short robot takes M by composite bodies, factored without fill; a long one is cut into articulated
+bodies. The work of both is known beforehand, and the lesser is taken (`grouping.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kinetree.core.arrays import Array, StateLike, is_numeric
+from kinetree.core.later import dataclass
+from kinetree.core.pieces import is_recording, piece
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.elimination import solve_tree
+from kinetree.dynamics.grouping import Group, cheapest, finest
+from kinetree.dynamics.inverse_dynamics import (
+    LinkMotion,
+    base_motion,
+    body_wrench,
+    link_motion,
+    tree_inverse_dynamics,
+)
+from kinetree.dynamics.joints.configuration import random
+from kinetree.dynamics.joints.friction import (
+    friction_forces,
+    frictionless,
+    load_coefficients,
+    load_of,
+)
+from kinetree.dynamics.joints.rotors import rotor_forces, rotor_moments
+from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
+from kinetree.dynamics.traced import over_tree
+from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
+from kinetree.model import Model
+from kinetree.model.constrain import tree_of, without_constraints
+from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
+from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
+from kinetree.spatial.inertia import Moments
+from kinetree.spatial.matrices import solve
+
+LEAST_INERTIA = 1e-12  # share of the whole robot's inertia that counts as inertia
+
+
+@labelled("n")
+def forward_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+) -> Array:
+    """ddq = M^-1 (tau - h + J^T F_ext), (n,); forces of contacts with the ground are not in it.
+
+    Args:
+        F_ext, F_tip: as in `inverse_dynamics`.
+
+    Raises:
+        SingularityError: a joint moves no inertia; the message names it.
+    """
+    without_constraints(
+        model, "dynamics.forward_dynamics", "Use dynamics.constrained_forward_dynamics"
+    )
+    tree = book_tree(model, q, F_ext, F_tip)
+    return tree_forward_dynamics(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
+
+
+@labelled("n")
+def forward_dynamics_by_articulated_bodies(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+) -> Array:
+    """ddq, (n,), with a number of operations that is linear in the number of links (Featherstone).
+
+    Every joint is eliminated by itself; those that follow one another, together. Arguments as in
+    `forward_dynamics`.
+    """
+    name = "forward_dynamics_by_articulated_bodies"
+    without_constraints(model, name, "Use dynamics.constrained_forward_dynamics")
+    tree = book_tree(model, q, F_ext, F_tip)
+    dq, tau = rates(model, dq, "dq"), rates(model, tau, "tau")
+    return by_articulated_bodies(tree, finest(model), dq, tau)
+
+
+def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
+    """ddq, (n,), by the way that needs the fewest operations for this robot.
+
+    Sines, cosines and steps of the tree are shared by all of it.
+    """
+    # a loop over the links has one piece for every joint, and none for a branch as a whole
+    groups = finest(tree.model) if is_recording() else cheapest(tree.model)
+    if len(groups) > 1:
+        return by_articulated_bodies(tree, groups, dq, tau)
+    driving, h = driving_forces(tree, dq, tau)
+    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), driving - h)
+
+
+def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
+    """ddq, (n,), from the wrenches of the motion with ddq = 0, without the mass matrix."""
+    return solve_tree(tree, groups, *at_zero_acceleration(tree, dq, tau))
+
+
+def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[list[Pair], Array]:
+    """Force and moment that each link needs at ddq = 0, and joint forces less drives, (n,)."""
+    model, rest = tree.model, zeros(tree.model.n)
+
+    def step(i: int, link: TreeLink, parent: tuple[BiasMotion, Pair]) -> tuple[BiasMotion, Pair]:
+        rate = dq[list(link.dofs)]
+        return bias_link(link.to, link.A, parent[0], rate, link.body, link.load)
+
+    base = base_motion(tree)
+    resting = BiasMotion(base.omega, base.alpha, base.a, base.B)
+    passed = tree.outward((resting, (zeros(3), zeros(3))), step)
+    motions = {i: x[0] for i, x in passed.items()}
+    own = [passed[i][1] for i in range(len(tree.links))]
+    spin = rotor_moments(tree.rotors, dq, rest, {i: x.omega for i, x in motions.items()})
+    for i, moment in spin.items():
+        own[i] = own[i][0], own[i][1] + moment
+    alpha = {i: motion.alpha for i, motion in motions.items()}
+    driving = load_of(model, dq, tau - friction_forces(model, dq))
+    driving = driving - rotor_forces(model, tree.rotors, dq, rest, alpha)
+    return own, driving if tree.springs is None else driving - tree.springs.at(dq)
+
+
+@dataclass(frozen=True, eq=False)
+class BiasMotion:
+    """Motion of a link with ddq = 0, in {i}; every point x of it accelerates by a + B x."""
+
+    omega: Array
+    alpha: Array
+    a: Array
+    B: Array
+
+
+@piece
+def bias_link(
+    to: Step, A: Array, p: BiasMotion, rate: Array, body: Moments, load: Load | None
+) -> tuple[BiasMotion, Pair]:
+    """Motion of a link with ddq = 0, and the force and moment that it needs beyond its load."""
+    rest = zeros(3)
+    parent = LinkMotion(rest, rest, rest, rest, rest, p.omega, p.omega, p.alpha, p.a, p.B)
+    motion = link_motion(to, A, parent, rate, zeros(len(rate)), None)
+    f, n = body_wrench(body, motion)
+    if load is not None:
+        moment, force = load.wrench()
+        f, n = f - force, n - moment
+    return BiasMotion(motion.omega, motion.alpha, motion.a, motion.B), (f, n)
+
+
+def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
+    """tau and h of M ddq = tau - h; with load friction, the load and h without friction, (n,)."""
+    model = tree.model
+    if not load_coefficients(model):
+        return tau, tree_inverse_dynamics(tree, dq, zeros(model.n))
+    load = load_of(model, dq, tau - friction_forces(model, dq))
+    smooth = replace(tree, model=frictionless(model))
+    return load, tree_inverse_dynamics(smooth, dq, zeros(model.n))
+
+
+def check_inertia(model: Model) -> None:
+    """Raise an error that names the joint if the mass matrix is singular in every position."""
+    if _is_solid(model):
+        return
+    q, rest = random(model, np.random.default_rng(0)), zeros(model.n)
+    forward_dynamics(tree_of(model), q, rest, rest)
+
+
+def _is_solid(model: Model) -> bool:
+    """Return True if every link has mass and inertia, so that no motion is without energy."""
+    m, I = np.asarray(model.m), np.asarray(model.I_com)
+    if not (is_numeric(m) and is_numeric(I)):
+        return False
+    m, I = m.astype(float), I.astype(float)
+    size = float(np.abs(np.asarray(model.M_pi, float)[:, :3, 3]).sum())
+    mass = float(np.abs(m).sum())
+    least = np.linalg.eigvalsh(I)[:, 0].min(initial=np.inf)
+    return bool(
+        m.min(initial=np.inf) > LEAST_INERTIA * mass and least > LEAST_INERTIA * mass * size * size
+    )
+
+
+FORWARD_DYNAMICS = Quantity(
+    "forward_dynamics", "q dq tau",
+    (Result("ddq", "n", "joint accelerations", "rad/s^2 or m/s^2"),),
+    "Joint accelerations under joint forces, without contacts: ddq = M^-1 (tau - h + J^T F_ext).",
+    "ddq = M^-1 (tau - h + J^T F_ext)",
+    over_tree(tree_forward_dynamics, 2),
+    ("robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)", "array([-15.576,  28.535])"),
+    wrenches=True, solves=True, weighs=True,
+)  # fmt: skip

@@ -1,0 +1,219 @@
+"""Accelerations of implicit steps: forces at the end of a step, by their slopes at its beginning.
+
+A stiff force changes much within a step. With D and K the slopes of joint friction by dq and of
+springs by q, and kd and kp those of tau, the forces at the end of a step are, to first order,
+
+    f_next = f - (D + kd) (dq_next - dq) - (K + kp) h dq_next
+
+and a = (dq_next - dq) / h follows from
+
+    (M + h (D + kd) + h^2 (K + kp)) a = tau - b(q, dq) - h (K + kp) dq
+
+which is stable for positive slopes of any size. "implicit" solves this; "implicitfast" leaves out
+K and kp, as the integrator of that name in MuJoCo does: a spring then limits the step as with
+explicit methods. Positions are tangent vectors, so quaternions need no care here.
+
+The rates of a free or planar joint are in the axes of its body, which turn. Its damping at the end
+of the step is that of the velocity in fixed axes, v + h (a + w x v) seen from the body, as MuJoCo
+has it: with c = (0, w x v), the damping of such a joint adds -h D c to the right-hand side.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.dynamics.joints.friction import (
+    friction_forces,
+    friction_slopes,
+    load_coefficients,
+    load_factors,
+    motor_friction_slopes,
+)
+from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
+from kinetree.dynamics.joints.rotors import armature_turning
+from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.stiction import (
+    DryLevels,
+    dry_levels,
+    slide_or_hold,
+    slip,
+    smooth_equations,
+    solve_equations,
+    solve_in,
+    without_dry_friction,
+)
+from kinetree.dynamics.tree import Tree
+from kinetree.files.description.joints import FREE, PLANAR
+from kinetree.model import Model
+from kinetree.scalars import Scalar, maximum
+from kinetree.spatial.matrices import is_zero
+
+
+def load_shares(model: Model, dq: Array, tau: Array, dry: DryLevels) -> Array:
+    """d load/d tau of each degree of freedom with load friction, (n,), 1 for the others.
+
+    What friction and gains change in tau, they change in the load by this much.
+    """
+    u = tau - friction_forces(without_dry_friction(model), dq)
+    sliding = [slip(dry.slide.get(d, (0, 0)), dq[d]) for d in range(model.n)]
+    return 1 / load_factors(model, dq, u - np.array(sliding))
+
+
+def implicit_accelerations(
+    tree: Tree,
+    dq: Array,
+    tau: Array,
+    h: Scalar,
+    stop: Scalar = 0,
+    gains: Gains | None = None,
+    *,
+    positions: bool = True,
+) -> tuple[Array, Array]:
+    """a = (dq_next - dq) / h with the forces at the end of the step, and ddq now; (n,) each.
+
+    Dry friction stops and holds joints as in `accelerations`, decided with the matrix of the step.
+
+    Args:
+        tau: joint forces at the beginning of the step, (n,).
+        stop: 1/s, about 1 / h, at which dry friction may brake.
+        gains: the slopes of tau; None: tau is constant in the step.
+        positions: springs and kp count, not only damping and kd.
+    """
+    model = tree.model
+    dry = dry_levels(model, dq, tau)
+    b, M = smooth_equations(tree, dq, tau)
+    shares = load_shares(model, dq, tau, dry) if load_coefficients(model) else None
+    slopes = StepSlopes.of(
+        model, dq, gains, positions=positions, shares=shares, springs=tree.springs
+    )
+    A, ahead = slopes.added(M, h), slopes.moved(b, dq, h)
+    if not dry.slide:
+        return solve_equations(model, A, ahead), solve_equations(model, M, b)
+    way, goal = slide_or_hold(model, A, ahead, dry, dq, stop)
+    a, ddq = (solve_in(model, X, y, dry.slide, way, goal)[0] for X, y in ((A, ahead), (M, b)))
+    return a, ddq
+
+
+@dataclass(frozen=True, eq=False)
+class StepSlopes:
+    """D + kd and K + kp, (n, n) each, of which entries not on the diagonal are mostly integers 0.
+
+    symmetric: only the entries on and below the diagonals are read. turning: D c, (n,), of free and
+    planar joints, integers 0 elsewhere.
+    """
+
+    by_rate: Array
+    by_position: Array
+    symmetric: bool
+    turning: Array
+
+    @staticmethod
+    def of(
+        model: Model,
+        dq: Array,
+        gains: Gains | None,
+        *,
+        positions: bool,
+        shares: Array | None = None,
+        springs: Springs | None = None,
+    ) -> "StepSlopes":
+        """The slopes of a robot and of tau at dq, (n,).
+
+        shares: d load/d tau of each degree of freedom, (n,), with load friction; None: 1. springs:
+        those of the robot at its position; the change of their arms is left out.
+        """
+        n = model.n
+        damping = np.array(implicit_damping(model, dq), dtype=object)
+        damping = damping if shares is None else damping * shares
+        by_rate, turning = diagonal(damping), _turning(model, damping, dq)
+        by_position = springs.stiffness() if positions and springs else no_gains(n)
+        by_rate = (
+            sum_of_slopes(by_rate, springs.damping()) if springs and springs.damped else by_rate
+        )
+        if model.motors:
+            smooth = without_dry_friction(model)
+            of_motors = motor_friction_slopes(smooth, dq, falling=False)
+            by_rate = sum_of_slopes(by_rate, of_motors)
+        if gains is None:
+            return StepSlopes(by_rate, by_position, True, turning)
+        gains = gains if shares is None else gains.shared(shares)
+        by_rate = sum_of_slopes(by_rate, gains.kd)
+        by_position = sum_of_slopes(by_position, gains.kp) if positions else by_position
+        return StepSlopes(by_rate, by_position, gains.symmetric, turning)
+
+    def added(self, M: Array, h: Scalar) -> Array:
+        """M + h (D + kd) + h^2 (K + kp), (n, n)."""
+        n = len(M)
+        A: list[list[Any]] = [[0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1) if self.symmetric else range(n):
+                slope = self.by_rate[i, j]
+                if not is_zero(self.by_position[i, j]):
+                    slope = slope + self.by_position[i, j] * h
+                A[i][j] = M[i][j] if is_zero(slope) else M[i][j] + slope * h
+                if self.symmetric:
+                    A[j][i] = A[i][j]
+        return np.array(A, dtype=object).reshape(n, n)
+
+    def moved(self, b: Array, dq: Array, h: Scalar) -> Array:
+        """b - h (K + kp) dq - h D c, (n,)."""
+        n = len(b)
+        right_side = list(b)
+        for i in range(n):
+            row = [self._position(i, j) for j in range(n)]
+            parts: list[Any] = [k * dq[j] for j, k in enumerate(row) if not is_zero(k)]
+            if not is_zero(self.turning[i]):
+                parts.append(self.turning[i])
+            if parts:
+                right_side[i] = right_side[i] - sum(parts[1:], parts[0]) * h
+        return np.array(right_side)
+
+    def forces(self, a: Array, dq: Array, h: Scalar) -> Array:
+        """h (D + kd) a + h D c + h (K + kp) (dq + h a), (n,): added to friction and springs."""
+        n = len(dq)
+        moved = [dq[j] + a[j] * h for j in range(n)]
+        forces: list[Any] = [0] * n
+        for i in range(n):
+            for X, v in ((self.by_rate, a), (self.by_position, moved)):
+                for j in range(n):
+                    slope = self._entry(X, i, j)
+                    if not is_zero(slope):
+                        forces[i] = forces[i] + slope * v[j] * h
+            if not is_zero(self.turning[i]):
+                forces[i] = forces[i] + self.turning[i] * h
+        return np.array(forces)
+
+    def _position(self, i: int, j: int) -> Scalar:
+        """An entry of K + kp."""
+        return self._entry(self.by_position, i, j)
+
+    def _entry(self, X: Array, i: int, j: int) -> Scalar:
+        """An entry of slopes, read below the diagonal if they are symmetric."""
+        return X[(j, i) if self.symmetric and j > i else (i, j)]
+
+
+def _turning(model: Model, damping: Array, dq: Array) -> Array:
+    """D c, (n,): damping of free and planar joints times (0, w x v) of their rates."""
+    products: list[Any] = [0] * model.n
+    for joint in model.joints:
+        dofs = list(joint.dofs)
+        if joint.type in (FREE, PLANAR) and not all(map(is_zero, damping[dofs])):
+            for d, c in zip(dofs, armature_turning(joint, dq[dofs]), strict=True):
+                products[d] = 0 if is_zero(damping[d]) or is_zero(c) else damping[d] * c
+    return np.array(products, dtype=object)
+
+
+def implicit_damping(model: Model, dq: Array) -> list[Any]:
+    """Slope of smooth friction by dq for each degree of freedom, (n,), nowhere negative.
+
+    Friction that falls with the rate, as a friction function may, is not taken into account: it
+    could make the matrix of a step singular.
+    """
+    slopes = friction_slopes(without_dry_friction(model), dq).tolist()
+    for joint in model.joints:
+        if joint.friction.function is not None:
+            for d in joint.dofs:
+                slopes[d] = maximum(slopes[d], 0)
+    return slopes

@@ -1,0 +1,332 @@
+"""Inverse dynamics: joint forces from a motion, by one recursion over a Tree.
+
+With B = [alpha] + [omega][omega], every point x fixed in a link accelerates by a + B x, where a is
+the acceleration of the frame's origin. Hence the link needs, from its mass moments,
+
+    f = m a + B h
+    n = h x a + axial(B Sigma - Sigma B^T)
+
+The same recursion gives M ddq_r + C dq_r + g for reference rates dq_r that differ from dq: a point
+x then moves along the reference with v_r + omega_r x x, and this velocity changes by a + B x with
+B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.later import dataclass
+from kinetree.core.pieces import piece
+from kinetree.dynamics import joints
+from kinetree.dynamics.traced import over_tree
+from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
+from kinetree.model import WORLD, Model
+from kinetree.model.constrain import tree_of, without_constraints
+from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
+from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result
+from kinetree.spatial import cross
+from kinetree.spatial.inertia import Moments
+from kinetree.spatial.twist import split
+
+
+@labelled("n")
+def inverse_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
+    formulation: str | None = None,
+) -> Array:
+    """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
+
+    Args:
+        F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
+            mapping from frame names to such wrenches.
+        V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
+            None: at rest.
+        dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
+            zero.
+        formulation: None for the recursion that kernels are traced from; "screw", "closed", "link"
+            or "space" for a form of the book. All give the same to rounding.
+
+    Returns:
+        tau: shape (n,), N m or N, with armature, rotors, springs and friction.
+    """
+    without_constraints(
+        model, "dynamics.inverse_dynamics", "Use dynamics.constrained_inverse_dynamics"
+    )
+    if formulation is not None:
+        from kinetree.dynamics.textbook.newton_euler import newton_euler  # not for kernels
+
+        record = newton_euler(
+            model, q, dq, ddq, F_ext,
+            F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation,
+        )  # fmt: skip
+        return record.tau
+    from kinetree.dynamics.book import book_tree, moving_base  # not for kernels
+
+    tree = replace(book_tree(model, q, F_ext, F_tip), base=moving_base(model, V_base, dV_base))
+    return tree_inverse_dynamics(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
+
+
+@labelled("n")
+def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
+    """h(q, dq), (n,): forces of a motion without acceleration.
+
+    h = c + g + springs + friction. M ddq + h is tau, or tau less load friction if a joint has it.
+    """
+    return inverse_dynamics(joints.without_load_friction(tree_of(model)), q, dq, zeros(model.n))
+
+
+@labelled("n")
+def gravity_forces(model: Model, q: StateLike) -> Array:
+    """Joint forces that hold the weight of a robot at rest: g(q) in M ddq + c + g = tau, (n,).
+
+    The base accelerates against gravity (equivalence principle). Equals the gradient of the
+    potential energy of a robot without springs; `spring_forces` has that of springs.
+    """
+    rest = zeros(model.n)
+    return inverse_dynamics(joints.without_passive_forces(tree_of(model)), q, rest, rest)
+
+
+def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
+    """tau of a motion, (n,), with friction, springs, armature, rotors and loads."""
+    motions = link_motions(tree, dq, ddq)
+    tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
+    alpha = {i: motion.alpha for i, motion in motions.items()}
+    drives = joints.rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
+    friction = joints.friction_forces(tree.model, dq)
+    if joints.load_coefficients(tree.model):
+        load = tau + drives if tree.springs is None else tau + drives + tree.springs.at(dq)
+        friction = friction + joints.load_friction_forces(tree.model, dq, load)
+    tau = tau + drives + friction
+    return tau if tree.springs is None else tau + tree.springs.at(dq)
+
+
+def tree_bias_forces(tree: Tree, dq: Array) -> Array:
+    """h, (n,): c + g + springs + friction, without load friction, which is not a function of dq."""
+    smooth = replace(tree, model=joints.without_load_friction(tree.model))
+    return tree_inverse_dynamics(smooth, dq, zeros(tree.model.n))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMotion:
+    """Motion of link i in {i}; of the reference where one is given.
+
+    omega_p, alpha_p, a_p: the parent's angular velocity, angular acceleration, and the acceleration
+    of the parent's point under the origin of {i}: the motion that a joint at rest would give. w, l:
+    the joint's own rates, angular and linear. omega, alpha, a: those of the link. B: every point x
+    of the link accelerates by a + B x.
+    """
+
+    omega_p: Array
+    alpha_p: Array
+    a_p: Array
+    w: Array
+    l: Array
+    omega: Array
+    omega_r: Array  # of the reference; omega itself where none is given
+    alpha: Array
+    a: Array
+    B: Array
+
+
+def base_motion(tree: Tree) -> LinkMotion:
+    """The motion of the base, which the links start from."""
+    omega, alpha, a = tree.base.omega, tree.base.alpha, tree.base.a
+    B, rest = acceleration_matrix(omega, alpha, omega), zeros(3)
+    return LinkMotion(omega, alpha, a, rest, rest, omega, omega, alpha, a, B)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The part of a link's motion that decides the wrench that it needs; see `LinkMotion`."""
+
+    omega: Array
+    omega_r: Array
+    a: Array
+    B: Array
+
+
+def link_motions(
+    tree: Tree, dq: Array, ddq: Array, dq_r: Array | None = None
+) -> dict[int, LinkMotion]:
+    """Motion of every link, WORLD included, parents before children.
+
+    With R from {p} to {i}, p the origin of {i} seen from the parent, (w, l) = A dq, (w_r, l_r) =
+    A dq_r and (dw, dl) = A ddq:
+
+    omega_i = R omega_p + w
+    alpha_i = R alpha_p + dw + omega_i x w_r
+    a_i     = R (a_p + B_p p) + dl + (R omega_r,p) x l + omega_i x l_r
+
+    dq_r: rates of a reference, whose change is ddq; dq itself where None.
+    """
+
+    def step(i: int, link: TreeLink, parent: LinkMotion) -> LinkMotion:
+        dofs = list(link.dofs)
+        rate_r = None if dq_r is None else dq_r[dofs]
+        return link_motion(link.to, link.A, parent, dq[dofs], ddq[dofs], rate_r)
+
+    return tree.outward(base_motion(tree), step)
+
+
+@piece
+def link_motion(
+    to: Step, A: Array, p: LinkMotion, rate: Array, change: Array, rate_r: Array | None
+) -> LinkMotion:
+    """Motion of a link from that of its parent; the equations are those of `link_motions`."""
+    (w, l), (dw, dl) = split(A @ rate), split(A @ change)
+    w_r, l_r = (w, l) if rate_r is None else split(A @ rate_r)
+    turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
+    omega, omega_r = turning + w, turning_r + w_r
+    # The order of these terms decides the last bits of every kernel. With dq_r = dq, w x w_r
+    # and `apart` are zero: the first is left out, the tracer finds the second.
+    alpha_p = to.outward(p.alpha)
+    alpha = alpha_p + dw + cross(turning if rate_r is None else omega, w_r)
+    a_p = to.outward(p.a + p.B @ to.p)
+    apart = cross(turning_r, l) - cross(turning, l_r)
+    a = a_p + dl + (2 * cross(turning, l_r) + apart) + cross(w, l_r)
+    B = acceleration_matrix(omega, alpha, omega_r)
+    return LinkMotion(turning, alpha_p, a_p, w, l, omega, omega_r, alpha, a, B)
+
+
+def joint_wrenches(
+    tree: Tree, motions: Mapping[int, LinkMotion], dq: Array, ddq: Array
+) -> list[Pair]:
+    """Force f and moment n through every joint onto its link, in {i}, children before parents."""
+    spin = joints.rotor_moments(tree.rotors, dq, ddq, {i: x.omega for i, x in motions.items()})
+    count = len(tree.links)
+    beyond: list[Pair | None] = [None] * count
+    whole: list[Any] = [None] * count
+    for i in reversed(range(count)):
+        link, x = tree.links[i], motions[i]
+        motion = Motion(x.omega, x.omega_r, x.a, x.B)
+        last = link.parent == WORLD
+        above = None if last else beyond[link.parent]
+        given = link.body, motion, beyond[i], spin.get(i), link.load, above
+        whole[i], above = wrench_inward(None if last else link.to, *given)
+        if not last:
+            beyond[link.parent] = above
+    return whole
+
+
+@piece
+def wrench_inward(
+    to: Step | None,
+    body: Moments,
+    motion: Motion,
+    beyond: Pair | None,
+    spin: Array | None,
+    load: Load | None,
+    above: Pair | None,
+) -> tuple[Pair, Pair | None]:
+    """Force and moment through a joint, and those of the parent's children with it.
+
+    Args:
+        to: the way from the parent; None where that is the world.
+        body, motion: of the link itself.
+        beyond: of its children.
+        spin: moment that its rotors need.
+        load: wrench of the world on the link.
+        above: of the parent's children so far.
+    """
+    f, n = body_wrench(body, motion)
+    if beyond is not None:
+        f, n = beyond[0] + f, beyond[1] + n
+    if spin is not None:
+        n = n + spin
+    if load is not None:  # the world pushes the link, the joint must push back
+        moment, force = load.wrench()
+        f, n = f - force, n - moment
+    if to is None:
+        return (f, n), None
+    carried = to.inward(f)
+    if above is None:
+        return (f, n), (carried, to.inward(n) + cross(to.p, carried))
+    return (f, n), (above[0] + carried, above[1] + to.inward(n) + cross(to.p, carried))
+
+
+def acceleration_matrix(omega: Array, alpha: Array, omega_r: Array) -> Array:
+    """[alpha] + [omega_r][omega], (3, 3)."""
+    (x, y, z), (u, v, w) = omega, omega_r
+    xu, yv, zw = x * u, y * v, z * w
+    return np.array(
+        [
+            [-(yv + zw), x * v - alpha[2], x * w + alpha[1]],
+            [y * u + alpha[2], -(xu + zw), y * w - alpha[0]],
+            [z * u - alpha[1], z * v + alpha[0], -(xu + yv)],
+        ]
+    )
+
+
+def body_wrench(x: Moments, motion: LinkMotion | Motion) -> tuple[Array, Array]:
+    """Force and moment about the origin that a body needs for its motion.
+
+    The axial vector is written out: differences of the diagonal of B are differences of squares.
+    """
+    S, h, a, B = x.Sigma, x.h, motion.a, motion.B
+    xx, yy, zz = motion.omega * motion.omega_r
+    turning = np.array(
+        [
+            B[2, 0] * S[0, 1]
+            - B[1, 0] * S[0, 2]
+            + B[2, 1] * S[1, 1]
+            - B[1, 2] * S[2, 2]
+            + (zz - yy) * S[1, 2],
+            B[0, 1] * S[1, 2]
+            - B[2, 1] * S[0, 1]
+            + B[0, 2] * S[2, 2]
+            - B[2, 0] * S[0, 0]
+            + (xx - zz) * S[0, 2],
+            B[1, 2] * S[0, 2]
+            - B[0, 2] * S[1, 2]
+            + B[1, 0] * S[0, 0]
+            - B[0, 1] * S[1, 1]
+            + (yy - xx) * S[0, 1],
+        ]
+    )
+    return a * x.m + B @ h, cross(h, a) + turning
+
+
+def _tree_gravity_forces(tree: Tree) -> Array:
+    return tree_bias_forces(tree, zeros(tree.model.n))
+
+
+INVERSE_DYNAMICS = Quantity(
+    "inverse_dynamics", "q dq ddq",
+    (Result("tau", "n", "joint forces", "N m or N"),),
+    "Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.",
+    "tau = M ddq + h - J^T F_ext",
+    over_tree(tree_inverse_dynamics, 2),
+    ("robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)", "array([385.633,  79.416])"),
+    wrenches=True, weighs=True,
+    remark="tau is NaN where the motors cannot make the motion, as at a dead centre.",
+)  # fmt: skip
+BIAS_FORCES = Quantity(
+    "bias_forces", "q dq",
+    (Result("h", "n", "joint forces of a motion without acceleration", "N m or N"),),
+    "Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.",
+    "h(q, dq) = c + g + springs + friction",
+    over_tree(tree_bias_forces, 1),
+    ("robot.bias_forces([0.1, 0.2], [1, 0.5]).round(3)", "array([362.168,  72.736])"),
+    wrenches=True, weighs=True,
+)  # fmt: skip
+GRAVITY_FORCES = Quantity(
+    "gravity_forces", "q",
+    (Result("g", "n", "joint forces that carry the weight of the robot", "N m or N"),),
+    "Joint forces that carry the weight of the robot at rest: g(q), without springs.",
+    "g(q)",
+    over_tree(_tree_gravity_forces, 0, of=lambda model: joints.without_passive_forces(model)),
+    ("robot.gravity_forces([0.1, 0.2]).round(3)", "array([364.056,  71.226])"),
+    weighs=True,
+)  # fmt: skip

@@ -1,0 +1,185 @@
+"""Positions of all joints: neutral, at rest and random ones, and steps along tangent vectors (n,).
+
+Joints of one degree of freedom add. Quaternions and poses are multiplied from the right by the
+exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import isfinite, pi
+
+import numpy as np
+
+from kinetree.core.arrays import Array, StateLike, length, times
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
+from kinetree.model import Joint, Model, joint_pose
+from kinetree.model.documented import documented
+from kinetree.model.inputs import coordinates, rates
+from kinetree.model.labelled import labelled
+from kinetree.scalars import cos, sin, sqrt
+from kinetree.spatial import exp_twist, inverse, log_se3
+
+
+@documented
+def neutral(model: Model) -> Array:
+    """The position with every joint at zero; quaternions are (1, 0, 0, 0)."""
+    q = np.zeros(model.nq)
+    for joint in _own(model):
+        if joint.type in (SPHERICAL, FREE):
+            q[joint.coords[0]] = 1
+        elif joint.type != PLANAR:
+            q[joint.coords[0]] = -joint.offset if joint.offset else 0
+    return q
+
+
+def rest_position(model: Model) -> Array:
+    """The neutral position, except for joints whose limits exclude it: they are in the middle.
+
+    A joint with one finite limit that excludes the neutral position stands at that limit. A
+    simulation that begins outside the limits ends at once, and no robot of that kind can be where
+    it begins.
+    """
+    q = np.array(neutral(model), float)
+    for joint in _own(model):
+        if joint.type not in SCREW_TYPES:
+            continue
+        low, high, k = joint.limits.lower, joint.limits.upper, joint.coords[0]
+        if not low <= q[k] <= high:
+            middle = (low + high) / 2
+            q[k] = middle if np.isfinite(middle) else max(low, min(high, q[k]))
+    return q
+
+
+def start_position(model: Model) -> Array:
+    """The position in which commands, views and simulations begin where none is given, (nq,).
+
+    It is that of rest; for a robot with constraints, the closed position that was chosen when it
+    was constrained (constraints/positions.py). A robot with contacts and a free base stands on the
+    ground.
+    """
+    constraints = model.constraints
+    q = rest_position(model) if constraints is None else np.array(constraints.home)
+    if model.contacts is None:
+        return q
+    from kinetree.dynamics.contacts.start import free_base, on_ground  # for robots that have some
+
+    return on_ground(model, q) if free_base(model) else q
+
+
+@documented
+def random(model: Model, rng: "np.random.Generator") -> Array:
+    """A random position within the limits, or within half a turn or half a metre without limits.
+
+    Args:
+        rng: a NumPy generator.
+    """
+    q = np.zeros(model.nq)
+    # joints that follow one another are drawn together: the same numbers in less time
+    for simple, joints in groupby(_own(model), lambda joint: joint.type in SCREW_TYPES):
+        if simple:
+            rows = [(joint.coords[0], *position_range(joint)) for joint in joints]
+            index, low, high = zip(*rows, strict=True)
+            q[list(index)] = rng.uniform(low, high)
+            continue
+        for joint in joints:
+            coords = list(joint.coords)
+            if joint.type == PLANAR:
+                q[coords] = rng.uniform((-np.pi, -1, -1), (np.pi, 1, 1))
+            else:
+                q[coords[:4]] = _random_quaternion(rng)
+                q[coords[4:]] = rng.uniform(-1, 1, len(coords) - 4)
+    return q
+
+
+def random_positions(model: Model, rng: "np.random.Generator", count: int) -> Array:
+    """Random positions, (count, nq): those of `count` calls of `random`."""
+    leaders = _own(model)
+    if not all(joint.type in SCREW_TYPES for joint in leaders):
+        return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)
+    ranges = np.array([position_range(joint) for joint in leaders]).reshape(-1, 2)
+    return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
+
+
+def position_range(joint: Joint) -> tuple[float, float]:
+    """Lower and upper end of a random position of a joint of one degree of freedom, rad or m."""
+    reach = 0.5 if joint.type == PRISMATIC else pi
+    low, high = joint.limits.lower, joint.limits.upper
+    low = low if isfinite(low) else min(-reach, high - reach)
+    return low, high if isfinite(high) else max(reach, low + reach)
+
+
+@labelled("nq")
+def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
+    """The position reached from q, (nq,), along the tangent vector v, (n,).
+
+    Args:
+        v: tangent vector, shape (n,), rad or m: a rate times a time.
+    """
+    return moved_along(_own(model), coordinates(model, q), rates(model, v, "v"))
+
+
+def moved_along(joints: Sequence[Joint], q: Array, v: Array) -> Array:
+    """The position reached from q, (nq,), if only some joints move along v, (n,)."""
+    from kinetree.dynamics.joints.tangents import multiply, normalized
+
+    out = q.astype(np.result_type(q, v))  # a copy
+    for joint in joints:
+        coords, step = list(joint.coords), v[list(joint.dofs)]
+        if joint.type == SPHERICAL:
+            out[coords] = normalized(multiply(q[coords], _exp_quaternion(step)))
+        elif joint.type == FREE:
+            T = times(joint_pose(joint, q[coords]), exp_twist(step))
+            out[coords[:4]] = normalized(multiply(q[coords[:4]], _exp_quaternion(step[:3])))
+            out[coords[4:]] = T[:3, 3]
+        elif joint.type == PLANAR:
+            T = times(joint_pose(joint, q[coords]), exp_twist([0, 0, step[0], step[1], step[2], 0]))
+            out[coords] = [q[coords[0]] + step[0], T[0, 3], T[1, 3]]
+        else:
+            out[coords] = q[coords] + step
+    return out
+
+
+@labelled("n")
+def difference(model: Model, q0: StateLike, q1: StateLike) -> Array:
+    """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way.
+
+    Args:
+        q0: position to start from, shape (nq,), rad or m.
+        q1: position to reach, shape (nq,), rad or m.
+    """
+    q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")
+    v = np.zeros(model.n)
+    for joint in _own(model):
+        coords, dofs = list(joint.coords), list(joint.dofs)
+        if joint.type in (SPHERICAL, FREE):
+            step = log_se3(inverse(joint_pose(joint, q0[coords])) @ joint_pose(joint, q1[coords]))
+            v[dofs] = step[: len(dofs)]
+        elif joint.type == PLANAR:
+            v[dofs] = _planar_difference(joint, q0[coords], q1[coords])
+        else:
+            v[dofs] = q1[coords] - q0[coords]
+    return v
+
+
+def _planar_difference(joint: Joint, q0: Array, q1: Array) -> Array:
+    """Tangent vector of a planar joint; its angle counts full turns, so none are removed."""
+    theta = q1[0] - q0[0]
+    p = (inverse(joint_pose(joint, q0)) @ joint_pose(joint, q1))[:2, 3]
+    half = theta / 2
+    a = half / np.tan(half) if half != 0 else 1.0
+    return np.array([theta, a * p[0] + half * p[1], a * p[1] - half * p[0]])
+
+
+def _own(model: Model) -> list[Joint]:
+    return [joint for joint in model.joints if joint.follows is None]
+
+
+def _random_quaternion(rng: "np.random.Generator") -> Array:
+    x = rng.normal(size=4)
+    return x / length(x)
+
+
+def _exp_quaternion(w: Array) -> Array:
+    """Unit quaternion of a rotation vector, exact near zero."""
+    half = sqrt(times(w, w)) / 2
+    return np.array([cos(half), *(w / 2 if half == 0 else w * (sin(half) / (2 * half)))])

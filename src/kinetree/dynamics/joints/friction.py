@@ -1,0 +1,236 @@
+"""Friction of joints: laws that depend on the rate alone, and friction that grows with the load.
+
+`kinetree.files.description.friction` has the records that users write, `model/friction.py` checks
+them.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.motors import at_joints, friction_entries, with_motor_friction
+from kinetree.errors import InputError
+from kinetree.files.description.friction import smooth_laws
+from kinetree.model import JointFriction, Model
+from kinetree.model.friction import JointStribeck, Pair, is_symmetric, is_zero
+from kinetree.model.inputs import per_dof, per_link, rates
+from kinetree.model.labelled import labelled
+from kinetree.model.quantity import Quantity, Result, textbook
+from kinetree.scalars import absolute, exp, maximum, minimum, power, sign, where
+
+VANISHED = 746.0  # exp of minus this is 0 in float64
+
+
+def friction_force(friction: JointFriction, dq: Any) -> Any:
+    """b(dq) of one joint: every law of its friction that depends on the rate alone.
+
+    `load_friction_force` has the friction that depends on the load.
+
+    Coefficients that differ by direction are written as mean and half difference, which needs only
+    the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
+    """
+    force = 0
+    viscous, dry = friction.viscous, sliding_friction(friction, dq)
+    direction = 0
+    if not (is_symmetric(viscous) and is_zero(dry)):
+        direction = sign(dq)
+    if not is_zero(viscous):
+        force = force + _mean(viscous) * dq
+    if not is_symmetric(viscous):
+        force = force + _half_difference(viscous) * (dq * direction)
+    if not is_zero(dry):
+        force = force + _mean(dry) * direction
+    if not is_symmetric(dry):
+        force = force + _half_difference(dry) * (direction * direction)
+    for law in smooth_laws(friction).values():
+        force = force + law.force(dq)
+    if friction.function is not None:
+        force = force + friction.function(dq)
+    return force
+
+
+def sliding_friction(friction: JointFriction, dq: Any) -> Pair:
+    """Dry friction of sliding at this rate against dq > 0 and dq < 0; at rest, static friction."""
+    low, shape = friction.coulomb, friction.stribeck
+    if shape is None:
+        return low
+    part = stribeck_part(shape, dq)
+    plus = low[0] + (shape.static[0] - low[0]) * part
+    if is_symmetric(low) and is_symmetric(shape.static):
+        return plus, plus
+    return plus, low[1] + (shape.static[1] - low[1]) * part
+
+
+def static_friction(friction: JointFriction) -> Pair:
+    """The most dry friction at rest, without load, against dq > 0 and dq < 0."""
+    return friction.coulomb if friction.stribeck is None else friction.stribeck.static
+
+
+def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
+    """exp(-(|dq| / speed)^exponent): from 1 at rest to 0 at high rates.
+
+    Its slope at rest counts as 0, also for exponents up to 1, where it has none. The power is
+    taken of 1 there, and of no more than where exp vanishes: its slope is finite, so that rules of
+    derivatives that multiply it by 0 give 0.
+    """
+    ratio = dq / shape.speed
+    if shape.exponent == 2:
+        return exp(-(ratio * ratio))
+    size = absolute(ratio)
+    moving = minimum(where(size, size, 1), VANISHED ** (1 / shape.exponent))
+    return where(size, exp(-power(moving, shape.exponent)), 1)
+
+
+@labelled("n")
+def friction_forces(model: Model, dq: Any) -> Array:
+    """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included.
+
+    These are all laws that depend on dq alone. Load friction depends on the forces of the whole
+    motion: inverse and forward dynamics have it, b(dq) has not.
+    """
+    parts = []
+    for joint, joint_rates in zip(
+        model.joints, per_link(model, rates(model, dq, "dq")), strict=True
+    ):
+        scale = joint.scale
+        force = [friction_force(joint.friction, x * scale) * scale for x in joint_rates]
+        parts.append(np.array(force))
+    b = per_dof(model, parts)
+    return b + motor_friction(model, rates(model, dq, "dq")) if model.motors else b
+
+
+def motor_friction(model: Model, dq: Array) -> Array:
+    """The part of `friction_forces` that the friction of motors adds, (n,)."""
+    return at_joints(model, lambda motor: friction_force(motor.friction, motor.rate(dq)))
+
+
+def friction_slopes(model: Model, dq: Array) -> Array:
+    """The diagonal of d b / d dq, (n,), N m s or N s / m; the mean of both sides at rest.
+
+    These are the slopes of joints; `motor_friction_slopes` has those of motors.
+    """
+    slopes: list[Any] = [0] * model.n
+    for joint in model.joints:
+        for d in joint.dofs:
+            slope = _slope(joint.friction, dq[d] * joint.scale, joint.scale)
+            slopes[d] = slopes[d] + slope * joint.scale
+    return np.array(slopes)
+
+
+def motor_friction_slopes(model: Model, dq: Array, *, falling: bool = True) -> Array:
+    """The part of d b / d dq that the friction of motors adds, (n, n).
+
+    falling: with slopes of friction functions that are below 0.
+    """
+
+    def slope(friction: JointFriction, rate: Any) -> Any:
+        b = _slope(friction, rate, 1)
+        return b if falling or friction.function is None else maximum(b, 0)
+
+    D: list[list[Any]] = [[0] * model.n for _ in range(model.n)]
+    for d, e, part in friction_entries(model, dq, slope):
+        D[d][e] = D[d][e] + part
+    return np.array(D, dtype=object).reshape(model.n, model.n)
+
+
+def _slope(friction: JointFriction, rate: Any, by: Any) -> Any:
+    """Slope of the friction at a rate that changes by `by`; a function is computed on duals."""
+    from kinetree.spatial.duals import Dual, dual
+
+    return dual(friction_force(friction, Dual(rate, by))).slope
+
+
+def load_friction_forces(model: Model, dq: Array, load: Array) -> Array:
+    """Load friction of the joints, (n,), N m or N: c |load| sign(dq).
+
+    c is one number if the load drives the joint, load dq > 0, and another if it brakes it.
+
+    load: joint forces without any friction, shape (n,), N m or N.
+    """
+    forces: list[Any] = [0] * model.n
+    for d, pair in load_coefficients(model).items():
+        forces[d] = load[d] * _load_share(pair, dq[d], load[d])
+    return np.array(forces)
+
+
+def load_factors(model: Model, dq: Array, load: Array) -> Array:
+    """d tau/d load of each degree of freedom, (n,): 1 + c if the load drives it, else 1 - c.
+
+    `load` may be tau less the friction that depends on dq alone, which has the same sign.
+    """
+    factors: list[Any] = [1] * model.n
+    for d, pair in load_coefficients(model).items():
+        factors[d] = 1 + _load_share(pair, dq[d], load[d])
+    return np.array(factors)
+
+
+def load_of(model: Model, dq: Array, tau: Array) -> Array:
+    """The load, (n,), of joint forces tau without the friction that depends on dq alone, (n,).
+
+    Since load friction is below the load if that brakes the joint, tau has the sign of the load,
+    and load = tau / (1 + c sign(dq) sign(tau)) needs no iteration.
+    """
+    return tau / load_factors(model, dq, tau) if load_coefficients(model) else tau
+
+
+def load_coefficients(model: Model) -> dict[int, Pair]:
+    """Coefficients of load friction by degree of freedom, where there is any."""
+    rubbing = [joint for joint in model.joints if not is_zero(joint.friction.load)]
+    return {d: joint.friction.load for joint in rubbing for d in joint.dofs}
+
+
+def _load_share(pair: Pair, dq: Any, load: Any) -> Any:
+    """Load friction over the load: c with the sign of dq times that of the load."""
+    driven = sign(dq) * sign(load)
+    share = _mean(pair) * driven
+    return share if is_symmetric(pair) else share + _half_difference(pair) * (driven * driven)
+
+
+def without_load_friction(model: Model) -> Model:
+    """The robot without load friction in its joints."""
+    if not load_coefficients(model):
+        return model
+    bare = [dataclasses.replace(x.friction, load=(0, 0)) for x in model.joints]
+    pairs = zip(model.joints, bare, strict=True)
+    return model.replace(joints=tuple(dataclasses.replace(x, friction=y) for x, y in pairs))
+
+
+def refuse_load_friction(model: Model, what: str, instead: str) -> None:
+    """Raise InputError if a joint has load friction, whose tau is not affine in ddq.
+
+    what: the computation that cannot have it, the beginning of the message. instead: the way out, a
+    sentence.
+    """
+    rubbing = [joint.name for joint in model.joints if not is_zero(joint.friction.load)]
+    if rubbing:
+        raise InputError(
+            f"{what} needs joint forces that are affine in the accelerations, but joint "
+            f"{rubbing[0]!r} of {model.name!r} has friction that grows with its load (as an "
+            f"efficiency below 1 does). {instead}"
+        )
+
+
+def frictionless(model: Model) -> Model:
+    """The robot without friction of joints and motors."""
+    joints = tuple(dataclasses.replace(x, friction=JointFriction()) for x in model.joints)
+    return with_motor_friction(model.replace(joints=joints), lambda _: JointFriction())
+
+
+def _mean(pair: tuple[Any, Any]) -> Any:
+    return pair[0] if is_symmetric(pair) else (pair[0] + pair[1]) / 2
+
+
+def _half_difference(pair: tuple[Any, Any]) -> Any:
+    return (pair[0] - pair[1]) / 2
+
+
+FRICTION_FORCES = Quantity(
+    "friction_forces", "dq",
+    (Result("b", "n", "joint forces against friction", "N m or N"),),
+    "Friction of the joints, as the drives must overcome it: b(dq), without load friction.",
+    "b(dq)",
+    textbook(friction_forces),
+    ("robot.friction_forces([1, 0.5])", "array([0., 0.])"),
+)  # fmt: skip

@@ -1,0 +1,88 @@
+"""Gains: slopes of joint forces by positions and rates, (n, n), whose zeros cost nothing."""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.scalars import Scalar
+from kinetree.spatial.matrices import is_zero
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Slopes of the joint forces tau, such as the gains of servos.
+
+    kp: -d tau/d q, (n, n), N m/rad or N/m, q along tangent vectors. kd: -d tau/d dq, (n, n),
+    N m s/rad or N s/m. Entries that are integers 0 cost nothing. symmetric: both are; only the
+    entries on and below the diagonals are read then.
+    """
+
+    kp: Array
+    kd: Array
+    symmetric: bool = True
+
+    @staticmethod
+    def of_joints(kp: Array | None, kd: Array | None) -> "Gains":
+        """Gains of each joint by itself, (n,) each; None: no gain."""
+        n = max((len(x) for x in (kp, kd) if x is not None), default=0)
+        by_position, by_rate = (no_gains(n) if x is None else diagonal(x) for x in (kp, kd))
+        return Gains(by_position, by_rate)
+
+    def plus(self, other: "Gains") -> "Gains":
+        """The sum of two gains."""
+        kp, kd = sum_of_slopes(self.kp, other.kp), sum_of_slopes(self.kd, other.kd)
+        return Gains(kp, kd, symmetric=self.symmetric and other.symmetric)
+
+    def without(self, dofs: Collection[int]) -> "Gains":
+        """The gains of the other degrees of freedom: the forces of `dofs` have no slope."""
+        n = len(self.kp)
+        kp, kd = (
+            np.array(
+                [[0] * n if i in dofs else list(row) for i, row in enumerate(x)], dtype=object
+            ).reshape(n, n)
+            for x in (self.kp, self.kd)
+        )
+        others = (x[i, j] for x in (kp, kd) for i in range(n) for j in dofs if i != j)
+        return Gains(kp, kd, symmetric=self.symmetric and all(map(is_zero, others)))
+
+    def shared(self, shares: Array) -> "Gains":
+        """The gains of the loads, which change by `shares`, (n,), of the joint forces."""
+        n = len(self.kp)
+
+        def scaled(x: Array) -> Array:
+            rows: list[list[Any]] = [[0] * n for _ in range(n)]
+            for i in range(n):
+                for j in range(n):
+                    entry = x[(j, i) if self.symmetric and j > i else (i, j)]
+                    rows[i][j] = 0 if is_zero(entry) else entry * shares[i]
+            return np.array(rows, dtype=object).reshape(n, n)
+
+        kp, kd = scaled(self.kp), scaled(self.kd)
+        apart = ~np.eye(n, dtype=bool)
+        return Gains(kp, kd, symmetric=all(map(is_zero, [*kp[apart], *kd[apart]])))
+
+
+def no_gains(n: int) -> Array:
+    """A matrix of integers 0, (n, n)."""
+    return np.array([[0] * n for _ in range(n)], dtype=object).reshape(n, n)
+
+
+def diagonal(x: Array) -> Array:
+    """The matrix with x on its diagonal, (n, n), and integers 0 elsewhere."""
+    n = len(x)
+    rows = [[x[i] if i == j else 0 for j in range(n)] for i in range(n)]
+    return np.array(rows, dtype=object).reshape(n, n)
+
+
+def sum_of_slopes(X: Array, Y: Array) -> Array:
+    """X + Y, in which integers 0 stay as they are."""
+    n = len(X)
+    rows = [[_plus(X[i, j], Y[i, j]) for j in range(n)] for i in range(n)]
+    return np.array(rows, dtype=object).reshape(n, n)
+
+
+def _plus(x: Scalar, y: Scalar) -> Scalar:
+    return x if is_zero(y) else y if is_zero(x) else x + y

@@ -1,0 +1,123 @@
+"""Paths through points of links: their length, and its slopes by the joints.
+
+With u the direction of a stretch from point a to point b, and v_d(p) the velocity of a point for a
+unit rate of degree of freedom d,
+
+    L = sum of |b - a|,    dL/dq_d = sum of u . (v_d(b) - v_d(a))
+
+Each stretch is seen from the last link that carries both of its points, so that joints which move
+both do not enter.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.core.later import dataclass
+from kinetree.model import WORLD, Model
+from kinetree.model.inputs import link_pose
+from kinetree.model.springs import PathPoint
+from kinetree.scalars import Scalar, sqrt, where
+from kinetree.spatial import cross
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A joint axis that moves an end of a stretch: the angular velocity w of all behind it.
+
+    d: degree of freedom. end: -1 for the first point, 1 for the last. joint: its place in the chain
+    to that end. v: velocity of the end times `end`, for a unit rate.
+    """
+
+    d: int
+    end: int
+    joint: int
+    w: Array
+    v: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A straight part of a path: its length, its direction u, and the axes that move its ends.
+
+    Where the ends coincide, there is no direction: u is zero. distance: the length, or 1 there.
+    """
+
+    length: Scalar
+    distance: Scalar
+    u: Array
+    axes: list[Axis]
+
+    def arms(self) -> dict[int, Any]:
+        """dL/dq by degree of freedom."""
+        arms: dict[int, Any] = {}
+        for x in self.axes:
+            arms[x.d] = self.u @ x.v + arms[x.d] if x.d in arms else self.u @ x.v
+        return arms
+
+    def bends(self, n: int) -> Array:
+        """d (dL/dq_d) / d q_e, (n, n), where e moves along tangent vectors.
+
+        A turn of an axis e moves the axes behind it along, so that v_d changes by w_e x v_d; an
+        axis e behind d moves the point alone.
+        """
+        H: list[list[Any]] = [[0] * n for _ in range(n)]
+        for x in self.axes:
+            for y in self.axes:
+                across = x.v @ y.v - (self.u @ x.v) * (self.u @ y.v)
+                bend = across / self.distance
+                if x.end == y.end:
+                    first, last = (y, x) if y.joint <= x.joint else (x, y)
+                    bend = bend + self.u @ cross(first.w, last.v)
+                H[x.d][y.d] = H[x.d][y.d] + bend
+        return np.array(H).reshape(n, n)
+
+
+def stretches(model: Model, points: Sequence[PathPoint], q: Array) -> list[Stretch]:
+    """The stretches of a path at checked positions."""
+    return [_stretch(model, first, last, q) for first, last in pairwise(points)]
+
+
+def path_length(parts: Sequence[Stretch]) -> tuple[Any, dict[int, Any]]:
+    """L of a path, and dL/dq by degree of freedom."""
+    arms: dict[int, Any] = {}
+    for part in parts:
+        for d, arm in part.arms().items():
+            arms[d] = arms[d] + arm if d in arms else arm
+    return sum((x.length for x in parts[1:]), parts[0].length), arms
+
+
+def _stretch(model: Model, first: PathPoint, last: PathPoint, q: Array) -> Stretch:
+    chains = [_chain(model, first.link), _chain(model, last.link)]
+    shared = len([i for i, j in zip(*chains, strict=False) if i == j])
+    ends: list[Array] = []
+    axes: list[Axis] = []
+    for end, point, chain in zip((-1, 1), (first, last), chains, strict=True):
+        R, o, turns = np.eye(3, dtype=int), np.zeros(3, int), []
+        for place, i in enumerate(chain[shared:]):
+            T = link_pose(model, i, q)
+            R, o = R @ T[:3, :3], R @ T[:3, 3] + o
+            for d, axis in zip(model.joints[i].dofs, model.A[i].T, strict=True):
+                turns.append((d, place, R @ axis[:3], R @ axis[3:], o))
+        p = R @ np.array(point.at) + o
+        ends.append(p)
+        axes += [
+            Axis(d, end, place, w, (l + cross(w, p - origin)) * end)
+            for d, place, w, l, origin in turns
+        ]
+    way = ends[1] - ends[0]
+    squared = way @ way
+    distance = sqrt(where(squared, squared, 1))
+    return Stretch(where(squared, distance, 0), distance, way / distance, axes)
+
+
+def _chain(model: Model, link: int) -> list[int]:
+    """The links from the base to a link."""
+    chain: list[int] = []
+    while link != WORLD:
+        chain.append(link)
+        link = model.parent[link]
+    return chain[::-1]

@@ -1,0 +1,285 @@
+"""The Tree in the frames with the fewest operations, from which kernels are traced.
+
+Every link frame is moved onto its joint's axis and turned so that constant rotations are sparse
+(lean_frames.py). Bodies are mass moments in these frames, and moments that act on the parent alone
+are given to it (`regroup`). A LeanModel has all that does not depend on q; `lean_tree` adds the
+position.
+"""
+
+import functools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array, is_numeric, times
+from kinetree.core.later import dataclass
+from kinetree.core.pieces import piece
+from kinetree.core.wide import BITS, Wide, stack, wide
+from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.lean_frames import Placement, place_frames, seen_from
+from kinetree.dynamics.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
+from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
+from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
+from kinetree.model.model import Frame
+from kinetree.scalars import Scalar, cos, sin
+from kinetree.spatial import second_moment
+from kinetree.spatial.inertia import Moments, mirrored
+
+# rows and columns of the entries on and above the diagonal, and their places in a whole matrix
+UPPER = np.triu_indices(3)
+SQUARE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+
+Angle = tuple[Any, Any]  # as its cosine and sine, of scalars of any kind
+
+
+@dataclass(frozen=True, eq=False)
+class LeanLink:
+    """One link: its place on the parent, its joint with its axes A, and its mass moments."""
+
+    parent: int
+    joint: Joint
+    place: Placement
+    A: Array  # twist in the lean frame for unit rates, (6, k)
+    body: Moments
+    pitch: Scalar = 0  # advance along z for unit rotation about z
+
+
+@dataclass(frozen=True, eq=False)
+class LeanModel:
+    """The links, and the model that they came from (gravity, drives, springs, names)."""
+
+    model: Model
+    links: tuple[LeanLink, ...]
+    rotors: tuple[JointRotor, ...]
+
+
+def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
+    """The model in lean frames.
+
+    model: the robot; its masses may be traced scalars, its geometry must be numbers. regrouped:
+    give to the parents the moments that act on them alone. The joint forces stay the same; energies
+    and wrenches inside the robot do not. The model remembers the result.
+    """
+    key = "lean", regrouped
+    known = model.memo.get(key)
+    return known if known is not None else model.memo.setdefault(key, _lean(model, regrouped))
+
+
+def _lean(model: Model, regrouped: bool) -> LeanModel:
+    places = place_frames(model)
+    numbers = all(map(is_numeric, (model.m, model.com, model.I_com)))
+    bodies = (_wide_bodies if numbers else _bodies)(model, places, regrouped)
+    links: list[LeanLink] = []
+    for i, joint in enumerate(model.joints):
+        pitch = _pitch(joint)
+        axes = _axes(joint, pitch)
+        links.append(LeanLink(model.parent[i], joint, places[i], axes, bodies[i], pitch))
+    return LeanModel(model, tuple(links), tuple(_turn_rotor(r, places) for r in model.rotors))
+
+
+def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
+    """The tree at q, (nq,); F_ext, (links, 6), acts on the links in the frames of the model."""
+    links = []
+    for i, link in enumerate(lean.links):
+        load = None if F_ext is None else Load(F_ext[i], link.place.X.astype(float))
+        to = _step(link, q)
+        links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
+    springs = Springs(lean.model, q) if lean.model.springs else None
+    return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model), springs)
+
+
+def lean_frame(lean: LeanModel, name: str | None) -> Frame:
+    """A frame of the model, the tool when None, in the lean frame of its link."""
+    frame = lean.model.frame(name)
+    if frame.link == WORLD:
+        return frame
+    return Frame(frame.link, seen_from(lean.links[frame.link].place.X, frame.T_if))
+
+
+def _bodies(model: Model, places: list[Placement], regrouped: bool) -> list[Moments]:
+    """Moments of every link in its lean frame, of numbers and traced scalars."""
+    given = zip(model.m, model.com, model.I_com, places, strict=True)
+    bodies = [moments_in(m, com, I_com, place.X.astype(float)) for m, com, I_com, place in given]
+    return [to_double(x) for x in (regroup(model, places, bodies) if regrouped else bodies)]
+
+
+def _wide_bodies(model: Model, places: list[Placement], regrouped: bool) -> list[Moments]:
+    """Moments of every link in its lean frame: numbers, rounded once."""
+    m, com, I_com = wide(model.m), wide(model.com), wide(model.I_com)
+    X = stack([place.X for place in places], 0)
+    R, R_T, p = X[:, :3, :3], X[:, :3, :3].swapaxes(1, 2), X[:, :3, 3]
+    trace = I_com[:, 0, 0] + I_com[:, 1, 1] + I_com[:, 2, 2]
+    Sigma = wide(np.eye(3) / 2) * trace[:, None, None] - I_com
+    c = (R_T @ (com - p)[:, :, None])[:, :, 0]
+    Sigma = (R_T @ Sigma @ R)[:, UPPER[0], UPPER[1]] + c[:, UPPER[0]] * c[:, UPPER[1]] * m[:, None]
+    moments = np.column_stack([m.units, (c * m[:, None]).units, Sigma.units])
+    if regrouped:
+        moments = _regroup_wide(model, places, moments)
+    rounded = Wide(moments).astype(float)
+    h, Sigma = rounded[:, 1:4], rounded[:, 4:][:, SQUARE]
+    return [Moments(m, h[i], Sigma[i]) for i, m in enumerate(rounded[:, 0].tolist())]
+
+
+def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
+    """Moments of a body, numbers or symbols, in the lean frame X of its link."""
+    R, p = X[:3, :3], X[:3, 3]
+    if np.array_equal(X, np.eye(4)):
+        c, Sigma = com, second_moment(I_com)
+    else:
+        c, Sigma = times(R.T, com - p), times(R.T, second_moment(I_com), R)
+    Sigma = Sigma + np.outer(c, c) * m
+    return Moments(m, c * m, mirrored(Sigma))
+
+
+def _pitch(joint: Joint) -> Scalar:
+    if joint.type != HELICAL or joint.screw is None:
+        return 0
+    return times(joint.screw[:3], joint.screw[3:])
+
+
+def _axes(joint: Joint, pitch: Scalar) -> Array:
+    """Twist of the link in its lean frame for unit rates, (6, k)."""
+    if joint.type not in SCREW_TYPES:
+        return joint.A
+    return _screw(joint.type == PRISMATIC, pitch, joint.scale)
+
+
+@functools.lru_cache(1, typed=True)  # one array for all links that have the same
+def _screw(slides: bool, pitch: Scalar, scale: Scalar) -> Array:
+    return np.array([[0, 0, 0, 0, 0, 1] if slides else [0, 0, 1, 0, 0, pitch]]).T * scale
+
+
+def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
+    """The rotor with its axis in the lean frame of its carrier."""
+    if rotor.link == WORLD:
+        return rotor
+    R = places[rotor.link].X[:3, :3].astype(float)
+    return replace(rotor, s=times(R.T, rotor.s))
+
+
+def _step(link: LeanLink, q: Array) -> Step:
+    """The way to a link from its parent; q is the whole vector of positions."""
+    joint, place = link.joint, link.place
+    # products of objects are summed in order, also those of constants
+    R = place.R.astype(object)
+    if joint.type not in SCREW_TYPES:
+        T = joint_pose(joint, q[list(joint.coords)])
+        return Step(R, Rotation(T[:3, :3]), place.p + R @ T[:3, 3])
+    z, angle = place.R[:, 2], q[joint.coords[0]] * joint.scale
+    c_0, s_0 = place.turn
+    if joint.type == PRISMATIC:
+        turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
+        return Step(R, turn, place.p + z * (angle + joint.offset))
+    # cos(q) and sin(q) are turned by the constant angles, so that joints that share q share them
+    c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
+    if joint.offset != 0:
+        c, s = _added((c, s), (cos(joint.offset), sin(joint.offset)))
+    hinge = joint.type == REVOLUTE
+    p = place.p if hinge else place.p + z * ((angle + joint.offset) * link.pitch)
+    return Step(R, Turn(c, s), p)
+
+
+@piece
+def _added(a: Angle, b: Angle) -> Angle:
+    """Cosine and sine of the sum of two angles given by theirs."""
+    return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]
+
+
+def regroup(model: Model, places: list[Placement], given: list[Moments]) -> list[Moments]:
+    """Move mass moments to parents: the same joint forces, M, C and g from fewer numbers.
+
+    Mass on the axis of a revolute joint does not move when the joint turns, so a link's m, h_z and
+    Sigma_zz (a line of mass along its axis with the same moments) may sit on the parent instead. A
+    sliding link turns with its parent, so all of its Sigma may. Moments that reach the fixed base
+    are dropped, as they act on no joint. This saves 13 to 17 per cent of the operations.
+    """
+    bodies = list(given)
+    for i in reversed(model.links):
+        kind, place, parent = model.joints[i].type, places[i], model.parent[i]
+        if kind == REVOLUTE:
+            bodies[i], line = split_line(bodies[i])
+            handed = line_in_parent(line, place.R, place.p)
+        elif kind == PRISMATIC:
+            handed = Moments(0, np.zeros(3, int), _turned(bodies[i].Sigma, place))
+            bodies[i] = Moments(bodies[i].m, bodies[i].h, np.zeros((3, 3), int))
+        else:
+            continue
+        if parent != WORLD:
+            bodies[parent] = bodies[parent] + handed
+    return bodies
+
+
+def _regroup_wide(model: Model, places: list[Placement], moments: Array) -> Array:
+    """The same of wide numbers: units of m, h and the upper half of Sigma, (links, 10)."""
+    bodies: list[list[int]] = moments.tolist()
+    z = wide(np.array([place.R[:, 2] for place in places])).units.tolist()
+    p = wide(np.array([place.p for place in places])).units.tolist()
+    for i in reversed(model.links):
+        body, (kind, parent) = bodies[i], (model.joints[i].type, model.parent[i])
+        if kind == REVOLUTE:  # as `line_in_parent`, with half the products
+            m, h_z, S_zz = body[0], body[3], body[9]
+            body[0] = body[3] = body[9] = 0
+            if parent == WORLD:
+                continue
+            pairs = list(zip(z[i], p[i], strict=True))
+            along = [(x * S_zz >> BITS) + (y * h_z >> BITS) for x, y in pairs]
+            h = [(x * h_z >> BITS) + (y * m >> BITS) for x, y in pairs]
+            S = [
+                (along[a] * z[i][b] >> BITS) + (h[a] * p[i][b] >> BITS)
+                for a in range(3)
+                for b in range(a, 3)
+            ]
+            handed = [m, *h, *S]
+        elif kind == PRISMATIC:
+            handed = [0, 0, 0, 0, *_turned_wide(body[4:], places[i])]
+            body[4:] = [0] * 6
+        else:
+            continue
+        if parent != WORLD:
+            bodies[parent] = [x + y for x, y in zip(bodies[parent], handed, strict=True)]
+    return np.array(bodies, object)
+
+
+def _turned_wide(S: list[int], place: Placement) -> list[int]:
+    """The upper half of a Sigma that turns with the parent, in the parent's frame."""
+    R = wide(place.R) @ wide(_about_z(*place.turn))
+    return (R @ Wide(np.array(S, object)[SQUARE]) @ R.swapaxes(0, 1)).units[UPPER].tolist()
+
+
+def split_line(x: Moments) -> tuple[Moments, Moments]:
+    """A link without m, h_z and Sigma_zz, and a line of mass on z that has just these."""
+    h, S = x.h.copy(), x.Sigma.copy()
+    h[2], S[2, 2] = 0, 0
+    line = np.zeros((3, 3), S.dtype)
+    line[2, 2] = x.Sigma[2, 2]
+    return Moments(0, h, S), Moments(x.m, np.array([0, 0, x.h[2]]), line)
+
+
+def line_in_parent(line: Moments, R: Array, p: Array) -> Moments:
+    """A line of mass on z of the child, in the parent's frame, whatever the joint's angle."""
+    z, h_z = R[:, 2], line.h[2]
+    zz, pz, pp = z[:, None] * z, p[:, None] * z, p[:, None] * p
+    mixed = pz * h_z
+    Sigma = zz * line.Sigma[2, 2] + mixed + mixed.T + pp * line.m
+    return Moments(line.m, p * line.m + z * h_z, Sigma)
+
+
+def to_double(x: Moments) -> Moments:
+    """Numbers rounded to float64, once; traced scalars unchanged."""
+
+    def rounded(a: Array) -> Array:
+        return a.astype(np.float64) if is_numeric(a) else a
+
+    m = float(x.m) if isinstance(x.m, float | int | np.floating) else x.m
+    return Moments(m, rounded(np.asarray(x.h)), rounded(np.asarray(x.Sigma)))
+
+
+def _turned(Sigma: Array, place: Placement) -> Array:
+    R = times(place.R, _about_z(*place.turn))
+    return mirrored(times(R, Sigma, R.T))
+
+
+def _about_z(c: float, s: float) -> Array:
+    """Rotation about z by an angle given as its cosine and sine, (3, 3)."""
+    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])

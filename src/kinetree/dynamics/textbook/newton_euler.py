@@ -1,0 +1,96 @@
+"""The Newton-Euler recursion in any of four formulations, and M and ddq by calling it n + 1 times.
+
+This is the book's way to the mass matrix and to forward dynamics: joint forces of unit
+accelerations are the columns of M. `dynamics` has faster ways; these are kept to check them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.options import is_one_of
+from kinetree.dynamics.joints.friction import (
+    friction_forces,
+    frictionless,
+    load_coefficients,
+    load_of,
+)
+from kinetree.dynamics.joints.springs import without_passive_forces
+from kinetree.dynamics.textbook.closed import closed_recursion
+from kinetree.dynamics.textbook.link import link_recursion
+from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
+from kinetree.dynamics.textbook.recursion import Recursion
+from kinetree.dynamics.textbook.screw import screw_recursion
+from kinetree.dynamics.textbook.space import space_recursion
+from kinetree.errors import InputError
+from kinetree.model import Model
+from kinetree.model.constrain import tree_of, without_constraints
+from kinetree.model.documented import documented
+from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
+from kinetree.model.labelled import labelled
+from kinetree.spatial.matrices import solve
+
+FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
+    "screw": screw_recursion,
+    "closed": closed_recursion,
+    "link": link_recursion,
+    "space": space_recursion,
+}
+
+
+@documented
+def newton_euler(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+    V_base: ArrayLike | None = None,
+    dV_base: ArrayLike | None = None,
+    formulation: str = "screw",
+) -> Recursion:
+    """Inverse dynamics with every intermediate by name.
+
+    Args:
+        F_ext, F_tip, V_base, dV_base: as in `dynamics.inverse_dynamics`.
+        formulation: "screw", "closed", "link" or "space"; all give the same tau to rounding.
+    """
+    without_constraints(model, "newton_euler", "Use dynamics.constrained_inverse_dynamics")
+    if not is_one_of(formulation, FORMULATIONS):
+        raise InputError(
+            f"there is no formulation {formulation!r:.60}; choose {', '.join(FORMULATIONS)}."
+        )
+    x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
+    return FORMULATIONS[formulation](model, x)
+
+
+@labelled("n", "n")
+def mass_matrix_by_inverse_dynamics(model: Model, q: StateLike) -> Array:
+    """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless."""
+    still = without_passive_forces(tree_of(model)).with_gravity(zeros(3))
+    unit = np.eye(model.n, dtype=int)
+    columns = [newton_euler(still, q, zeros(model.n), e).tau for e in unit]
+    return np.array(columns).reshape(model.n, model.n).T
+
+
+@labelled("n")
+def forward_dynamics_by_inverse_dynamics(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    tau: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    F_tip: TipWrench = None,
+) -> Array:
+    """ddq, (n,): one call for h, n calls for the columns of M, then M ddq = tau - h is solved."""
+    tau = rates(model, tau, "tau")
+    M = factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q))
+    if load_coefficients(model):  # M ddq + h is the load, to which friction is added
+        tau = load_of(model, rates(model, dq, "dq"), tau - friction_forces(model, dq))
+        model = frictionless(model)
+    h = newton_euler(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip).tau
+    return solve(M, tau - h)
