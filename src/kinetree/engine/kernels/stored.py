@@ -26,7 +26,7 @@ SOURCES = (
     "model",
     "dynamics",
     "engine/compiler",
-    "base",
+    "core",
     "engine/kernels",
     "scalars.py",
 )
