@@ -17,7 +17,6 @@ QUESTIONS = (
     "constrained",
     "iftomm",
     "functions",
-    "exported_c",
     "widths",
     "compile",
     "growth",
@@ -27,7 +26,7 @@ QUESTIONS = (
     "optimal",
     "tensors",
 )
-OF_NO_ROBOT = ("imports", "functions", "exported_c", "widths")
+OF_NO_ROBOT = ("imports", "functions", "widths")
 # robots of questions that are not asked about all: some of them, or mechanisms of their own, which
 # code makes; see benchmarks/mechanisms.py and examples/iftomm
 OWN_ROBOTS = {

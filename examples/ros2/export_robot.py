@@ -1,4 +1,4 @@
-"""Write the dynamics of a robot as C++ into the ROS 2 package kinetree_controllers.
+"""Write the dynamics of a robot as C into the ROS 2 package kinetree_controllers.
 
 python export_robot.py arm.urdf path/to/kinetree_controllers
 python export_robot.py panda path/to/kinetree_controllers        # a built-in robot
@@ -37,25 +37,34 @@ JointVector inverse_dynamics(
 #endif  // KINETREE_CONTROLLERS__ROBOT_HPP_
 """
 SOURCE = """\
-{gravity}
-{dynamics}
+// Written by export_robot.py: do not edit.
 #include "kinetree_controllers/robot.hpp"
 
+#include "gravity_forces.h"
+#include "inverse_dynamics.h"
+
 namespace kinetree_controllers
-{{
-JointVector gravity_forces(const JointVector & q) noexcept {{ return ::gravity_forces(q); }}
+{
+JointVector gravity_forces(const JointVector & q) noexcept
+{
+  JointVector tau;
+  ::gravity_forces(q.data(), tau.data());
+  return tau;
+}
 
 JointVector inverse_dynamics(
   const JointVector & q, const JointVector & dq, const JointVector & ddq) noexcept
-{{
-  return ::inverse_dynamics(q, dq, ddq);
-}}
-}}  // namespace kinetree_controllers
+{
+  JointVector tau;
+  ::inverse_dynamics(q.data(), dq.data(), ddq.data(), tau.data());
+  return tau;
+}
+}  // namespace kinetree_controllers
 """
 
 
 def write_robot(robot: kt.Robot, package: Path) -> list[Path]:
-    """Write `robot.hpp` and `robot.cpp` of the package, and return their paths.
+    """Write `robot.hpp`, `robot.cpp` and two functions in C, and return the paths.
 
     Raises:
         ValueError: an entry of q belongs to a joint with several coordinates (a floating base, a
@@ -72,14 +81,14 @@ def write_robot(robot: kt.Robot, package: Path) -> list[Path]:
         "include/kinetree_controllers/robot.hpp": HEADER.format(
             robot=json.dumps(robot.name), n=robot.n, names=names
         ),
-        "src/robot.cpp": SOURCE.format(
-            gravity=kt.export(robot, "gravity_forces", "cpp", name="gravity_forces"),
-            dynamics=kt.export(robot, "inverse_dynamics", "cpp", name="inverse_dynamics"),
-        ),
+        "src/robot.cpp": SOURCE,
     }
     for name, text in texts.items():
         (package / name).write_text(text, encoding="utf-8")
-    return [package / name for name in texts]
+    paths = [package / name for name in texts]
+    for name in ("gravity_forces", "inverse_dynamics"):
+        paths += kt.export(robot, name, name=name).save(package / "src" / f"{name}.c")
+    return paths
 
 
 if __name__ == "__main__":

@@ -5,5 +5,5 @@ from pathlib import Path
 import kinetree as kt
 
 robot = kt.load("arm.urdf")
-Path("arm_dynamics.c").write_text(kt.export(robot, "inverse_dynamics", "c", dtype="float"))
+kt.export(robot, "inverse_dynamics", dtype="float", name="arm_dynamics").save("arm_dynamics.c")
 print("arm_dynamics.c:", Path("arm_dynamics.c").stat().st_size, "bytes")

@@ -154,7 +154,7 @@ equations planar_2r --symbols inertial --quantity M
 """,
     "export": """
 export rp gravity_forces
-export planar_2r mass_matrix --language julia
+export planar_2r mass_matrix --language matlab
 export planar_2r gravity_forces --json
 """,
     "demo": """

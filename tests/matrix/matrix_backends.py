@@ -95,19 +95,16 @@ def symbols(case: Case) -> list:
 
 def exported(case: Case, language: str, folder) -> list:
     """The exported code at all states."""
-    text = kt.export(case.robot, case.name, language, name="exported", **case.compile_options)
-    names: dict = {}
-    if language != "c":
-        exec(text, names)
-    if language == "numpy":
-        return listed(names["exported"](*case.arrays))
+    code = kt.export(case.robot, case.name, language, name="exported", **case.compile_options)
     if language == "casadi":
+        names: dict = {}
+        exec(code.source, names)
         function = names["exported"]()
         rows = [listed(function(*(a[k] for a in case.arrays))) for k in range(len(case.arrays[0]))]
         columns = zip(zip(*rows, strict=True), case.result, strict=True)
         return [np.reshape([np.array(y) for y in x], want.shape) for x, want in columns]
-    source, library = folder / f"{case}.c", folder / f"{case}.so"
-    source.write_text(text)
+    source, library = folder / "exported.c", folder / f"{case}.so"
+    code.save(source)
     command = ["gcc", "-std=c99", "-O0", "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
     subprocess.run(command, check=True)
     f, out = ctypes.CDLL(str(library)).exported, [np.empty_like(x) for x in case.result]

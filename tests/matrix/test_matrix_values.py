@@ -149,7 +149,7 @@ def test_the_interpreter(pytestconfig):
 
 
 def test_exported_code(case, tmp_path):
-    for language in ("c", "numpy", "casadi"):
+    for language in ("c", "casadi"):
         if language == "casadi":
             pytest.importorskip("casadi")
         found = exported(case, language, tmp_path)

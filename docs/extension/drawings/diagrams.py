@@ -103,7 +103,7 @@ def stages() -> str:
     c = row(
         flow,
         192,
-        ["LLVM\nvectors of states", "CUDA\na thread per state", "C, Julia, ...\nexported"],
+        ["LLVM\nvectors of states", "CUDA\na thread per state", "C, MATLAB, ...\nexported"],
         gap=26,
         arrows=False,
     )

@@ -48,14 +48,12 @@ def export_targets() -> str:
     graph = flow.box(250, 120, "graph\nthat of the kernel")
     flow.arrow(robot, graph)
     targets = [
-        ("C, C++", "firmware: the same bits"),
-        ("NumPy", "one file, no kinetree"),
+        ("C", "firmware and controllers"),
         ("MATLAB, Octave", "models and tests"),
-        ("Julia", "other programs"),
         ("CasADi", "optimisation"),
     ]
     for k, (name, words) in enumerate(targets):
-        flow.arrow(graph, flow.box(510, 60 * k, f"{name}\n{words}", width=220), kind="soft")
+        flow.arrow(graph, flow.box(510, 60 + 60 * k, f"{name}\n{words}", width=220), kind="soft")
     return flow.svg("one graph is written in several languages")
 
 
@@ -63,8 +61,8 @@ def export_targets() -> str:
 def firmware_loop() -> str:
     """Files that are exported for a board, its self-test, and its loop."""
     flow = Flow()
-    robot = flow.box(40, 75, "kinetree export\n--target cortex-m4f", kind="main", width=160)
-    names = ("panda_id_test.c\nstates", "panda_id.h\nunits, figures", "panda_id.c\nthe function")
+    robot = flow.box(40, 75, "kinetree export\n--dtype float", kind="main", width=160)
+    names = ("panda_id_test.c\nstates", "panda_id.h\nnames, units", "panda_id.c\nthe function")
     files = [flow.box(250, 75 * k, words, width=150) for k, words in enumerate(names)]
     start = flow.box(460, 0, "at the start\nself-test", kind="hot", width=140)
     loop = flow.box(460, 150, "1,000 times a second\ntau from q, dq, ddq", kind="main", width=215)

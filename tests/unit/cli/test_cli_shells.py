@@ -12,7 +12,7 @@ WORDS = {
     "kinetree simu": "simulate",
     "kinetree id panda --de": "--degrees",
     "kinetree id panda --fl": "--floating",
-    "kinetree export panda --language ju": "julia",
+    "kinetree export panda --language ma": "matlab",
     "kinetree info quad": "quadruped",
     "kinetree info my_": "my_robot.urdf",
     "kinetree info mod": "models/deep/leg.xml",

@@ -140,15 +140,6 @@ def test_a_changed_robot_keeps_its_constraints(name):
     assert np.abs(residual).max() < 1e-10
 
 
-def test_exported_code_computes_the_constrained_acceleration():
-    text = kt.export(ROBOT, "forward_dynamics", language="python")
-    names = {}
-    exec(text, names)
-    function = next(x for key, x in names.items() if "forward_dynamics" in key and callable(x))
-    assert np.abs(np.array(function(Q, REST, [1.0, 0, 0])) - ROBOT.forward_dynamics(
-        Q, REST, [1.0, 0, 0])).max() < 1e-9  # fmt: skip
-
-
 def test_derivatives_of_the_motor_forces_are_those_of_the_graph():
     found = ROBOT.derivative("inverse_dynamics", ["q", "dq", "ddq"])(Q, [1, 2, 3], [0.1, 0.2, 0.3])
     state, h = [Q, np.array([1.0, 2, 3]), np.array([0.1, 0.2, 0.3])], 1e-5

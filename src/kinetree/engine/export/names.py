@@ -1,40 +1,16 @@
-"""Names of exported functions: identifiers that are free in every language.
-
-Names for targets are also distinct in the characters that every compiler of C compares.
-"""
+"""Names of exported functions: identifiers that are free in every language."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from kinetree.errors import InputError
 from kinetree.model.quantity import ARGUMENTS
 
 LONGEST = 63  # characters of a name in MATLAB
-SIGNIFICANT = 31  # characters that every C99 compiler compares
-FIRMWARE = 23  # of a function for a target: NAME_DTAU_DQ_SIZE and NAME_DTAU_DV_SIZE differ
-# short words for functions of a target whose names are too long
-SHORT = {
-    "acceleration": "acc", "bias": "bias", "body": "b", "center": "c", "centroidal": "cen",
-    "constrained": "con", "constraint": "con", "coriolis": "cor", "derivatives": "der",
-    "dynamics": "dyn", "energy": "en", "errors": "err", "explicit": "expl", "forces": "tau",
-    "forward": "fwd", "frame": "fr", "friction": "fric", "gravity": "grav", "implicit": "impl",
-    "implicitfast": "impf", "impulse": "imp", "inverse": "inv", "jacobian": "jac",
-    "kinetic": "kin", "link": "l", "mass": "m", "matrix": "mat", "momentum": "mom", "of": "o",
-    "potential": "pot", "rate": "rate", "reduced": "red", "reference": "ref",
-    "regressor": "regr", "space": "s", "task": "task", "transposed": "tr", "velocity": "vel",
-    "with": "w",
-}  # fmt: skip
 
 # Reserved words of each language. A name must be free in all of them, so that the same call of
 # `export` works for every language.
 KEYWORDS = {
-    "compilers for microcontrollers": """
-        absolute bdata bit code cregister data fortran huge idata interrupt ioport monitor naked
-        nested_interrupt packed pdata reentrant root sbit sfr sfr16 trap weak xdata
-        boolean_t byte_t char_t creal_t int8_t int16_t int32_t int64_t int_t long_t real32_t
-        real64_t real_t time_t uchar_t uint8_t uint16_t uint32_t uint64_t uint_t ulong_t size_t
-        intptr_t uintptr_t
-    """,
     "C": """
         alignas alignof asm auto bool break case char const constexpr continue default do double
         else enum extern false float for goto if inline int long nullptr register restrict return
@@ -61,12 +37,6 @@ KEYWORDS = {
         function global if methods otherwise parfor persistent properties return spmd switch try
         until unwind_protect unwind_protect_cleanup while single zeros
     """,
-    "Julia": """
-        abstract baremodule begin break catch const continue do else elseif end export false
-        finally for function global if import in isa let local macro module mutable outer primitive
-        public quote return struct true try type using where while convert ifelse array
-        abstractarray real float64 float32
-    """,
     "the C library": """
         abort abs acos acosh asin asinh assert atan atan2 atanh atexit atof atoi atol atoll bsearch
         cabs calloc carg cbrt ceil cexp cimag clock clog conj copysign cos cosh cpow cproj creal
@@ -88,18 +58,13 @@ RESERVED = {
     word.lower(): language for language, words in KEYWORDS.items() for word in words.split()
 }
 FLOATS = re.compile(r"(\w+?)[fl]")  # sinf, sinl: of other precision
-TEMPORARY = re.compile(
-    r"x\d+|x\d+_pair|\w+_sincos|\w+_kernel_\w+|(given|expected|allowed)_\w+|difference"
+# names inside the files: of values, of the self-test and of its variables
+INSIDE = re.compile(
+    r"x\d+|(given|expected|allowed)_\w+|difference|allowed|count|error|expected|found|i|k|same"
+    r"|share|strange|unknown|verdict|worst|stdin|stdout|stderr"
 )
-# names of the self-test of a target
-TESTING = frozenset("allowed count error expected found i k same share strange unknown".split())
-TESTING |= {"verdict", "worst", "stdin", "stdout", "stderr"}
-# macros of the headers that code for a target includes, and of the code itself
-MACROS = re.compile(
-    r"(FLT|DBL|LDBL|DECIMAL|INT|UINT|INTMAX|UINTMAX|INTPTR|UINTPTR|PTRDIFF|SIZE|SIG|WCHAR|WINT|M|FP"
-    r"|MATH|HUGE|KINETREE)_\w+|U?INT\w*_\w+|NAN|INFINITY|NULL|EOF|BUFSIZ|HUGE|DOMAIN|SING|OVERFLOW"
-    r"|UNDERFLOW|PLOSS|TLOSS|X_TLOSS|MAXFLOAT"
-)
+# macros of the headers that the files include
+MACROS = re.compile(r"(FLT|DBL|LDBL|FP|HUGE|MATH|M|KINETREE)_\w+|NAN|INFINITY|NULL|EOF|BUFSIZ")
 
 
 def reserved(name: str) -> str | None:
@@ -110,8 +75,10 @@ def reserved(name: str) -> str | None:
     precise = FLOATS.fullmatch(low)
     if precise and RESERVED.get(precise[1]) == "the C library":
         return "a word of the C library"
-    if name in ARGUMENTS or TEMPORARY.fullmatch(name):
+    if name in ARGUMENTS or INSIDE.fullmatch(name):
         return "a name inside exported functions"
+    if MACROS.fullmatch(name):
+        return "a name for macros of C"
     return None
 
 
@@ -152,49 +119,6 @@ def chosen_name(name: str, results: Collection[str]) -> str:
             f"name is {name!r}, {owner}; expected one that is free in every language, {instead}."
         )
     return name
-
-
-def check_target_name(name: str) -> None:
-    """Raise InputError if a name is not free in the three files of a target."""
-    if name in TESTING:
-        owner = "a name inside the self-test"
-    elif MACROS.fullmatch(name):
-        owner = "a name for macros of C headers"
-    elif "__" in name:
-        owner = "with two underscores in a row, which C++ reserves"
-    else:
-        return
-    instead = identifier(f"robot_{name.lower()}")
-    raise InputError(
-        f"name is {name!r}, {owner}; for a target expected another one, such as {instead!r}."
-    )
-
-
-def short_name(name: str) -> str:
-    """Shorten a name that was made from those of a robot and a quantity, for firmware.
-
-    Words are replaced by SHORT ones, then the first words are cut to a letter as far as needed.
-    """
-    if len(name) <= FIRMWARE:
-        return name
-    words = [SHORT.get(word, word) for word in name.split("_")]
-    for k, word in enumerate(words):
-        over = len("_".join(words)) - FIRMWARE
-        words[k] = word[: max(1, len(word) - max(over, 0))]
-    return identifier("_".join(words)[:FIRMWARE])
-
-
-def check_distinct(name: str, others: Iterable[str]) -> None:
-    """Raise InputError if names of one file are equal in their first 31 characters."""
-    heads: dict[str, str] = {name[:SIGNIFICANT]: name}
-    for other in others:
-        head = other[:SIGNIFICANT]
-        if heads.setdefault(head, other) != other or len(name) > FIRMWARE:
-            raise InputError(
-                f"name is {name!r}, with {len(name)} characters; for a target expected at most "
-                f"{FIRMWARE}: C compilers may compare only {SIGNIFICANT} characters, and names of "
-                "sizes and of the self-test are longer."
-            )
 
 
 def function_name(robot: str, *words: str) -> str:

@@ -17,31 +17,17 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.versions import __version__
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.export.c import function_text, rounding_guard
-from kinetree.engine.export.firmware import (
-    INCLUDES,
-    CodeFigures,
-    ExportedCode,
-    facts,
-    guarded,
-    helper_names,
-    helpers,
-    target_statements,
-)
+from kinetree.engine.export.c import NOTES, beginning, function_text, guarded
+from kinetree.engine.export.code import ExportedCode
 from kinetree.engine.export.header import joint_table, plain
-from kinetree.engine.export.names import check_distinct, check_target_name
 from kinetree.engine.export.program import DTYPES, FLOAT, Program, c_literal
-from kinetree.engine.export.self_test import comparison, limits, main, table
-from kinetree.engine.export.targets import SIZES, Target, stack_bytes
-from kinetree.errors import InputError
+from kinetree.engine.export.self_test import comparison, limits, main, table, test_beginning
 from kinetree.model import Model
 
 TOLERANCE = {"double": 1e-9, "float": 1e-4}  # of a plan that has converged, at the start
 # pull that releases a force from its limit, of the largest gradient
 LEAST_PULL = {"double": 1e-13, "float": 1e-6}
-# bytes of memory of microcontrollers with such a processor that are sold
-MEMORY = {"cortex-m4f": 640 * 1024, "cortex-m7": 1024 * 1024}
-FRAMES = 400  # bytes of the stack for registers and single variables of the passes
+BYTES = {"float": 4, "double": 8}  # of a number
 RESULTS = {
     "MOVED": "the plan is better",
     "CONVERGED": "no decrease of the cost is expected; K and k are new",
@@ -183,54 +169,28 @@ class HasIteration(Protocol):
         ...
 
 
-def write_iteration(
-    this: Iteration, name: str, target: Target, called: str, dtype: str
-) -> ExportedCode:
+def write_iteration(this: Iteration, name: str, dtype: str) -> ExportedCode:
     """Write the three files."""
     programs = [
         Program(f"{name}_{word}", graph, graph.inputs, graph.outputs, (), dtype)
         for word, graph in this.graphs.items()
     ]
-    stack = max(stack_bytes(program, target) for program in programs)
-    stack += 8 * -(-(this.work * SIZES[dtype] + FRAMES) // 8)
-    about = CodeFigures(
-        called, dtype, this.operations, None, stack, target.compiler, target.flags, False
-    )
-    check_memory(this, about)
-    # the operations of all functions: their helpers and remarks are those of one program
-    nodes = tuple(node for program in programs for node in program.graph.nodes)
-    program = Program(name, Graph(nodes, (), (), ()), (), (), tuple(comment(this, name)), dtype)
-    source = source_text(this, program, programs, about)
-    header = guarded(program, remarks(this, program, target, about), declarations(this, program))
-    check_target_name(name)
-    check_distinct(name, {*helper_names(program), *re.findall(rf"\b{name}_\w+", source + header)})
-    return ExportedCode(name, source, header, test_text(this.stored(DTYPES[dtype]), program), about)
+    program = Program(name, Graph((), (), (), ()), (), (), tuple(comment(this, name)), dtype)
+    texts = {
+        ".c": source_text(this, program, programs),
+        ".h": guarded(program, remarks(this, dtype), declarations(this, program)),
+        "_test.c": test_text(this.stored(DTYPES[dtype]), program),
+    }
+    return ExportedCode(name, texts)
 
 
-def check_memory(this: Iteration, about: CodeFigures) -> None:
-    """Raise InputError if a plan and the stack are more than the microcontrollers have."""
-    plan, most = this.plan * SIZES[about.dtype], MEMORY.get(about.target)
-    if most is not None and plan + about.stack > most:
-        raise InputError(
-            f"a plan of {this.model.name!r} over {this.steps} steps takes {plan} bytes and "
-            f"{about.stack} of stack, but {about.target} has at most {most}; expected fewer steps, "
-            "fewer costs, a smaller robot, or another target such as 'aarch64'."
-        )
-
-
-def source_text(
-    this: Iteration, program: Program, programs: Sequence[Program], about: CodeFigures
-) -> str:
+def source_text(this: Iteration, program: Program, programs: Sequence[Program]) -> str:
     """The functions of the graphs, and the passes around them."""
-    name, dtype = program.name, program.dtype
-    lines = [f"/* {program.header[0]}"]
-    lines += [f" * For {about.target}; the header has names, units and figures. */", ""]
-    lines += [f'#include "{name}.h"', "", *INCLUDES, "#include <stddef.h>"]
-    lines += ["", *rounding_guard(dtype), "", helpers(program, about)]
+    lines = beginning(program, ["math", "stdbool", "stddef"])
     for part in programs:
-        head, *body = function_text(part, *target_statements(part, name, about))
+        head, *body = function_text(part)
         lines += [f"static {head}", *body, ""]
-    return "\n".join(lines) + "\n" + passes_text(this, name, dtype)
+    return "\n".join(lines) + "\n" + passes_text(this, program.name, program.dtype)
 
 
 def passes_text(this: Iteration, name: str, dtype: str) -> str:
@@ -294,20 +254,18 @@ def comment(this: Iteration, name: str) -> Iterator[str]:
             yield f"  {span:10} {plain(meaning)}"
 
 
-def remarks(this: Iteration, program: Program, target: Target, about: CodeFigures) -> Iterator[str]:
-    """Lines on the target, and on memory."""
-    yield f"About {about.operations} operations an iteration. A plan has {this.plan} numbers:"
-    yield f"{this.plan * SIZES[about.dtype]} bytes, which belong to the caller."
-    yield from facts(program, target, about)
+def remarks(this: Iteration, dtype: str) -> Iterator[str]:
+    """Lines on operations and memory."""
+    yield f"About {this.operations} operations an iteration. A plan has {this.plan} numbers:"
+    yield f"{this.plan * BYTES[dtype]} bytes, which belong to the caller. The arrays of the passes"
+    yield f"take {this.work * BYTES[dtype]} bytes of the stack."
+    yield from NOTES
 
 
 def test_text(stored: Stored, program: Program) -> str:
     """The file of the self-test."""
     name, kind = program.name, program.dtype
-    lines = [f"/* Self-test of {name}: one iteration with results of the kernel in double."]
-    lines += [" * Define KINETREE_SELF_TEST_MAIN for a program that prints the verdict. */", ""]
-    lines += [f'#include "{name}.h"', "", "#include <float.h>", "#include <math.h>"]
-    lines += ["#include <stdbool.h>", ""]
+    lines = test_beginning(name, "one iteration")
     x, u = Port("x", stored.x0.shape), Port("u", stored.u0.shape)
     lines += table(program, x, stored.x0[None], "given")
     lines += table(program, u, stored.u0[None], "given")
@@ -317,6 +275,6 @@ def test_text(stored: Stored, program: Program) -> str:
         lines += limits(program, port, allowed)
     zero, one = (c_literal(value, kind) for value in (0, 1))
     most = "FLT_MAX" if kind == FLOAT else "DBL_MAX"
-    lines += ["", *comparison(program, exact=False)]
+    lines += ["", *comparison(kind)]
     lines += SELF_TEST.format(name=name, kind=kind, zero=zero, one=one, most=most).split("\n")
     return "\n".join([*lines, *main(program, "1 plan")]) + "\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.errors import GraphError, InputError
 
 WIDTH = 96  # characters of a line of parameters
@@ -29,7 +29,6 @@ class Program:
     outputs: tuple[Port, ...]
     header: tuple[str, ...]
     dtype: str = DOUBLE
-    libm: bool = False  # sin and cos of the language's library instead of the kernel's
 
     def __post_init__(self) -> None:
         if self.graph.repeats():
@@ -51,8 +50,7 @@ class Spelling:
 
     operations: templates over the arguments. literal: a constant. element: entry k of a port in
     row-major order. assign: the statement that gives a value its name. load: entries of inputs get
-    names, because reading an entry is slow. pair: a statement that computes the sine and the cosine
-    of an angle together, if there is one. choices: statements for operations that choose between
+    names, because reading an entry is slow. choices: statements for operations that choose between
     values, in languages without an expression for it; {0} is the name of the result.
     """
 
@@ -61,11 +59,10 @@ class Spelling:
     element: Callable[[Port, int], str]
     assign: str = "{} = {}"
     load: bool = False
-    pair: str = ""
     choices: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-# operations that most languages write alike; fused ones differ
+# operations that all languages write alike
 ARITHMETIC = {
     "add": "{} + {}",
     "sub": "{} - {}",
@@ -73,18 +70,15 @@ ARITHMETIC = {
     "div": "{} / {}",
     "neg": "-{}",
 }
-UNFUSED = {"fma": "{} * {} + {}", "fms": "{} * {} - {}", "fnma": "{2} - {0} * {1}"}
 
 
 def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[list[str]]]:
     """One statement for each node, in the graph's order, and the name of each entry of each output.
 
-    Constants are written where they are used. A statement has one operation of the graph, so that
-    compilers that fuse operations within an expression round as the kernel does.
+    Constants are written where they are used.
     """
     lines: list[str] = []
     names: list[str] = []
-    pairs: dict[int, dict[str, str]] = {}
     fresh = temporaries(program)
     for node in program.graph.nodes:
         if node.op == "const":
@@ -96,12 +90,6 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
             port, k = program.inputs[node.value[0]], node.value[1]  # type: ignore[index]
             value = spelling.element(port, k)
             name = "_".join([port.name, *map(str, indices(port, k))]) if spelling.load else value
-        elif spelling.pair and node.op in ("sin", "cos"):
-            (angle,) = node.args
-            if angle not in pairs:
-                pairs[angle] = {"sin": next(fresh), "cos": next(fresh)}
-                lines.append(spelling.pair.format(names[angle], **pairs[angle]))
-            name = value = pairs[angle][node.op]
         elif node.op in spelling.choices:
             name = value = next(fresh)
             lines.append(spelling.choices[node.op].format(name, *(names[a] for a in node.args)))
@@ -112,6 +100,26 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
         if name != value:
             lines.append(spelling.assign.format(name, value))
     return lines, [[names[k] for k in result] for result in program.graph.results]
+
+
+def unfused(graph: Graph) -> Graph:
+    """The graph with a product and a sum in place of every fused operation."""
+    nodes: list[Node] = []
+    place: list[int] = []
+    for node in graph.nodes:
+        args = tuple(place[arg] for arg in node.args)
+        if node.op in ("fma", "fms", "fnma"):
+            nodes.append(Node("mul", args[:2]))
+            product = len(nodes) - 1
+            if node.op == "fnma":
+                nodes.append(Node("sub", (args[2], product)))
+            else:
+                nodes.append(Node({"fma": "add", "fms": "sub"}[node.op], (product, args[2])))
+        else:
+            nodes.append(Node(node.op, args, node.value))
+        place.append(len(nodes) - 1)
+    results = tuple(tuple(place[i] for i in result) for result in graph.results)
+    return graph.with_nodes(nodes, results)
 
 
 def temporaries(program: Program) -> Iterator[str]:
@@ -155,18 +163,10 @@ def single_digits(value: float) -> str:
 
 
 def c_literal(value: float, dtype: str) -> str:
-    """A literal of C and C++."""
+    """A literal of C."""
     return double_literal(value) if dtype == "double" else f"{single_digits(value)}f"
 
 
-def library_name(dtype: str, function: str, prefix: str = "") -> str:
-    """Name of a function of the C library for a type; in C++ one name has both types."""
-    return f"{prefix}{function}{'f' if dtype == FLOAT and not prefix else ''}"
-
-
-def julia_literal(value: float, dtype: str) -> str:
-    """A literal of Julia, in which the letter of the exponent gives the type."""
-    if dtype == "double":
-        return double_literal(value)
-    digits, _, exponent = single_digits(value).partition("e")
-    return f"{digits}f{int(exponent or 0)}"
+def library_name(dtype: str, function: str) -> str:
+    """Name of a function of the C library for a type."""
+    return f"{function}{'f' if dtype == FLOAT else ''}"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from kinetree.engine import OPERATIONS, Graph, Node, Port, interpret
-from kinetree.engine.export.c import write_c
-from kinetree.engine.export.program import Program
+from kinetree.engine.export.c import function_text
+from kinetree.engine.export.program import Program, unfused
 from kinetree.engine.export.scripts import write_casadi, write_matlab
 
 COMPUTED = [op for op, (arity, _) in OPERATIONS.items() if arity]
@@ -29,7 +29,7 @@ def all_operations() -> Program:
     size = len(nodes) - 4
     inputs, outputs = (Port("x_in", (3,)),), (Port("y", (size,)), Port("z", (2, 2)), Port("s", ()))
     results = (tuple(range(4, 4 + size)), (4, 5, 3, 6), (7,))
-    graph = Graph(tuple(nodes), inputs, outputs, results)
+    graph = unfused(Graph(tuple(nodes), inputs, outputs, results))
     return Program("f", graph, inputs, outputs, ("all operations",))
 
 
@@ -63,12 +63,14 @@ def test_c(tmp_path):
     size = PROGRAM.outputs[0].size
     for x, expected in zip(POINTS, EXPECTED, strict=True):
         main = (
-            f"#include <stdio.h>\nint main(void) {{\ndouble x[3] = {{{numbers(x)}}};\n"
+            f"\n#include <stdio.h>\nint main(void) {{\ndouble x[3] = {{{numbers(x)}}};\n"
             f"double y[{size}], z[4], s;\nf(x, y, z, &s);\n"
             f'for (int k = 0; k < {size}; ++k) printf("%.17g ", y[k]);\n'
             'for (int k = 0; k < 4; ++k) printf("%.17g ", z[k]);\nprintf("%.17g", s); return 0; }\n'
         )
-        (tmp_path / "f.c").write_text(write_c(PROGRAM) + main)
+        (tmp_path / "f.c").write_text(
+            "#include <math.h>\n" + "\n".join(function_text(PROGRAM)) + main
+        )
         run("gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "f.c", "-lm", folder=tmp_path)
         assert_close(run(tmp_path / "a.out", folder=tmp_path), flat(expected))
 

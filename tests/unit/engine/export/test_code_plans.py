@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from firmware_boards import STRICT, command
+from c_programs import STRICT, command
 
 import kinetree as kt
 from kinetree import optimal
@@ -59,7 +59,7 @@ class Exported:
         code = kt.export(problem, "c", dtype=dtype, name="f")
         code.save(folder / "f.c")
         command(
-            GCC, "-std=c99", "-O1", *STRICT, *flags, "-shared", "-fPIC", folder / "f.c",
+            GCC, "-O1", *STRICT, *flags, "-shared", "-fPIC", folder / "f.c",
             "-o", folder / "f.so", "-lm",
         )  # fmt: skip
         words = re.findall(r"#define f_(\w+) (\d+)", code.header)
@@ -193,7 +193,6 @@ def test_the_self_test_passes_and_finds_a_wrong_search(case, dtype, tmp_path):
     code = kt.export(PROBLEMS[case][0](), "c", dtype=dtype, name="f")
     code.save(tmp_path / "f.c")
     sound = (
-        "-std=c99",
         "-O1",
         "-fsanitize=address,undefined",
         "-fno-sanitize-recover=all",
