@@ -62,11 +62,11 @@ def state(robot: kt.Robot, kernel: kt.Kernel, batch: tuple[int, ...] = ()) -> li
 
 
 def rubbing() -> kt.Robot:
-    """A chain of three joints with every friction law."""
+    """A chain of three joints with every friction law of their rates."""
     laws = [
-        kt.Friction(0.1, (0.4, 0.3), stribeck=kt.Stribeck((0.9, 0.8), 0.3), load=(0.2, 0.1)),
+        kt.Friction(0.1, (0.4, 0.3), stribeck=kt.Stribeck((0.9, 0.8), 0.3)),
         kt.Friction(0.0, 0.2, stribeck=kt.Stribeck(0.5, 0.5, 1.5), sigmoid=kt.Sigmoid(0.3, 5)),
-        kt.Friction(0.2, sigmoid=kt.Sigmoid(0.6, 9.0, -0.04), load=0.15),
+        kt.Friction(0.2, sigmoid=kt.Sigmoid(0.6, 9.0, -0.04)),
     ]
     robot = kt.robots.spatial_3r()
     return robot.with_friction(dict(zip(robot.model.joint_names, laws, strict=True)))
