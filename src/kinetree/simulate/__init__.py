@@ -9,6 +9,7 @@ from types import ModuleType
 
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.events import Event, Occurrence, event
+from kinetree.simulate.core.laws import law, python
 from kinetree.simulate.core.limits import SimulationError, Violation
 from kinetree.simulate.core.signals import Signal, signal
 from kinetree.simulate.sensitivity.result import Sensitivities
@@ -24,6 +25,8 @@ __all__ = [
     "Trajectory",
     "Violation",
     "event",
+    "law",
+    "python",
     "sensitivities",
     "signal",
     "simulate",
