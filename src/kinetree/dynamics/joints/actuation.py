@@ -14,13 +14,13 @@ torque-speed curve at the present rate.
 """
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.gains import Gains, no_gains
 from kinetree.dynamics.joints.paths import path_length, stretches
 from kinetree.dynamics.joints.presliding import refuse_presliding

@@ -10,13 +10,12 @@ not a joint: fixed steps find what it holds in the rates of `MotorRates` (sticti
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model import GearedMotor, JointFriction, Model
 from kinetree.model.friction import is_zero

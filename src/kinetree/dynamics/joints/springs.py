@@ -13,13 +13,13 @@ M ddq + c + g + springs + friction = tau. Both are linear in the stiffness k and
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import frictionless
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model

@@ -1,12 +1,12 @@
 """The limit check: loads of every joint in a motion against the limits of the joint."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model

@@ -14,7 +14,7 @@ remembers something is declared: `controllers.Stateful` or `controllers.Sampled`
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +22,6 @@ import numpy as np
 from kinetree.core.arrays import Array, read_only
 from kinetree.core.containers import has_labels
 from kinetree.core.labels import by_name
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law

@@ -6,6 +6,7 @@ traced is sampled outside the loop.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,6 @@ from kinetree.core.arrays import Array, ArrayLike, read_only
 from kinetree.core.axis import Axis
 from kinetree.core.containers import refuse_labels
 from kinetree.core.labels import Alignment
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
