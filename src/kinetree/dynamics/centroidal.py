@@ -15,12 +15,12 @@ mass times the Jacobian of the centre of mass.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.coriolis_matrix import (

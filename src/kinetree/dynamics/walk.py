@@ -8,12 +8,12 @@ The walk has one step for each link, which is a piece: on a long way it becomes 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.tree import Pair, Step, Tree
 from kinetree.model.inputs import zeros

@@ -6,13 +6,12 @@ springs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, known_number, scalar
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.files.description.records import Motor
 from kinetree.model.friction import JointFriction, described_friction, is_zero, joint_friction

@@ -200,10 +200,10 @@ class Construction(RobotCore):
 
         Args:
             springs: by name. A spring that lists no joints belongs to the joint of its name; one
-                between joints lists them with their coefficients; see `kt.Spring`.
+                between joints lists them with their coefficients; see `kt.joints.Spring`.
 
         Example:
-            >>> arm = kt.robots.planar_2r().with_springs({"joint2": kt.Spring(50, rest=0.5)})
+            >>> arm = kt.robots.planar_2r().with_springs({"joint2": kt.joints.Spring(50, rest=0.5)})
             >>> arm.spring_forces([0, 0])
             array([  0., -25.])
         """
@@ -233,11 +233,12 @@ class Construction(RobotCore):
             their order.
 
         Example:
-            >>> arm = kt.robots.planar_2r().with_drives({"joint1": kt.Drive(efficiency=0.8)})
+            >>> Drive, Motor = kt.joints.Drive, kt.joints.Motor
+            >>> arm = kt.robots.planar_2r().with_drives({"joint1": Drive(efficiency=0.8)})
             >>> tau = arm.without_load_friction().gravity_forces([0.1, 0.2])
             >>> arm.motor_forces(tau, [1, 0]).round(3)
             array([455.07 ,  71.226])
-            >>> wrist = {"m1": kt.Motor({"joint1": 1}), "m2": kt.Motor({"joint1": 1, "joint2": 1})}
+            >>> wrist = {"m1": Motor({"joint1": 1}), "m2": Motor({"joint1": 1, "joint2": 1})}
             >>> kt.robots.planar_2r().with_motors(wrist).motor_forces([5, 3])
             array([2., 3.])
         """
@@ -254,11 +255,11 @@ class Construction(RobotCore):
         """The same robot with drives added, replaced by joint, or removed (None).
 
         Args:
-            drives: {joint name: kt.Drive(...)}, joints of one degree of freedom; speeds in rad/s or
-                m/s, forces in N m or N, times in s.
+            drives: {joint name: kt.joints.Drive(...)}, joints of one degree of freedom; speeds in
+                rad/s or m/s, forces in N m or N, times in s.
 
         Example:
-            >>> motor = kt.Drive(curve=[(0, 80), (3, 80), (6, 0)], efficiency=0.9)
+            >>> motor = kt.joints.Drive(curve=[(0, 80), (3, 80), (6, 0)], efficiency=0.9)
             >>> arm = kt.robots.planar_2r().with_drives({"joint1": motor})
             >>> arm.model.joint("joint1").drive.curve
             ((0.0, 80.0), (3.0, 80.0), (6.0, 0.0))
@@ -271,10 +272,10 @@ class Construction(RobotCore):
         Actuators act where controls are given: `simulate(controls=...)`, `step(controls=...)`.
 
         Args:
-            actuators: {name: kt.Actuator...}, such as {"servo": kt.Actuator.position("knee", 100)}.
+            actuators: by name, such as {"servo": kt.joints.Actuator.position("knee", 100)}.
 
         Example:
-            >>> servo = kt.Actuator.position("joint2", kp=50, kd=5)
+            >>> servo = kt.joints.Actuator.position("joint2", kp=50, kd=5)
             >>> arm = kt.robots.planar_2r().with_actuators({"elbow": servo})
             >>> arm.model.actuator_names
             ('elbow',)

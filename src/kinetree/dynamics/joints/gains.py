@@ -1,11 +1,11 @@
 """Gains: slopes of joint forces by positions and rates, (n, n), whose zeros cost nothing."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.scalars import Scalar
 from kinetree.spatial.matrices import is_zero
 

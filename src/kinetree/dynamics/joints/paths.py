@@ -10,13 +10,13 @@ both do not enter.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import link_pose
 from kinetree.model.springs import PathPoint
