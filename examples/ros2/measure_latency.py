@@ -1,4 +1,4 @@
-"""Measure a loop of 1 kHz that computes inverse dynamics: exported C++, and the call in Python.
+"""Measure a loop of 1 kHz that computes inverse dynamics: exported C, and the call in Python.
 
 python measure_latency.py [ROBOT] [SECONDS]         # Linux with g++; by default panda for 10 s
 
@@ -24,15 +24,18 @@ PERCENTILES = (50, 99, 99.9, 100)
 
 
 def cpp_times(robot: kt.Robot, count: int) -> np.ndarray:
-    """Times of the exported C++, seconds, shape (count, 2): until the torques are ready, call."""
+    """Times of the exported C, seconds, shape (count, 2): until the torques are ready, call."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for name in ("src", "include/kinetree_controllers"):
             (place / name).mkdir(parents=True)
         write_robot(robot, place)
-        fused = ["-mfma"] if platform.machine() == "x86_64" else []  # as in CMakeLists.txt
-        sources = [place / "src/robot.cpp", Path(__file__).with_name("latency.cpp")]
-        flags = ["-std=c++17", "-O2", "-ffp-contract=off", *fused, f"-I{place / 'include'}"]
+        functions = [place / "src" / f"{x}.c" for x in ("gravity_forces", "inverse_dynamics")]
+        objects = [path.with_suffix(".o") for path in functions]
+        for source, made in zip(functions, objects, strict=True):
+            subprocess.run(["gcc", "-std=c99", "-O2", "-c", source, "-o", made], check=True)
+        sources = [place / "src/robot.cpp", Path(__file__).with_name("latency.cpp"), *objects]
+        flags = ["-std=c++17", "-O2", f"-I{place / 'include'}"]
         subprocess.run(["g++", *flags, *sources, "-o", place / "latency"], check=True)
         printed = subprocess.check_output([place / "latency", str(count)], text=True)
     return 1e-9 * np.array(printed.split(), float).reshape(-1, 2)
