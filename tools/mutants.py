@@ -79,7 +79,7 @@ def main(words: list[str] | None = None) -> int:
     files = tuple(sorted({name for place in tests for name in _test_files(root, place)}))
     if not files:
         return _fail(f"{options.folder!r} has no tests: nothing matches {', '.join(tests)}.")
-    scratch = root / "build" / "mutants" / options.folder
+    scratch = root / "build" / "mutants"
     scratch.mkdir(parents=True, exist_ok=True)
     with (scratch / "lock").open("w") as lock:
         try:
@@ -135,7 +135,7 @@ def _run(project: Project, options: argparse.Namespace) -> int:
     numbered = [(k, fault) for k, fault in enumerate(faults, 1)]
     if options.only:
         numbered = [(k, fault) for k, fault in numbered if k in options.only]
-    statements = statements_of(roots[0], roots[0] / project.sources, project.package)
+    statements = statements_of(roots[0], roots[0] / project.whole, project.package)
     known = reach_of_tests(project, statements, options.fresh, _say)
     broken = sorted(
         name for name, reach in known.items() if reach.outcome not in ("passed", "skipped")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kinetree.core.later import later
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.events import Event, Occurrence, event
+from kinetree.simulate.core.laws import law, python
 from kinetree.simulate.core.limits import SimulationError, Violation
 from kinetree.simulate.core.signals import Signal, signal
 from kinetree.simulate.simulation import simulate
@@ -28,6 +29,8 @@ __all__ = [
     "Trajectory",
     "Violation",
     "event",
+    "law",
+    "python",
     "sensitivities",
     "signal",
     "simulate",

@@ -277,7 +277,7 @@ def check_step_drives(model: Model) -> None:
             raise InputError(
                 f"the drive of joint {joint.name!r} has a {word}, so its force depends on earlier "
                 "commands, which a single step does not know. Take robot.simulate, or a robot "
-                "without: robot.with_drives({joint: kt.Drive(curve=..., peak=...)})."
+                "without: robot.with_drives({joint: kt.joints.Drive(curve=..., peak=...)})."
             )
 
 
@@ -286,8 +286,8 @@ def check_step_actuators(model: Model) -> None:
     if not model.actuators:
         raise ShapeError(
             f"controls were given, but {model.name!r} has no actuators; expected a robot with "
-            "some: robot.with_actuators({name: kt.Actuator.motor(joint)}), or an MJCF file with "
-            "<actuator>. Joint forces are tau."
+            "some: robot.with_actuators({name: kt.joints.Actuator.motor(joint)}), or an MJCF file "
+            "with <actuator>. Joint forces are tau."
         )
     for x in model.actuators:
         if x.delay:

@@ -260,7 +260,7 @@ SPRING_FORCES = Quantity(
     "sum of k a (a . q - rest)",
     textbook(spring_forces),
     (
-        "robot.with_springs({'joint2': kt.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])",
+        "robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])",
         "array([0., 2.])",
     ),
 )  # fmt: skip

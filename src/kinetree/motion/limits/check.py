@@ -43,7 +43,7 @@ def check_limits(
         robot: the robot; None is the one that the trajectory was made with.
         trajectory: one motion.
         effort: limits of force to use instead of the effort limits of the joints, a number or
-            (n,), N m or N; drives (`kt.Drive`) count besides.
+            (n,), N m or N; drives (`kt.joints.Drive`) count besides.
         velocity: limits of speed to use instead, a number or (n,), rad/s or m/s.
         tolerance: share of a limit by which it may be exceeded without being violated,
             dimensionless.

@@ -239,7 +239,7 @@ def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs
 
 
 def _kept_law(model: Model, law: TracedLaw, state: list[Port]) -> UserFunction:
-    """A law of t, q and dq that was traced before (`kinetree.law`), as a controller."""
+    """A law of t, q and dq that was traced before (`kinetree.simulate.law`), as a controller."""
     with_results(label(law), law, lambda x: shaped(x, (model.n,), "controller"), state)
     return ControllerLaw(label(law), None, law)
 

@@ -133,7 +133,7 @@ def with_results(
         listed = ", ".join(f"{port.name} {port.shape}" for port in ports)
         raise ShapeError(
             f"{words} was traced for arguments of shape {traced_for}; expected {listed}. Trace it "
-            "for this robot: kinetree.law(f, robot)."
+            "for this robot: kinetree.simulate.law(f, robot)."
         )
     for port in law.graph.outputs:
         checked(np.zeros(port.shape))
