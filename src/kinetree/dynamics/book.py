@@ -1,5 +1,7 @@
 """The Tree in the frames of the model, where the source of the robot put them."""
 
+from dataclasses import replace
+
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
@@ -21,18 +23,26 @@ def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWren
     F_ext, F_tip: as in `inverse_dynamics`.
     """
     q = coordinates(model, q)
-    loaded = F_ext is not None or F_tip is not None
-    loads = link_wrenches(model, F_ext, F_tip) if loaded else None
-    links = [book_link(model, q, i, None if loads is None else Load(loads[i])) for i in model.links]
-    springs = Springs(model, q) if model.springs else None
-    return Tree(model, tuple(links), model.rotors, base_at_rest(model), springs)
+    tree = placed_tree(model, q)
+    if F_ext is not None or F_tip is not None:
+        loads = link_wrenches(model, F_ext, F_tip)
+        links = [replace(x, load=Load(F)) for x, F in zip(tree.links, loads, strict=True)]
+        tree = replace(tree, links=tuple(links))
+    return replace(tree, springs=Springs(model, q)) if model.springs else tree
 
 
-def book_link(model: Model, q: Array, i: int, load: Load | None = None) -> TreeLink:
+def placed_tree(model: Model, q: StateLike) -> Tree:
+    """The robot at q, (nq,), without springs and wrenches."""
+    q = coordinates(model, q)
+    links = tuple(book_link(model, q, i) for i in model.links)
+    return Tree(model, links, model.rotors, base_at_rest(model))
+
+
+def book_link(model: Model, q: Array, i: int) -> TreeLink:
     """Link i of the robot at q, (nq,)."""
     T_pi = link_pose(model, i, q)
     to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
-    return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i], load)
+    return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i])
 
 
 def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:

@@ -6,7 +6,7 @@ in frames in which the same recursion needs the fewest operations, and kernels a
 one. Joint forces, M, C, energies and momentum do not depend on the choice.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -208,11 +208,21 @@ class Tree:
             for d, axis in zip(link.dofs, link.A.T, strict=True)
         ]
 
-    def outward(self, base: X, step: Callable[[int, TreeLink, X], X]) -> dict[int, X]:
-        """Pass a quantity from the base to the leaves: x_i = step(i, link, x_p), x_WORLD = base."""
+    def outward(
+        self,
+        base: X,
+        step: Callable[[int, TreeLink, X], X],
+        links: Iterable[int] | None = None,
+    ) -> dict[int, X]:
+        """Pass a quantity from the base to the leaves: x_i = step(i, link, x_p), x_WORLD = base.
+
+        links: only these, parents first, with x = base for the link that carries the first of them;
+        None: all.
+        """
         x = {WORLD: base}
-        for i, link in enumerate(self.links):
-            x[i] = step(i, link, x[link.parent])
+        for i in range(len(self.links)) if links is None else links:
+            link = self.links[i]
+            x[i] = step(i, link, x.get(link.parent, base))
         return x
 
     def inward(

@@ -14,7 +14,7 @@ M ddq + c + g + springs + friction = tau. Both are linear in the stiffness k and
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import Scalar, absolute, clip, where
+
+if TYPE_CHECKING:
+    from kinetree.dynamics.tree import Tree
 
 
 @labelled("n")
@@ -92,7 +95,23 @@ class Springs:
     @cached_property
     def pulls(self) -> list[Pull]:
         """The springs that act."""
-        return [pull_of(self.model, spring, self.q) for spring in active_springs(self.model)]
+        return [self.pull(spring) for spring in active_springs(self.model)]
+
+    @cached_property
+    def _tree(self) -> "Tree":
+        from kinetree.dynamics.book import placed_tree  # which imports this file
+
+        return placed_tree(self.model, self.q)
+
+    def pull(self, spring: JointSpring) -> Pull:
+        """A spring at the position."""
+        if not spring.points:
+            arms = dict(zip(spring.dofs, spring.arms, strict=True))
+            return Pull(spring, position(spring, self.q), arms)
+        from kinetree.dynamics.joints.paths import path_length, stretches
+
+        parts = stretches(self._tree, spring.points)
+        return Pull(spring, *path_length(parts), parts)
 
     @cached_property
     def damped(self) -> list[Pull]:
@@ -153,16 +172,6 @@ class Springs:
         return np.array(K).reshape(self.model.n, self.model.n)
 
 
-def pull_of(model: Model, spring: JointSpring, q: Array) -> Pull:
-    """A spring at checked positions."""
-    if not spring.points:
-        return Pull(spring, position(spring, q), dict(zip(spring.dofs, spring.arms, strict=True)))
-    from kinetree.dynamics.joints.paths import path_length, stretches  # which need poses of links
-
-    parts = stretches(model, spring.points, q)
-    return Pull(spring, *path_length(parts), parts)
-
-
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
     """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
@@ -196,13 +205,14 @@ def spring_columns(model: Model, q: Array) -> list[Array]:
     """Joint forces of every spring over its stiffness and over its preload, (n, 2) each."""
     columns = []
     _refuse_play(model)
+    springs = Springs(model, q)
     for spring in model.springs:
         if not is_plain(spring.damping, 0):
             raise ModelError(
                 f"spring {spring.name!r} has damping, for which pi has no entry; expected viscous "
                 "friction of joints, or a spring without damping."
             )
-        pull = pull_of(model, spring, q)
+        pull = springs.pull(spring)
         a = np.array([pull.arms.get(d, 0) for d in range(model.n)])
         columns.append(np.array([a * pull.x, -a]).T)
     return columns
@@ -214,7 +224,8 @@ def spring_energies(model: Model, q: Array) -> list[Any]:
     k/2 (x - rest)^2 = k x^2/2 - (k rest) x + k rest^2/2.
     """
     _refuse_play(model)
-    positions = [pull_of(model, spring, q).x for spring in model.springs]
+    springs = Springs(model, q)
+    positions = [springs.pull(spring).x for spring in model.springs]
     return [part for x in positions for part in (x * x / 2, -x)]
 
 
