@@ -148,7 +148,7 @@ def workbench(loads: int) -> Iterator[str]:
         json.dumps(plain(answer(shelf, "readings", {**asked, "payload": {"mass": 1.0}})))
         models.add(robot.model)
         for x in vars(robot).values():
-            if isinstance(x, kt.Kernel):
+            if isinstance(x, kt.kernels.Kernel):
                 kernels.add(x)
         del robot
         most = max(most, resident("VmRSS"))

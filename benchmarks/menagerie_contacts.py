@@ -89,7 +89,7 @@ def loaded(folder: Path, case: Case) -> tuple[kt.Robot, np.ndarray, np.ndarray]:
         joints = {x.coords[0]: x.name for x in robot.model.joints}
         moved = [joints[x.coords[0]] for x in robot.model.actuators]
         robot = robot.with_actuators(
-            {x: kt.Actuator.position(x, case.gain, case.gain / 20) for x in moved}
+            {x: kt.joints.Actuator.position(x, case.gain, case.gain / 20) for x in moved}
         )
     u = np.array([q[x.coords[0]] for x in robot.model.actuators])
     if robot.model.constraints is not None:

@@ -54,7 +54,7 @@ def case_of(key: str) -> Case:
     return load(key, floating=key in OTHERS)
 
 
-def kernel_of(case: Case, what: str) -> kt.Kernel:
+def kernel_of(case: Case, what: str) -> kt.kernels.Kernel:
     """All tensors, or their sums with weights."""
     sparse = what in SPARSE.values()
     if is_weighted(what):
@@ -67,7 +67,7 @@ def is_weighted(what: str) -> bool:
     return what in (WEIGHTED, SPARSE[WEIGHTED])
 
 
-def dense(kernel: kt.Kernel, what: str, out: Any) -> tuple[np.ndarray, ...]:
+def dense(kernel: kt.kernels.Kernel, what: str, out: Any) -> tuple[np.ndarray, ...]:
     """The blocks q q, q dq and dq dq of a result; of tensors, the third is the second turned."""
     blocks: Any = kernel.pattern.dense(out) if what in SPARSE.values() else out
     return blocks if is_weighted(what) else (blocks[0], blocks[1], blocks[3])
@@ -174,7 +174,7 @@ def main() -> None:
     titles = {key: source.title for key, source in (SOURCES | OTHERS).items()}
     about = describe()
     rows, kernels, verdicts, notes = [], [], list[Verdict](), list[str]()
-    with one_core(), kt.threads(1):
+    with one_core(), kt.kernels.threads(1):
         found: dict[tuple[str, str], Mapping[str, Timing]] = {}
         for key, what in product(keys, RESULTS):
             case, count = case_of(key), COUNT if is_weighted(what) else ROBOTS[key]

@@ -44,7 +44,7 @@ def kinetree_job(case: Case, quantity: str, threads: int, rollouts: int = ROLLOU
     options = {"duration": STEPS * DT, "dt": DT, "method": "rk4", "limits": "ignore", **acting}
 
     def run() -> kt.simulate.Trajectory:
-        with kt.threads(threads):
+        with kt.kernels.threads(threads):
             return case.robot.simulate(q, **options)
 
     return Job("run()", {"run": run}, lambda: run().q[-1])

@@ -159,7 +159,7 @@ def contact_rows(name: str) -> Iterator[Row]:
 
     kp, kd = GAINS[name]
     robot = kt.load(file_of(name), floating=True, friction="none")
-    servos = {x: kt.Actuator.position(x, kp, kd) for x in robot.joint_names[1:]}
+    servos = {x: kt.joints.Actuator.position(x, kp, kd) for x in robot.joint_names[1:]}
     robot = robot.with_contacts(feet(name), friction=FRICTION).with_actuators(servos)
     model = mujoco_model(robot, feet(name), FRICTION, DT)
     q = np.array(robot.start_position())
@@ -223,7 +223,7 @@ def round_of_rows(peers: str) -> dict[str, tuple[float, float]]:
 
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    kt.threads(1)
+    kt.kernels.threads(1)
     groups = [partial(optimal_rows, "Crocoddyl")]
     if peers != "Crocoddyl":
         groups = [partial(kernel_rows, x) for x in ("Panda", "UR5", "Talos")]

@@ -20,7 +20,7 @@ print("d tau/d q2      :", dtau_dq[:, 1].round(4))
 print("by differences  :", difference.round(4))
 
 # Any quantity can be differentiated through its graph: the Hessian of the potential energy.
-H = kt.derivative(robot.potential_energy, kind="hessian")(q)
+H = kt.kernels.derivative(robot.potential_energy, kind="hessian")(q)
 print(
     "d g/d q is symmetric:",
     np.allclose(H, H.T),
@@ -29,7 +29,7 @@ print(
 )
 
 # So can functions of your own, as long as they can be traced.
-distance = kt.derivative(lambda a, b: sqrt((a - b) @ (a - b)), "a", shapes={"a": 3, "b": 3})
+distance = kt.kernels.derivative(lambda a, b: sqrt((a - b) @ (a - b)), "a", shapes={"a": 3, "b": 3})
 print("d |a - b|/d a:", distance([1.0, 2.0, 2.0], [0.0, 0.0, 0.0]).round(4))
 
 # A linear system about the upright double pendulum, sampled every 10 ms.

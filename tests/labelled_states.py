@@ -16,7 +16,7 @@ def floating():
     builder = kt.Builder("floating").link("world").link("base", 2, (0.1, 0, 0.2), np.eye(3) * 0.1)
     builder.link("arm", 1, (0, 0.1, 0.3), np.eye(3) * 0.02)
     builder.joint("base", "free", "world", "base")
-    friction = kt.Friction(viscous=0.3)
+    friction = kt.friction.Friction(viscous=0.3)
     builder.joint("1", "revolute", "base", "arm", at=(0, 0, 0.4), axis=(0, 1, 0), friction=friction)
     return builder.build()
 
@@ -34,7 +34,7 @@ def hand():
     """A ball joint and two fingers, of which the second follows the first."""
     builder = kt.Builder("hand").link("palm").link("wrist", 1, (0, 0, 0.1), np.eye(3) * 0.01)
     builder.joint("wrist", "spherical", "palm", "wrist")
-    for side, mimic in (("left", None), ("right", kt.Mimic("left", -1.0, 0.1))):
+    for side, mimic in (("left", None), ("right", kt.joints.Mimic("left", -1.0, 0.1))):
         builder.link(side, 0.2, (0.02, 0, 0.05), np.eye(3) * 0.001)
         builder.joint(
             side, "revolute", "wrist", side, at=(0, 0.03, 0.1), axis=(1, 0, 0), mimic=mimic

@@ -5,6 +5,8 @@ from math import inf
 import numpy as np
 
 import kinetree as kt
+from kinetree.friction import Friction
+from kinetree.joints import Limits
 
 INERTIA = 2.0  # kg m^2, of the wheel
 MASS = 3.0  # kg, of the lift
@@ -14,10 +16,10 @@ GRAVITY = 9.81
 def wheel(effort: float = inf, velocity: float = inf, lower=-inf, upper=inf, friction=None):
     """A wheel about a vertical axis: tau = INERTIA ddq + friction."""
     builder = kt.Builder("wheel").link("base").link("disk", 1.0, (0, 0, 0), np.eye(3) * INERTIA)
-    limits = kt.Limits(lower, upper, velocity, effort)
+    limits = Limits(lower, upper, velocity, effort)
     builder.joint(
         "spin", "revolute", "base", "disk", axis=(0, 0, 1), limits=limits,
-        friction=friction or kt.Friction(),
+        friction=friction or Friction(),
     )  # fmt: skip
     return builder.build()
 
@@ -27,7 +29,7 @@ def lift(effort: float = inf, velocity: float = inf, friction=None):
     builder = kt.Builder("lift").link("base").link("cabin", MASS, (0, 0, 0))
     builder.joint(
         "rise", "prismatic", "base", "cabin", axis=(0, 0, 1),
-        limits=kt.Limits(velocity=velocity, effort=effort), friction=friction or kt.Friction(),
+        limits=Limits(velocity=velocity, effort=effort), friction=friction or Friction(),
     )  # fmt: skip
     return builder.build()
 
@@ -35,9 +37,7 @@ def lift(effort: float = inf, velocity: float = inf, friction=None):
 def pendulum(effort: float = inf):
     """A point mass of 1 kg at 1 m: tau = ddq + GRAVITY sin q."""
     builder = kt.Builder("pendulum").link("base").link("bob", 1.0, (0, 0, -1))
-    builder.joint(
-        "swing", "revolute", "base", "bob", axis=(0, 1, 0), limits=kt.Limits(effort=effort)
-    )
+    builder.joint("swing", "revolute", "base", "bob", axis=(0, 1, 0), limits=Limits(effort=effort))
     return builder.build()
 
 

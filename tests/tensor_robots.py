@@ -7,6 +7,9 @@ import numpy as np
 import kinetree as kt
 from kinetree.dynamics.quantities import DERIVED, QUANTITIES
 from kinetree.engine.kernels import free_values
+from kinetree.friction import Friction, Sigmoid, Stribeck
+from kinetree.joints import Spring
+from kinetree.kernels import Kernel
 
 NAMES = [*QUANTITIES, *DERIVED, "frame_acceleration", "task_space"]
 FREE = ("mass", "com", "inertia", "gravity", "friction")
@@ -18,7 +21,7 @@ def arm() -> kt.Robot:
     builder = kt.Builder("arm", gravity=(0, -9.81, 0)).link("base")
     inertia = ((0.02, 0.001, 0), (0.001, 0.03, 0.002), (0, 0.002, 0.04))
     builder.link("upper", 1.5, (0.3, 0.02, 0.01), inertia).link("lower", 0.8, (0.2, 0, 0), inertia)
-    friction = kt.Friction(viscous=0.3, coulomb=0.2)
+    friction = Friction(viscous=0.3, coulomb=0.2)
     builder.joint("shoulder", "revolute", "base", "upper", friction=friction)
     builder.joint("slide", "prismatic", "upper", "lower", axis=(0.6, 0, 0.8), at=(0.6, 0, 0))
     return builder.build()
@@ -28,10 +31,10 @@ def arm() -> kt.Robot:
 def sprung() -> kt.Robot:
     """The arm with a spring at a joint and one between its joints, without dry friction."""
     springs = {
-        "shoulder": kt.Spring(30.0, 0.4),
-        "tie": kt.Spring(20.0, joints={"shoulder": 1, "slide": -2}),
+        "shoulder": Spring(30.0, 0.4),
+        "tie": Spring(20.0, joints={"shoulder": 1, "slide": -2}),
     }
-    return arm().with_friction({"shoulder": kt.Friction(viscous=0.7)}).with_springs(springs)
+    return arm().with_friction({"shoulder": Friction(viscous=0.7)}).with_springs(springs)
 
 
 @cache
@@ -46,7 +49,7 @@ def flyer() -> kt.Robot:
     return builder.build()
 
 
-def state(robot: kt.Robot, kernel: kt.Kernel, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
+def state(robot: kt.Robot, kernel: Kernel, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
     """Arguments of a kernel: positions of the robot, its own free data, other numbers at random."""
     rng = np.random.default_rng(5)
     arrays = []
@@ -64,9 +67,9 @@ def state(robot: kt.Robot, kernel: kt.Kernel, batch: tuple[int, ...] = ()) -> li
 def rubbing() -> kt.Robot:
     """A chain of three joints with every friction law."""
     laws = [
-        kt.Friction(0.1, (0.4, 0.3), stribeck=kt.Stribeck((0.9, 0.8), 0.3), load=(0.2, 0.1)),
-        kt.Friction(0.0, 0.2, stribeck=kt.Stribeck(0.5, 0.5, 1.5), sigmoid=kt.Sigmoid(0.3, 5)),
-        kt.Friction(0.2, sigmoid=kt.Sigmoid(0.6, 9.0, -0.04), load=0.15),
+        Friction(0.1, (0.4, 0.3), stribeck=Stribeck((0.9, 0.8), 0.3), load=(0.2, 0.1)),
+        Friction(0.0, 0.2, stribeck=Stribeck(0.5, 0.5, 1.5), sigmoid=Sigmoid(0.3, 5)),
+        Friction(0.2, sigmoid=Sigmoid(0.6, 9.0, -0.04), load=0.15),
     ]
     robot = kt.robots.spatial_3r()
     return robot.with_friction(dict(zip(robot.model.joint_names, laws, strict=True)))

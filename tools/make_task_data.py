@@ -13,7 +13,7 @@ import numpy as np
 import kinetree as kt
 
 FOLDER = Path(__file__).parents[1] / "examples" / "tasks"
-FRICTION = {"shoulder": kt.Friction(0.9, 1.2), "elbow": kt.Friction(0.4, 0.6)}
+FRICTION = {"shoulder": kt.friction.Friction(0.9, 1.2), "elbow": kt.friction.Friction(0.4, 0.6)}
 HEADS = ["time", "elbow_position", "shoulder_position", "elbow_effort", "shoulder_effort"]
 
 

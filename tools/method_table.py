@@ -77,8 +77,8 @@ def parameters_of(function: Callable[..., Any]) -> list[str]:
 
 def parameters(thing: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Arguments that a caller gives, by name."""
-    if thing is kt.Kernel:  # its signature belongs to instances
-        thing = kt.Kernel.__init__
+    if thing is kt.kernels.Kernel:  # its signature belongs to instances
+        thing = kt.kernels.Kernel.__init__
     if getattr(thing, "_is_protocol", False):  # it has no instances of its own
         return {}
     found = inspect.signature(thing).parameters

@@ -12,6 +12,8 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.core.arrays import Array
+from kinetree.friction import Friction
+from kinetree.joints import Motor, Rotor
 from kinetree.robot.builder import Builder
 
 GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s^2
@@ -147,15 +149,15 @@ class Machine:
             builder.link(f"link{i + 1}", scale[i] * x.m, x.com, scale[i] * x.I_com)
             bend = None
             if self.static is not None and self.stribeck_speed is not None:
-                bend = kt.Stribeck(float(self.static[i]), float(self.stribeck_speed[i]))
-            friction = kt.Friction(float(self.viscous[i]), float(self.coulomb[i]), stribeck=bend)
+                bend = kt.friction.Stribeck(float(self.static[i]), float(self.stribeck_speed[i]))
+            friction = Friction(float(self.viscous[i]), float(self.coulomb[i]), stribeck=bend)
             builder.joint(
                 f"joint{i + 1}", "prismatic" if self.slides[i] else "revolute",
                 "base" if self.parent[i] < 0 else f"link{self.parent[i] + 1}", f"link{i + 1}",
                 at=self.at[i], axis=self.axis[i],
-                friction=friction if drives else kt.Friction(),
+                friction=friction if drives else Friction(),
                 armature=float(self.armature[i]) * drives,
-                rotor=kt.Rotor(float(scale[i] * self.rotor[i]), float(self.ratio[i]))
+                rotor=Rotor(float(scale[i] * self.rotor[i]), float(self.ratio[i]))
                 if self.rotor[i] else None,
             )  # fmt: skip
         robot = builder.build()
@@ -163,7 +165,7 @@ class Machine:
             return robot
         ratios = {f"joint{i + 1}": float(self.coupled[i]) for i in np.flatnonzero(self.coupled)}
         J, v, c = np.array(self.motor) * drives
-        return robot.with_motors({"coupled": kt.Motor(ratios, J, kt.Friction(v, c))})
+        return robot.with_motors({"coupled": Motor(ratios, J, Friction(v, c))})
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -38,7 +38,7 @@ def built_in_robots() -> dict[str, Any]:
     """All built-in robots by name, one with friction and payload, and one with all else."""
     robots = {name: getattr(kt.robots, name)() for name in kt.robots.TREES}
     rubbing = {
-        name: kt.Friction(viscous=0.3 + 0.1 * k, coulomb=0.2)
+        name: kt.friction.Friction(viscous=0.3 + 0.1 * k, coulomb=0.2)
         for k, name in enumerate(robots["ur5e"].model.joint_names)
     }
     robots["ur5e with friction and payload"] = (
@@ -56,7 +56,7 @@ def crane() -> Any:
         builder.link(name, **body)
     at = (0.1, 0.2, 0.3)
     builder.joint("sea", "free", "base", "ship", at=at, armature=0.1)
-    builder.joint("yaw", "revolute", "ship", "deck", at=at, rotor=kt.Rotor(1e-3, 50))
+    builder.joint("yaw", "revolute", "ship", "deck", at=at, rotor=kt.joints.Rotor(1e-3, 50))
     builder.joint(
         "luff",
         "revolute",
@@ -65,8 +65,8 @@ def crane() -> Any:
         at=at,
         axis=(0.6, 0, 0.8),
         offset=0.3,
-        rotor=kt.Rotor(2e-4, 80, (0, 1, 0), "ship"),
-        friction=kt.Friction((0.2, 0.3), (0.1, 0.2)),
+        rotor=kt.joints.Rotor(2e-4, 80, (0, 1, 0), "ship"),
+        friction=kt.friction.Friction((0.2, 0.3), (0.1, 0.2)),
     )
     builder.joint("reach", "prismatic", "boom", "slide", at=at, axis=(1, 0, 0), armature=0.4)
     builder.joint("screw", "helical", "slide", "twist", at=at, pitch=0.02, point=(0.1, 0, 0))
@@ -80,8 +80,8 @@ def crane() -> Any:
         at=at,
         axis=(0, 1, 0),
         armature=0.01,
-        mimic=kt.Mimic("bend", -0.5, 0.1),
-        friction=kt.Friction(0.1),
+        mimic=kt.joints.Mimic("bend", -0.5, 0.1),
+        friction=kt.friction.Friction(0.1),
     )
     builder.joint("table", "planar", "twist", "plate", at=at, armature=0.05)
     builder.joint("weld", "fixed", "plate", "hook", at=at)

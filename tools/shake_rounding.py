@@ -244,7 +244,7 @@ def print_identification(clock: float) -> None:
     from kinetree.motion import excitation
 
     robot = kt.robots.planar_2r()
-    rubbing = robot.with_friction({"joint1": kt.Friction(0.3, 0.5)})
+    rubbing = robot.with_friction({"joint1": kt.friction.Friction(0.3, 0.5)})
     data = simulated_recording(
         rubbing, excitation(robot, 8, 0.01, reach=1.0), encoder_noise=2e-5, torque_noise=0.05
     )

@@ -28,7 +28,7 @@ SECONDS = 200  # for gcc
 
 def kinetree_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     """One call into arrays that exist."""
-    kt.threads(1)
+    kt.kernels.threads(1)
     if quantity == SECOND:
         kernel = case.robot.derivative("inverse_dynamics", ["q", "dq"], order=2)
     else:

@@ -11,7 +11,7 @@ LABEL = "kinetree"
 
 def batch(case: Case, quantity: str, states: Arrays, threads: int) -> dict[str, Job]:
     """One call on (N, n) arrays, into an array that exists."""
-    kt.threads(threads)
+    kt.kernels.threads(threads)
     kernel = getattr(case.robot, quantity)
     out = np.empty_like(kernel(*states))
     return {LABEL: Job(statement(states, ", out=out"), names(kernel, states, out), lambda: out)}

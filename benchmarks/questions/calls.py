@@ -56,7 +56,7 @@ def ask(robot: str, effort: Effort) -> Answer:
     answer, case = Answer(), load(robot)
     effort = replace(effort, repeats=min(effort.repeats, 10))
     packages = {name: package(answer, name) for name in ("torch", "jax")}
-    kt.threads(1)
+    kt.kernels.threads(1)
     with one_core():
         for count in SIZES:
             for kind in kinds(case, count, packages):

@@ -113,7 +113,7 @@ def states(made: Mechanism, count: int) -> Arrays:
 
 def forward(answer: Answer, made: Mechanism, name: str, effort: Effort) -> None:
     """Accelerations and forces of the constraints."""
-    kt.threads(1)
+    kt.kernels.threads(1)
     for question, count in ((ONE, None), (MANY, COUNT)):
         x = states(made, count or 1)
         kernel = getattr(made.robot, FORWARD)

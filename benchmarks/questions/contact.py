@@ -52,7 +52,7 @@ def ask(robot: str, effort: Effort) -> Answer:
     answer = Answer(notes=[f"contact: {NOTE}"])
     loaded = kt.Robot(frictionless(kt.load(data_file(FILES[robot]), floating=True).model))
     kp, kd = GAINS[robot]
-    servos = {x: kt.Actuator.position(x, kp, kd) for x in loaded.joint_names[1:]}
+    servos = {x: kt.joints.Actuator.position(x, kp, kd) for x in loaded.joint_names[1:]}
     held = loaded.with_contacts(feet(robot), friction=FRICTION).with_actuators(servos)
     q, u = starts(held)
     options: dict[str, Any] = {
@@ -60,7 +60,7 @@ def ask(robot: str, effort: Effort) -> Answer:
         "controls": u,
     }  # fmt: skip
     with one_core():
-        kt.threads(1)
+        kt.kernels.threads(1)
         motion = held.simulate(q, **options)
         residual = np.asarray(motion.meta["contact_residual"])
         answer.notes.append(

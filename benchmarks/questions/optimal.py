@@ -115,7 +115,7 @@ def ask(robot: str, effort: Effort) -> Answer:
     answer = Answer()
     if robot not in ROBOTS:
         return answer
-    with one_core(), kt.threads(1):
+    with one_core(), kt.kernels.threads(1):
         case = load(robot)
         iteration(answer, Task(case), effort)
         if robot == "panda":
@@ -261,7 +261,7 @@ def ticks(answer: Answer, case: Case, seconds: float) -> None:
 def main() -> None:
     """Print rows and notes of an MPC that runs for so many seconds."""
     answer: Any = Answer()
-    with one_core(), kt.threads(1):
+    with one_core(), kt.kernels.threads(1):
         ticks(answer, load("panda"), float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)
     for row in answer.rows:
         print(f"{row.quantity}: {row.value:.6g} {row.unit}")

@@ -47,7 +47,7 @@ def states(case: Case, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def servo_robot(case: Case) -> kt.Robot:
     """The robot with a position servo at every joint."""
-    servos = {name: kt.Actuator.position(name, KP, KD) for name in case.robot.joint_names}
+    servos = {name: kt.joints.Actuator.position(name, KP, KD) for name in case.robot.joint_names}
     return case.robot.with_actuators(servos)
 
 

@@ -23,7 +23,7 @@ GRADIENT_OF = "panda"  # to trace and compile the gradients of peers takes half 
 def ask(robot: str, effort: Effort) -> Answer:
     """jit(vmap(f)) of kinetree and of libraries written in JAX, and jit(vmap(grad(sum of tau)))."""
     answer, case = Answer(), load(robot)
-    kt.threads(1)
+    kt.kernels.threads(1)
     with one_core():
         for quantity in QUANTITIES:
             compare(answer, case, quantity, effort)

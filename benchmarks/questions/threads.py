@@ -70,7 +70,7 @@ def gains(case: Case, quantity: str, effort: Effort) -> list[Row]:
     jobs = {
         label(count): Job(
             f"with threads({count}): {job.statement}",
-            {**job.names, "threads": kt.threads},
+            {**job.names, "threads": kt.kernels.threads},
             job.result,
         )
         for count in counts()

@@ -73,7 +73,7 @@ def able() -> list[str]:
 def measured(names: list[str], effort: Effort) -> Answer:
     """Times of the widths; one with other bits than the first is not timed."""
     answer = Answer()
-    with one_core(), kt.threads(1):
+    with one_core(), kt.kernels.threads(1):
         for robot in ROBOTS:
             for quantity in QUANTITIES:
                 of_quantity(answer, robot, quantity, names, effort)

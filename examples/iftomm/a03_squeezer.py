@@ -41,7 +41,7 @@ def build():
         builder.joint(joint, "revolute", parent, name, axis=(0, 0, 1), at=at)
     for name, at in ENDS.items():
         builder.frame(f"end of {name}", name, at)
-    spring = kt.Spring(4530, rest=0.07785, points=[("base", C), ("k3", (0.02, -0.018, 0))])
+    spring = kt.joints.Spring(4530, rest=0.07785, points=[("base", C), ("k3", (0.02, -0.018, 0))])
     loops = {name: Loop(f"end of {name}", "end of k2", "axis") for name in ("k3", "k4", "k6")}
     tree = builder.build().with_springs({"spring": spring})
     return tree.constrained(loops, near=START, actuated=["beta"])

@@ -30,7 +30,7 @@ def build():
         builder.link(name, m=mass, com=(side * com, 0, 0), I_com=inertia)
         builder.joint(name, "revolute", "shaft", name, axis=(0, side, 0), at=(side * 0.05, 0, 1))
         ends = [("slider", (side * 0.05, 0, 0)), (name, (side * 0.5, 0, 0))]
-        springs[f"spring {name}"] = kt.Spring(8e5, rest=0.5, damping=4e4, points=ends)
+        springs[f"spring {name}"] = kt.joints.Spring(8e5, rest=0.5, damping=4e4, points=ends)
     return builder.build().with_springs(springs)
 
 

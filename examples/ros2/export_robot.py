@@ -90,7 +90,7 @@ if __name__ == "__main__":
     try:
         exported = kt.load(words.robot)
         paths = write_robot(exported, words.package)
-    except (kt.KinetreeError, ValueError, OSError) as error:
+    except (kt.errors.KinetreeError, ValueError, OSError) as error:
         parser.exit(1, f"export_robot.py: {error}\n")
     print(*(f"wrote {path}" for path in paths), sep="\n")
     print(f"joints of config/controllers.yaml: [{', '.join(exported.dof_names)}]")

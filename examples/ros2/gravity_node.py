@@ -44,7 +44,7 @@ def main() -> None:
     def answer(message: JointState) -> None:
         try:
             efforts = gravity_efforts(robot, message.name, message.position)
-        except (kt.KinetreeError, ValueError) as error:
+        except (kt.errors.KinetreeError, ValueError) as error:
             node.get_logger().error(f"no command: {error}", throttle_duration_sec=1.0)
             return
         commands.publish(Float64MultiArray(data=efforts))

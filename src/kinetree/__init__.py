@@ -6,7 +6,6 @@ import typing
 
 from kinetree.core import display as _display
 from kinetree.engine import call as _call
-from kinetree.errors import KinetreeError, KinetreeWarning
 
 if typing.TYPE_CHECKING:
     from kinetree import (
@@ -14,7 +13,11 @@ if typing.TYPE_CHECKING:
         contacts,
         controllers,
         dynamics,
+        errors,
+        friction,
         identify,
+        joints,
+        kernels,
         motion,
         optimal,
         parallel,
@@ -24,74 +27,40 @@ if typing.TYPE_CHECKING:
         testing,
         views,
     )
-    from kinetree.core.versions import __version__
-    from kinetree.engine.call.threads import threads
+    from kinetree.core.versions import __version__ as __version__
     from kinetree.engine.export import export
-    from kinetree.engine.kernel import Kernel
-    from kinetree.engine.kernels.derivative import derivative
     from kinetree.files import convert
-    from kinetree.files.description import (
-        Actuator,
-        Dahl,
-        Drive,
-        Friction,
-        Limits,
-        LuGre,
-        Mimic,
-        Motor,
-        Rotor,
-        Sigmoid,
-        Spring,
-        Stribeck,
-    )
     from kinetree.files.loading import load, load_string
     from kinetree.model import Model
     from kinetree.robot import Robot
     from kinetree.robot.builder import Builder
-    from kinetree.simulate.core.laws import law, python
     from kinetree.symbols.robot import symbolic
 
 __all__ = [
-    "Actuator",
     "Builder",
-    "Dahl",
-    "Drive",
-    "Friction",
-    "Kernel",
-    "KinetreeError",
-    "KinetreeWarning",
-    "Limits",
-    "LuGre",
-    "Mimic",
     "Model",
-    "Motor",
     "Robot",
-    "Rotor",
-    "Sigmoid",
-    "Spring",
-    "Stribeck",
-    "__version__",
     "constraints",
     "contacts",
     "controllers",
     "convert",
-    "derivative",
     "dynamics",
+    "errors",
     "export",
+    "friction",
     "identify",
-    "law",
+    "joints",
+    "kernels",
     "load",
     "load_string",
     "motion",
     "optimal",
     "parallel",
-    "python",
     "robots",
     "simulate",
     "spatial",
     "symbolic",
     "testing",
-    "threads",
     "views",
 ]
 
@@ -99,21 +68,13 @@ __all__ = [
 _LATER = {
     "__version__": "kinetree.core.versions",
     "Builder": "kinetree.robot.builder",
-    "Kernel": "kinetree.engine.kernel",
     "Model": "kinetree.model",
     "Robot": "kinetree.robot",
-    "derivative": "kinetree.engine.kernels.derivative",
     "export": "kinetree.engine.export",
-    "law": "kinetree.simulate.core.laws",
     "load": "kinetree.files.loading",
     "load_string": "kinetree.files.loading",
-    "python": "kinetree.simulate.core.laws",
     "symbolic": "kinetree.symbols.robot",
-    "threads": "kinetree.engine.call.threads",
 }
-_RECORDS = "Actuator Dahl Drive Friction Limits LuGre Mimic Motor Rotor Sigmoid Spring Stribeck"
-_LATER |= dict.fromkeys(_RECORDS.split(), "kinetree.files.description")
-
 
 # public modules that lie in a folder
 _PLACES = {"convert": "kinetree.files.convert"}

@@ -11,6 +11,22 @@ from importlib import import_module
 from typing import Any
 from unicodedata import category
 
+__all__ = [
+    "CompileError",
+    "GraphError",
+    "InertiaError",
+    "InputError",
+    "KinetreeDeprecationWarning",
+    "KinetreeError",
+    "KinetreeWarning",
+    "MissingPackageError",
+    "ModelError",
+    "NameLookupError",
+    "ParseError",
+    "ShapeError",
+    "SingularityError",
+]
+
 # signs that show nothing though Unicode calls them printable (Default_Ignorable_Code_Point), the
 # blank of Braille, and ends of lines
 BLANK = re.compile(

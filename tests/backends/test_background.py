@@ -39,7 +39,7 @@ def gate(monkeypatch):
 def chirp():
     """A robot with friction; its quantities contain every usual operation."""
     robot = kt.robots.planar_2r()
-    friction = kt.Friction(viscous=0.3, coulomb=0.2)
+    friction = kt.friction.Friction(viscous=0.3, coulomb=0.2)
     return robot.with_friction(dict.fromkeys(robot.model.joint_names, friction))
 
 

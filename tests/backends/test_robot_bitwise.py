@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import dynamics, robots, threads
+from kinetree import dynamics, robots
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
 from kinetree.engine.call.crew import Crew
 from kinetree.engine.llvm import engine
+from kinetree.kernels import threads
 from kinetree.model import ALL_TYPES, random_model
 
 MODELS = {

@@ -46,7 +46,7 @@ def test_terms(program, panda):
 
 
 def test_options_of_reading_change_the_robot(program, panda):
-    friction = panda.with_friction({panda.joint_names[0]: kt.Friction(2.0, 1.0)})
+    friction = panda.with_friction({panda.joint_names[0]: kt.friction.Friction(2.0, 1.0)})
     program.folder.joinpath("rubs.urdf").write_text(friction.to_urdf(), encoding="utf-8")
     same(program.json(f"id rubs.urdf {MOTION}")["tau"], friction.inverse_dynamics(Q, DQ, DDQ))
     plain = program.json(f"id rubs.urdf {MOTION} --friction none")["tau"]

@@ -20,7 +20,7 @@ def close(found, expected):
 @pytest.mark.parametrize("parameters", [None, KINDS], ids=["numbers", "symbols"])
 def test_closed_forms_are_the_kernels(name, parameters):
     robot = getattr(kt.robots, name)()
-    robot = robot.with_friction({robot.joint_names[0]: kt.Friction(0.5, 0.2)})
+    robot = robot.with_friction({robot.joint_names[0]: kt.friction.Friction(0.5, 0.2)})
     form = kt.symbolic(robot, parameters)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, robot.n))
     expected = {
@@ -99,5 +99,5 @@ def test_results_print_as_text_latex_and_mathml():
     assert r"\cos" in form.g.latex() and r"\dot" in form.C.latex()
     ElementTree.fromstring(form.g.mathml())
     assert form._repr_html_().count("<table") >= 1
-    with pytest.raises(kt.KinetreeError):
+    with pytest.raises(kt.errors.KinetreeError):
         form.evaluate("mass", [0, 0])

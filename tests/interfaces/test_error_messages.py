@@ -15,6 +15,7 @@ import pytest
 from stored_text import compare
 
 import kinetree as kt
+from kinetree.errors import KinetreeError
 
 STORED = Path(__file__).with_name("error_messages.txt")
 RENEW = "PYTHONPATH=tests:tests/interfaces python tests/interfaces/test_error_messages.py"
@@ -57,7 +58,7 @@ builder.joint("j", "hinge", "base", "upper")
 builder.joint("j", "revolute", "base", "uper").build()
 builder.joint("j", "revolute", "base", "upper", axis=(0, 0, 0))
 builder.build()
-robot.with_friction({"joint1": kt.Friction(viscous=-1)})
+robot.with_friction({"joint1": kt.friction.Friction(viscous=-1)})
 kt.Robot.from_points([(0, 0, 0)], [(0, 0, 0)], [(0, 0, 1)], m=[1, 2], I_com=[np.eye(3)])
 """,
     "States and options": """
@@ -75,7 +76,7 @@ robot.forward_dynamics([0, 0], [0, 0], "1 2")
 four_bar.simulate([0, 1, 2], duration=0.1)
 robot.with_payload(-1)
 robot.with_gravity((0, 0))
-robot.with_friction({"elbow": kt.Friction(1)})
+robot.with_friction({"elbow": kt.friction.Friction(1)})
 robot.lock({"joint3": 0})
 robot.random(-1)
 robot.compile("mass")
@@ -117,7 +118,7 @@ kt.views.report_page(robot, samples=0)
 kt.views.session_page(panda, plan)
 kt.testing.check_robot(robot, kernel_names=["mass"])
 kt.testing.run_conformance(["speed"])
-kt.threads(-1)
+kt.kernels.threads(-1)
 robot.to_urdf(losses="maybe")
 four_bar.to_urdf(losses="error")
 """,
@@ -142,9 +143,7 @@ def answer(call, names):
         found = eval(call, names)
     except Exception as error:
         text = re.sub(r"\s*\n\s*", "\n        ", str(error))
-        return (
-            f"{type(error).__name__}{'' if isinstance(error, kt.KinetreeError) else ' !'}: {text}"
-        )
+        return f"{type(error).__name__}{'' if isinstance(error, KinetreeError) else ' !'}: {text}"
     return f"NO ERROR: {type(found).__name__}"
 
 

@@ -79,9 +79,9 @@ def test_files_of_every_format_are_written(run, tmp_path):
     axes = run.plot().matplotlib().axes
     drawn = {axis.get_ylabel(): axis for axis in axes}
     np.testing.assert_array_equal(drawn["position, rad"].lines[0].get_ydata(), run.q[:, 0])
-    with pytest.raises(kt.KinetreeError):
+    with pytest.raises(kt.errors.KinetreeError):
         run.plot(tmp_path / "run.txt")
-    with pytest.raises(kt.KinetreeError, match="jerk"):
+    with pytest.raises(kt.errors.KinetreeError, match="jerk"):
         run.plot(panels=["jerk"])
 
 

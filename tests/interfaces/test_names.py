@@ -8,7 +8,7 @@ import kinetree as kt
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 xr = pytest.importorskip("xarray")
-ROBOT = kt.robots.panda().with_friction({"panda_joint2": kt.Friction(1.0, 0.5)})
+ROBOT = kt.robots.panda().with_friction({"panda_joint2": kt.friction.Friction(1.0, 0.5)})
 NAMES = list(ROBOT.joint_names)
 
 
@@ -74,7 +74,7 @@ WRONG = {
 
 @pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
 def test_names_that_do_not_fit_are_refused(value):
-    with pytest.raises(kt.KinetreeError, match="q"):
+    with pytest.raises(kt.errors.KinetreeError, match="q"):
         ROBOT.gravity_forces(value)
 
 

@@ -95,7 +95,7 @@ def test_a_report_has_the_robot(name):
 
 def test_tables_of_a_report_have_the_numbers_of_the_library():
     robot = kt.robots.panda()
-    robot = robot.with_friction({"panda_joint2": kt.Friction(1.5, 0.25)})
+    robot = robot.with_friction({"panda_joint2": kt.friction.Friction(1.5, 0.25)})
     outline = Outline(report_page(robot, samples=500))
     for joint in robot.model.joints:
         row = outline.row(joint.name, 11)
@@ -138,7 +138,7 @@ def test_a_session_has_the_motion_and_computes_missing_forces():
     tau = page_data(session_page(robot, bare))["motion"]["columns"]["tau"]
     np.testing.assert_allclose(tau, robot.gravity_forces(q), rtol=1e-5)
     assert loads_nothing(session_page(robot, bare, notes=HOSTILE))
-    with pytest.raises(kt.KinetreeError):  # of another robot
+    with pytest.raises(kt.errors.KinetreeError):  # of another robot
         session_page(kt.robots.panda(), bare)
 
 
@@ -152,7 +152,7 @@ def test_a_long_motion_is_thinned_and_keeps_its_ends():
 
 
 def test_an_identification_has_its_numbers():
-    robot = kt.robots.rp().with_friction({"joint1": kt.Friction(0.5, 0.2)})
+    robot = kt.robots.rp().with_friction({"joint1": kt.friction.Friction(0.5, 0.2)})
     excitation = kt.motion.excitation(robot, 5, 0.02, reach=0.8)
     data = kt.identify.simulated_recording(robot, excitation, torque_noise=0.1)
     found = kt.identify.identify(kt.robots.rp(), data)

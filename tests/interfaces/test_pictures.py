@@ -171,7 +171,7 @@ def test_slides_have_rails_between_their_limits():
     assert labels and not {"x", "y", "z"} & set(labels)
     b = kt.Builder("gripper").link("base").link("left", 0.1, (0, 0, 0.05))
     b.link("right", 0.1, (0, 0, 0.05))
-    limits, mimic = kt.Limits(0.0, 0.04), kt.Mimic("finger", -0.5, 0.01)
+    limits, mimic = kt.joints.Limits(0.0, 0.04), kt.joints.Mimic("finger", -0.5, 0.01)
     b.joint("finger", "prismatic", "base", "left", axis=(1, 0, 0), limits=limits)
     b.joint("other", "prismatic", "base", "right", axis=(1, 0, 0), mimic=mimic)
     rails = [x for x in scene(b.build()).of("joint") if x.kind == "cylinder"]
@@ -209,6 +209,6 @@ def test_files_are_whole_or_not_there(tmp_path):
         render(kt.robots.rp(), path=path, size=SIZE, fps=2, progress=stop)
     assert path.read_bytes() == b"old" and [x.name for x in tmp_path.iterdir()] == ["a.gif"]
     for wrong in (dict(path="a.bmp"), dict(size=(0, 9)), dict(hide=["shadow"]), dict(q=[0.1])):
-        with pytest.raises(kt.KinetreeError):
+        with pytest.raises(kt.errors.KinetreeError):
             render(kt.robots.rp(), **{"path": path} | wrong)
     assert not re.search("a.bmp", " ".join(x.name for x in tmp_path.iterdir()))

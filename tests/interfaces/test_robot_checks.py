@@ -45,7 +45,7 @@ def test_a_group_of_the_conformance_passes_and_is_json():
     assert "--json" in listed and all(len(x) <= 80 for x in listed.splitlines())
     wrong = subprocess.run([*command, "--no-such-option"], capture_output=True, text=True)
     assert wrong.returncode == 2 and wrong.stdout == "" and "Traceback" not in wrong.stderr
-    with pytest.raises(kt.KinetreeError, match="speed"):
+    with pytest.raises(kt.errors.KinetreeError, match="speed"):
         run_conformance(["speed"])
 
 

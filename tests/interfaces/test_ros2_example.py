@@ -234,7 +234,7 @@ def test_the_law_of_the_node_takes_joints_in_any_order(example):
     names = ["finger", *reversed(NAMES)]
     tau = law(ROBOT, names, [0.02, *(q[name] for name in reversed(NAMES))])
     np.testing.assert_array_equal(tau, ROBOT.gravity_forces(list(q.values())))
-    with pytest.raises(kt.KinetreeError, match="panda_joint7"):
+    with pytest.raises(kt.errors.KinetreeError, match="panda_joint7"):
         law(ROBOT, NAMES[:-1], [0.0] * (N - 1))
 
 

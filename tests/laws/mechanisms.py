@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
+from kinetree.friction import Friction, Sigmoid, Stribeck
+from kinetree.joints import Mimic, Rotor, Spring
 
 SIZES = {"revolute": 1, "prismatic": 1, "helical": 1, "spherical": 3, "planar": 3, "free": 6}
 SIZES["fixed"] = 0
@@ -227,7 +229,7 @@ def build(
             for i, point in zip(ends[::2], ends[1::2], strict=True)
         ]
         stiff = stiffness * u.mass / u.time**2
-        builder.spring(f"tie{k}", kt.Spring(stiff, rest * u.length, points=places))
+        builder.spring(f"tie{k}", Spring(stiff, rest * u.length, points=places))
     builder.frame("tip", names[len(parts) - 1], (0.1 * u.length, 0, 0), tool=True)
     return builder.build()
 
@@ -247,30 +249,30 @@ def drive_options(mechanism: Mechanism, i: int, u: Units, names: Any) -> dict[st
         elif name == "rotor":
             inertia, ratio, axis, carrier = value
             where = "ground" if carrier < 0 else names[carrier]
-            options[name] = kt.Rotor(inertia * u.mass * u.length**2, ratio / way, axis, where)
+            options[name] = Rotor(inertia * u.mass * u.length**2, ratio / way, axis, where)
         elif name == "spring":
-            options[name] = kt.Spring(value[0] * force / way, value[1] * way)
+            options[name] = Spring(value[0] * force / way, value[1] * way)
         elif name == "mimic":
             source, factor, offset = value
             of_leader = float(u.way(mechanism.parts[source].type == "prismatic"))
             leader = f"j{names[source][1:]}"
-            options[name] = kt.Mimic(leader, factor * way / of_leader, offset * way)
+            options[name] = Mimic(leader, factor * way / of_leader, offset * way)
         else:
             options[name] = value * way
     return options
 
 
-def friction_of(x: Part, force: float = 1.0, rate: float = 1.0) -> kt.Friction:
+def friction_of(x: Part, force: float = 1.0, rate: float = 1.0) -> Friction:
     """The friction of a joint, with so many units of force and rate in those of SI."""
     viscous, coulomb = np.array(x.drive.get("friction", ((0, 0), (0, 0))))
     laws: dict[str, Any] = {"load": x.drive.get("load", 0)}
     if "stribeck" in x.drive:
         more, speed = x.drive["stribeck"]
-        laws["stribeck"] = kt.Stribeck(tuple((coulomb + more) * force), speed * rate)
+        laws["stribeck"] = Stribeck(tuple((coulomb + more) * force), speed * rate)
     if "sigmoid" in x.drive:
         size, steepness, shift = x.drive["sigmoid"]
-        laws["sigmoid"] = kt.Sigmoid(size * force, steepness / rate, shift * rate)
-    return kt.Friction(tuple(viscous * force / rate), tuple(coulomb * force), **laws)
+        laws["sigmoid"] = Sigmoid(size * force, steepness / rate, shift * rate)
+    return Friction(tuple(viscous * force / rate), tuple(coulomb * force), **laws)
 
 
 def slides(mechanism: Mechanism) -> Any:

@@ -65,7 +65,7 @@ def tied(draw):
     case = singular = None
     try:
         case = Tied(robot, constraints, q, *rng.normal(size=(2, robot.n)))
-    except (kt.KinetreeError, kt.KinetreeWarning) as error:
+    except (kt.errors.KinetreeError, kt.errors.KinetreeWarning) as error:
         singular = error
     assume(singular is None)
     s = np.linalg.svd(case.J, compute_uv=False)  # what is nearly singular magnifies rounding
@@ -180,7 +180,7 @@ def test_sensitivities_are_differences_of_closed_motions(case):
     try:
         found = case.robot.sensitivities(case.q, case.dq, wrt="dq0", **options)
         runs = [case.robot.simulate(case.q, case.dq + h * v, **options) for h in (1e-4, -1e-4)]
-    except kt.KinetreeError:
+    except kt.errors.KinetreeError:
         assume(False)  # a singular position on the way
     slope = found.by("dq0")[-1] @ v
     difference = (runs[0].dq[-1] - runs[1].dq[-1]) / 2e-4

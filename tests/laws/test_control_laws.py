@@ -61,7 +61,7 @@ def test_one_law_in_every_form_makes_one_motion(mechanism, seed, method):
         {"tau": pd},
         {"controller": pd},
         {"controller": controllers.Law(pd)},
-        {"controller": controllers.Law(kt.python(pd))},
+        {"controller": controllers.Law(kt.simulate.python(pd))},
     ]
     first, *others = (robot.simulate(q, dq, **form, **options) for form in forms)
     for other in others:

@@ -84,7 +84,7 @@ def test_friction_takes_what_the_energy_loses(mechanism, seed):
     size = 1 + np.abs(balance.kinetic + balance.potential).max() + np.abs(balance.work).max()
     close(balance.defect, 0 * balance.defect, 1e-4, size)
     assert (np.diff(balance.losses) >= -1e-9 * size).all()
-    smooth = robot.with_friction({x: kt.Friction() for x in robot.joint_names}).model
+    smooth = robot.with_friction({x: kt.friction.Friction() for x in robot.joint_names}).model
     for k in range(0, len(motion.t), 20):
         moving = np.abs(motion.dq[k]) > 1e-6
         needed = kt.dynamics.inverse_dynamics(smooth, motion.q[k], motion.dq[k], motion.ddq[k])
@@ -200,7 +200,7 @@ def test_a_motion_is_the_same_in_other_units(mechanism, seed, waves_seed):
 @given(starts(drives=(*SMOOTH, "friction")), SEEDS)
 def test_recorded_forces_and_accelerations_satisfy_the_equation_of_motion(case, seed):
     robot, q, dq, _ = case
-    robot = robot.with_friction({x: kt.Friction() for x in robot.joint_names})
+    robot = robot.with_friction({x: kt.friction.Friction() for x in robot.joint_names})
     law, F = waves(robot.n, seed), wrenches(robot, seed)
     motion = robot.simulate(q, dq, duration=0.05, dt=0.01, tau=law, F_ext=F, **FREE)
     for k, t in enumerate(motion.t):
@@ -274,11 +274,11 @@ def test_steps_by_hand_are_the_simulation(case, method):
 @given(mechanisms(3, types=SCREWS, drives=SMOOTH, floating=False), SEEDS, st.integers(1, 1000))
 def test_implicit_steps_have_the_friction_and_springs_of_their_end(method, mechanism, seed, b):
     robot, h = build(mechanism), 0.01
-    robot = robot.with_friction({x: kt.Friction(b / 10) for x in robot.joint_names})
+    robot = robot.with_friction({x: kt.friction.Friction(b / 10) for x in robot.joint_names})
     q, dq, tau = state(robot, seed)
     _, after = robot.step(q, dq, tau, h, method=method)
     stiff = robot.model.springs
-    smooth = robot.with_friction({x: kt.Friction() for x in robot.joint_names})
+    smooth = robot.with_friction({x: kt.friction.Friction() for x in robot.joint_names})
     smooth = smooth.with_springs({x.name: None for x in stiff}) if stiff else smooth
     needed = kt.dynamics.inverse_dynamics(smooth.model, q, dq, (after - dq) / h)
     at = q + h * after if method == "implicit" else q
@@ -300,7 +300,7 @@ def slider(mass, **options):
 @given(number(0.5, 5), number(1, 80), number(-0.9, 0.9), st.sampled_from([-1, 0, 1]))
 def test_every_crossing_of_an_oscillation_is_an_event(mass, stiffness, level, way):
     """q = cos(w t): each time of a crossing, in its direction; the terminal one ends the run."""
-    robot, w = slider(mass, spring=kt.Spring(stiffness)), np.sqrt(stiffness / mass)
+    robot, w = slider(mass, spring=kt.joints.Spring(stiffness)), np.sqrt(stiffness / mass)
     phase = np.arccos(level) + 2 * np.pi * np.arange(4)
     falling, rising = phase / w, (2 * np.pi * np.arange(1, 5) - np.arccos(level)) / w
     expected = np.sort([*(falling if way < 1 else []), *(rising if way > -1 else [])])
@@ -338,7 +338,7 @@ def rails(draw):
 def test_a_push_below_coulomb_friction_moves_nothing(mechanism, seed, method):
     robot = build(Mechanism(mechanism.parts, (0, 0, 0)))
     level = 2.0
-    robot = robot.with_friction({x: kt.Friction(0.1, level) for x in robot.joint_names})
+    robot = robot.with_friction({x: kt.friction.Friction(0.1, level) for x in robot.joint_names})
     q, push, phase = state(robot, seed)
     push = 0.99 * level * push / np.abs(push).max()
 
@@ -355,7 +355,7 @@ def test_a_push_below_coulomb_friction_moves_nothing(mechanism, seed, method):
 def test_joints_at_rest_are_held_or_slide_against_their_friction(method, mechanism, seed):
     """Coulomb: |friction| is at most its level, which it has where a joint begins to move."""
     smooth, level, h = build(mechanism), 2.0, 1e-3
-    robot = smooth.with_friction({x: kt.Friction(0, level) for x in smooth.joint_names})
+    robot = smooth.with_friction({x: kt.friction.Friction(0, level) for x in smooth.joint_names})
     q, rest = state(smooth, seed)[0], np.zeros(robot.n)
     push = np.random.default_rng(seed).normal(size=(50, robot.n)) * 1.2 * level
     tau = kt.dynamics.gravity_forces(smooth.model, q) + push
@@ -372,7 +372,7 @@ def test_a_sliding_mass_stops_where_it_must_and_stays(mass, level, rate):
     """v^2 = 2 a s."""
     m, f, v = mass / 100, level / 100, rate / 100
     stop = abs(v) * m / f
-    motion = slider(m, friction=kt.Friction(0, f)).simulate(
+    motion = slider(m, friction=kt.friction.Friction(0, f)).simulate(
         [0], [v], duration=2 * stop, dt=stop / 10
     )
     t = np.minimum(motion.t, stop)

@@ -38,7 +38,7 @@ def into(case: Case) -> list:
 
 def nested(case: Case) -> list:
     """With two leading axes, on two threads."""
-    with kt.threads(2):
+    with kt.kernels.threads(2):
         found = listed(case.kernel(*(np.stack([a, a, a]) for a in case.arrays)))
     return [x[1] for x in found]
 

@@ -90,7 +90,7 @@ class Case:
         return [states(self.robot_name)[key] for key in self.inputs]
 
     @cached_property
-    def kernel(self) -> kt.Kernel:
+    def kernel(self) -> kt.kernels.Kernel:
         return self.robot.compile(self.name, wait=True, **self.compile_options)
 
     @cached_property

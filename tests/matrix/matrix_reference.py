@@ -19,6 +19,7 @@ import numpy as np
 from matrix_robots import BASE, SIZES
 
 import kinetree as kt
+from kinetree.joints import Spring
 
 DIGITS, H = 100, Decimal("1e-20")
 getcontext().prec = DIGITS
@@ -221,7 +222,7 @@ class Reference:
         motor = {"name": x.name + "_motor", "m": 0.0, "I_com": np.zeros((3, 3))}
         motor["more"] = x.more | {"armature": inertia}
         link = {"parent": x.name + "_motor", "at": np.eye(4)}
-        link["more"] = {"own": kt.Spring(stiffness), "friction": kt.Friction(damping)}
+        link["more"] = {"own": Spring(stiffness), "friction": kt.friction.Friction(damping)}
         return [SimpleNamespace(**vars(x) | y) for y in (motor, link)]
 
     def _masses(self):
@@ -241,7 +242,10 @@ class Reference:
         numbers = [(*exact((x.stiffness, x.stiffness * x.rest, x.damping)), w) for x, w in springs]
         self.springs, self.inertias, self.frictions = numbers, [], []
         for i, x in enumerate(self.parts):
-            size, law = Decimal(x.more.get("armature", 0)), x.more.get("friction", kt.Friction())
+            size, law = (
+                Decimal(x.more.get("armature", 0)),
+                x.more.get("friction", kt.friction.Friction()),
+            )
             self.inertias += [(size, row, i) for row in self.rows(i)]
             self.frictions += [(law, row, i) for row in self.rows(i)]
         for x in self.recipe.motors.values():
@@ -485,7 +489,7 @@ class Reference:
 
         def drive(rows, joint):
             ways = [(key, pair) for key in ("viscous", "coulomb") for pair in ((1, 0), (0, 1))]
-            laws = [kt.Friction(**{key: pair}) for key, pair in ways]
+            laws = [kt.friction.Friction(**{key: pair}) for key, pair in ways]
             yield from (alone(frictions=[(f, r, joint) for r in rows]) for f in laws)
             yield alone(inertias=[(1, r, joint) for r in rows])
 

@@ -11,6 +11,8 @@ from functools import cache
 import numpy as np
 
 import kinetree as kt
+from kinetree.friction import Friction, Sigmoid, Stribeck
+from kinetree.joints import Actuator, Drive, Mimic, Motor, Rotor, Spring
 
 SIZES = {"revolute": 1, "prismatic": 1, "helical": 1, "spherical": 3, "planar": 3, "free": 6}
 BASE = (1.5, (0.25, 0, 0.5))  # mass and centre of mass of the base
@@ -111,36 +113,36 @@ R, P, H, S, L, F = "revolute", "prismatic", "helical", "spherical", "planar", "f
 # two legs, a trunk, two arms, a head and a tail
 LIMBS = [1, 2, 3, 4, 5, 6, 1, 8, 9, 10, 11, 12, 1, 14, 15, 16, 17, 18, 19, 16, 21, 22, 23, 24]
 HUMANOID = [(F, 0, {}), *((R, parent, {}) for parent in [*LIMBS, 16, 26, 27, 1, 29])]
-STRIBECK = kt.Friction(
-    (0.5, 0.75), (0.25, 0.5), lambda v: 0.125 * v * v * v, stribeck=kt.Stribeck(1.0, 0.5, 2)
+STRIBECK = Friction(
+    (0.5, 0.75), (0.25, 0.5), lambda v: 0.125 * v * v * v, stribeck=Stribeck(1.0, 0.5, 2)
 )
 JOINTS = {
-    "chain": [(R, 0, {}), (R, 1, {"offset": 0.25}), (R, 2, {"friction": kt.Friction(0.5)})],
+    "chain": [(R, 0, {}), (R, 1, {"offset": 0.25}), (R, 2, {"friction": Friction(0.5)})],
     "tree": [(R, 0, {}), (P, 1, {}), (R, 1, {"armature": 0.125}), (R, 2, {}), (P, 3, {})],
     "floating": [(F, 0, {"armature": 0.25}), (R, 1, {}), (R, 1, {})],
     "spherical": [(S, 0, {}), (R, 1, {}), (S, 2, {})],
     "planar": [(L, 0, {}), (R, 1, {}), (P, 2, {})],
     "helical": [(H, 0, {}), (H, 1, {"offset": -0.5}), (R, 2, {})],
     "mimic": [
-        (R, 0, {"friction": kt.Friction(0.25)}),
-        (R, 1, {"mimic": kt.Mimic("l1", -1.5, 0.25), "armature": 0.25}),
+        (R, 0, {"friction": Friction(0.25)}),
+        (R, 1, {"mimic": Mimic("l1", -1.5, 0.25), "armature": 0.25}),
         (P, 2, {}),
-        (P, 1, {"mimic": kt.Mimic("l3", 0.5, 0.125), "friction": kt.Friction(0.5)}),
+        (P, 1, {"mimic": Mimic("l3", 0.5, 0.125), "friction": Friction(0.5)}),
     ],
     "rotors": [
         (R, 0, {}),
-        (R, 1, {"rotor": kt.Rotor(0.0078125, 10.0)}),
-        (P, 2, {"rotor": kt.Rotor(0.015625, 4.0, (0.6, 0.0, 0.8), "l1")}),
+        (R, 1, {"rotor": Rotor(0.0078125, 10.0)}),
+        (P, 2, {"rotor": Rotor(0.015625, 4.0, (0.6, 0.0, 0.8), "l1")}),
         (R, 3, {"armature": 0.25}),
     ],
     "friction": [
         (R, 0, {"friction": STRIBECK}),
-        (R, 1, {"friction": kt.Friction(0.25, 0.5, sigmoid=kt.Sigmoid(1.5, 2.0, 0.25))}),
-        (P, 2, {"friction": kt.Friction(0.125, load=(0.125, 0.0625))}),
+        (R, 1, {"friction": Friction(0.25, 0.5, sigmoid=Sigmoid(1.5, 2.0, 0.25))}),
+        (P, 2, {"friction": Friction(0.125, load=(0.125, 0.0625))}),
     ],
     "springs": [(R, 0, {}), (P, 1, {}), (R, 2, {"offset": 0.25})],
-    "elastic": [(R, 0, {"drive": kt.Drive(peak=5.0)}), (R, 1, {}), (R, 2, {"armature": 0.25})],
-    "actuated": [(R, 0, {}), (R, 1, {"friction": kt.Friction(0.5)}), (P, 2, {})],
+    "elastic": [(R, 0, {"drive": Drive(peak=5.0)}), (R, 1, {}), (R, 2, {"armature": 0.25})],
+    "actuated": [(R, 0, {}), (R, 1, {"friction": Friction(0.5)}), (P, 2, {})],
     "loop": [(R, 0, {}), (R, 1, {}), (R, 2, {}), (R, 0, {}), (R, 4, {}), (P, 5, {})],
     "contacts": [(F, 0, {}), (R, 1, {}), (R, 1, {})],
     "humanoid": HUMANOID,
@@ -153,16 +155,16 @@ FEET = {
 }
 FIXED_AT = (0.125, -0.25, 0.375)
 POINTS = [("base", (0.5, 0.0, 0.0)), ("l2", FIXED_AT), ("tool", (0.0, 0.0, 1.0))]
-MOTOR = kt.Actuator.motor("l1", gear=4.0, control_range=(-1.0, 1.0))
-SERVO = kt.Actuator.position("l2", kp=16.0, kd=2.0, time_constant=0.125)
+MOTOR = Actuator.motor("l1", gear=4.0, control_range=(-1.0, 1.0))
+SERVO = Actuator.position("l2", kp=16.0, kd=2.0, time_constant=0.125)
 
 
 def springs(damping: float) -> dict:
     """Springs of a joint, between joints and between points, with the same dampers."""
     return {
-        "l1": kt.Spring(8.0, 0.25, damping=damping),
-        "tie": kt.Spring(4.0, 0.5, joints={"l1": 1.0, "l3": -2.0}, damping=damping),
-        "strut": kt.Spring(16.0, 0.5, points=POINTS, damping=damping),
+        "l1": Spring(8.0, 0.25, damping=damping),
+        "tie": Spring(4.0, 0.5, joints={"l1": 1.0, "l3": -2.0}, damping=damping),
+        "strut": Spring(16.0, 0.5, points=POINTS, damping=damping),
     }
 
 
@@ -170,14 +172,14 @@ MORE = {
     "springs": {"springs": springs(0.0)},
     "helical": {"springs": springs(0.5)},
     "tree": {"actuators": {"motor": MOTOR, "servo": SERVO}},
-    "rotors": {"motors": {"pair": kt.Motor({"l1": 2.0, "l4": -3.0}, 0.0625, kt.Friction(0.25))}},
+    "rotors": {"motors": {"pair": Motor({"l1": 2.0, "l4": -3.0}, 0.0625, Friction(0.25))}},
     "elastic": {"elastic": {"l2": (64.0, 0.5, 0.375)}},
     "actuated": {
         "actuators": {
             "motor": MOTOR,
-            "mixed": kt.Actuator({"l1": 0.5, "l3": 2.0}, (1.0, 0.5, 0.25), (0.25, -2.0, -1.0)),
+            "mixed": Actuator({"l1": 0.5, "l3": 2.0}, (1.0, 0.5, 0.25), (0.25, -2.0, -1.0)),
         },
-        "springs": {"l3": kt.Spring(32.0, 0.125)},
+        "springs": {"l3": Spring(32.0, 0.125)},
     },
     "loop": {
         "constraints": {

@@ -120,7 +120,7 @@ def test_every_width_gives_the_same_bits(target, monkeypatch, pytestconfig):
     made = {name: recipe(name).build() for name in NAMES}
     try:
         made["chain"].mass_matrix(np.zeros(3))
-    except kt.KinetreeError as problem:
+    except kt.errors.KinetreeError as problem:
         pytest.skip(str(problem))
     found = {}
     for case in cases:
@@ -246,7 +246,7 @@ def changed(made):
 
 def data(made) -> dict:
     """Free data of a recipe by name."""
-    laws = [x.more.get("friction", kt.Friction()) for x in made.parts]
+    laws = [x.more.get("friction", kt.friction.Friction()) for x in made.parts]
     pairs = [np.broadcast_to(x, 2) for f in laws for x in (f.viscous, f.coulomb)]
     return {
         "mass": np.array([x.m for x in made.parts]),

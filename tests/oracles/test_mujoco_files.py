@@ -52,7 +52,7 @@ def compared(path: Path) -> Twins:
         pytest.skip(f"no {path.name} at {path.parent}")
     try:
         found = twins(path)
-    except (ValueError, kt.KinetreeError) as error:
+    except (ValueError, kt.errors.KinetreeError) as error:
         if path not in LISTED:
             pytest.skip(str(error).splitlines()[0])
         raise

@@ -19,7 +19,7 @@ SHARED = Path(os.environ.get("KINETREE_SHARED", HERE.parents[2] / "shared"))
 def quietly(function, *arguments, **options):
     """What a function returns, without the warnings of kinetree."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kt.KinetreeWarning)
+        warnings.simplefilter("ignore", kt.errors.KinetreeWarning)
         return function(*arguments, **options)
 
 
@@ -40,7 +40,7 @@ def remarks(robot):
 def bare(robot):
     """The robot as a tree without friction and springs."""
     robot = robot.unconstrained()
-    robot = robot.with_friction({x.name: kt.Friction() for x in robot.model.joints})
+    robot = robot.with_friction({x.name: kt.friction.Friction() for x in robot.model.joints})
     return robot.with_springs({spring.name: None for spring in robot.model.springs})
 
 
@@ -97,7 +97,7 @@ def assert_as_mujoco(mujoco, robot, theirs, seed=0, tolerance=1e-11):
     assert_joints_as_mujoco(robot.model, theirs)
     there, back = in_mujoco(mujoco, robot, theirs)
     theirs.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-    viscous = {x.name: kt.Friction(x.friction.viscous) for x in robot.model.joints}
+    viscous = {x.name: kt.friction.Friction(x.friction.viscous) for x in robot.model.joints}
     model, data = robot.with_friction(viscous).model, mujoco.MjData(theirs)
     q, dq, ddq = random_state(robot, seed)
     data.qpos[:], data.qvel[:] = there.q(q), there.dq(q, dq)

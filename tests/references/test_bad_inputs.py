@@ -53,7 +53,7 @@ def outcome_of(path):
             robot = kt.load(path)
         except KinetreeError as error:
             return "ERROR", str(error)
-    assert all(issubclass(x.category, kt.KinetreeWarning) for x in caught)
+    assert all(issubclass(x.category, kt.errors.KinetreeWarning) for x in caught)
     model = robot.model
     assert np.isfinite(model.M_pi).all() and np.isfinite(model.m).all()
     notes = (*robot.report.warnings, *robot.report.notes)
@@ -300,13 +300,13 @@ def test_a_doubt_of_a_urdf_is_a_warning_that_names_it_and_a_strict_load_refuses(
 
 
 HELD = {  # doubtful limits of j1 -> those that are taken; they do not change the dynamics
-    'lower="1" upper="-1" velocity="-2" effort="3"': kt.Limits(effort=3.0),
-    'lower="-1" upper="1" effort="0" velocity="0"': kt.Limits(-1.0, 1.0),
-    'lower="0" upper="0" effort="0" velocity="0"': kt.Limits(),
-    'lower="0" upper="0" effort="1" velocity="0"': kt.Limits(0.0, 0.0, effort=1.0),
-    'lower="-1" effort="3" velocity="4"': kt.Limits(-1.0, 0.0, 4.0, 3.0),
-    'lower="-1e30" upper="1e30" effort="1e31" velocity="1e30"': kt.Limits(),
-    'lower="0.5" upper="0.5" effort="1" velocity="1"': kt.Limits(0.5, 0.5, 1.0, 1.0),
+    'lower="1" upper="-1" velocity="-2" effort="3"': kt.joints.Limits(effort=3.0),
+    'lower="-1" upper="1" effort="0" velocity="0"': kt.joints.Limits(-1.0, 1.0),
+    'lower="0" upper="0" effort="0" velocity="0"': kt.joints.Limits(),
+    'lower="0" upper="0" effort="1" velocity="0"': kt.joints.Limits(0.0, 0.0, effort=1.0),
+    'lower="-1" effort="3" velocity="4"': kt.joints.Limits(-1.0, 0.0, 4.0, 3.0),
+    'lower="-1e30" upper="1e30" effort="1e31" velocity="1e30"': kt.joints.Limits(),
+    'lower="0.5" upper="0.5" effort="1" velocity="1"': kt.joints.Limits(0.5, 0.5, 1.0, 1.0),
 }
 
 

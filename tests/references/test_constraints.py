@@ -24,7 +24,7 @@ def slider_crank(friction=None, **options):
     built.link("arm", m=1.2, com=(CRANK / 2, 0, 0), I_com=INERTIA * np.eye(3))
     built.link("bar", m=0.7, com=(ROD / 2, 0, 0), I_com=INERTIA * np.eye(3))
     built.link("block", m=2.0, I_com=INERTIA * np.eye(3))
-    built.joint("crank", "revolute", "base", "arm", friction=friction or kt.Friction())
+    built.joint("crank", "revolute", "base", "arm", friction=friction or kt.friction.Friction())
     built.joint("rod", "revolute", "arm", "bar", at=(CRANK, 0, 0))
     built.joint("slide", "prismatic", "base", "block", axis=(1, 0, 0))
     tree = built.frame("tip", "bar", (ROD, 0, 0)).build()
@@ -256,7 +256,7 @@ def test_a_welded_chain_is_a_rigid_body_and_a_held_frame_stays():
 @pytest.mark.parametrize("method", ["implicit", "implicitfast"])
 def test_an_implicit_step_solves_the_dense_equations(method):
     """(M + h D + h^2 K) on the motions that J allows, and projected rates."""
-    damped = slider_crank(friction=kt.Friction(viscous=5.0))
+    damped = slider_crank(friction=kt.friction.Friction(viscous=5.0))
     q, dq, h, kp, kd = position(0.7), 2 * slope(0.7), 1e-3, 1e4, 300.0
     tau = np.array([3.0, 0, 0])
     slopes = {"kp": [kp, 0, 0], "kd": [kd, 0, 0]} if method == "implicit" else {}
@@ -303,7 +303,7 @@ def test_a_run_can_be_split_shifted_and_batched(method):
 
 def test_dry_friction_stops_a_crank_where_its_equation_stops():
     level, w = 3.0, 6.0
-    robot = slider_crank(friction=kt.Friction(coulomb=level))
+    robot = slider_crank(friction=kt.friction.Friction(coulomb=level))
 
     def rate(t, x):
         return np.array([x[1], crank_acceleration(x[0], x[1], -level)])

@@ -12,6 +12,8 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from kinetree.contacts import Box, Boxes, ContactPoint, ContactRim, HeightField, Plane
 from kinetree.errors import InputError, KinetreeError
+from kinetree.friction import Friction
+from kinetree.joints import Spring
 
 CORNERS = [(x, y, -0.1) for x in (-0.15, 0.15) for y in (-0.1, 0.1)]
 LEVEL = [1, 0, 0, 0]
@@ -435,7 +437,7 @@ def hopper():
     built.link("foot", m=0.5, I_com=0.01 * np.eye(3))
     built.joint("free", "prismatic", "base", "body", axis=(0, 0, 1))
     built.joint("leg", "prismatic", "body", "foot", at=(0, 0, -0.5), axis=(0, 0, 1),
-                spring=kt.Spring(4000, damping=100))  # fmt: skip
+                spring=Spring(4000, damping=100))  # fmt: skip
     return built.build()
 
 
@@ -468,11 +470,11 @@ def test_a_coupled_body_rests_on_the_foot_of_the_other():
 
 def test_dry_friction_of_joints_is_solved_with_contacts():
     """A foot that is pressed on the ground while its joint rubs: the motor works against both."""
-    robot = hopper().with_springs({"leg": None}).with_friction({"leg": kt.Friction(0, 60.0)})
+    robot = hopper().with_springs({"leg": None}).with_friction({"leg": Friction(0, 60.0)})
     robot = robot.with_contacts([ContactPoint("foot", "foot", radius=0.05)])
     held = robot.simulate([0.55, 0], duration=0.1, dt=1e-3)
     assert np.abs(held.dq).max() < 1e-6
-    weak = robot.with_friction({"leg": kt.Friction(0, 30.0)})
+    weak = robot.with_friction({"leg": Friction(0, 30.0)})
     falling = weak.simulate([0.55, 0], duration=0.1, dt=1e-3)
     assert falling.dq[-1, 0] == pytest.approx(-(G - 30 / 5) * 0.1, rel=1e-4)
 
@@ -488,9 +490,9 @@ def test_a_batch_is_its_rollouts_bit_for_bit():
     q[:, :4] /= np.linalg.norm(q[:, :4], axis=1)[:, None]
     dq = rng.normal(size=(6, 6))
     options = {"duration": 0.25, "dt": 1e-3}
-    with kt.threads(1):
+    with kt.kernels.threads(1):
         one = robot.simulate(q, dq, **options)
-    with kt.threads(2):
+    with kt.kernels.threads(2):
         two = robot.simulate(q, dq, **options)
     np.testing.assert_array_equal(one.q, two.q)
     for k in (0, 5):

@@ -70,7 +70,7 @@ def test_the_integral_of_pid_is_bounded():
 
 def test_an_integral_beyond_its_bound_is_drawn_back():
     """A cart that friction holds beside its goal: its error is integrated up to the bound alone."""
-    robot = cart(friction=kt.Friction(coulomb=50.0))
+    robot = cart(friction=kt.friction.Friction(coulomb=50.0))
     law = controllers.PID([1.0], kp=5.0, kd=1.0, ki=10.0, bound=0.3)
     motion = robot.simulate([0.0], duration=2, dt=1e-3, method="rk4", controller=law)
     z = motion.meta["controller_state"][:, 0]
@@ -147,7 +147,7 @@ def test_a_cart_under_pid_is_a_linear_system():
 
 def test_the_error_of_computed_torque_obeys_its_linear_equation():
     """e'' + kd e' + kp e = 0, also of a robot with friction that it knows."""
-    robot = double_pendulum(*[{"friction": kt.Friction(viscous=0.5)}] * 2)
+    robot = double_pendulum(*[{"friction": kt.friction.Friction(viscous=0.5)}] * 2)
 
     def follow(t):
         w = np.array([2.0, 3.0])
@@ -274,7 +274,7 @@ def test_references_may_be_trajectories_which_stand_still_before_and_after():
 
 
 def test_a_joint_that_friction_holds_beside_its_goal_is_named():
-    robot = pendulum(friction=kt.Friction(0, 3.0))
+    robot = pendulum(friction=kt.friction.Friction(0, 3.0))
     law = controllers.PD([0.4], kp=20.0, kd=2.0, gravity=True)
     motion = robot.simulate([0.3], duration=0.5, dt=1e-3, method="rk4", controller=law)
     (stuck,) = motion.meta["stuck"]
@@ -299,7 +299,7 @@ def low_pass(t, x, gain):
 
 def test_the_observer_shows_external_forces_behind_a_low_pass():
     """The error of its trapezoidal rule falls by four with half the step."""
-    robot, gain = double_pendulum(*[{"friction": kt.Friction(viscous=0.4)}] * 2), 20.0
+    robot, gain = double_pendulum(*[{"friction": kt.friction.Friction(viscous=0.4)}] * 2), 20.0
     F = robot.wrenches({"lower": [0.3, -0.2, 0.5, 4.0, -3.0, 6.0]})
     tau, errors = np.array([2.0, 1.0]), []
     for dt in (2e-3, 1e-3):

@@ -24,7 +24,8 @@ from robot_files import (
 
 import kinetree as kt
 from kinetree import dynamics
-from kinetree.errors import KinetreeError, ParseError
+from kinetree.errors import KinetreeError, KinetreeWarning, ParseError
+from kinetree.joints import Limits
 from kinetree.spatial import rpy
 
 EVERY_JOINT = """<body name="wall" pos="0 0 1"><geom size=".1"/>
@@ -368,7 +369,7 @@ def test_an_actuator_that_is_left_out_is_warned_about_by_name(name, mujoco):
     top, actuator = UNREAD[name]
     ball = f'<body><joint name="ball" type="ball"/>{GEOM}<site name="s"/></body>'
     text = mjcf(f"{{}}{top}<actuator>{actuator}</actuator>", TWO.format("", "") + ball)
-    with pytest.warns(kt.KinetreeWarning, match="weak"):
+    with pytest.warns(KinetreeWarning, match="weak"):
         robot = kt.load_string(text.format(""))
     assert not robot.model.actuators
     off = '<option><flag actuation="disable"/></option>'
@@ -466,14 +467,14 @@ def test_threads_of_screws_are_per_turn_or_in_the_old_way_inverse_and_left_hande
 
 
 LIMITS = {
-    "": kt.Limits(),
-    "<limit/>": kt.Limits(),
+    "": Limits(),
+    "<limit/>": Limits(),
     "<limit><lower>-1e16</lower><upper>1e16</upper><effort>-1</effort><velocity>-1</velocity>"
-    "</limit>": kt.Limits(),
-    "<limit><lower>-inf</lower><upper>inf</upper><effort>inf</effort></limit>": kt.Limits(),
-    "<limit><lower>-1</lower></limit>": kt.Limits(lower=-1),
-    "<limit><upper>2</upper><velocity>3</velocity></limit>": kt.Limits(upper=2, velocity=3),
-    "<limit><effort>7</effort></limit>": kt.Limits(effort=7),
+    "</limit>": Limits(),
+    "<limit><lower>-inf</lower><upper>inf</upper><effort>inf</effort></limit>": Limits(),
+    "<limit><lower>-1</lower></limit>": Limits(lower=-1),
+    "<limit><upper>2</upper><velocity>3</velocity></limit>": Limits(upper=2, velocity=3),
+    "<limit><effort>7</effort></limit>": Limits(effort=7),
 }
 
 

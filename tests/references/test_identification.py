@@ -12,6 +12,7 @@ from reference_robots import G, double_bias, double_mass_matrix, double_pendulum
 
 import kinetree as kt
 from kinetree.errors import KinetreeError
+from kinetree.friction import Friction, LuGre, Sigmoid, Stribeck
 from kinetree.identify import (
     KnownLoad,
     excite,
@@ -23,6 +24,7 @@ from kinetree.identify import (
     simulated_recording,
     unknowns,
 )
+from kinetree.joints import Limits, Spring
 from kinetree.scalars import cos, sin
 
 FAST = {"folds": 2, "friction": "symmetric"}
@@ -42,7 +44,7 @@ def waves(n, duration=16.0, dt=0.02, seed=1, size=0.9):
 # the planar robot
 
 
-RUBBING = {"hip": kt.Friction(0.5, 0.8), "knee": kt.Friction(0.3, 0.4)}
+RUBBING = {"hip": Friction(0.5, 0.8), "knee": Friction(0.3, 0.4)}
 PLANAR = double_pendulum({"friction": RUBBING["hip"]}, {"friction": RUBBING["knee"]})
 
 
@@ -138,9 +140,9 @@ def arm(scale=(1, 1, 1), drives=True, com=1.0):
               "lift": ("turret", "upper", (0, 0, 0.3), (0, 1, 0)),
               "bend": ("upper", "lower", (0.4, 0, 0), (0, 1, 0))}  # fmt: skip
     for k, (name, (parent, child, at, axis)) in enumerate(places.items()):
-        own = {"friction": kt.Friction(0.5 + 0.1 * k, 0.8 - 0.05 * k), "armature": 0.05 + 0.01 * k}
+        own = {"friction": Friction(0.5 + 0.1 * k, 0.8 - 0.05 * k), "armature": 0.05 + 0.01 * k}
         built.joint(name, "revolute", parent, child, at=at, axis=axis,
-                    limits=kt.Limits(-2.5, 2.5, 4.0, 80.0), **(own if drives else {}))  # fmt: skip
+                    limits=Limits(-2.5, 2.5, 4.0, 80.0), **(own if drives else {}))  # fmt: skip
     return built.build()
 
 
@@ -224,9 +226,9 @@ def test_outliers_move_a_robust_fit_less_than_an_ordinary_one():
 @pytest.mark.parametrize("law", ["directional", "stribeck", "sigmoid"])
 def test_the_law_of_friction_is_found(law):
     friction = {
-        "directional": kt.Friction((0.5, 0.9), (1.5, 2.5)),
-        "stribeck": kt.Friction(0.5, 1.5, stribeck=kt.Stribeck(3.0, 0.3)),
-        "sigmoid": kt.Friction(0.5, sigmoid=kt.Sigmoid(3.0, 6.0, 0.0)),
+        "directional": Friction((0.5, 0.9), (1.5, 2.5)),
+        "stribeck": Friction(0.5, 1.5, stribeck=Stribeck(3.0, 0.3)),
+        "sigmoid": Friction(0.5, sigmoid=Sigmoid(3.0, 6.0, 0.0)),
     }[law]
     true = TRUE.with_friction({"lift": friction})
     found = found_of(true.inverse_dynamics(*STATE), friction={"lift": law} | {
@@ -243,7 +245,7 @@ def test_the_law_of_friction_is_found(law):
 
 
 def test_the_simplest_law_that_suffices_is_chosen():
-    true = TRUE.with_friction({"lift": kt.Friction(0.5, 1.5, stribeck=kt.Stribeck(4.0, 0.4))})
+    true = TRUE.with_friction({"lift": Friction(0.5, 1.5, stribeck=Stribeck(4.0, 0.4))})
     found = found_of(true.inverse_dynamics(*STATE), friction="auto")
     chosen = {x.joint: x.friction for x in found.choices}
     assert chosen["lift"] == "stribeck" and chosen["bend"] == "symmetric"
@@ -251,8 +253,8 @@ def test_the_simplest_law_that_suffices_is_chosen():
 
 @pytest.mark.parametrize("rest", [-0.5, 0.3])
 def test_a_spring_is_found_with_its_rest(rest):
-    true = TRUE.with_springs({"lift": kt.Spring(40, rest)})
-    described = DESCRIBED.with_springs({"lift": kt.Spring(0)})
+    true = TRUE.with_springs({"lift": Spring(40, rest)})
+    described = DESCRIBED.with_springs({"lift": Spring(0)})
     found = found_of(true.inverse_dynamics(*STATE), robot=described)
     spring = found.springs["lift"]
     assert spring.stiffness == pytest.approx(40, rel=0.03)
@@ -313,13 +315,13 @@ def test_friction_with_a_memory_is_found_by_slow_reversals():
                 np.array([-0.3 * w * w * sin(w * t)]))  # fmt: skip
 
     law = kt.controllers.ComputedTorque(reference, kp=400, kd=40)
-    true = hinge(kt.Friction(0.1, 1.0, presliding=kt.LuGre(500.0, 2.0)))
+    true = hinge(Friction(0.1, 1.0, presliding=LuGre(500.0, 2.0)))
     run = true.simulate([0.0], [0.15 * np.pi], duration=8, dt=2e-3, method="rk4", controller=law)
     inside = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         data = run.replace(tau=run.tau + rng.normal(0, 0.03, run.tau.shape))
-        fit = identify_presliding(hinge(kt.Friction(0.1)), data, "hip")
+        fit = identify_presliding(hinge(Friction(0.1)), data, "hip")
         for name, value in {"stiffness": 500.0, "damping": 2.0, "level": 1.0}.items():
             low, high = fit.intervals[name]
             inside.append(low <= value <= high)
@@ -329,7 +331,7 @@ def test_friction_with_a_memory_is_found_by_slow_reversals():
 
 
 def test_a_closed_loop_is_found_from_its_motors():
-    true = kt.robots.five_bar().with_friction({x: kt.Friction(0.2, 0.3) for x in ("left", "right")})
+    true = kt.robots.five_bar().with_friction({x: Friction(0.2, 0.3) for x in ("left", "right")})
     robot, t = kt.robots.five_bar(), np.arange(0, 12, 0.02)
     q0 = robot.neutral()
     motors = [robot.dof_names.index(x) for x in ("left", "right")]

@@ -19,7 +19,7 @@ W = 2 * np.pi
 
 
 def rail(friction=None, **limits):
-    return cart(M, limits=kt.Limits(**limits), friction=friction or kt.Friction())
+    return cart(M, limits=kt.joints.Limits(**limits), friction=friction or kt.friction.Friction())
 
 
 def rates_belong(trajectory, share=3e-3):
@@ -151,7 +151,7 @@ def test_reachable_poses_are_reached_within_the_limits(name):
 
 def test_two_links_reach_a_place_as_the_law_of_cosines_says():
     built = kt.Builder("arm").link("base").link("upper", 1.0).link("lower", 1.0)
-    limits = {"limits": kt.Limits(-2, 2)}
+    limits = {"limits": kt.joints.Limits(-2, 2)}
     built.joint("shoulder", "revolute", "base", "upper", **limits)
     built.joint("elbow", "revolute", "upper", "lower", at=(1, 0, 0), **limits)
     robot = built.frame("tip", "lower", (0.8, 0, 0), tool=True).build()
@@ -201,7 +201,7 @@ def test_a_peak_beyond_a_limit_is_found_between_samples(quantity, side):
 
 def test_a_report_has_the_means_and_peaks_of_a_sine():
     b = 0.3
-    robot = rail(friction=kt.Friction(viscous=b))
+    robot = rail(friction=kt.friction.Friction(viscous=b))
     load = robot.check(motion.sinusoid([0], [1], [1.0], 3.0, 0.001, robot=robot)).joint("rail")
     peak = np.hypot(M * W * W, b * W)
     assert abs(load.peak_torque) == pytest.approx(peak, rel=1e-8)
@@ -239,10 +239,10 @@ def test_the_slower_motion_has_the_factor_of_its_equation(case):
     elif case == "gravity":  # a lift: tau = m (s^2 ddq + g)
         built = kt.Builder("lift").link("base").link("cabin", M)
         built.joint("rise", "prismatic", "base", "cabin",
-                    limits=kt.Limits(effort=M * (G + 0.5 * W * W)))  # fmt: skip
+                    limits=kt.joints.Limits(effort=M * (G + 0.5 * W * W)))  # fmt: skip
         robot, factor = built.build(), np.sqrt(2)
     else:  # s^2 m ddq + s b dq + c = limit, at one sample
-        robot = rail(effort=12.0, friction=kt.Friction(viscous=4.0, coulomb=2.0))
+        robot = rail(effort=12.0, friction=kt.friction.Friction(viscous=4.0, coulomb=2.0))
         one = motion.Trajectory(t=[0], q=[[0]], dq=[[3.0]], ddq=[[5.0]], model=robot.model)
         s = np.roots([M * 5.0, 12.0, 2.0 - 12.0]).max()
         assert robot.check(one).slower == pytest.approx(1 / s, rel=1e-9)
@@ -259,7 +259,7 @@ def test_the_slower_motion_has_the_factor_of_its_equation(case):
 
 def test_friction_of_the_load_counts_when_it_drives_and_when_it_brakes():
     """(1 + 0.25) m a while the force pushes ahead, (1 - 0.2) m a while it brakes."""
-    robot = rail(friction=kt.Friction(load=(0.25, 0.2)))
+    robot = rail(friction=kt.friction.Friction(load=(0.25, 0.2)))
     plan = motion.quintic([0], [1], 1, 0.001, robot=robot)
     peak = M * np.abs(plan.ddq).max()
     assert robot.check(plan).joint("rail").peak_torque == pytest.approx(1.25 * peak, rel=1e-4)
@@ -271,10 +271,10 @@ def test_friction_of_the_load_counts_when_it_drives_and_when_it_brakes():
 
 
 def test_what_gravity_breaks_no_slower_motion_mends():
-    robot = pendulum(1.0, 1.0, 0.0, limits=kt.Limits(effort=0.99 * G))
+    robot = pendulum(1.0, 1.0, 0.0, limits=kt.joints.Limits(effort=0.99 * G))
     report = robot.check(motion.quintic([0], [np.pi / 2], 100, 0.05, robot=robot))
     assert report.slower is None and report.scaling.overloads[0].joint == "hinge"
-    strong = pendulum(1.0, 1.0, 0.0, limits=kt.Limits(effort=1.001 * G))
+    strong = pendulum(1.0, 1.0, 0.0, limits=kt.joints.Limits(effort=1.001 * G))
     assert strong.check(motion.quintic([0], [np.pi / 2], 100, 0.05, robot=strong)).ok
 
 
@@ -290,7 +290,7 @@ def test_a_slower_motion_of_an_arm_fits_and_no_faster_one_does():
 @pytest.mark.parametrize("dq", [3.0, -3.0])
 def test_a_torque_speed_curve_limits_what_pushes_ahead(dq):
     force, speed = 20.0, 4.0
-    robot = rail().with_drives({"rail": kt.Drive([(0, force), (speed, 0)])})
+    robot = rail().with_drives({"rail": kt.joints.Drive([(0, force), (speed, 0)])})
     limit = force * (1 - 3 / speed)
 
     def at(tau):
@@ -332,14 +332,14 @@ def test_bang_bang_and_cruise_are_the_optimum_of_a_cart():
 
 def test_gravity_and_friction_change_the_optimum_as_their_equations_say():
     built = kt.Builder("lift").link("base").link("cabin", M)
-    built.joint("rise", "prismatic", "base", "cabin", limits=kt.Limits(effort=M * G + 3.0))
+    built.joint("rise", "prismatic", "base", "cabin", limits=kt.joints.Limits(effort=M * G + 3.0))
     lift = built.build()
     a, b = 3.0 / M, 2 * G + 3.0 / M
     v = np.sqrt(2 / (1 / a + 1 / b))
     found = motion.time_optimal(lift, motion.quintic([0], [1], 1, robot=lift))
     assert found.duration == pytest.approx(v / a + v / b, rel=1e-4)
     c = 0.5
-    rubbing = rail(effort=3.0, friction=kt.Friction(coulomb=c))
+    rubbing = rail(effort=3.0, friction=kt.friction.Friction(coulomb=c))
     a, b = (3.0 - c) / M, (3.0 + c) / M
     v = np.sqrt(2 / (1 / a + 1 / b))
     found = motion.time_optimal(rubbing, motion.quintic([0], [1], 1, robot=rubbing))
@@ -381,7 +381,7 @@ def fastest_by_phase_plane(start, end, effort, velocity, N=300):
 @pytest.mark.parametrize("velocity", [100.0, 2.0])
 def test_a_double_pendulum_is_as_fast_as_its_phase_plane_allows(velocity):
     effort, start, end = np.array([12.0, 4.0]), np.array([-0.5, 0.3]), np.array([0.9, 1.2])
-    limits = [{"limits": kt.Limits(velocity=velocity, effort=x)} for x in effort]
+    limits = [{"limits": kt.joints.Limits(velocity=velocity, effort=x)} for x in effort]
     robot = double_pendulum(*limits)
     found = motion.time_optimal(robot, motion.quintic(start, end, 1, robot=robot), dt=0.005)
     expected = fastest_by_phase_plane(start, end, effort, velocity)
@@ -439,7 +439,7 @@ def test_plans_are_resampled_by_their_own_polynomials_and_recordings_by_quintics
 
 
 def test_the_energy_of_a_motion_is_balanced():
-    robot = double_pendulum(*[{"friction": kt.Friction(viscous=0.3)}] * 2)
+    robot = double_pendulum(*[{"friction": kt.friction.Friction(viscous=0.3)}] * 2)
     worst = []
     for dt in (0.02, 0.01):
         plan = motion.quintic([-0.3, 0.2], [0.9, -1.0], 1, dt, robot=robot)
@@ -460,7 +460,7 @@ def test_the_energy_of_a_motion_is_balanced():
         lambda: motion.trapezoid([0], [1], acceleration=-3), lambda: motion.scale_time(None, 2),
         lambda: PANDA.inverse_kinematics(2 * np.eye(4)),
         lambda: PANDA.check(motion.quintic([0], [1], 1)),
-        lambda: motion.time_optimal(rail(effort=0.4, friction=kt.Friction(coulomb=0.5)),
+        lambda: motion.time_optimal(rail(effort=0.4, friction=kt.friction.Friction(coulomb=0.5)),
                                     motion.quintic([0], [1], 1, robot=rail())),
     ],
 )  # fmt: skip

@@ -10,6 +10,8 @@ from scipy.optimize import lsq_linear, minimize
 import kinetree as kt
 from kinetree import optimal
 from kinetree.errors import KinetreeError
+from kinetree.friction import Friction
+from kinetree.joints import Actuator, Spring
 
 TIGHT = {"iterations": 300, "tolerance": 1e-13}
 GOAL = np.array([0.8, 0.1])
@@ -310,7 +312,7 @@ def test_plans_need_iterations_and_say_whether_they_converged():
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "euler", "implicit"])
 def test_the_motion_of_a_plan_is_that_of_its_steps(method):
-    robot = double_pendulum(*[{"friction": kt.Friction(0.5), "spring": kt.Spring(3.0)}] * 2)
+    robot = double_pendulum(*[{"friction": Friction(0.5), "spring": Spring(3.0)}] * 2)
     costs = [optimal.Posture(GOAL, 1.0, 20.0), optimal.Effort(weight=0.1)]
     options = {"dt": 0.02, "steps": 20, "limits": 15.0, "method": method}
     try:
@@ -489,8 +491,8 @@ def test_a_plan_of_a_closed_loop_stays_closed():
 
 def test_controls_of_actuators_are_planned_within_their_ranges():
     robot = double_pendulum().with_actuators({
-        "first": kt.Actuator.motor("hip", control_range=(-6, 6)),
-        "second": kt.Actuator.position("knee", kp=30, kd=2, time_constant=0.05),
+        "first": Actuator.motor("hip", control_range=(-6, 6)),
+        "second": Actuator.position("knee", kp=30, kd=2, time_constant=0.05),
     })  # fmt: skip
     costs = [optimal.Posture([0.5, 0.8], final=300.0), optimal.Rates(weight=0.1, final=3.0),
              optimal.Effort(weight=1e-2)]  # fmt: skip
@@ -534,9 +536,9 @@ def test_samples_come_near_the_optimum_and_their_seed_decides(method):
     best = problem.solve(start, **TIGHT)
     assert np.abs(best.tau).max() == 3.0
     options = {"method": method, "samples": 512, "iterations": 25}
-    with kt.threads(1):
+    with kt.kernels.threads(1):
         found = problem.sample(start, **options, seed=5)
-    with kt.threads(2):
+    with kt.kernels.threads(2):
         again = problem.sample(start, **options, seed=5)
     np.testing.assert_array_equal(found.tau, again.tau)
     assert found.cost != problem.sample(start, **options, seed=6).cost
@@ -614,7 +616,7 @@ def test_a_path_in_time_is_followed_from_tick_to_tick():
     "changed",
     [{"steps": 0}, {"dt": -0.1}, {"actuated": ["toe"]}, {"limits": -1.0}, {"costs": {}},
      {"costs": [optimal.Posture([0.0])]}, {"costs": [optimal.Posture(GOAL, -1.0)]},
-     {"robot": double_pendulum({"friction": kt.Friction(0, 1.0)})}],
+     {"robot": double_pendulum({"friction": Friction(0, 1.0)})}],
     ids=["steps", "dt", "motor", "limits", "no costs", "target", "weight", "dry friction"],
 )  # fmt: skip
 def test_problems_that_make_no_sense_are_refused(changed):

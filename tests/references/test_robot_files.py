@@ -345,14 +345,14 @@ def test_limits_friction_and_mimic_of_the_features_are_those_written():
     robot = parse(FEATURES)
     assert robot.joint_names == ("j1", "j2", "j4", "j5", "j8", "j9")
     model, limits = robot.model, limits_of(robot)
-    assert limits["j1"] == limits["j2"] == kt.Limits(-1, 2, velocity=4, effort=30)
-    assert limits["j4"] == kt.Limits()
+    assert limits["j1"] == limits["j2"] == kt.joints.Limits(-1, 2, velocity=4, effort=30)
+    assert limits["j4"] == kt.joints.Limits()
     assert model.joint("j8").friction.viscous == (0.4, 0.4)
     assert model.joint("j8").friction.coulomb == (0.1, 0.1)
     free = parse(FEATURES, mimic=False, floating=True, friction="none")
     assert set(free.joint_names) == {"base", "j1", "j2", "j4", "j5", "j6", "j7", "j8", "j9"}
     assert free.model.joint("j8").friction.viscous == (0, 0)
-    with pytest.warns(kt.KinetreeWarning):  # the chain of a mimic that moves nothing
+    with pytest.warns(kt.errors.KinetreeWarning):  # the chain of a mimic that moves nothing
         kt.load_string(FEATURES.replace('multiplier=".5"', 'multiplier="0"'))
 
 

@@ -7,6 +7,8 @@ from robot_files import relative
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.errors import InertiaError, InputError, ModelError, ShapeError
+from kinetree.friction import Friction
+from kinetree.joints import Limits
 from kinetree.spatial import Ad, exp_se3, exp_so3, spatial_inertia
 
 
@@ -133,13 +135,13 @@ def test_points_and_axes_move_as_their_screws():
 def test_options_of_a_table_reach_their_joints():
     robot = kt.Robot.from_dh(
         TABLE, types=TYPES, **BODIES, joint_names=["a", None, "b", None], base_name="floor",
-        armature=[0.5, None, 0, 0], friction=[None, kt.Friction(0.1, (0.2, 0.3)), None, None],
-        limits=kt.Limits(-1, 2, 3, 4),
+        armature=[0.5, None, 0, 0], friction=[None, Friction(0.1, (0.2, 0.3)), None, None],
+        limits=Limits(-1, 2, 3, 4),
     )  # fmt: skip
     assert robot.joint_names == ("a", "joint2", "b", "joint4")
     first, second, *_ = robot.model.joints
     assert (first.armature, second.friction.coulomb) == (0.5, (0.2, 0.3))
-    assert {x.limits for x in robot.model.joints} == {kt.Limits(-1, 2, 3, 4)}
+    assert {x.limits for x in robot.model.joints} == {Limits(-1, 2, 3, 4)}
 
 
 GOOD = {"table": [[1, 0, 0, 0]] * 2, "m": [1, 1], "com": [[0, 0, 0]] * 2, "I_com": [np.eye(3)] * 2}

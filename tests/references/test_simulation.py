@@ -25,7 +25,9 @@ from scipy.linalg import expm
 
 import kinetree as kt
 from kinetree import controllers
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError, KinetreeError, KinetreeWarning
+from kinetree.friction import Dahl, Friction, LuGre
+from kinetree.joints import Actuator, Drive, Limits, Spring
 from kinetree.scalars import cos, sin, where
 from kinetree.simulate import SimulationError, event, signal
 
@@ -147,8 +149,8 @@ def step_by_hand(method, q, dq, tau, h, K, D):
 
 @pytest.mark.parametrize("method", ORDERS)
 def test_steps_are_their_formulas_and_those_of_a_simulation(method):
-    first = {"spring": kt.Spring(40.0, damping=0.7), "friction": kt.Friction(viscous=3.0)}
-    second = {"spring": kt.Spring(90.0), "friction": kt.Friction(viscous=5.0)}
+    first = {"spring": Spring(40.0, damping=0.7), "friction": Friction(viscous=3.0)}
+    second = {"spring": Spring(90.0), "friction": Friction(viscous=5.0)}
     robot, tau = double_pendulum(first, second), np.array([2.0, -1.0])
     K, D = np.diag([40.0, 90.0]), np.diag([3.7, 5.0])
     motion = robot.simulate(*START, duration=20 * H, dt=H, tau=tau, method=method)
@@ -188,7 +190,7 @@ def test_implicit_steps_hold_stiff_servos_and_explicit_ones_end_with_an_error():
 @pytest.mark.parametrize("method", ALL)
 def test_a_damped_spring_moves_as_its_closed_form(method):
     m, k, d, duration = 2.0, 50.0, 3.0, 1.0
-    robot = cart(m, spring=kt.Spring(k, rest=0.1), friction=kt.Friction(viscous=d))
+    robot = cart(m, spring=Spring(k, rest=0.1), friction=Friction(viscous=d))
     motion = robot.simulate([0.5], [-1.0], duration=duration, dt=1e-3, method=method, **TIGHT)
     A = np.array([[0, 1], [-k / m, -d / m]])
     x = np.array([expm(A * t) @ [0.4, -1.0] for t in motion.t[::100]])
@@ -218,7 +220,7 @@ def test_symplectic_steps_keep_energy_where_explicit_ones_drift():
     for method in ("euler", "semi_implicit_euler"):
         robot = double_pendulum()
         rises = method == "euler"
-        with pytest.warns(kt.KinetreeWarning, match="energy") if rises else nullcontext():
+        with pytest.warns(KinetreeWarning, match="energy") if rises else nullcontext():
             motion = robot.simulate([0.3, 0.2], duration=10, dt=2e-3, method=method)
         drift[method] = abs(energy(robot, motion)[-500:] - energy(robot, motion)[0]).max()
     assert drift["semi_implicit_euler"] < 0.05 * drift["euler"]
@@ -243,7 +245,7 @@ def test_forces_of_every_form_give_the_reference():
     forms = {
         "law": {"tau": law},
         "controller": {"controller": law},
-        "python": {"tau": kt.python(force)},
+        "python": {"tau": kt.simulate.python(force)},
         "sum": {"tau": half, "controller": lambda t, q, dq: law(t, q, dq) - half},
     }
     for name, how in forms.items():
@@ -298,7 +300,7 @@ def test_wrenches_move_a_free_body():
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit", "rk4", "dop853"])
 def test_lag_and_delay_of_a_drive_are_the_closed_form(method):
     delay = 0 if method == "dop853" else 8
-    robot = cart(drive=kt.Drive(lag=0.05, delay=delay * H))
+    robot = cart(drive=Drive(lag=0.05, delay=delay * H))
     motion = robot.simulate([0], duration=64 * H, dt=H, tau=[2.0], method=method)
     late = np.maximum(np.arange(65) - delay, 0) * H
     allowed = 1e-7 if method == "dop853" else 1e-13
@@ -307,7 +309,7 @@ def test_lag_and_delay_of_a_drive_are_the_closed_form(method):
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "dop853"])
 def test_a_drive_stays_below_its_curve_and_its_peak(method):
-    robot = cart(1.0, drive=kt.Drive(curve=((0, 2), (1, 2), (3, 0)), peak=1.5))
+    robot = cart(1.0, drive=Drive(curve=((0, 2), (1, 2), (3, 0)), peak=1.5))
     motion = robot.simulate([0], duration=4, dt=1e-2, tau=[9.0], method=method)
     most = np.minimum(1.5, np.interp(motion.dq[:, 0], [0, 1, 3], [2, 2, 0]))
     np.testing.assert_allclose(motion.tau[:, 0], most, atol=1e-9)
@@ -316,7 +318,7 @@ def test_a_drive_stays_below_its_curve_and_its_peak(method):
 
 def test_servos_are_springs_and_dampers_with_lag():
     """u acts through da = (u - a) / T; tau = kp (a - q) - kd dq, within its range."""
-    servo = kt.Actuator.position("rail", kp=30, kd=2, time_constant=0.1, force_range=(-4, 4))
+    servo = Actuator.position("rail", kp=30, kd=2, time_constant=0.1, force_range=(-4, 4))
     robot = cart(1.0).with_actuators({"servo": servo})
     motion = robot.simulate([0], duration=1, dt=0.01, controls=[0.5], **TIGHT)
 
@@ -431,7 +433,7 @@ def test_samples_that_steps_do_not_divide_are_refused():
     [(0, [0.25, 0.75, 1.25, 1.75]), (-1, [0.25, 1.25]), (1, [0.75, 1.75])],
 )
 def test_events_are_the_zeros_of_a_cosine(direction, times):
-    robot = cart(1.0, spring=kt.Spring((2 * np.pi) ** 2))
+    robot = cart(1.0, spring=Spring((2 * np.pi) ** 2))
     middle = event(lambda t, q, dq: q[0], direction=direction, name="middle")
     plain = robot.simulate([1.0], duration=2, **TIGHT)
     motion = robot.simulate([1.0], duration=2, events=[middle], **TIGHT)
@@ -458,7 +460,7 @@ def test_events_of_a_batch_name_their_rollouts():
 
 
 def test_limits_stop_are_recorded_or_ignored():
-    limits = kt.Limits(-1, 0.3, velocity=5, effort=50)
+    limits = Limits(-1, 0.3, velocity=5, effort=50)
     robot, run = cart(limits=limits), {"duration": 1, "dt": 0.01, "method": "rk4"}
     with pytest.raises(SimulationError) as ended:
         robot.simulate([0], [1.0], **run)
@@ -529,13 +531,13 @@ def test_a_run_can_be_split_and_shifted(method):
 def test_a_batch_is_its_rollouts_bit_for_bit_with_any_number_of_threads(method):
     rng = np.random.default_rng(0)
     robot = kt.robots.spatial_3r()
-    robot = robot.with_friction({x: kt.Friction(0.2, 1.0) for x in robot.joint_names})
+    robot = robot.with_friction({x: Friction(0.2, 1.0) for x in robot.joint_names})
     q0, dq0 = rng.normal(size=(37, 3)), rng.normal(size=(37, 3))
     law = controllers.PD(np.zeros(3), kp=40.0, kd=4.0, gravity=True)
     run = {"duration": 20 * H, "dt": H, "method": method, "controller": law, "limits": "ignore"}
-    with kt.threads(1):
+    with kt.kernels.threads(1):
         one = robot.simulate(q0, dq0, **run)
-    with kt.threads(2):
+    with kt.kernels.threads(2):
         two = robot.simulate(q0, dq0, **run)
     for name in ("q", "dq", "ddq", "tau"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
@@ -558,7 +560,7 @@ def test_parameters_of_a_batch_make_other_robots():
     """Carts of other masses, and of other friction, under the same force."""
     run = {"duration": 1, "dt": H, "method": "rk4"}
     masses = np.array([[1.0], [2.0], [4.0]])
-    motion = cart(friction=kt.Friction(0, 1.0)).simulate(
+    motion = cart(friction=Friction(0, 1.0)).simulate(
         [0], tau=[3.0], parameters={"mass": masses}, **run
     )
     np.testing.assert_allclose(motion.q[-1, :, 0], 1 / masses[:, 0], rtol=1e-9)
@@ -588,7 +590,7 @@ def test_every_keeps_some_steps_and_the_last():
 @pytest.mark.parametrize("sense", [1, -1])
 def test_a_cart_stops_where_its_energy_is_spent_and_stays(method, sense):
     """m v^2 / 2 = F s: from 1.5 m/s it takes 1 s and 0.75 m."""
-    robot = cart(friction=kt.Friction(coulomb=3.0))
+    robot = cart(friction=Friction(coulomb=3.0))
     motion = robot.simulate([0], [1.5 * sense], duration=1.5, dt=1e-3, method=method)
     assert motion.q[-1, 0] == pytest.approx(0.75 * sense, abs=off(method, 1e-6))
     rest = motion.t > 1.02
@@ -598,13 +600,13 @@ def test_a_cart_stops_where_its_energy_is_spent_and_stays(method, sense):
 
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "dop853"])
 def test_friction_holds_until_the_force_exceeds_it_which_may_differ_by_direction(method):
-    robot, run = cart(friction=kt.Friction(coulomb=3.0)), {"dt": 1e-3, "method": method}
+    robot, run = cart(friction=Friction(coulomb=3.0)), {"dt": 1e-3, "method": method}
     motion = robot.simulate([0], duration=1, tau=lambda t: np.array([5 * sin(t)]), **run)
     assert motion.t[np.argmax(motion.dq[:, 0] != 0)] == pytest.approx(np.arcsin(0.6), abs=0.003)
     # 2 v(1) is the integral of 5 sin t - 3 from asin 0.6
     speed = (5 * (0.8 - np.cos(1)) - 3 * (1 - np.arcsin(0.6))) / 2
     assert motion.dq[-1, 0] == pytest.approx(speed, abs=off(method, 1e-4))
-    unequal = cart(friction=kt.Friction(coulomb=(4.0, 1.0)))
+    unequal = cart(friction=Friction(coulomb=(4.0, 1.0)))
     assert (unequal.simulate([0], duration=0.5, tau=[3.0], **run).q == 0).all()
     pulled = unequal.simulate([0], duration=0.5, tau=[-3.0], **run)
     assert pulled.q[-1, 0] == pytest.approx(-0.125, rel=5e-3)
@@ -613,7 +615,7 @@ def test_friction_holds_until_the_force_exceeds_it_which_may_differ_by_direction
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "implicit", "dop853"])
 def test_an_oscillation_with_dry_friction_loses_two_offsets_a_half_period_and_sticks(method):
     m, k, c = 2.0, 50.0, 3.0
-    robot = cart(m, spring=kt.Spring(k), friction=kt.Friction(coulomb=c))
+    robot = cart(m, spring=Spring(k), friction=Friction(coulomb=c))
     motion = robot.simulate([0.5], duration=3, dt=1e-3, method=method)
     half, loss = round(np.pi * np.sqrt(m / k) * 1000), 2 * c / k
     turns = [0.5, -(0.5 - loss), 0.5 - 2 * loss, -(0.5 - 3 * loss), 0.5 - 4 * loss]
@@ -651,7 +653,7 @@ def stick_slip(pull, static, kinetic, speed, duration):
     ("method", "dt"), [("rk4", 2e-4), ("semi_implicit_euler", 2e-4), ("dop853", 0.01)]
 )
 def test_stick_slip_follows_its_phases(method, dt):
-    law = kt.Friction(0, 2.0, stribeck=kt.Stribeck(3.0, 0.05))
+    law = Friction(0, 2.0, stribeck=kt.friction.Stribeck(3.0, 0.05))
     motion = cart(1.0, friction=law).simulate(
         [0], duration=4, dt=dt, method=method, tau=lambda t, q, dq: 30.0 * (0.1 * t - q)
     )
@@ -662,7 +664,7 @@ def test_stick_slip_follows_its_phases(method, dt):
     assert np.abs(motion.q[:, 0] - expected).max() < 0.02 * expected.max()
 
 
-LUGRE = kt.Friction(0.4, 1.0, stribeck=kt.Stribeck(1.5, 1e-3), presliding=kt.LuGre(1e4, 100.0))
+LUGRE = Friction(0.4, 1.0, stribeck=kt.friction.Stribeck(1.5, 1e-3), presliding=LuGre(1e4, 100.0))
 
 
 @pytest.mark.parametrize(
@@ -693,7 +695,7 @@ def test_lugre_friction_follows_small_steps(method, dt, error):
 
 
 def test_dahl_friction_is_a_function_of_position_between_reversals():
-    law = kt.Friction(0, 2.0, presliding=kt.Dahl(400.0))
+    law = Friction(0, 2.0, presliding=Dahl(400.0))
     motion = cart(1.0, friction=law).simulate(
         [0], duration=3, dt=2e-3, method="dop853", tau=lambda t: [2.2 * sin(3 * t)]
     )
@@ -708,7 +710,7 @@ def test_dahl_friction_is_a_function_of_position_between_reversals():
 
 
 def test_friction_holds_a_pendulum_up_to_its_level():
-    robot = pendulum(1.0, 0.5, 0.0, friction=kt.Friction(0, 1.0))
+    robot = pendulum(1.0, 0.5, 0.0, friction=Friction(0, 1.0))
     held = robot.simulate([0.2], duration=0.5, dt=1e-3, method="rk4")
     assert (held.q == 0.2).all()  # 9.81 * 0.5 * sin 0.2 = 0.97 N m
     swings = robot.simulate([0.21], duration=0.01, dt=1e-4, method="rk4")
@@ -720,7 +722,7 @@ def test_friction_holds_a_pendulum_up_to_its_level():
 @pytest.mark.parametrize("method", ["rk4", "dop853"])
 def test_friction_of_the_load_takes_a_share_of_what_is_accelerated(method):
     """m a (1 + share) = tau while the drive pushes, m a (1 - share) = tau while it brakes."""
-    robot = cart(2.0, friction=kt.Friction(load=(0.25, 0.2)))
+    robot = cart(2.0, friction=Friction(load=(0.25, 0.2)))
     run = {"duration": 0.5, "dt": 1e-3, "method": method}
     driven = robot.simulate([0], [0.1], tau=[3.0], **run)
     braked = robot.simulate([0], [2.0], tau=[-3.0], **run)
@@ -730,7 +732,7 @@ def test_friction_of_the_load_takes_a_share_of_what_is_accelerated(method):
 
 def test_held_joints_feel_the_others():
     """A knee that friction holds is a rigid knee."""
-    robot = double_pendulum(second={"friction": kt.Friction(coulomb=30.0)})
+    robot = double_pendulum(second={"friction": Friction(coulomb=30.0)})
     rigid = robot.lock({"knee": 0.0})
     run = {"duration": 1, "dt": 1e-3, "method": "rk4"}
     motion, alone = robot.simulate([1.0, 0.0], **run), rigid.simulate([1.0], **run)
@@ -739,7 +741,7 @@ def test_held_joints_feel_the_others():
 
 
 def test_what_friction_takes_is_its_work():
-    robot = double_pendulum(*[{"friction": kt.Friction(0.1, 0.3)}] * 2)
+    robot = double_pendulum(*[{"friction": Friction(0.1, 0.3)}] * 2)
     motion = robot.simulate(*START, duration=2, dt=1e-3, method="rk4")
     lost = energy(robot, motion)[0] - energy(robot, motion)[-1]
     speed = np.abs(motion.dq)
@@ -752,7 +754,7 @@ def test_what_friction_takes_is_its_work():
 
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
 def test_sensitivities_are_differences_of_motions(method):
-    robot = double_pendulum(*[{"friction": kt.Friction(0.3)}] * 2)
+    robot = double_pendulum(*[{"friction": Friction(0.3)}] * 2)
     tau, mass, h = np.array([1.0, -0.5]), robot.model.m, 1e-5
     run = {"duration": 0.2, "dt": 0.01, "method": method}
     found = robot.sensitivities(*START, tau=tau, wrt=("q0", "dq0", "tau", "mass"), **run)

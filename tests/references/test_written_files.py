@@ -22,7 +22,9 @@ from robot_files import (
 
 import kinetree as kt
 from kinetree import dynamics
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError, KinetreeWarning, ModelError
+from kinetree.friction import Friction
+from kinetree.joints import Actuator, Limits, Mimic, Rotor, Spring
 from kinetree.spatial import exp_so3, rpy
 
 GIVEN = ("panda_gepetto", "ur5e_ros2", "robotiq_2f140", "test_joints_bullet", "urdf_tutorial_07")
@@ -55,14 +57,14 @@ def random_robot(seed, kinds, n=6, *, mimic=False, chain=False, rotors=False):
         kind, name = kinds[k % len(kinds)], f"link{k}"
         parent = links[-1] if chain else str(rng.choice(links))
         screw = kind in SCREWS
-        follows = kt.Mimic(movers[0], 0.7, 0.1) if mimic and screw and movers and k % 3 else None
+        follows = Mimic(movers[0], 0.7, 0.1) if mimic and screw and movers and k % 3 else None
         own = screw and follows is None
         builder.link(name, *random_body(rng)).joint(
             f"joint{k}", kind, parent, name, at=random_pose(rng), axis=direction(rng),
             point=rng.normal(size=3) * 0.2 * (k % 2), offset=float(rng.normal()) * own,
-            friction=kt.Friction(*rng.uniform(0, 1, 2)) if screw else kt.Friction(), mimic=follows,
-            limits=kt.Limits(-2.0, 1.5, math.inf, 50.0) if own else kt.Limits(),
-            rotor=kt.Rotor(1e-4, 20.0) if rotors and screw else None,
+            friction=Friction(*rng.uniform(0, 1, 2)) if screw else Friction(), mimic=follows,
+            limits=Limits(-2.0, 1.5, math.inf, 50.0) if own else Limits(),
+            rotor=Rotor(1e-4, 20.0) if rotors and screw else None,
         )  # fmt: skip
         links.append(name)
         movers += [f"joint{k}"] * own
@@ -212,13 +214,13 @@ def pendulum(name="swing", **options):
 
 LOSSES = {  # what a format does not have: (writer, options of a joint, word that names it)
     "armature": ("to_urdf", {"armature": 0.25}),
-    "viscous": ("to_urdf", {"friction": kt.Friction((1, 2))}),
-    "coulomb": ("to_urdf", {"friction": kt.Friction(0, (1, 2))}),
-    "rotor": ("to_urdf", {"rotor": kt.Rotor(1e-3, link="rod")}),
-    "friction function": ("to_urdf", {"friction": kt.Friction(function=lambda dq: dq)}),
-    "velocity": ("to_mjcf", {"limits": kt.Limits(velocity=5.0)}),
-    "viscous friction": ("to_mjcf", {"friction": kt.Friction((1, 2))}),
-    "rotor of": ("to_mjcf", {"rotor": kt.Rotor(1e-3, link="rod")}),
+    "viscous": ("to_urdf", {"friction": Friction((1, 2))}),
+    "coulomb": ("to_urdf", {"friction": Friction(0, (1, 2))}),
+    "rotor": ("to_urdf", {"rotor": Rotor(1e-3, link="rod")}),
+    "friction function": ("to_urdf", {"friction": Friction(function=lambda dq: dq)}),
+    "velocity": ("to_mjcf", {"limits": Limits(velocity=5.0)}),
+    "viscous friction": ("to_mjcf", {"friction": Friction((1, 2))}),
+    "rotor of": ("to_mjcf", {"rotor": Rotor(1e-3, link="rod")}),
 }
 
 
@@ -229,7 +231,7 @@ def test_what_a_format_does_not_have_is_named_and_refused_on_request(word):
         pytest.importorskip("mujoco", reason="MJCF needs mujoco")
     robot = pendulum(**options)
     write = getattr(robot, writer)
-    with pytest.warns(kt.KinetreeWarning, match=f"{word}.*'swing'"):
+    with pytest.warns(KinetreeWarning, match=f"{word}.*'swing'"):
         text = write()
     assert text == write(losses="allow")
     assert "'swing'" in text.partition("<!--")[2]  # a comment says so in the file
@@ -266,11 +268,11 @@ def test_names_are_escaped():
 
 
 def test_infinite_limits_are_written_as_a_number_that_reads_back_as_none():
-    for limits in (kt.Limits(upper=1.0), kt.Limits(lower=-1.0, effort=3.0)):
+    for limits in (Limits(upper=1.0), Limits(lower=-1.0, effort=3.0)):
         robot = pendulum(limits=limits)
         assert limits_of(parse(robot.to_urdf(losses="error"))) == limits_of(robot)
     found = limits_of(parse(robot.to_urdf(infinity=1e9)))["swing"]
-    assert found == kt.Limits(-1.0, 1e9, 1e9, 3.0)
+    assert found == Limits(-1.0, 1e9, 1e9, 3.0)
     with pytest.raises(InputError, match="infinity"):
         robot.to_urdf(infinity=-1.0)
     with pytest.raises(InputError, match="losses"):
@@ -279,9 +281,9 @@ def test_infinite_limits_are_written_as_a_number_that_reads_back_as_none():
 
 def test_springs_armature_and_actuators_come_back_from_mjcf():
     pytest.importorskip("mujoco", reason="MJCF needs mujoco")
-    robot = pendulum(armature=0.25, limits=kt.Limits(effort=8.0), friction=kt.Friction(0.3, 0.1))
-    robot = robot.with_springs({"coil": kt.Spring(5.0, 0.2, {"swing": 1})}).with_actuators(
-        {"servo": kt.Actuator.position("swing", 90.0, 3.0, gear=2.0, force_range=(-3.0, 4.0))}
+    robot = pendulum(armature=0.25, limits=Limits(effort=8.0), friction=Friction(0.3, 0.1))
+    robot = robot.with_springs({"coil": Spring(5.0, 0.2, {"swing": 1})}).with_actuators(
+        {"servo": Actuator.position("swing", 90.0, 3.0, gear=2.0, force_range=(-3.0, 4.0))}
     )
     found = parse(robot.to_mjcf())
     assert_same_robot(found, robot)
@@ -293,8 +295,8 @@ def test_springs_armature_and_actuators_come_back_from_mjcf():
 
 def test_an_effort_limit_that_a_motor_implies_comes_back_from_mjcf():
     pytest.importorskip("mujoco", reason="MJCF needs mujoco")
-    motor = kt.Actuator.motor("swing", 4.0, control_range=(-2.0, 2.0))
-    robot = pendulum(limits=kt.Limits(effort=8.0)).with_actuators({"motor": motor})
+    motor = Actuator.motor("swing", 4.0, control_range=(-2.0, 2.0))
+    robot = pendulum(limits=Limits(effort=8.0)).with_actuators({"motor": motor})
     assert limits_of(parse(robot.to_mjcf(losses="error"))) == limits_of(robot)
 
 

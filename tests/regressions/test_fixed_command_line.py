@@ -102,7 +102,7 @@ def test_a_word_that_the_parser_refuses_is_repeated_as_it_was_typed(program, nam
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_in_a_robot_file_are_shown_as_they_are(program, name):
     arm = kt.Builder(name).link("base").link(name, m=1, com=(0.1, 0, 0), I_com=np.eye(3))
-    limits = kt.Limits(lower=-1, upper=1, effort=1)
+    limits = kt.joints.Limits(lower=-1, upper=1, effort=1)
     arm.joint(name, "revolute", "base", name, axis=(0, 0, 1), limits=limits)
     path = program.folder / "arm.urdf"
     path.write_text(arm.build().to_urdf(), encoding="utf-8")
@@ -151,14 +151,14 @@ def test_wrong_arguments_of_a_picture_are_refused_by_name(tmp_path, name):
     robot = kt.robots.planar_2r()
     for value in WRONG_PICTURES[name]:
         given = {"path": tmp_path / "a.gif", name: value}
-        with pytest.raises(kt.KinetreeError, match=name):
+        with pytest.raises(kt.errors.KinetreeError, match=name):
             kt.views.render(robot, **given)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("count", [2.5, "3", True, None, float("nan"), 0, -1, [3]])
 def test_stairs_have_a_whole_number_of_steps(count):
-    with pytest.raises(kt.KinetreeError, match="count"):
+    with pytest.raises(kt.errors.KinetreeError, match="count"):
         kt.contacts.stairs(count, 0.3, 0.1, 1)
     assert len(kt.contacts.stairs(3, 0.3, 0.1, 1).boxes) == 3
 
@@ -166,7 +166,7 @@ def test_stairs_have_a_whole_number_of_steps(count):
 @pytest.mark.parametrize("wrong", ["0.3", None, [0.3], 0, -0.1, float("nan")])
 def test_the_lengths_of_stairs_are_numbers_above_zero(wrong):
     for lengths in ((wrong, 0.1, 1), (0.3, wrong, 1), (0.3, 0.1, wrong)):
-        with pytest.raises(kt.KinetreeError):
+        with pytest.raises(kt.errors.KinetreeError):
             kt.contacts.stairs(3, *lengths)
 
 

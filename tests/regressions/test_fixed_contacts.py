@@ -210,7 +210,7 @@ def test_a_run_that_a_limit_stops_has_the_mean_force_until_then():
     built = kt.Builder("rail").link("base").link("block", m=2.0, I_com=np.eye(3) * 0.01)
     built = built.link("wheel", m=1.0, I_com=np.eye(3) * 0.01)
     built = built.joint("lift", "prismatic", "base", "block", axis=(0, 0, 1))
-    limits = kt.Limits(-1, 0.5)
+    limits = kt.joints.Limits(-1, 0.5)
     built = built.joint("turn", "revolute", "block", "wheel", axis=(1, 0, 0), limits=limits)
     robot = built.build().with_contacts([ContactPoint("foot", "block")])
     with pytest.raises(kt.simulate.SimulationError, match="turn") as stopped:

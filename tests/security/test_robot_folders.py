@@ -22,7 +22,7 @@ ARM = """<sdf version="1.9"><model name="arm"><link name="base"/><include><uri>{
 
 def load(path, **options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kt.KinetreeWarning)
+        warnings.simplefilter("ignore", kt.errors.KinetreeWarning)
         return kt.load(path, **options)
 
 

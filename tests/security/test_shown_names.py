@@ -62,7 +62,7 @@ def test_the_robot_has_the_names_as_they_are_in_the_file(robot):
 def test_xacro_makes_no_character_that_xml_does_not_have(escape):
     """ROS would write a file that no parser of XML reads."""
     head = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">'
-    with pytest.raises(kt.KinetreeError, match="which XML does not allow") as caught:
+    with pytest.raises(kt.errors.KinetreeError, match="which XML does not allow") as caught:
         kt.load_string(f"{head}<link name=\"${{'{escape}'}}\"/></robot>", format="xacro")
     assert not obeyed(str(caught.value))
 
@@ -84,7 +84,7 @@ def test_texts_of_the_library_have_escapes(robot):
 
 def test_errors_and_warnings_have_escapes(robot):
     for wrong in (lambda: robot.lock({"no": 0.0}), lambda: robot.frame("no")):
-        with pytest.raises((kt.KinetreeError, AttributeError)) as caught:
+        with pytest.raises((kt.errors.KinetreeError, AttributeError)) as caught:
             wrong()
         assert not obeyed(str(caught.value))
     assert str(InputError("a\x1b[2Jb\u202ec\nd")) == "a\\x1b[2Jb\\u202ec\nd"

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 import kinetree as kt
+from kinetree.friction import Friction
 from kinetree.scalars import sin
 
 Vector = npt.NDArray[np.float64]
@@ -39,7 +40,7 @@ fallen = robot.simulate([0.0] * 7, duration=0.5, events=[lambda t, q, dq: q[1] -
 last: Vector = motion.q[-1]
 verdict = robot.check(motion, tolerance=1e-3)
 slopes = robot.sensitivities(q, duration=0.1, wrt=["q0", "mass"])
-softer = robot.with_payload(1.5, (0, 0, 0.1)).with_friction({"panda_joint1": kt.Friction(0.3)})
+softer = robot.with_payload(1.5, (0, 0, 0.1)).with_friction({"panda_joint1": Friction(0.3)})
 arm = kt.Robot.from_dh(
     [[0, 0.4, 0, 0]], m=[1.0], com=[[0.1, 0, 0]], I_com=[np.eye(3) * 0.01], name="one link"
 )

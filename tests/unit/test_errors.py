@@ -58,6 +58,6 @@ def impossible_robot() -> kt.Robot:
 
 @pytest.mark.parametrize("call", [impossible_robot, kt.robots.panda().to_mjcf])
 def test_warnings_point_at_the_line_of_the_caller(call):
-    with pytest.warns(kt.KinetreeWarning) as told:
+    with pytest.warns(kt.errors.KinetreeWarning) as told:
         call()
     assert [warning.filename for warning in told] == [__file__]

@@ -3,10 +3,10 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:

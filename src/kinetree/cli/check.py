@@ -1,6 +1,6 @@
 """`kinetree check`: how near every joint of a trajectory comes to each of its limits, and when."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from math import degrees as in_degrees
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +22,6 @@ from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.states import factors
 from kinetree.cli.tables import Blocks, Cell, console, fits, screen_table, styled
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import number
 from kinetree.robot import Robot
 

@@ -6,6 +6,7 @@ hundred joints, while the algorithm takes milliseconds for a state.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -48,7 +49,6 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import number
 from kinetree.model import Model
 from kinetree.robot import Robot

@@ -10,7 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,7 +20,6 @@ from kinetree.cli.arguments import BASIC, BasicReading, Json, RobotName, option
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import ERROR, WARNING, translate, wrapped
 from kinetree.core.arrays import Array, known
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, listing, number
 from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseError
 from kinetree.files.description.joints import FIXED

@@ -1,6 +1,7 @@
 """`kinetree plan`: a motion to a goal or through waypoints, within the limits of the robot."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +30,6 @@ from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
 from kinetree.cli.size import load_table
 from kinetree.cli.states import document, factors, vector
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.model import Model

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +20,6 @@ from kinetree.cli.arguments import AS_NAMED, STREAM, Recorded
 from kinetree.cli.messages import notify, notify_of_library
 from kinetree.cli.output import Rows, csv_line, number_lines
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model

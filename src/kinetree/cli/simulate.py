@@ -1,7 +1,7 @@
 """`kinetree simulate`: a motion from a state, forces and a controller."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -45,7 +45,6 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import Blocks, clear_rounding, column_table, console, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, number
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units

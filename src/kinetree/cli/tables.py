@@ -14,12 +14,12 @@ number cannot be told from a rounding error of its computation; JSON and CSV kee
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.later import dataclass
 from kinetree.core.tables import number
 from kinetree.errors import visible
 

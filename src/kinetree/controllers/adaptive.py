@@ -8,7 +8,7 @@ the error dies out whatever the masses are. Y itself is never formed: the recurs
 `dynamics/regressor.py` computes Y theta and Y^T s.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +23,6 @@ from kinetree.controllers.terms import (
 )
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.later import dataclass
 from kinetree.dynamics.coriolis_matrix import tree_coriolis_matrix
 from kinetree.dynamics.joints.friction import (
     friction_forces,

@@ -22,6 +22,7 @@ its beginning, does: both edges are off by the rise to that share only, not by t
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log, pi, sqrt
 from typing import Protocol, runtime_checkable
 
@@ -29,7 +30,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, scalar
 from kinetree.core.labels import vector_by_name
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.engine.kernels.memo import kernel

@@ -8,6 +8,7 @@ dynamics give the forces of the motors that have the same effect (terms.py).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +32,6 @@ from kinetree.controllers.terms import (
 )
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis

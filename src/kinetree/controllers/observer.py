@@ -14,6 +14,7 @@ Nothing is differentiated twice, the update is stable for any K dt, and its erro
 trapezoidal rule for f.
 """
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,7 +36,6 @@ from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.axis import Axis
 from kinetree.core.containers import read_times
 from kinetree.core.labels import Alignment
-from kinetree.core.later import dataclass
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of

@@ -1,13 +1,12 @@
 """Controllers step by step, for a loop of the user: hardware, another simulator, a lesson."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.labels import Alignment
-from kinetree.core.later import dataclass
 from kinetree.dynamics import neutral
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise

@@ -10,6 +10,7 @@ move the frame remains (Khatib).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,6 @@ from kinetree.controllers.terms import (
 )
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import (
     friction_forces,
     frictionless,

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 
 TIMES = ("t", "time", "timestamp", "stamp", "sec", "secs")

@@ -6,13 +6,12 @@ A `Series` is a line or a cloud of points, a `Chart` has the series of one panel
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import page_number
 from kinetree.errors import InputError
 

@@ -8,10 +8,10 @@ import logging
 import math
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 
 log = logging.getLogger(__name__)

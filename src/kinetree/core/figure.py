@@ -1,12 +1,12 @@
 """Figure: charts one below the other, which notebooks show and files keep."""
 
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetree.core.charts import Chart
 from kinetree.core.display import shown_html
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.errors import InputError, need
 

@@ -119,13 +119,13 @@ class UnknownAttributeError(KinetreeError, AttributeError):
 
 def remedy(name: str, known: Iterable[str]) -> str:
     """Return the end of a message: our name for it, or the nearest of `known`, or where to look."""
-    ours = translated(name)
-    if ours is not None:
-        return f"; here it is {ours}."
     names = [x for x in known if not x.startswith("_")]
     inside = [x for x in names if x.rpartition(".")[2] == name]
-    if inside:  # a name of a public module
+    ours = translated(name)
+    if inside and not (ours or "").startswith(f"robot.{name}("):  # a name of a public module
         return f"; here it is kt.{inside[0]}."
+    if ours is not None:
+        return f"; here it is {ours}."
     near = difflib.get_close_matches(name.lower(), names, 3, 0.6)
     return f". Did you mean {' or '.join(near)}?" if near else "; dir() lists what there is."
 

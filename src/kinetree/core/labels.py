@@ -11,6 +11,7 @@ Plain arrays pass through untouched. `core/containers.py` recognises the types.
 import functools
 import numbers
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
@@ -36,7 +37,6 @@ from kinetree.core.containers import (
     structured,
     type_name,
 )
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, need
 
 

@@ -12,12 +12,11 @@ Browsers have other rules of their own, so attributes are written where these di
 import base64
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib.resources import files
 
-from kinetree.core.later import dataclass
 from kinetree.core.math_symbols import (
     ACCENTS,
     ALIGNED,

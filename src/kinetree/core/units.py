@@ -10,11 +10,10 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, cast
-
-from kinetree.core.later import dataclass
 
 Dims = tuple[tuple[str, int], ...]  # base quantities and their powers, sorted
 ANGLE, LENGTH, TIME, FORCE, MASS = "angle", "length", "time", "force", "mass"

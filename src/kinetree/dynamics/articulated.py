@@ -17,12 +17,12 @@ that motion: dx of a link is dx of its parent and A ddq of its joint, without te
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import piece
 from kinetree.dynamics.grouping import Group
 from kinetree.dynamics.joints.motors import motor_inertia

@@ -11,12 +11,12 @@ carried inward together with the composite bodies.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.drive_terms import Matrix, add_drives_to_coriolis_matrix

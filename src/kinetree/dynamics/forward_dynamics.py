@@ -5,12 +5,11 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, is_numeric
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.elimination import solve_tree

@@ -7,8 +7,8 @@ joint with a rotor elsewhere, cannot be cut apart.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from kinetree.core.later import dataclass
 from kinetree.model import WORLD, Model
 
 # Operations, measured on chains of generic joints in lean frames. A link on its own: taken inward

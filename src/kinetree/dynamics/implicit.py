@@ -18,12 +18,12 @@ of the step is that of the velocity in fixed axes, v + h (a + w x v) seen from t
 has it: with c = (0, w x v), the damping of such a joint adds -h D c to the right-hand side.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import (
     friction_forces,
     friction_slopes,

@@ -12,13 +12,12 @@ B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
 from kinetree.dynamics.traced import over_tree

@@ -7,13 +7,12 @@ position.
 """
 
 import functools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, is_numeric, times
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import piece
 from kinetree.core.wide import BITS, Wide, stack, wide
 from kinetree.dynamics.joints.springs import Springs

@@ -11,11 +11,11 @@ clearly from small numbers on every platform.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.wide import BITS, ONE, Wide, stack, where, wide
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import WORLD, Model

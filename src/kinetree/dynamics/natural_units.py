@@ -5,10 +5,11 @@ treat a robot that is described in millimetres and grams differently. In units o
 length, its time of fall over that length and its own mass, they do not.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.later import dataclass
 from kinetree.dynamics.parameters import JOINT, LINK
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import WORLD, Model

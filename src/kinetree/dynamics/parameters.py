@@ -7,7 +7,7 @@ each motor of coupled joints: those of a joint, over the rate of the motor.
 Geometry, gear ratios, gravity and friction functions are not parameters.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array
 from kinetree.core.axis import Axis
 from kinetree.core.labels import by_name
-from kinetree.core.later import dataclass
 from kinetree.errors import ModelError
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import GROUPS as GROUPS

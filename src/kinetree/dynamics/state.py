@@ -6,12 +6,12 @@ themselves, so it integrates their time derivatives (`coordinate_rates`) and bri
 to length 1 after each step (`normalised`).
 """
 
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.joints.tangents import integrate, inverse_rate, tangent_map
 from kinetree.files.description.actuators import UNLIMITED, Range

@@ -13,11 +13,11 @@ contacts are solved together (contacts/step.py).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, known, scalar
-from kinetree.core.later import dataclass
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed
 from kinetree.dynamics.constraints.dynamics import Items

@@ -15,13 +15,12 @@ can run them on all lanes of a vector register.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.constraints.step_constraints import StepConstraints
 from kinetree.dynamics.forward_dynamics import tree_forward_dynamics
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics

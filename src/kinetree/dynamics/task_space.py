@@ -17,14 +17,13 @@ exactly where all singular values of J are above the tolerance.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric, scalar
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import recording
 from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree

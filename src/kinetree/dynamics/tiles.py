@@ -6,12 +6,12 @@ operations on each entry is that of `spatial.matrices.factor`. Results of a piec
 so that the next one finds a whole tile at one place: a transposed tile has a piece of its own.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import is_recording, piece
 from kinetree.spatial.matrices import factor, is_zero
 

@@ -7,13 +7,12 @@ one. Joint forces, M, C, energies and momentum do not depend on the choice.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
 from kinetree.model import WORLD, JointRotor, Model

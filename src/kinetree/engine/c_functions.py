@@ -8,10 +8,9 @@ the kernels.
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler import elementary
 from kinetree.engine.compiler.elementary import bits_of
 from kinetree.engine.compiler.graph import OPERATIONS

@@ -8,11 +8,11 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinetree.core.later import dataclass
 from kinetree.core.system import once
 from kinetree.engine.call import plan as plans
 from kinetree.engine.call import vectorcall

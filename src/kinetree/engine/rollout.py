@@ -42,7 +42,7 @@ class Rollout:
             self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
 
     def run(self, run: Run) -> None:
-        """Run all evaluations, on as many threads as there are cores (`kinetree.threads`)."""
+        """Run all evaluations, on as many threads as `kinetree.kernels.threads` has."""
         if run.empty:
             return
         if self._function is None:

@@ -14,11 +14,11 @@ columns are carried from link to link: in {s} they would lose digits far from th
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 

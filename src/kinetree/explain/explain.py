@@ -1,13 +1,12 @@
 """explain: inverse dynamics with the parts of every intermediate, and the forms it prints in."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.dynamics.joints.rotors import turns_armature
 from kinetree.dynamics.textbook.newton_euler import newton_euler

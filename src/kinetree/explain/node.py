@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from inspect import getsource
@@ -11,7 +11,6 @@ from inspect import getsource
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.mathml import from_latex
 from kinetree.core.tables import counted, escape, text_table
 from kinetree.explain.numbers import column_cells

@@ -1,12 +1,11 @@
 """Page: an explanation as titles, sections and rows, which the writers turn into text."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array, known
-from kinetree.core.later import dataclass
 from kinetree.explain.numbers import ROUNDING, column_cells, expression, is_listed
 from kinetree.explain.record import Carried, LinkSteps, Term, Torque
 from kinetree.explain.words import SYMBOLS, TITLES, Equation, components

@@ -7,11 +7,11 @@ Nothing is carried from link to link here.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import (
     friction_force,
     load_coefficients,

@@ -1,13 +1,12 @@
 """Records of an explanation: a link has terms, a term has parts, and the parts add up."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add, matmul
 from typing import TypeVar
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import NameLookupError
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar

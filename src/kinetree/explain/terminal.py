@@ -2,13 +2,13 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from kinetree.core.later import dataclass
 from kinetree.errors import visible
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Section, Sheet

@@ -11,13 +11,12 @@ the recursion: the difference is at most a few units of rounding of the sum of |
 tests allow 4 eps.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
-from kinetree.core.later import dataclass
 from kinetree.dynamics.constraints.at_state import constraint_jacobian
 from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.errors import InputError

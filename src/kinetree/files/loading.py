@@ -100,7 +100,7 @@ def load(
             `robot.report` names them, and a file is refused where they touch at its start.
         model: name of the model, for an SDF world with several.
         transmissions: "file" makes a motor of every actuator in the <transmission> elements of a
-            URDF: simple, differential and four-bar ones; see `kt.Motor`. "none" reads rotor
+            URDF: simple, differential and four-bar ones; see `kt.joints.Motor`. "none" reads rotor
             inertias of single joints alone.
 
     Returns:

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import inf, isinf
 from pathlib import Path
 
 import numpy as np
 
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, notebook_table, number
 from kinetree.dynamics import total_mass
 from kinetree.dynamics.constraints.mobility import mobility

@@ -5,11 +5,10 @@ through the leader: scale becomes a part of the gear, and offset a part of the l
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import Actuator, Coefficients, Range, checked_actuator
 from kinetree.files.description.joints import SCREW_TYPES

@@ -8,7 +8,7 @@ standstill, F(0) is the limit (see `kinetree.files.description.drive`). With the
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -18,7 +18,6 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.axis import Axis
 from kinetree.core.labels import vector_by_name
-from kinetree.core.later import dataclass
 from kinetree.core.options import numbers
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.drive import Curve, Drive

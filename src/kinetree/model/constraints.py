@@ -6,13 +6,12 @@ joints with motors, and the result of the search for independent rows (dynamics/
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, frozen
-from kinetree.core.later import dataclass
 from kinetree.files.description.constraints import Constraint
 from kinetree.scalars import Scalar
 

@@ -6,14 +6,13 @@ the columns of a robot without the Stribeck effect, and static friction stays th
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from kinetree.core.arrays import known_number, scalar
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Drive

@@ -4,6 +4,7 @@ Every public function checks its arguments here once; the functions below it tru
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric
 from kinetree.core.axis import Axis
 from kinetree.core.labels import Alignment, by_name
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL

@@ -1,13 +1,12 @@
 """Joint: the motion of a link relative to its parent, and the drive of that motion."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array, frozen, known
-from kinetree.core.later import dataclass
 from kinetree.core.tables import number
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import UNLIMITED, Range

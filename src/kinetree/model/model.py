@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -9,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, listing, notebook_table
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator

@@ -6,13 +6,12 @@ springs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, known_number, scalar
-from kinetree.core.later import dataclass
 from kinetree.core.options import numbers
 from kinetree.core.tables import counted
 from kinetree.errors import InputError, ModelError, ShapeError

@@ -6,11 +6,11 @@ types, the header of exported code and the table of methods are derived from it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model.model import Model
 

@@ -7,11 +7,10 @@ entries of q alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kinetree.core.arrays import ArrayLike, array, known_number, scalar
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import Points
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES

@@ -1,13 +1,13 @@
 """Animations of a motion: in notebooks and files, or frames for a viewer of the caller's choice."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.display import shown_html
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import need

@@ -1,9 +1,10 @@
 """The energy balance of a motion: energy, work of the joint forces, and friction losses."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.core.tables import notebook_table
 from kinetree.engine.kernels.memo import kernel

@@ -1,13 +1,13 @@
 """Plots of a motion over time: positions, rates, joint forces with their limits, and energy."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.charts import TIME, Axis, Bound, Chart, Series
 from kinetree.core.figure import Figure
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.dynamics.joints.configuration import difference
 from kinetree.errors import InputError

@@ -6,7 +6,7 @@ limits, files, plots) take a Record, so that nothing here depends on them.
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
@@ -18,7 +18,6 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.axis import Axis
 from kinetree.core.containers import has_labels, read_times, refuse_labels
 from kinetree.core.labels import Alignment, check_rows, own_axis, time_first
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model

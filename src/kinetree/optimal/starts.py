@@ -34,7 +34,7 @@ def check_robot(model: Model, controls: bool) -> None:
         raise ModelError(
             f"joint {model.dof_names[dry[0]]!r} has dry friction, whose slope jumps at rest; "
             "expected friction that is smooth: robot.with_friction({joint: friction}) with "
-            "kt.Friction(sigmoid=kt.Sigmoid(...)) or kt.Friction(viscous)."
+            "Friction(sigmoid=Sigmoid(...)) or Friction(viscous) of kt.friction."
         )
 
 

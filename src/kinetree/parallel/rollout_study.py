@@ -46,7 +46,7 @@ def rollouts(
 
     Any of q0 (nq,), dq0 (n,), tau (n,), F_ext (links, 6) and `parameters` may be a number or array,
     or `Normal`, `Uniform`, `Choice`, `Grid`; positions also `Anywhere`, parameters `Spread`, and
-    forces `Noise`, which changes with time, or a law, `kinetree.law(f, robot)`.
+    forces `Noise`, which changes with time, or a law, `kinetree.simulate.law(f, robot)`.
 
     Args:
         robot: the robot.
@@ -59,11 +59,12 @@ def rollouts(
         method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or with
             results dt apart "dop853", "radau" or "auto".
         tau: joint forces besides those of the controller, a number or shape (n,), N m or N, or a
-            distribution such as `Normal` or `Noise`, or `kinetree.law(f, robot)`; None: none.
+            distribution such as `Normal` or `Noise`, or `kinetree.simulate.law(f, robot)`; None:
+            none.
         F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N, or a distribution
-            such as `Normal` or `Noise`, or `kinetree.law(f, robot)`; None: no wrench.
+            such as `Normal` or `Noise`, or `kinetree.simulate.law(f, robot)`; None: no wrench.
         controller: one of `kinetree.controllers` that follows a position or a Trajectory, or
-            `kinetree.law(f, robot)`, alone or as the function of `Law` and `Stateful`.
+            `kinetree.simulate.law(f, robot)`, alone or as the function of `Law` and `Stateful`.
         parameters: robot data that vary, with names, shapes and units as `free` of `Robot.compile`,
             or distributions of them; None: those of the robot.
         every: number of steps from one recorded row to the next; None records one row for each

@@ -158,9 +158,9 @@ def plain(value: object, where: str) -> Any:
     text = repr(value)
     raise InputError(
         f"{where} is {text if len(text) <= 80 else f'{text[:77]}...'}, which is code or an object "
-        "of its own; workers are given data alone. Use numbers, arrays, kinetree.law(f, robot), a "
-        "Trajectory (sample a function of time into one), kinetree.controllers or "
-        "kinetree.parallel's Normal, Uniform and others."
+        "of its own; workers are given data alone. Use numbers, arrays, "
+        "kinetree.simulate.law(f, robot), a Trajectory (sample a function of time into one), "
+        "kinetree.controllers or kinetree.parallel's Normal, Uniform and others."
     )
 
 

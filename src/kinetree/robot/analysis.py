@@ -241,13 +241,13 @@ class Analysis(RobotCore):
         """Least and most joint forces at given rates, each of shape (..., n), N m or N.
 
         The effort limits of the joints, and the peak and torque-speed curve of their drives, the
-        narrowest of them; infinite without a limit. See `kt.Drive`.
+        narrowest of them; infinite without a limit. See `kt.joints.Drive`.
 
         Args:
             dq: joint rates, shape (..., n), rad/s or m/s; None: at standstill.
 
         Example:
-            >>> motor = kt.Drive(curve=[(0, 80), (3, 80), (6, 0)])
+            >>> motor = kt.joints.Drive(curve=[(0, 80), (3, 80), (6, 0)])
             >>> arm = kt.robots.planar_2r().with_drives({"joint1": motor})
             >>> arm.force_limits([5, 0])[1].round(3)
             array([26.667,    inf])

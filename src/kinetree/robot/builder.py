@@ -112,16 +112,16 @@ class Builder:
             axis: direction of the axis in the child's frame, (3,), of length 1.
             point: a point on the axis in the child's frame, (3,), m, if it misses the origin.
             pitch: translation per turn of a helical joint, m/rad.
-            friction: viscous, Coulomb or other friction; see `kt.Friction`.
+            friction: viscous, Coulomb or other friction; see `kt.friction.Friction`.
             armature: inertia of the drive as seen by the joint, kg m^2 or kg.
-            rotor: a spinning rotor behind a gear; None: no rotor. See `kt.Rotor`.
-            mimic: the joint that this one follows; None: it moves by itself. See `kt.Mimic`.
+            rotor: a spinning rotor behind a gear; None: no rotor. See `kt.joints.Rotor`.
+            mimic: the joint that this one follows; None: it moves by itself. See `kt.joints.Mimic`.
             offset: the joint stands at q + offset, rad or m.
-            limits: limits of position, rate and force; see `kt.Limits`. A joint with `mimic` has
-                those of the joint that it follows and takes none.
-            spring: a spring of the joint; None: no spring. See `kt.Spring`.
+            limits: limits of position, rate and force; see `kt.joints.Limits`. A joint with `mimic`
+                has those of the joint that it follows and takes none.
+            spring: a spring of the joint; None: no spring. See `kt.joints.Spring`.
             drive: limits of the motor's force, its loss and delay; None: an ideal one. See
-                `kt.Drive`.
+                `kt.joints.Drive`.
 
         Returns:
             The builder, for further calls.
@@ -152,7 +152,7 @@ class Builder:
 
         Args:
             name: its name; that of the joint, if the spring lists no joints.
-            spring: stiffness, rest position and joints; see `kt.Spring`.
+            spring: stiffness, rest position and joints; see `kt.joints.Spring`.
 
         Returns:
             The builder, for further calls.

@@ -200,10 +200,10 @@ class Construction(RobotCore):
 
         Args:
             springs: by name. A spring that lists no joints belongs to the joint of its name; one
-                between joints lists them with their coefficients; see `kt.Spring`.
+                between joints lists them with their coefficients; see `kt.joints.Spring`.
 
         Example:
-            >>> arm = kt.robots.planar_2r().with_springs({"joint2": kt.Spring(50, rest=0.5)})
+            >>> arm = kt.robots.planar_2r().with_springs({"joint2": kt.joints.Spring(50, rest=0.5)})
             >>> arm.spring_forces([0, 0])
             array([  0., -25.])
         """
@@ -224,7 +224,8 @@ class Construction(RobotCore):
             tau_m: shape (..., k), N m, in the order of `model.motors`.
 
         Example:
-            >>> wrist = {"m1": kt.Motor({"joint1": 1}), "m2": kt.Motor({"joint1": 1, "joint2": 1})}
+            >>> Motor = kt.joints.Motor
+            >>> wrist = {"m1": Motor({"joint1": 1}), "m2": Motor({"joint1": 1, "joint2": 1})}
             >>> kt.robots.planar_2r().with_motors(wrist).motor_forces([5, 3])
             array([2., 3.])
         """
@@ -234,11 +235,11 @@ class Construction(RobotCore):
         """The same robot with drives added, replaced by joint, or removed (None).
 
         Args:
-            drives: {joint name: kt.Drive(...)}, joints of one degree of freedom; speeds in rad/s or
-                m/s, forces in N m or N, times in s.
+            drives: {joint name: kt.joints.Drive(...)}, joints of one degree of freedom; speeds in
+                rad/s or m/s, forces in N m or N, times in s.
 
         Example:
-            >>> motor = kt.Drive(curve=[(0, 80), (3, 80), (6, 0)], efficiency=0.9)
+            >>> motor = kt.joints.Drive(curve=[(0, 80), (3, 80), (6, 0)], efficiency=0.9)
             >>> arm = kt.robots.planar_2r().with_drives({"joint1": motor})
             >>> arm.model.joint("joint1").drive.curve
             ((0.0, 80.0), (3.0, 80.0), (6.0, 0.0))
@@ -251,10 +252,10 @@ class Construction(RobotCore):
         Actuators act where controls are given: `simulate(controls=...)`, `step(controls=...)`.
 
         Args:
-            actuators: {name: kt.Actuator...}, such as {"servo": kt.Actuator.position("knee", 100)}.
+            actuators: by name, such as {"servo": kt.joints.Actuator.position("knee", 100)}.
 
         Example:
-            >>> servo = kt.Actuator.position("joint2", kp=50, kd=5)
+            >>> servo = kt.joints.Actuator.position("joint2", kp=50, kd=5)
             >>> arm = kt.robots.planar_2r().with_actuators({"elbow": servo})
             >>> arm.model.actuator_names
             ('elbow',)

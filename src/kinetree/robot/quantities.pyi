@@ -753,7 +753,7 @@ class Quantities(RobotCore):
 
         Example:
             >>> robot = kt.robots.planar_2r()
-            >>> robot.with_springs({'joint2': kt.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])
+            >>> robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])
             array([0., 2.])
         """
     @Compiled

@@ -8,14 +8,13 @@ opens a file of the current folder.
 import contextlib
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 from kinetree import robots
-from kinetree.core.later import dataclass
 from kinetree.core.tables import nearest
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.records import ArgumentValue

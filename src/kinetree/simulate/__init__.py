@@ -6,14 +6,19 @@ same. The names of this module are for events, signals and derivatives.
 
 import sys
 from types import ModuleType
+from typing import TYPE_CHECKING
 
+from kinetree.core.later import later
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.events import Event, Occurrence, event
+from kinetree.simulate.core.laws import law, python
 from kinetree.simulate.core.limits import SimulationError, Violation
 from kinetree.simulate.core.signals import Signal, signal
-from kinetree.simulate.sensitivity.result import Sensitivities
-from kinetree.simulate.sensitivity.sensitivities import sensitivities
 from kinetree.simulate.simulation import simulate
+
+if TYPE_CHECKING:
+    from kinetree.simulate.sensitivity.result import Sensitivities
+    from kinetree.simulate.sensitivity.sensitivities import sensitivities
 
 __all__ = [
     "Event",
@@ -24,10 +29,22 @@ __all__ = [
     "Trajectory",
     "Violation",
     "event",
+    "law",
+    "python",
     "sensitivities",
     "signal",
     "simulate",
 ]
+
+
+# a simulation without derivatives does not need them
+__getattr__ = later(
+    __name__,
+    {
+        "sensitivity.result": "Sensitivities",
+        "sensitivity.sensitivities": "sensitivities",
+    },
+)
 
 
 class CallableModule(ModuleType):

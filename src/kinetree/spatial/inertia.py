@@ -3,12 +3,12 @@
 Matrices are written with whole numbers, so that symbols for mass and size stay exact.
 """
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, known, scalar, times
-from kinetree.core.later import dataclass
 from kinetree.errors import InertiaError
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import Ad

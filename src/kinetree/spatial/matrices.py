@@ -8,11 +8,11 @@ the elimination.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, SingularityError
 from kinetree.scalars import Scalar
 

@@ -1,9 +1,10 @@
 """Camera: the point of view that shows a robot whole and upright, and a still picture from it."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.contacts import HeightField, Plane

@@ -6,12 +6,12 @@ joins those of an open one and the ends of a rod. A frame that is held has a lar
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.dynamics.joints.configuration import integrate, start_position
 from kinetree.errors import InputError

@@ -11,11 +11,11 @@ All work is done by array operations in a fixed order, so equal input gives equa
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.views.shapes import TriangleMesh
 
 CREASE = 0.7  # cosine of the angle from which an edge is sharp, as in viewer.js

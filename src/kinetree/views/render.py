@@ -3,13 +3,13 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.core.tables import nearest
 from kinetree.errors import InputError, KinetreeWarning

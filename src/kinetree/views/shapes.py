@@ -1,7 +1,8 @@
 """Shape and Scene: what is drawn of a robot, as plain records for pages and the workbench."""
 
+from dataclasses import dataclass
+
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.files.description.meshes import TriangleMesh
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255

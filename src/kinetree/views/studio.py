@@ -1,13 +1,12 @@
 """Studio: a robot, a camera and what is to be drawn, turned into frames of pixels or SVG."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import escape
 from kinetree.model import WORLD, Model
 from kinetree.views.bodies import along, link_poses

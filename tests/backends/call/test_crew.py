@@ -9,9 +9,9 @@ import eager_kernels
 import numpy as np
 import pytest
 
-from kinetree import threads
 from kinetree.engine.call import crew as module
 from kinetree.engine.call.vectorcall import usable
+from kinetree.kernels import threads
 
 pytestmark = pytest.mark.skipif(not usable(), reason="this Python does not enter machine code")
 

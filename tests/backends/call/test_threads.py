@@ -6,12 +6,12 @@ import eager_kernels
 import numpy as np
 import pytest
 
-from kinetree import threads
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
 from kinetree.engine.call import threads as module
 from kinetree.engine.call.crew import Crew
 from kinetree.engine.call.threads import thread_count
+from kinetree.kernels import threads
 
 
 @pytest.fixture(autouse=True)

@@ -43,9 +43,9 @@ def test_stribeck_sigmoid_and_load_friction(cp, name):
 
 
 def actuated():
-    servo = kt.Actuator.position("joint2", 50, 5, time_constant=0.1, force_range=(-30, 30))
+    servo = kt.joints.Actuator.position("joint2", 50, 5, time_constant=0.1, force_range=(-30, 30))
     return kt.robots.planar_2r().with_actuators(
-        {"elbow": servo, "m": kt.Actuator.motor("joint1", 3, control_range=(-1, 1))}
+        {"elbow": servo, "m": kt.joints.Actuator.motor("joint1", 3, control_range=(-1, 1))}
     )
 
 
@@ -62,7 +62,7 @@ def test_steps_with_controls(cp, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_simulated_controls_and_drives(cp, method):
-    drive = kt.Drive(((0, 3), (2, 0)), peak=2, lag=0.01, delay=2e-3)
+    drive = kt.joints.Drive(((0, 3), (2, 0)), peak=2, lag=0.01, delay=2e-3)
     robot = actuated().with_drives({"joint1": drive})
     q0, u = RNG.normal(size=(2, 40, 2))
     options = {"method": method, "duration": 0.02, "dt": 2e-3, "limits": "ignore"}

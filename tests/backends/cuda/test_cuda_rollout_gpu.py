@@ -7,6 +7,7 @@ from optimal_problems import METHODS
 import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import KinetreeError
+from kinetree.friction import Dahl, Friction, LuGre, Stribeck
 from kinetree.simulate import SimulationError, signal
 from tensor_robots import sprung
 
@@ -148,8 +149,8 @@ def test_declared_states_and_laws_with_a_memory(cp, robot):
 
 
 RUBBING = {
-    "LuGre": kt.Friction(0.3, 1, stribeck=kt.Stribeck(1.4, 0.2), presliding=kt.LuGre(300, 5)),
-    "Dahl": kt.Friction(0, 0.5, presliding=kt.Dahl(100, 1.5)),
+    "LuGre": Friction(0.3, 1, stribeck=Stribeck(1.4, 0.2), presliding=LuGre(300, 5)),
+    "Dahl": Friction(0, 0.5, presliding=Dahl(100, 1.5)),
 }
 
 

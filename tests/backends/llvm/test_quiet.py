@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree import scalars, threads
+from kinetree import scalars
 from kinetree.engine import Graph, Kernel, Port, interpreted, optimise, trace
 from kinetree.engine.llvm import engine
+from kinetree.kernels import threads
 
 
 def dangerous(a, b):

@@ -108,7 +108,7 @@ def test_the_number_of_environments_and_threads_changes_no_bit(monkeypatch):
     for piece in (slice(0, 1), slice(5, 6), slice(3, 20)):
         for a, b in zip(kernel(*(x[piece] for x in arguments)), whole, strict=True):
             np.testing.assert_array_equal(a, b[piece])
-    with kt.threads(2):
+    with kt.kernels.threads(2):
         for a, b in zip(kernel(*arguments), whole, strict=True):
             np.testing.assert_array_equal(a, b)
     graph = episode_graph(task, 12, True, ())

@@ -5,17 +5,19 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
+from kinetree.friction import Friction, Sigmoid, Stribeck
+from kinetree.joints import Motor
 from kinetree.model import random_model
 
 INERTIAS = np.array([0.3, 0.7, 0.2])
 SMOOTH = [
-    kt.Friction(0.2, sigmoid=kt.Sigmoid(1.5, 4, 0.1)),
-    kt.Friction((0.3, 0.5)),
-    kt.Friction(function=lambda v: v * v * v),
+    Friction(0.2, sigmoid=Sigmoid(1.5, 4, 0.1)),
+    Friction((0.3, 0.5)),
+    Friction(function=lambda v: v * v * v),
 ]
 
 
-def geared(seed: int, friction: list[kt.Friction], n: int = 6) -> tuple[kt.Robot, kt.Robot]:
+def geared(seed: int, friction: list[Friction], n: int = 6) -> tuple[kt.Robot, kt.Robot]:
     """A random tree with three motors over joints of any branches, and the tree without them."""
     bare = kt.Robot(random_model(seed, n, mimic=True, springs=True))
     rng = np.random.default_rng(seed)
@@ -23,7 +25,7 @@ def geared(seed: int, friction: list[kt.Friction], n: int = 6) -> tuple[kt.Robot
     motors = {}
     for k, (J, rubbing) in enumerate(zip(INERTIAS, friction, strict=True)):
         names = rng.choice(movers, min(k + 1, len(movers)), replace=False)
-        motors[f"m{k}"] = kt.Motor({x: rng.uniform(-2, 2) for x in names}, J, rubbing)
+        motors[f"m{k}"] = Motor({x: rng.uniform(-2, 2) for x in names}, J, rubbing)
     return bare.with_motors(motors), bare
 
 
@@ -62,7 +64,7 @@ def test_fixed_tendons_of_mujoco() -> None:
         robot.to_urdf(losses="error")
 
 
-def sliders(coupled: bool, friction: list[kt.Friction]) -> kt.Robot:
+def sliders(coupled: bool, friction: list[Friction]) -> kt.Robot:
     """Two masses on one rail, the second carried by the first or by the base.
 
     Carried by the first, its place is q1 + q2, which a motor turns with. Both are the same machine.
@@ -71,7 +73,7 @@ def sliders(coupled: bool, friction: list[kt.Friction]) -> kt.Robot:
     builder.link("one", m=1.3, I_com=np.eye(3)).link("two", m=0.8, I_com=np.eye(3))
     pairs = {"one": "base", "two": "one" if coupled else "base"}
     for (name, parent), rubbing in zip(pairs.items(), friction, strict=True):
-        own = kt.Friction() if coupled else rubbing
+        own = Friction() if coupled else rubbing
         armature = 0 if coupled else 0.4
         builder.joint(
             name, "prismatic", parent, name, axis=(1, 0, 0), friction=own, armature=armature
@@ -79,7 +81,7 @@ def sliders(coupled: bool, friction: list[kt.Friction]) -> kt.Robot:
     if not coupled:
         return builder.build()
     rows = {"m1": {"one": 1}, "m2": {"one": 1, "two": 1}}
-    motors = {k: kt.Motor(row, 0.4, x) for (k, row), x in zip(rows.items(), friction, strict=True)}
+    motors = {k: Motor(row, 0.4, x) for (k, row), x in zip(rows.items(), friction, strict=True)}
     return builder.build().with_motors(motors)
 
 
@@ -87,7 +89,7 @@ def sliders(coupled: bool, friction: list[kt.Friction]) -> kt.Robot:
     "method", ["rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
 )
 def test_dry_friction_holds_the_motor_and_not_the_joints(method: str) -> None:
-    friction = [kt.Friction(0.3, 0.6), kt.Friction(0.1, 1.2, stribeck=kt.Stribeck(1.5, 0.1))]
+    friction = [Friction(0.3, 0.6), Friction(0.1, 1.2, stribeck=Stribeck(1.5, 0.1))]
     chain, apart = sliders(True, friction), sliders(False, friction)
     to_motors = np.array([[1.0, 0], [1, 1]])
     forces = np.random.default_rng(4).uniform(-3, 2, (40, 2))  # at the motors
@@ -105,7 +107,7 @@ def test_dry_friction_holds_the_motor_and_not_the_joints(method: str) -> None:
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 def test_energy_falls_by_what_the_motors_rub(method: str) -> None:
     robot, _ = geared(2, SMOOTH, 4)
-    robot = robot.with_friction({x.name: kt.Friction() for x in robot.model.joints})
+    robot = robot.with_friction({x.name: Friction() for x in robot.model.joints})
     options = {"duration": 0.3, "dt": 1e-3, "limits": "ignore", "method": method}
     run = robot.simulate(robot.random(rng=1), np.ones(robot.n), **options)
     energy = np.asarray(robot.kinetic_energy(run.q, run.dq) + robot.potential_energy(run.q))
@@ -127,15 +129,15 @@ def test_parts_of_a_robot_keep_them() -> None:
 
 
 def test_where_a_motor_cannot_be_held() -> None:
-    dry = kt.Motor({"joint1": 1, "joint2": 2}, 0.1, kt.Friction(0, 1))
+    dry = Motor({"joint1": 1, "joint2": 2}, 0.1, Friction(0, 1))
     robot = kt.robots.planar_2r().with_motors({"m": dry})
     with pytest.raises(InputError, match="adaptive method 'auto' cannot hold motor 'm'"):
         robot.simulate([0, 0], duration=0.1)
     with pytest.raises(InputError, match="sensitivities cannot hold motor 'm'"):
         robot.sensitivities([0, 0], duration=0.1, dt=0.01)
-    rubbing = robot.with_friction(kt.Friction(0, 1))
+    rubbing = robot.with_friction(Friction(0, 1))
     with pytest.raises(InputError, match="more directions than they have"):
         rubbing.simulate([0, 0], duration=0.1, dt=0.01, method="rk4")
-    loaded = robot.with_friction({"joint1": kt.Friction(load=0.1)})
+    loaded = robot.with_friction({"joint1": Friction(load=0.1)})
     with pytest.raises(InputError, match="load friction"):
         loaded.simulate([0, 0], duration=0.1, dt=0.01, method="rk4")

@@ -11,7 +11,7 @@ K, PLAY, REST = 100.0, 0.2, 0.3
 def block(**spring):
     """A mass of 1 kg on a spring, without gravity."""
     made = kt.Builder("block", gravity=(0, 0, 0)).link("base").link("block", m=1)
-    record = kt.Spring(**{"stiffness": K, "rest": REST, "play": PLAY, **spring})
+    record = kt.joints.Spring(**{"stiffness": K, "rest": REST, "play": PLAY, **spring})
     return made.joint("slide", "prismatic", "base", "block", axis=(1, 0, 0), spring=record).build()
 
 
@@ -71,11 +71,11 @@ def test_backlash_of_a_gear_lets_the_link_go_and_takes_energy_on_the_way():
 
 
 def test_play_is_refused_by_name():
-    with pytest.raises(kt.KinetreeError, match=r"spring 'slide' has play.* not linear"):
+    with pytest.raises(kt.errors.KinetreeError, match=r"spring 'slide' has play.* not linear"):
         block().regressor([0], [0], [0])
-    with pytest.raises(kt.KinetreeError, match=r"play of spring 'slide' is -1"):
+    with pytest.raises(kt.errors.KinetreeError, match=r"play of spring 'slide' is -1"):
         block(play=-1)
-    with pytest.raises(kt.KinetreeError, match=r"with play.* give q"):
+    with pytest.raises(kt.errors.KinetreeError, match=r"with play.* give q"):
         kt.dynamics.spring_stiffness(block().model)
-    with pytest.raises(kt.KinetreeError, match=r"play of the elastic joint 'slide'"):
+    with pytest.raises(kt.errors.KinetreeError, match=r"play of the elastic joint 'slide'"):
         block().with_elastic_joint("slide", 1e4, motor_inertia=1.0, play=-0.1)

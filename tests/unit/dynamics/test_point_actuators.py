@@ -11,7 +11,7 @@ from kinetree import dynamics
 from kinetree.dynamics.joints.actuation import actuate
 from kinetree.model import build_model, describe_model
 
-A = kt.Actuator
+A = kt.joints.Actuator
 PATH = [("base", (0.2, 0.1, 0.9)), ("link1", (0.3, 0, 0.1)), ("link3", (0.1, 0.05, 0.2))]
 LAW = A({}, (5, 0.7, -0.3), (0.4, -20, -3), points=PATH)
 BUILD = kt.Builder("crane").link("base")
@@ -58,7 +58,7 @@ def test_changed_robots_keep_their_paths():
     whole = actuate(model, STATE[0], np.array([0, 0.7, -0.9]), STATE[2], np.zeros(0)).tau
     part = actuate(held, STATE[0][1:], STATE[1][1:], STATE[2], np.zeros(0)).tau
     assert part == pytest.approx(whole[1:], rel=1e-12)
-    with pytest.raises(kt.KinetreeError, match="actuator 'winch' is held by base"):
+    with pytest.raises(kt.errors.KinetreeError, match="actuator 'winch' is held by base"):
         CRANE.subtree("link1")
     pair = CRANE.attach(CRANE, prefix="b/").model
     assert pair.actuator_names[3:] == ("b/winch", "b/ram", "b/elbow")

@@ -95,7 +95,7 @@ def test_a_balanced_arm_needs_no_force() -> None:
     builder.joint("hinge", "revolute", "base", "bar", axis=(0, 1, 0))
     robot = builder.build().with_springs(
         {
-            "balance": kt.Spring(
+            "balance": kt.joints.Spring(
                 m * g * (l / 2) / (height * l),
                 points=[("base", (0, 0, height)), ("bar", (l, 0, 0))],
             )
@@ -107,7 +107,7 @@ def test_a_balanced_arm_needs_no_force() -> None:
 
 @pytest.mark.parametrize("rest", [0.0, 0.1])
 def test_points_that_coincide_pull_nowhere(rest):
-    spring = kt.Spring(100, rest=rest, points=[("base", (0.3, 0, 0)), ("rod", (0.3, 0, 0))])
+    spring = kt.joints.Spring(100, rest=rest, points=[("base", (0.3, 0, 0)), ("rod", (0.3, 0, 0))])
     robot = (
         kt.Builder("rod")
         .link("base")

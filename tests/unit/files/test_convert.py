@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Limits, convert, dynamics
+from kinetree import Builder, convert, dynamics
+from kinetree.joints import Limits
 from kinetree.model import ALL_TYPES, joint_pose, random_model
 from robot_states import random_state, relative
 

@@ -76,7 +76,7 @@ def test_the_report_counts_names_and_places_what_was_merged(gripper):
 
 
 def test_impossible_inertia_is_used_and_warned_about_with_its_line(impossible):
-    with pytest.warns(kt.KinetreeWarning, match="triangle inequality") as told:
+    with pytest.warns(kt.errors.KinetreeWarning, match="triangle inequality") as told:
         robot = kt.load(impossible)
     assert str(told[0].message).startswith(f"{impossible}:5: link 'left'")
     (warning,) = robot.report.warnings

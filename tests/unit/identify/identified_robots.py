@@ -36,7 +36,7 @@ def spatial_arm():
     arm.link("turret", 3.0, (0.02, 0.01, 0.1), np.diag([0.03, 0.025, 0.02]))
     arm.link("upper", 2.0, (0.2, 0.01, -0.02), np.diag([0.004, 0.02, 0.022]))
     arm.link("lower", 1.2, (0.15, -0.02, 0.01), np.diag([0.002, 0.011, 0.01]))
-    limits = kt.Limits(-2.5, 2.5, 4.0, 80.0)
+    limits = kt.joints.Limits(-2.5, 2.5, 4.0, 80.0)
     arm.joint("turn", "revolute", "base", "turret", axis=(0, 0, 1), limits=limits)
     arm.joint("lift", "revolute", "turret", "upper", at=(0, 0, 0.3), axis=(0, 1, 0), limits=limits)
     arm.joint("bend", "revolute", "upper", "lower", at=(0.4, 0, 0), axis=(0, 1, 0), limits=limits)

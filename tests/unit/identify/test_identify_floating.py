@@ -20,7 +20,7 @@ def satellite():
     builder.link("upper", 3.0, (0.2, 0.01, 0.02), np.diag([0.01, 0.05, 0.05]))
     builder.link("lower", 2.0, (0.15, 0.02, -0.01), np.diag([0.01, 0.03, 0.03]))
     builder.joint("base", "free", "world", "hull")
-    drive = {"armature": 0.02, "friction": kt.Friction(0.3)}
+    drive = {"armature": 0.02, "friction": kt.friction.Friction(0.3)}
     builder.joint("a", "revolute", "hull", "upper", at=(0.3, 0, 0), axis=(0, 1, 0), **drive)
     builder.joint("b", "revolute", "upper", "lower", at=(0.4, 0, 0), axis=(0, 0, 1), **drive)
     return builder.build()

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
-from kinetree import Builder, Friction, Mimic, dynamics, robots
+from kinetree import Builder, dynamics, robots
 from kinetree.errors import InputError
+from kinetree.friction import Friction
+from kinetree.joints import Mimic
 from kinetree.model import WORLD, random_body, random_model
 from kinetree.spatial import compose, move_body
 

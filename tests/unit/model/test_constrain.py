@@ -85,7 +85,7 @@ def test_a_follower_counts_with_its_own_position():
     for name in ("a", "b", "c"):
         builder.link(name, m=1, com=(0.1, 0, 0), I_com=np.eye(3))
     builder.joint("hip", "revolute", "base", "a")
-    builder.joint("knee", "revolute", "a", "b", mimic=kt.Mimic("hip", 2, 0.1))
+    builder.joint("knee", "revolute", "a", "b", mimic=kt.joints.Mimic("hip", 2, 0.1))
     builder.joint("elbow", "revolute", "b", "c")
     robot = builder.build().constrained({"gear": Couple("elbow", {"knee": 3})})
     q = robot.project([0.4, 0.0], keep=["hip"])

@@ -38,18 +38,18 @@ def test_damping_of_the_deflection_is_that_of_the_closed_form():
 
 
 def test_the_joint_keeps_its_name_drive_limits_and_friction():
-    limits = kt.Limits(-1, 2, 3, 4)
+    limits = kt.joints.Limits(-1, 2, 3, 4)
     builder = kt.Builder().link("base").link("arm", 1, (0.1, 0, 0), np.eye(3))
     builder.joint(
         "pan", "revolute", "base", "arm", limits=limits, armature=0.2,
-        friction=kt.Friction(0.5, 0.1), drive=kt.Drive(peak=3),
+        friction=kt.friction.Friction(0.5, 0.1), drive=kt.joints.Drive(peak=3),
     )  # fmt: skip
     robot = builder.build().with_elastic_joint("pan", 100, 0.3)
     motor, gear = robot.model.joints
     assert robot.joint_names == ("pan", "pan_elastic")
     assert (motor.limits, motor.armature, motor.drive.peak) == (limits, 0.2, 3)
     assert motor.friction.viscous == (0.5, 0.5) and gear.friction.viscous == (0.3, 0.3)
-    assert (gear.limits, gear.armature, gear.drive) == (kt.Limits(), 0, None)
+    assert (gear.limits, gear.armature, gear.drive) == (kt.joints.Limits(), 0, None)
     assert robot.model.tool == "arm"
 
 
@@ -110,7 +110,7 @@ def test_forces_of_the_link_and_of_the_motor_obey_newton(seed):
     q, dq, ddq = rng.normal(size=(3, soft.n)) * 0.3
     tau = soft.inverse_dynamics(q, dq, ddq)
     bare = kt.Robot(rigid.model.replace(rotors=())).with_friction(
-        dict.fromkeys(rigid.joint_names, kt.Friction())
+        dict.fromkeys(rigid.joint_names, kt.friction.Friction())
     )
     own = np.array([float(x.armature) for x in rigid.model.joints])
     links = bare.inverse_dynamics(*((x[motor] + x[gear]) for x in (q, dq, ddq)))
@@ -137,7 +137,7 @@ def test_a_file_of_an_elastic_robot_is_read_back():
 def test_a_joint_that_follows_or_leads_another_is_refused():
     hand = kt.Builder().link("base").link("left", 1).link("right", 1)
     hand = hand.joint("a", "prismatic", "base", "left")
-    hand = hand.joint("b", "prismatic", "base", "right", mimic=kt.Mimic("a")).build()
+    hand = hand.joint("b", "prismatic", "base", "right", mimic=kt.joints.Mimic("a")).build()
     for name in ("a", "b"):
         with pytest.raises(ModelError, match="'b' follows 'a'"):
             hand.with_elastic_joint(name, 10, motor_inertia=1)

@@ -10,6 +10,8 @@ import kinetree as kt
 from kinetree.dynamics import inverse_dynamics
 from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError
+from kinetree.friction import Friction, Sigmoid, Stribeck
+from kinetree.joints import Mimic
 from kinetree.model import build_model, describe_model, random_model
 from kinetree.model.friction import friction_numbers
 
@@ -20,11 +22,11 @@ NAME = ROBOT.model.joint_names[0]
 def test_a_joint_that_follows_another_has_no_load():
     builder = kt.Builder("pair").link("base").link("a", 1, (0.1, 0, 0)).link("b", 1, (0.1, 0, 0))
     builder.joint("one", "revolute", "base", "a", axis=(0, 0, 1))
-    builder.joint("two", "revolute", "a", "b", axis=(0, 0, 1), mimic=kt.Mimic("one", 2.0))
+    builder.joint("two", "revolute", "a", "b", axis=(0, 0, 1), mimic=Mimic("one", 2.0))
     robot = builder.build()
-    assert robot.with_friction({"one": kt.Friction(load=0.1)}).model.joints[0].friction.load
+    assert robot.with_friction({"one": Friction(load=0.1)}).model.joints[0].friction.load
     with pytest.raises(InputError, match="'two' follows 'one' and has no force of its own"):
-        robot.with_friction({"two": kt.Friction(load=0.1)})
+        robot.with_friction({"two": Friction(load=0.1)})
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -48,18 +50,18 @@ def test_copies_of_a_robot_keep_their_friction(seed):
 
 
 CHANGES = {
-    "stribeck": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(1.0, 0.1)),
-    "static": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(2.0, 0.1)),
-    "static backwards": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck((1.0, 2.0), 0.1)),
-    "speed": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(1.0, 0.2)),
-    "exponent": kt.Friction(0.1, 1.0, stribeck=kt.Stribeck(1.0, 0.1, 1)),
-    "sigmoid": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(1.0, 5.0)),
-    "size": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(2.0, 5.0)),
-    "steepness": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(1.0, 6.0)),
-    "offset": kt.Friction(0.1, 1.0, sigmoid=kt.Sigmoid(1.0, 5.0, 0.1)),
-    "load": kt.Friction(0.1, 1.0, load=(0.1, 0.0)),
-    "braking": kt.Friction(0.1, 1.0, load=(0.0, 0.1)),
-    "plain": kt.Friction(0.1, 1.0),
+    "stribeck": Friction(0.1, 1.0, stribeck=Stribeck(1.0, 0.1)),
+    "static": Friction(0.1, 1.0, stribeck=Stribeck(2.0, 0.1)),
+    "static backwards": Friction(0.1, 1.0, stribeck=Stribeck((1.0, 2.0), 0.1)),
+    "speed": Friction(0.1, 1.0, stribeck=Stribeck(1.0, 0.2)),
+    "exponent": Friction(0.1, 1.0, stribeck=Stribeck(1.0, 0.1, 1)),
+    "sigmoid": Friction(0.1, 1.0, sigmoid=Sigmoid(1.0, 5.0)),
+    "size": Friction(0.1, 1.0, sigmoid=Sigmoid(2.0, 5.0)),
+    "steepness": Friction(0.1, 1.0, sigmoid=Sigmoid(1.0, 6.0)),
+    "offset": Friction(0.1, 1.0, sigmoid=Sigmoid(1.0, 5.0, 0.1)),
+    "load": Friction(0.1, 1.0, load=(0.1, 0.0)),
+    "braking": Friction(0.1, 1.0, load=(0.0, 0.1)),
+    "plain": Friction(0.1, 1.0),
 }
 
 

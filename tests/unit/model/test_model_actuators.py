@@ -5,9 +5,11 @@ import pytest
 
 import kinetree as kt
 from kinetree.dynamics.joints.actuation import actuate
+from kinetree.errors import KinetreeError
+from kinetree.joints import Actuator, Mimic
 from kinetree.model import build_model, describe_model
 
-A = kt.Actuator
+A = Actuator
 ARM = kt.robots.planar_2r().with_actuators(
     {
         "both": A({"joint1": 2, "joint2": -1}, (3, 0.5, 0.2), (0.1, -4, -1)),
@@ -45,7 +47,7 @@ def test_a_locked_joint_becomes_a_part_of_the_law():
 
 
 def test_a_part_of_a_robot_keeps_the_actuators_within_it():
-    with pytest.raises(kt.KinetreeError, match="actuator 'both' acts on joint2 and on joint1"):
+    with pytest.raises(KinetreeError, match="actuator 'both' acts on joint2 and on joint1"):
         ARM.subtree("link1")
     assert ARM.with_actuators({"both": None}).subtree("link1").model.actuator_names == ("elbow",)
 
@@ -62,7 +64,7 @@ def test_attached_robots_keep_their_actuators_under_other_names():
 def test_an_actuator_on_a_mimic_joint_acts_through_its_leader():
     build = kt.Builder("gripper").link("base").link("left", 1.0).link("right", 1.0)
     build.joint("l", "prismatic", "base", "left", axis=(1, 0, 0))
-    mimic = kt.Mimic("l", -2, 0.3)
+    mimic = Mimic("l", -2, 0.3)
     build.joint("r", "prismatic", "base", "right", axis=(1, 0, 0), mimic=mimic)
     robot = build.build().with_actuators({"x": A.position("r", 10, 2)})
     found = forces(robot.model, [0.1], [0.4], [0.5], [])

@@ -48,7 +48,7 @@ def test_changed_robots_keep_their_contacts():
     joint = robot.joint_names[0]
     changed = [
         robot.with_payload(1.0),
-        robot.with_friction(kt.Friction(1.0)),
+        robot.with_friction(kt.friction.Friction(1.0)),
         robot.with_gravity((0, 0, -1)),
         robot.with_tool("probe", (0, 0, 0.1)),
         robot.lock({joint: 0.3}),

@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.errors import ModelError, NameLookupError
+from kinetree.joints import Mimic, Spring
 from kinetree.model import random_model
 
 Q = np.array([0.3, -0.7, 0.4])
@@ -20,7 +21,7 @@ def arm(**springs):
     builder.joint("hip", "revolute", "base", "upper", axis=(0, 1, 0))
     builder.joint("knee", "revolute", "upper", "lower", at=(0.3, 0, 0), axis=(0, 1, 0))
     builder.joint("slide", "prismatic", "lower", "tip", axis=(1, 0, 0))
-    twin = kt.Mimic("hip", -2, 0.25)
+    twin = Mimic("hip", -2, 0.25)
     builder.joint("twin", "revolute", "base", "side", axis=(0, 1, 0), mimic=twin)
     for name, spring in springs.items():
         builder.spring(name, spring)
@@ -32,18 +33,18 @@ def forces(robot, q=Q):
 
 
 def test_a_spring_of_a_mimic_joint_acts_through_its_leader():
-    robot = arm(twin=kt.Spring(5, rest=0.1))
+    robot = arm(twin=Spring(5, rest=0.1))
     stands = -2 * 0.3 + 0.25
     assert forces(robot) == pytest.approx([-2 * 5 * (stands - 0.1), 0, 0])
     energy = dynamics.spring_energy(robot.model, Q)
     assert energy == pytest.approx(5 / 2 * (stands - 0.1) ** 2)
-    both = arm(tie=kt.Spring(5, joints={"hip": 1, "twin": 1}))
+    both = arm(tie=Spring(5, joints={"hip": 1, "twin": 1}))
     assert forces(both) == pytest.approx([-5 * (-0.3 + 0.25), 0, 0])
 
 
 def test_springs_are_added_replaced_and_removed_by_name():
-    robot = arm(knee=kt.Spring(20))
-    changed = robot.with_springs({"knee": kt.Spring(1), "tie": kt.Spring(2, 0, {"hip": 1})})
+    robot = arm(knee=Spring(20))
+    changed = robot.with_springs({"knee": Spring(1), "tie": Spring(2, 0, {"hip": 1})})
     assert [x.name for x in changed.model.springs] == ["knee", "tie"]
     assert forces(changed) == pytest.approx([0.6, -0.7, 0])
     assert not changed.with_springs({"knee": None, "tie": None}).model.springs
@@ -52,7 +53,7 @@ def test_springs_are_added_replaced_and_removed_by_name():
 
 
 def test_a_locked_joint_shifts_the_rest_of_a_spring_between_joints():
-    robot = arm(tie=kt.Spring(5, 0.2, {"hip": 1, "knee": -3}), hip=kt.Spring(7, 0.1))
+    robot = arm(tie=Spring(5, 0.2, {"hip": 1, "knee": -3}), hip=Spring(7, 0.1))
     locked = robot.lock({"knee": -0.7})
     rest = [0, 2]
     assert forces(locked, Q[rest]) == pytest.approx(forces(robot)[rest], rel=1e-14)
@@ -72,7 +73,7 @@ def test_locking_keeps_the_joint_forces_of_the_other_joints():
 
 
 def test_a_part_keeps_its_springs_and_refuses_to_cut_one():
-    robot = arm(slide=kt.Spring(5, 0.2), tie=kt.Spring(1, 0, {"knee": 1, "slide": 2}))
+    robot = arm(slide=Spring(5, 0.2), tie=Spring(1, 0, {"knee": 1, "slide": 2}))
     part = robot.subtree("upper")
     assert forces(part, Q[1:]) == pytest.approx(forces(robot)[1:])
     with pytest.raises(ModelError, match=r"acts on slide and on knee.*Lock .knee. first"):
@@ -80,7 +81,7 @@ def test_a_part_keeps_its_springs_and_refuses_to_cut_one():
 
 
 def test_attached_robots_bring_their_springs_under_the_prefix():
-    robot = arm(tie=kt.Spring(5, 0.2, {"hip": 1, "knee": -3}), hip=kt.Spring(7, 0.1))
+    robot = arm(tie=Spring(5, 0.2, {"hip": 1, "knee": -3}), hip=Spring(7, 0.1))
     pair = robot.attach(robot, "tip", prefix="b/")
     assert [x.name for x in pair.model.springs] == ["tie", "hip", "b/tie", "b/hip"]
     found = forces(pair, np.concatenate([Q, 2 * Q]))

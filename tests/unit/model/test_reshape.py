@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Mimic, Robot, Rotor, dynamics
+from kinetree import Builder, Robot, dynamics
 from kinetree.errors import InputError, ModelError, ShapeError
+from kinetree.joints import Mimic, Rotor
 from kinetree.model import ALL_TYPES, WORLD, random_body, random_model, random_pose
 from robot_states import EPS, any_robot, random_state, relative
 

@@ -18,7 +18,7 @@ def rubbing(request: pytest.FixtureRequest):
     kind = SMOOTH[request.param]
     law = kind(*(0.5 + 0.25 * k for k in range(len(fields(kind)))))
     robot = kt.robots.planar_2r()
-    friction = {robot.model.joints[0].name: kt.Friction(**{request.param: law})}
+    friction = {robot.model.joints[0].name: kt.friction.Friction(**{request.param: law})}
     return request.param, law, robot.with_friction(friction)
 
 

@@ -117,14 +117,14 @@ def test_every_attribute_of_a_robot_is_known_to_honour_or_to_refuse_constraints(
 
 
 CHANGES = {
-    "with_actuators": {"motor": kt.Actuator.motor("crank", 2)},
+    "with_actuators": {"motor": kt.joints.Actuator.motor("crank", 2)},
     "with_contacts": [kt.contacts.ContactPoint("heel", "bar")],
-    "with_drives": {"crank": kt.Drive(peak=3)},
-    "with_friction": {"rod": kt.Friction(0.3)},
+    "with_drives": {"crank": kt.joints.Drive(peak=3)},
+    "with_friction": {"rod": kt.friction.Friction(0.3)},
     "with_gravity": (0, 0, -1),
-    "with_motors": {"motor": kt.Motor({"crank": 1, "rod": 2}, 0.1)},
+    "with_motors": {"motor": kt.joints.Motor({"crank": 1, "rod": 2}, 0.1)},
     "with_payload": 2.0,
-    "with_springs": {"rod": kt.Spring(3.0)},
+    "with_springs": {"rod": kt.joints.Spring(3.0)},
     "with_tool": "hand",
 }
 

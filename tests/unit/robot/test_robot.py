@@ -49,7 +49,7 @@ def test_every_quantity_is_an_attribute(robot):
 def test_kernels_are_compiled_on_first_use_and_kept(robot, made):
     assert made == []
     first = robot.mass_matrix
-    assert isinstance(first, kt.Kernel) and made == ["mass_matrix"]
+    assert isinstance(first, kt.kernels.Kernel) and made == ["mass_matrix"]
     robot.mass_matrix(STATE[0])
     assert robot.mass_matrix is first and made == ["mass_matrix"]
 
@@ -74,7 +74,7 @@ def test_random_positions_are_one_or_a_batch_within_the_limits(name):
             q = many[:, joint.coords[0]]
             assert joint.limits.lower <= q.min() < q.max() <= joint.limits.upper
     for wrong in (rng, -1, 2.5, "many"):
-        with pytest.raises(kt.KinetreeError, match="size is"):
+        with pytest.raises(kt.errors.KinetreeError, match="size is"):
             robot.random(wrong)
 
 
@@ -128,9 +128,9 @@ def test_changed_robots_are_new_robots(robot):
 
 def test_threads_serve_large_batches(robot):
     states = np.random.default_rng(2).normal(size=(3, 30_000, 6))
-    with kt.threads(1):
+    with kt.kernels.threads(1):
         one = robot.inverse_dynamics(*states)
-    with kt.threads(2):
+    with kt.kernels.threads(2):
         two = robot.inverse_dynamics(*states)
     assert one.tobytes() == two.tobytes()
 

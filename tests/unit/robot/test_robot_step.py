@@ -15,8 +15,8 @@ DT = 2.0**-9  # so that the differences of simulate's times are exactly dt
 def rubbing():
     """Two joints with Coulomb friction, of which the second one comes to rest."""
     friction = {
-        "shoulder": kt.Friction(viscous=0.5, coulomb=0.4),
-        "slide": kt.Friction(viscous=1.0, coulomb=100.0),
+        "shoulder": kt.friction.Friction(viscous=0.5, coulomb=0.4),
+        "slide": kt.friction.Friction(viscous=1.0, coulomb=100.0),
     }
     return arm().with_friction(friction)
 
@@ -119,7 +119,7 @@ def test_free_parameters_are_those_of_a_simulation(method):
 
 def test_out_has_an_array_for_each_result():
     robot = ROBOTS["arm"].with_actuators(
-        {"servo": kt.Actuator.integrated_velocity("shoulder", 9.0)}
+        {"servo": kt.joints.Actuator.integrated_velocity("shoulder", 9.0)}
     )
     q, dq, tau = state(robot)
     two, three = (np.empty(2), np.empty(2)), (np.empty(2), np.empty(2), np.empty(1))

@@ -6,6 +6,8 @@ import pytest
 import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import InputError, KinetreeError
+from kinetree.friction import Friction
+from kinetree.joints import Spring
 from kinetree.parallel import Grid, sweep
 
 METHODS = ("dop853", "rk4")
@@ -15,7 +17,7 @@ def cart(mass=2.0, inertia=0.1, stiffness=0.0, coulomb=0.0):
     """A cart on a rail without gravity."""
     builder = kt.Builder("rail", gravity=(0, 0, 0)).link("base")
     builder.link("cart", mass, I_com=np.eye(3) * inertia)
-    options = {"friction": kt.Friction(0.0, coulomb), "spring": kt.Spring(stiffness)}
+    options = {"friction": Friction(0.0, coulomb), "spring": Spring(stiffness)}
     return builder.joint("x", "prismatic", "base", "cart", axis=(1, 0, 0), **options).build()
 
 
@@ -30,8 +32,8 @@ WAYS = {
     "tau": lambda f: run(tau=f),
     "F_ext": lambda f: run(F_ext=f),
     "controller": lambda f: run(controller=f),
-    "law": lambda f: kt.law(f, CART),
-    "python": lambda f: run(tau=kt.python(f)),
+    "law": lambda f: kt.simulate.law(f, CART),
+    "python": lambda f: run(tau=kt.simulate.python(f)),
     "Law": lambda f: run(controller=controllers.Law(f)),
     "Sampled": lambda f: run(controller=controllers.Sampled(f, 0.01)),
     "event": lambda f: run(events=[f]),
@@ -53,10 +55,10 @@ def test_q_and_dq_with_defaults_are_passed(method):
     def law(t, q=None, dq=None):
         return np.zeros(1) if q is None else -2 * q
 
-    for acting in ({"tau": law}, {"controller": law}, {"tau": kt.law(law, CART)}):
+    for acting in ({"tau": law}, {"controller": law}, {"tau": kt.simulate.law(law, CART)}):
         assert abs(run(method=method, **acting).q[-1, 0] - np.cos(1)) < 1e-6
     with pytest.raises(InputError, match="needs the robot"):
-        kt.law(law)
+        kt.simulate.law(law)
 
 
 @pytest.mark.parametrize("law", [lambda t, q=None: q, lambda t, *, dq=None: dq, lambda q: q])

@@ -29,8 +29,8 @@ def test_the_stacked_closed_form_has_the_courses_coriolis_matrix(s):
 def test_friction_armature_and_rotors_are_in_the_equations():
     b, f, Ia, Im, r = sympy.symbols("b f Ia Im r", positive=True)
     builder = Builder("drive", gravity=(0, 0, 0)).link("base").link("arm", m1, (L1, 0, 0))
-    builder.joint("j1", "revolute", "base", "arm", friction=kt.Friction(b, f), armature=Ia,
-                  rotor=kt.Rotor(Im, r))  # fmt: skip
+    builder.joint("j1", "revolute", "base", "arm", friction=kt.friction.Friction(b, f), armature=Ia,
+                  rotor=kt.joints.Rotor(Im, r))  # fmt: skip
     s = kt.symbolic(builder.build_model())
     (w,), (a,) = s.dq, s.ddq
     assert s.M[0] == Ia + Im * r**2 + m1 * L1**2

@@ -35,8 +35,9 @@ def test_several_places_on_one_link_have_lengths_of_their_own():
 
 def test_drives_and_friction_become_symbols():
     model = kt.Builder("drive").link("base").link("arm", 1.0, (0.5, 0, 0)).joint(
-        "j1", "revolute", "base", "arm", friction=kt.Friction((0.1, 0.2), 0.3), armature=0.01,
-        rotor=kt.Rotor(1e-4, 50)).build_model()  # fmt: skip
+        "j1", "revolute", "base", "arm", armature=0.01,
+        friction=kt.friction.Friction((0.1, 0.2), 0.3),
+        rotor=kt.joints.Rotor(1e-4, 50)).build_model()  # fmt: skip
     s = kt.symbolic(model, ("friction", "drives"))
     assert names(s) == {"b1p", "b1n", "f1", "Ia1", "Im1", "r1"}
     q, dq, ddq = [0.2], [-0.7], [1.1]

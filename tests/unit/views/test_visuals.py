@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.errors import KinetreeWarning
 from kinetree.views import scene
 from kinetree.views.shapes import BODY
 
@@ -46,7 +47,7 @@ def robot_with(package, mesh, scale="1 1 1"):
     path = package / "pkg/urdf/r.urdf"
     path.write_text(URDF.format(mesh=mesh, scale=scale), encoding="utf-8")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kt.KinetreeWarning)
+        warnings.simplefilter("ignore", KinetreeWarning)
         return kt.load(path)
 
 
@@ -87,7 +88,7 @@ def test_a_xacro_robot_is_drawn_with_its_own_arguments_and_folders(package):
     path = package / "pkg/urdf/r.xacro"
     path.write_text(text.replace("<material", f"{head}<material", 1), encoding="utf-8")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kt.KinetreeWarning)
+        warnings.simplefilter("ignore", KinetreeWarning)
         robot = kt.load(path, arguments={"wide": 3}, folders=[package / "sizes"])
     for source in (None, path):
         assert scene(robot, source).of("visual")[0].size == (6.0, 1.0, 1.0)

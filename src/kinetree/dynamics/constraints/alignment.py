@@ -16,12 +16,11 @@ the misalignment is what the source says; a warning names it.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, plain_floats, tree_constraints

@@ -18,13 +18,12 @@ origin, and the opposite on {a}.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns, ways
 from kinetree.dynamics.tree import Tree
 from kinetree.model import WORLD, Model

@@ -15,12 +15,11 @@ at single positions, though all rows together keep their rank; then all rows are
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, listing
 from kinetree.dynamics.constraints.alignment import Misalignment, misalignment
 from kinetree.dynamics.constraints.closures import plain_floats

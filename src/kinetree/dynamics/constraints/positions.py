@@ -10,13 +10,12 @@ as closed up to `Constraints.tolerance`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import tee
 
 import numpy as np
 
 from kinetree.core.arrays import Array, nearest_length
-from kinetree.core.later import dataclass
 from kinetree.core.tables import listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.alignment import EXACT, WEAK, Misalignment

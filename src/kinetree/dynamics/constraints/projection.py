@@ -14,12 +14,11 @@ J_f L^-1 D^-1/2 y = wanted - J x (row_space.py).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.tables import listing
 from kinetree.dynamics.book import book_link, book_tree
 from kinetree.dynamics.constraints.closures import (

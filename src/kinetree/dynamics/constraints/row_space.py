@@ -11,10 +11,11 @@ until all others are shorter than a part of the first. Their lengths, the pivots
 singular values: both decrease, and at a gap in one of them there is a gap in the other.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,13 +21,12 @@ independent joints of the mechanism. All of this is multiplication by 0 and 1, w
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.constraints.dynamics import Eliminated, Kkt, row_names
 from kinetree.dynamics.constraints.solve import (
     DEPENDENT_STEPS,

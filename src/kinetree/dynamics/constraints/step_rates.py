@@ -192,6 +192,6 @@ def check_dry_joints(model: Model) -> None:
         f"joints {names} of {model.name!r} have dry friction, which holds joints at rest; with all "
         "of them held, the constraints leave open how they share the force. Expected dry friction "
         f"in joints that can move independently of each other, here {free or 'none of them'}. Use "
-        f"friction that grows with the rate alone: robot.with_friction({{{one!r}: "
-        "kt.Friction(sigmoid=kt.Sigmoid(size, steepness))}) for each of the others."
+        f"friction that grows with the rate alone: robot.with_friction({{{one!r}: Friction("
+        "sigmoid=Sigmoid(size, steepness))}), from kt.friction, for each of the others."
     )

@@ -1,12 +1,12 @@
 """Contacts of a robot at one position: gaps, points, directions and Jacobians, over any scalars."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.contacts.ground import touching
 from kinetree.dynamics.contacts.solver import Seat
 from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns

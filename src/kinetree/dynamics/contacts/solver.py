@@ -44,13 +44,12 @@ decide on forces that the motion leaves open. The velocities of contact change b
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.repeat import constant, repeated
 from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 from kinetree.spatial import cross, skew

@@ -14,10 +14,11 @@ Tangent vectors of joints with several degrees of freedom turn with the joint: a
 of the joint's own rates, and zero for joints of one degree of freedom.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives

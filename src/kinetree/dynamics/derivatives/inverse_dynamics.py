@@ -22,13 +22,12 @@ give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.pieces import piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.coriolis_matrix import (

@@ -10,13 +10,12 @@ beyond a, in {s} -1 where it does not. With e = dJ/dt dq, and J_bar = M^-1 J^T L
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics

@@ -14,13 +14,13 @@ torque-speed curve at the present rate.
 """
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.book import placed_tree
 from kinetree.dynamics.joints.gains import Gains, no_gains
 from kinetree.dynamics.joints.paths import path_length, stretches
@@ -280,7 +280,7 @@ def check_step_drives(model: Model) -> None:
             raise InputError(
                 f"the drive of joint {joint.name!r} has a {word}, so its force depends on earlier "
                 "commands, which a single step does not know. Take robot.simulate, or a robot "
-                "without: robot.with_drives({joint: kt.Drive(curve=..., peak=...)})."
+                "without: robot.with_drives({joint: kt.joints.Drive(curve=..., peak=...)})."
             )
 
 
@@ -289,8 +289,8 @@ def check_step_actuators(model: Model) -> None:
     if not model.actuators:
         raise ShapeError(
             f"controls were given, but {model.name!r} has no actuators; expected a robot with "
-            "some: robot.with_actuators({name: kt.Actuator.motor(joint)}), or an MJCF file with "
-            "<actuator>. Joint forces are tau."
+            "some: robot.with_actuators({name: kt.joints.Actuator.motor(joint)}), or an MJCF file "
+            "with <actuator>. Joint forces are tau."
         )
     for x in model.actuators:
         if x.delay:

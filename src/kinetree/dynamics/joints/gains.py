@@ -1,12 +1,12 @@
 """Gains: slopes of joint forces by positions and rates, (n, n), whose zeros cost nothing."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.scalars import Scalar
 from kinetree.spatial.matrices import is_zero
 

@@ -10,13 +10,12 @@ not a joint: fixed steps find what it holds in the rates of `MotorRates` (sticti
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.model import GearedMotor, JointFriction, Model
 from kinetree.model.friction import is_zero
@@ -93,7 +92,7 @@ def motor_rates(model: Model) -> MotorRates | None:
     dry = [x for x in model.motors if is_dry(x.friction)]
     if not dry:
         return None
-    smooth = "Describe its dry friction by a steep kt.Sigmoid, which is smooth."
+    smooth = "Describe its dry friction by a steep kt.friction.Sigmoid, which is smooth."
     if model.constraints is not None or any(not is_zero(x.friction.load) for x in model.joints):
         raise InputError(
             f"motor {dry[0].name!r} has dry friction, and {model.name!r} constraints or load "
@@ -128,7 +127,8 @@ def refuse_dry_motors(model: Model, what: str) -> None:
     if dry:
         raise InputError(
             f"{what} cannot hold motor {dry[0]!r}, which has dry friction; expected simulate with "
-            "a fixed-step method such as 'rk4' or 'implicit', or smooth friction (kt.Sigmoid)."
+            "a fixed-step method such as 'rk4' or 'implicit', or smooth friction "
+            "(kt.friction.Sigmoid)."
         )
 
 

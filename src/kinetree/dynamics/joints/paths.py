@@ -10,13 +10,13 @@ both do not enter.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.frames import frame_motions, point_columns, ways
 from kinetree.dynamics.tree import Tree
 from kinetree.model import WORLD

@@ -11,13 +11,12 @@ implicit steps are the secants from rest: the flat tangents of fast sliding woul
 pass through rest and back for ever.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import sliding_friction
 from kinetree.dynamics.joints.gains import Gains
 from kinetree.errors import InputError

@@ -13,13 +13,13 @@ M ddq + c + g + springs + friction = tau. Both are linear in the stiffness k and
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import frictionless
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
@@ -271,7 +271,7 @@ SPRING_FORCES = Quantity(
     "sum of k a (a . q - rest)",
     textbook(spring_forces),
     (
-        "robot.with_springs({'joint2': kt.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])",
+        "robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])",
         "array([0., 2.])",
     ),
 )  # fmt: skip

@@ -10,12 +10,12 @@ Stacks have one block of six rows a link (N links, n degrees of freedom); W hold
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.rotors import rotor_moments
 from kinetree.dynamics.kinematics import forward_kinematics
 from kinetree.dynamics.textbook.recursion import Recursion, record_screws

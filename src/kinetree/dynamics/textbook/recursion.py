@@ -1,12 +1,12 @@
 """Recursion: the record that all four formulations of inverse dynamics return."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import notebook_table, number
 from kinetree.dynamics.joints.friction import (
     friction_forces,

@@ -12,10 +12,10 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from kinetree.core import system
-from kinetree.core.later import dataclass
 from kinetree.engine.cache import folder as cache_folder
 
 log = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ The ufunc's own `obj` field, which NumPy releases with the ufunc, therefore owns
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinetree.core.later import dataclass
 from kinetree.core.system import once
 from kinetree.engine.call import c_api
 from kinetree.errors import CompileError

@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -20,7 +21,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.environment import setting
-from kinetree.core.later import dataclass
 from kinetree.core.system import cores, on_fork
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import InputError

@@ -6,12 +6,12 @@ that it depends on and no others; reverse mode carries the slope of one output a
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import LOOPS, Graph, Port, no_collection, prune
 from kinetree.engine.compiler.notes import stage

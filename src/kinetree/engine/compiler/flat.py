@@ -14,12 +14,12 @@ of compiled code. `engine/llvm/walk.py` has the walker.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Port
 from kinetree.engine.compiler.program import INPUTS, Body, Program
 

@@ -8,14 +8,13 @@ floats, and on every other kind of scalar (traced scalars, symbols, mpmath numbe
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import ANY_KIND, exact_constant, interpret, parted, run
 from kinetree.engine.compiler.store import digest

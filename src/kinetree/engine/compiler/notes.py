@@ -8,9 +8,8 @@ elsewhere. A stage inside of another is a part of it and is not noted itself.
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from time import perf_counter
-
-from kinetree.core.later import dataclass
 
 _noted: ContextVar["list[Stage] | None"] = ContextVar("kinetree_stages", default=None)
 

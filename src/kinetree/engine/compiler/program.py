@@ -13,13 +13,13 @@ A program has these once, as a body, and a table with the places and constants o
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.store import digest
 from kinetree.errors import GraphError

@@ -6,6 +6,7 @@ other numbers alone, in the order in which they stand first in the results of th
 after the other and row by row. A `SparsePattern` has all their places.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.store import CODES, StoredGraph
 from kinetree.errors import ShapeError

@@ -13,12 +13,12 @@ the passes of `optimise` would take factors out of sums and fuse products across
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Node, Port, prune, share
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.schedule import schedule

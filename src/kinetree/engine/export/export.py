@@ -1,10 +1,9 @@
 """kt.export: a quantity of a robot as source code, written from the graph of its kernel."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, Unpack, overload
 
-from kinetree.core.later import dataclass
 from kinetree.core.options import is_one_of, switch
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import write_c, write_cpp

@@ -10,11 +10,10 @@ they may overwrite arguments.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kinetree.core.later import dataclass
 from kinetree.engine.c_functions import Dialect
 from kinetree.engine.compiler.elementary import FUNCTIONS
 from kinetree.engine.export.c import (

@@ -3,8 +3,8 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from kinetree.core.later import dataclass
 from kinetree.core.versions import __version__
 from kinetree.dynamics.constraints.quantities import honours
 from kinetree.dynamics.quantities import CONSTRAINED

@@ -7,6 +7,7 @@ vector between two states. The plan is a struct of the caller.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from typing import Protocol, runtime_checkable
@@ -14,7 +15,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.versions import __version__
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import function_text, rounding_guard

@@ -4,11 +4,10 @@ Constants are written so that every language reads them back as the same float, 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import GraphError, InputError
 

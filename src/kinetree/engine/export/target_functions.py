@@ -16,8 +16,8 @@ Coefficients are minimax polynomials, lowest power first, found by the method of
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
-from kinetree.core.later import dataclass
 from kinetree.engine.c_functions import Dialect
 from kinetree.engine.compiler.elementary import FUNCTIONS
 from kinetree.engine.compiler.sincos import (

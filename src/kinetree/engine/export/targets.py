@@ -8,9 +8,9 @@ counts them on an emulated board. For other processors Arm and Intel publish no 
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import ceil
 
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.schedule import LEAVES, computed, waiting
 from kinetree.engine.export.program import DOUBLE, FLOAT, Program

@@ -1,4 +1,4 @@
-"""kt.derivative: kernels of the derivatives of any function that can be traced."""
+"""kt.kernels.derivative: kernels of the derivatives of any function that can be traced."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

@@ -51,7 +51,7 @@ def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
         if name == "springs" and not model.springs:
             raise InputError(
                 f"'springs' cannot be left free: {model.name!r} has no springs. Add some first, of "
-                "any stiffness, with robot.with_springs({joint: kt.Spring(1)})."
+                "any stiffness, with robot.with_springs({joint: kt.joints.Spring(1)})."
             )
         if name in OF_CONTACTS:
             contacts_of_model(model, f"{name!r} as a free parameter")

@@ -1,10 +1,9 @@
 """A request for a kernel: the name of a quantity and its options, as one value, checked once."""
 
 from collections.abc import Sequence
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.core.options import is_one_of, names, optional_name, switch
 from kinetree.core.options import name as read_name
 from kinetree.core.tables import listing

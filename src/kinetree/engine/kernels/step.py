@@ -346,7 +346,7 @@ NEXT_STATE = (
 )
 NEXT_ACTIVATION = Result("activation_next", "a", "activations after the step", "in their order")
 SERVO = (
-    "servo = kt.Actuator.position('joint2', kp=50, kd=5, time_constant={})",
+    "servo = kt.joints.Actuator.position('joint2', kp=50, kd=5, time_constant={})",
     "robot = kt.robots.planar_2r().with_actuators({{'elbow': servo}})",
 )
 

@@ -17,11 +17,11 @@ there as soon as they are known, and its results are loaded from there.
 # ruff: noqa: D102 (the class `Moves` describes its methods)
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from typing import Protocol
 
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node
 from kinetree.engine.llvm.functions import (
     CALLED,

@@ -7,9 +7,9 @@ depend on the width of the vectors.
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.engine.llvm.text import Writer, number, vector
 
 DOUBLE = "double"

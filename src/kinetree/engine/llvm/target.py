@@ -11,10 +11,9 @@ linked with the mathematical library, on Windows they are exported by ucrtbase.d
 Python loads.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kinetree.core.environment import setting
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 
 LANES = (1, 2, 4, 8, 16)

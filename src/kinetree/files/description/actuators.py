@@ -10,12 +10,11 @@ velocity servos, dampers and integrated-velocity servos are cases of this law.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
 from kinetree.core.arrays import ArrayLike
-from kinetree.core.later import dataclass
 from kinetree.core.options import finite
 from kinetree.errors import InputError
 

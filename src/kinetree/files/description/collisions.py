@@ -6,14 +6,13 @@ Meshes and ellipsoids have no contacts.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import pi
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.files.description.contacts import Contact, ContactPoint, ContactRim, Ground
 from kinetree.scalars import cos, sin
 

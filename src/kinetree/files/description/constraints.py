@@ -5,11 +5,10 @@ them by name and gives a robot whose forward and inverse dynamics honour them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kinetree.core.arrays import ArrayLike
-from kinetree.core.later import dataclass
 from kinetree.scalars import Scalar
 
 __all__ = ["Couple", "Hold", "Loop", "Rod"]

@@ -5,14 +5,13 @@ symbols or traced scalars, which checks leave alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from kinetree.core import options
 from kinetree.core.arrays import ArrayLike, array, known_number, scalar, unit
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 

@@ -12,9 +12,8 @@ of a joint describe them.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kinetree.core.later import dataclass
 from kinetree.core.options import finite
 from kinetree.core.tables import counted, number
 from kinetree.errors import InputError

@@ -18,10 +18,9 @@ model/friction.py checks the numbers, dynamics/joints/friction.py adds the force
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar
 
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, KinetreeError
 from kinetree.scalars import FUNCTIONS, Scalar, tanh
 

@@ -6,6 +6,7 @@ inside the same folder.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.collada import read_collada
 from kinetree.files.description.packages import Packages

@@ -1,13 +1,12 @@
 """The records between a source (file, table, list of screws) and the model."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.later import dataclass
 from kinetree.files.description.actuators import UNLIMITED, Actuator, Points, Range
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained

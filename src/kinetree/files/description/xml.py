@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from kinetree.core.later import dataclass
 from kinetree.core.tables import clip as clip  # readers take both from here
 from kinetree.core.tables import show as show
 from kinetree.errors import ParseError

@@ -17,14 +17,13 @@ ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.motion.curve.splines import Number, evaluate, quintic_coefficients

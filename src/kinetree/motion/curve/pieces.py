@@ -8,13 +8,12 @@ only samples are known, `kinetree.motion.curve.between.Interpolant` finds the mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.curve.between import Forces, Interpolant, Motion, column, located

@@ -4,11 +4,11 @@ Coefficients are listed from the constant upward; t counts from the left end of 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 
 CLAMPED, NATURAL, NOT_A_KNOT = "clamped", "natural", "not-a-knot"
 Number = float | Array  # one polynomial, or a polynomial for each entry

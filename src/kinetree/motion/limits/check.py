@@ -1,12 +1,12 @@
 """The limit check: loads of every joint in a motion against the limits of the joint."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
@@ -43,7 +43,7 @@ def check_limits(
         robot: the robot; None is the one that the trajectory was made with.
         trajectory: one motion.
         effort: limits of force to use instead of the effort limits of the joints, a number or
-            (n,), N m or N; drives (`kt.Drive`) count besides.
+            (n,), N m or N; drives (`kt.joints.Drive`) count besides.
         velocity: limits of speed to use instead, a number or (n,), rad/s or m/s.
         tolerance: share of a limit by which it may be exceeded without being violated,
             dimensionless.

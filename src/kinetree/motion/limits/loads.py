@@ -11,10 +11,11 @@ of neighbouring samples disagree, the motion has a kink there (a jump of acceler
 sample counts instead of the vertex.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.friction import load_coefficients
 from kinetree.engine.kernels.memo import kernel
 from kinetree.model import Model

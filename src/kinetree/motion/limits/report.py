@@ -1,10 +1,10 @@
 """LimitReport: the loads of a robot's joints in a motion, as data, as text and as a table."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING
 
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, notebook_table, short_number, text_table
 from kinetree.errors import KinetreeError, NameLookupError, visible
 from kinetree.motion.limits.scaling import UniformScaling

@@ -8,14 +8,13 @@ of quadratics again.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.files.description.drive import Curve

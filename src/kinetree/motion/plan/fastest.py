@@ -1,12 +1,11 @@
 """The fastest speed profile along one smooth path that keeps a robot within its limits."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Curve

@@ -1,12 +1,12 @@
 """Paths: the positions of a trajectory without its times, q(s) over the length s of the path."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.motion.curve.between import Motion
 from kinetree.motion.curve.splines import CubicSpline, cubic_coefficients, cubic_spline, evaluate

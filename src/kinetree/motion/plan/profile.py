@@ -17,11 +17,11 @@ that change with time, and a step that ends in its rate.
 """
 
 import functools
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping

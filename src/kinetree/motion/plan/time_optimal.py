@@ -1,12 +1,12 @@
 """The fastest motion along a path within torque, speed and acceleration limits, verified."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from kinetree.core.arrays import StateLike
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model

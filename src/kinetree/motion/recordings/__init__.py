@@ -9,10 +9,9 @@ what to read and for which robot, and make a Table of a whole file; `read` makes
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.model import Model
 from kinetree.model.units import entry_names
 from kinetree.motion.record import FRICTION_STATE as FRICTION_STATE

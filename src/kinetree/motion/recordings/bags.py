@@ -8,7 +8,7 @@ gripper on the same topic, are left out with a note once these joints are left o
 import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, listing, nearest
 from kinetree.errors import InputError, ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table

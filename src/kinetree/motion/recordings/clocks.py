@@ -7,9 +7,9 @@ a program received the messages.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import listing
 from kinetree.core.units import Unit
 from kinetree.errors import ParseError

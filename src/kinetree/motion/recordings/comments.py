@@ -6,8 +6,8 @@ comments are not interpreted; one note names the first that mentions a unit othe
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from kinetree.core.later import dataclass
 from kinetree.core.units import Unit, unit_of, units_in
 from kinetree.errors import ParseError
 from kinetree.model.units import RAD

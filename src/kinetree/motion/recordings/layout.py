@@ -1,12 +1,11 @@
 """The layout of a table: which of its columns is which, and how their numbers become SI units."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.core.units import Unit
 from kinetree.errors import ParseError

@@ -8,9 +8,8 @@ of it. kinetree's own names, `t` and `q:JOINT`, come first and mean nothing else
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kinetree.core.later import dataclass
 from kinetree.core.units import Unit, unit_of, units_in
 from kinetree.motion.recordings import SIGNALS
 

@@ -10,13 +10,13 @@ of the stream.
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import BinaryIO
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted, listing
 from kinetree.core.units import Unit, unit_of
 from kinetree.errors import ParseError

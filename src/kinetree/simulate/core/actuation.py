@@ -13,12 +13,12 @@ delays.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.actuation import (
     Actuated,
     activation_ranges,
@@ -225,8 +225,8 @@ def read_actuation(
     if controlled and not model.actuators:
         raise InputError(
             f"controls were given, but {model.name!r} has no actuators; expected a robot with "
-            "some: robot.with_actuators({name: kt.Actuator.motor(joint)}), or an MJCF file with "
-            "<actuator>. Joint forces are given as tau."
+            "some: robot.with_actuators({name: kt.joints.Actuator.motor(joint)}), or an MJCF file "
+            "with <actuator>. Joint forces are given as tau."
         )
     acting = model.actuators if controlled else ()
     drives = {

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,6 @@ from kinetree.core.arrays import Array, ArrayLike, read_only
 from kinetree.core.axis import Axis
 from kinetree.core.containers import has_labels, refuse_labels
 from kinetree.core.labels import by_name, vector_by_name
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis

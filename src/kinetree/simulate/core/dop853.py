@@ -10,11 +10,11 @@ states and rates (B, x).
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 
 STAGES = 12  # and one more for the next step, and three for the dense output
 

@@ -10,12 +10,12 @@ EVENT_RESOLVED times its largest value over the step.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
 from kinetree.core.arrays import Array, read_only
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.law import law_name
 from kinetree.errors import InputError
 from kinetree.simulate.core.laws import add_time, check_arguments

@@ -7,14 +7,13 @@ and taken apart again by name inside the traced function.
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError
 from kinetree.simulate.core.laws import Parts
 from kinetree.simulate.core.signals import TimeSource, is_on_gpu

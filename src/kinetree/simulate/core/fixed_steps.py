@@ -9,7 +9,7 @@ code drives the CPU and the GPU (`Machine`).
 """
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.core.progress import Progress
 from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.state import StateSpace

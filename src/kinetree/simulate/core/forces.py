@@ -7,7 +7,7 @@ since their numbers are inputs of the loop. Only the robot counts by identity: i
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, read_only
 from kinetree.core.containers import has_labels, refuse_labels
 from kinetree.core.labels import by_name
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.engine.kernels.free import free_ports, with_free
@@ -240,7 +239,7 @@ def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs
 
 
 def _kept_law(model: Model, law: TracedLaw, state: list[Port]) -> UserFunction:
-    """A law of t, q and dq that was traced before (`kinetree.law`), as a controller."""
+    """A law of t, q and dq that was traced before (`kinetree.simulate.law`), as a controller."""
     with_results(label(law), law, lambda x: shaped(x, (model.n,), "controller"), state)
     return ControllerLaw(label(law), None, law)
 

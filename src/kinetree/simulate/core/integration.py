@@ -12,12 +12,11 @@ A step ends at a break, where an input may jump (switches.py); where a mode of d
 """
 
 from collections.abc import Sequence
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.simulate.core.closure import check_closed
 from kinetree.simulate.core.compiled_steps import ATTEMPTS, CompiledSteps, Memory

@@ -3,7 +3,7 @@
 The contract: a function depends on its arguments alone. It is traced at the beginning of every
 simulation, and the graph is the law of that run; the hash of the graph with all its constants is
 the key under which compiled code is remembered. A function that cannot be traced is called in
-Python, as is one that is given as `kinetree.python(f)`.
+Python, as is one that is given as `kinetree.simulate.python(f)`.
 
 Nothing that belongs to the user is walked, copied or put back. The contract is checked by calls
 alone: results of the graph and of the function must agree at the start and at states of the motion,
@@ -14,7 +14,7 @@ remembers something is declared: `controllers.Stateful` or `controllers.Sampled`
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +22,6 @@ import numpy as np
 from kinetree.core.arrays import Array, read_only
 from kinetree.core.containers import has_labels
 from kinetree.core.labels import by_name
-from kinetree.core.later import dataclass
 from kinetree.core.options import typed
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law
@@ -45,23 +44,27 @@ IMPURE = f"it is not a function of its arguments alone. {REMEDY}"
 MISREAD = (
     "traced when it was given, then called twice with equal results. Either it remembers or reads "
     f"something that has changed since. {REMEDY} Or tracing misread it, which follows one way "
-    "through isinstance, try and the like for all numbers: give it as kinetree.python(f)."
+    "through isinstance, try and the like for all numbers: give it as kinetree.simulate.python(f)."
 )
 
 
 class PythonFunction:
-    """A function that is called as it is: not traced, not compiled. See `kinetree.python`."""
+    """A function that is called as it is, not traced or compiled: `kinetree.simulate.python`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
-            raise InputError(f"kinetree.python was given {function!r}; expected a function.")
+            raise InputError(
+                f"kinetree.simulate.python was given {function!r}; expected a function."
+            )
         functools.update_wrapper(self, function)
         self.function = function
 
     def __call__(self, *args: Any) -> Any:
         """Call the function; refuse traced scalars."""
         if any(map(is_traced, args)):
-            raise GraphError(f"kinetree.python keeps {law_name(self.function)!r} in Python.")
+            raise GraphError(
+                f"kinetree.simulate.python keeps {law_name(self.function)!r} in Python."
+            )
         return self.function(*args)
 
 
@@ -102,8 +105,8 @@ def law(
     timed = check_arguments(function, f"the law {name!r}", *ways) == ("t",)
     if robot is None and not timed:
         raise InputError(
-            f"kinetree.law({name}) needs the robot, whose q and dq the law takes: "
-            f"kinetree.law({name}, robot). Only a function of t alone does without."
+            f"kinetree.simulate.law({name}) needs the robot, whose q and dq the law takes: "
+            f"kinetree.simulate.law({name}, robot). Only a function of t alone does without."
         )
     model = None if robot is None else model_of(robot)
     ports = [Port("t", ())]
@@ -126,7 +129,7 @@ def law(
     except Exception as problem:
         raise InputError(
             f"the law {name!r} cannot be traced: {first_line(problem, named=True)}. Take sin, cos "
-            "and the like from kinetree.scalars, or give it as kinetree.python(...)."
+            "and the like from kinetree.scalars, or give it as kinetree.simulate.python(...)."
         ) from problem
     plain = UserFunction(f"the law {name!r}", lambda *args: as_parts(called(*args)), traced)
     zeros = [np.zeros(port.shape) for port in ports]
@@ -139,8 +142,8 @@ class UserFunction:
     """A function of the user in one simulation: arrays to a tuple of arrays.
 
     name: for messages. plain: the function itself, with checks of its results; None if it was
-    traced long ago (`kinetree.law`). traced: its graph, None if it runs in Python, and `note` says
-    why. calls: some of its calls in Python.
+    traced long ago (`kinetree.simulate.law`). traced: its graph, None if it runs in Python, and
+    `note` says why. calls: some of its calls in Python.
     """
 
     name: str

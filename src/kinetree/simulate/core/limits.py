@@ -1,12 +1,12 @@
 """Limits of joints in a simulation: margins that are watched at every step, and violations."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernels.forms import computation

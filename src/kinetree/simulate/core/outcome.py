@@ -5,14 +5,13 @@ the GPU stay there.
 """
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.contacts.step import contact_sizes
 from kinetree.dynamics.steps import Method
 from kinetree.dynamics.stiction import dry_dofs

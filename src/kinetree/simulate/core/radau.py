@@ -12,12 +12,11 @@ on the others; sums run in a fixed order, so that they do not depend on the proc
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.simulate.core.dop853 import root, total
 
 # (t, x, numbers of the rollouts, ends) -> dx/dt and forces

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from inspect import Parameter, Signature
 from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
@@ -12,7 +12,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.axis import Axis
 from kinetree.core.labels import Alignment
-from kinetree.core.later import dataclass
 from kinetree.core.options import is_one_of, switch
 from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_stepping

@@ -8,14 +8,13 @@ object, made at the beginning of the run.
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
 from kinetree.core.labels import by_name
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
@@ -11,7 +11,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import has_labels
 from kinetree.core.labels import Alignment
-from kinetree.core.later import dataclass
 from kinetree.core.options import numbers
 from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.state import StateSpace

@@ -1,7 +1,7 @@
 """Signals: numbers over time, held or joined by lines, on the CPU or on a GPU."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +11,6 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.axis import Axis, order_of
 from kinetree.core.containers import has_labels, read_times, refuse_labels
 from kinetree.core.labels import by_name, check_rows, own_axis, time_first
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ShapeError
 from kinetree.simulate.tuning import TIME_SLACK
 

@@ -6,6 +6,7 @@ traced is sampled outside the loop.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,6 @@ from kinetree.core.arrays import Array, ArrayLike, read_only
 from kinetree.core.axis import Axis
 from kinetree.core.containers import refuse_labels
 from kinetree.core.labels import Alignment
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
@@ -133,7 +133,7 @@ def with_results(
         listed = ", ".join(f"{port.name} {port.shape}" for port in ports)
         raise ShapeError(
             f"{words} was traced for arguments of shape {traced_for}; expected {listed}. Trace it "
-            "for this robot: kinetree.law(f, robot)."
+            "for this robot: kinetree.simulate.law(f, robot)."
         )
     for port in law.graph.outputs:
         checked(np.zeros(port.shape))

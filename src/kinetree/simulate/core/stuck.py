@@ -12,13 +12,13 @@ Robots with constraints, wrenches and parameters that differ between rollouts ar
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.containers import has_labels
-from kinetree.core.later import dataclass
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.stiction import dry_friction, dry_levels, without_dry_friction
 from kinetree.engine.kernels.memo import kernel, remembered

@@ -15,11 +15,11 @@ estimate cannot see a pulse that lies between two of its stages. Three kinds of 
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.interpret import FLOATS
 from kinetree.simulate.tuning import (

@@ -13,14 +13,13 @@ runs in Python, rollout by rollout.
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import cast
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.constraints.dynamics import Items
 from kinetree.dynamics.constraints.quantities import lean_items
 from kinetree.dynamics.constraints.step_rates import (

@@ -7,13 +7,12 @@ agree (`consistent_modes`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
 from kinetree.dynamics.joints.friction import (
     friction_forces,

@@ -49,7 +49,7 @@ def check_tied(model: Model, method: str, names: Collection[str]) -> None:
         raise InputError(
             f"joint {model.dof_names[dry[0]]!r} has dry friction and {model.name!r} constraints, "
             f"with which fixed steps have no derivatives. Take method={ADAPTIVE!r}, or "
-            "kt.Friction(sigmoid=...)."
+            "kt.friction.Friction(sigmoid=...)."
         )
 
 

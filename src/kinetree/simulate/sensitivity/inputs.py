@@ -6,13 +6,12 @@ enter every step; the samples of a signal enter the steps near their times, by w
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics import parameter_list
 from kinetree.engine.kernels.free import FREE, OF_CONTACTS, free_values
 from kinetree.errors import InputError

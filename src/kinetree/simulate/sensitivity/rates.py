@@ -15,12 +15,12 @@ depend on a too. The forces of such friction are a part of f, and inverse dynami
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.dynamics import parameters, with_parameters
 from kinetree.dynamics.joints.friction import refuse_load_friction
 from kinetree.dynamics.joints.presliding import without_bristle_friction

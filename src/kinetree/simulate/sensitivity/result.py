@@ -11,13 +11,13 @@ every state.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.later import dataclass
 from kinetree.core.tables import counted
 from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.engine.call.vectorcall import new_array

@@ -200,7 +200,7 @@ def test_a_simulated_turn_stays_on_the_closed_form(linkage):
 
 def test_dry_friction_stops_a_linkage_with_all_rows(linkage):
     rows = closed(0.8)
-    rough = linkage.with_friction({"j1": kt.Friction(coulomb=30.0)})
+    rough = linkage.with_friction({"j1": kt.friction.Friction(coulomb=30.0)})
     for method in ("dop853", "rk4"):
         motion = rough.simulate(
             rows[0], 2 * np.array(rows[1]), duration=0.4, dt=0.005, method=method

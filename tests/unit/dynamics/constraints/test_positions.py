@@ -33,7 +33,7 @@ def test_the_start_is_within_the_limits_where_that_is_possible():
         builder.link(name, m=1, com=(length / 2, 0, 0), I_com=0.01 * np.eye(3))
     places = {"a": ("base", (0, 0, 0)), "b": ("a", (0.2, 0, 0)), "c": ("base", (0.5, 0, 0))}
     for name, (parent, at) in places.items():
-        builder.joint(name, "revolute", parent, name, at=at, limits=kt.Limits(*limits[name]))
+        builder.joint(name, "revolute", parent, name, at=at, limits=kt.joints.Limits(*limits[name]))
     builder.frame("p", "b", (0.5, 0, 0)).frame("t", "c", (0.4, 0, 0))
     q = builder.build().constrained({"loop": Loop("t", "p", "axis")}).neutral()
     assert all(low <= x <= high for x, (low, high) in zip(q, limits.values(), strict=True))

@@ -11,7 +11,7 @@ from robot_states import any_robot, random_state, size
 def test_a_pendulum_swings_as_its_formula_says():
     """ddq = -(g / l) sin q - b dq / (m l^2) + tau / (m l^2), upright and hanging."""
     builder = kt.Builder("pendulum").link("base").link("bob", 2.0, (0, 0, -0.5))
-    friction = kt.Friction(viscous=0.3)
+    friction = kt.friction.Friction(viscous=0.3)
     builder.joint("pivot", "revolute", "base", "bob", axis=(0, 1, 0), friction=friction)
     robot = builder.build()
     for q, sign in ((0.0, -1), (np.pi, 1)):

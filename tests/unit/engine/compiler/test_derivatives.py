@@ -159,15 +159,15 @@ def test_directions_replace_elements():
 
 
 def test_derivative_of_a_function_and_of_a_kernel_are_kernels():
-    kernel = kt.derivative(lambda x, t: x * t * t, "t", shapes={"x": 3, "t": ()})
+    kernel = kt.kernels.derivative(lambda x, t: x * t * t, "t", shapes={"x": 3, "t": ()})
     assert kernel.signature == "(3),()->(3)"
     assert kernel(np.ones((5, 3)), 2.0).tolist() == [[4.0] * 3] * 5
-    again = kt.derivative(kernel, "t")
+    again = kt.kernels.derivative(kernel, "t")
     assert again(np.ones(3), 2.0).tolist() == [2.0] * 3
     robot = kt.robots.planar_2r()
     q = np.array([0.3, -0.4])
-    g = kt.derivative(robot.potential_energy, kind="gradient")(q)
+    g = kt.kernels.derivative(robot.potential_energy, kind="gradient")(q)
     np.testing.assert_allclose(g, robot.gravity_forces(q), rtol=1e-14)
-    H_v = kt.derivative(robot.potential_energy, "q", kind="hessian_vector")
-    H = kt.derivative(robot.gravity_forces, "q")(q)
+    H_v = kt.kernels.derivative(robot.potential_energy, "q", kind="hessian_vector")
+    H = kt.kernels.derivative(robot.gravity_forces, "q")(q)
     np.testing.assert_allclose(H_v(q, [1.0, 2.0]), H @ [1, 2], rtol=1e-14)

@@ -164,7 +164,7 @@ def test_unknown_operands_get_their_turn():
 )
 def test_comparisons_are_counted_where_python_and_numpy_agree(count):
     robot, x = kt.robots.double_pendulum(), np.array([1.5, 2.5])
-    law = kt.law(lambda t, q, dq: 1.0 * count(q), robot)
+    law = kt.simulate.law(lambda t, q, dq: 1.0 * count(q), robot)
     assert (robot.simulate(x, duration=0.01, dt=0.01, tau=law).tau[0] == count(x)).all()
 
 

@@ -13,6 +13,9 @@ import kinetree as kt
 from kinetree import dynamics
 from kinetree.engine import Graph
 from kinetree.engine.kernels import FREE, free_values
+from kinetree.errors import KinetreeWarning
+from kinetree.friction import Friction
+from kinetree.joints import Mimic, Spring
 from kinetree.model import ALL_TYPES, random_model
 
 FILES = {
@@ -32,7 +35,7 @@ def real_robot(key: str) -> kt.Robot:
         str(package.locate_file(f"cmeel.prefix/share/example-robot-data/robots/{FILES[key]}"))
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kt.KinetreeWarning)
+        warnings.simplefilter("ignore", KinetreeWarning)
         return kt.load(path)
 
 
@@ -59,13 +62,13 @@ def sprung_robot() -> kt.Robot:
     builder.joint("slide", "prismatic", "base", "cart", axis=(0.6, 0, 0.8))
     builder.joint("shoulder", "revolute", "cart", "left", axis=(0, 0.6, 0.8))
     builder.joint("wrist", "revolute", "left", "hand", axis=(0, 1, 0), at=(0.3, 0, 0.1))
-    builder.joint("hip", "revolute", "cart", "right", mimic=kt.Mimic("wrist", -0.5, 0.1))
+    builder.joint("hip", "revolute", "cart", "right", mimic=Mimic("wrist", -0.5, 0.1))
     springs = {
-        "slide": kt.Spring(300.0, rest=0.2),
-        "hip": kt.Spring(50.0),
-        "belt": kt.Spring(80.0, rest=-0.3, joints={"wrist": 1, "shoulder": -0.7, "slide": 2}),
+        "slide": Spring(300.0, rest=0.2),
+        "hip": Spring(50.0),
+        "belt": Spring(80.0, rest=-0.3, joints={"wrist": 1, "shoulder": -0.7, "slide": 2}),
     }
-    friction = {"wrist": kt.Friction(viscous=(2.0, 5.0))}
+    friction = {"wrist": Friction(viscous=(2.0, 5.0))}
     return builder.build().with_springs(springs).with_friction(friction)
 
 

@@ -135,7 +135,7 @@ def test_results_may_overwrite_arguments(tmp_path):
 def test_friction_by_direction_in_c(tmp_path):
     """Signs of both directions, of rest, and of NaN."""
     builder = kt.Builder().link("base").link("disc", 1, (0, 0, 0), np.eye(3))
-    builder.joint("j", "revolute", "base", "disc", friction=kt.Friction((0.5, 2), (3, 7)))
+    builder.joint("j", "revolute", "base", "disc", friction=kt.friction.Friction((0.5, 2), (3, 7)))
     robot = builder.build()
     f = compiled(kt.export(robot, "friction_forces", name="f"), tmp_path)
     kernel = robot.friction_forces

@@ -38,7 +38,7 @@ def smooth_robot() -> kt.Robot:
         return 0.4 * s.tanh(3 * dq) * s.exp(-dq * dq) + s.log(1 + dq * dq) * s.atan2(dq, 0.3)
 
     builder = kt.Builder("smooth").link("base").link("arm", 1.3, (0.2, 0, 0.1), np.eye(3) * 0.02)
-    law = kt.Friction(function=friction)
+    law = kt.friction.Friction(function=friction)
     builder.joint("j", "revolute", "base", "arm", axis=(0, 1, 0), friction=law)
     return builder.build()
 

@@ -11,7 +11,7 @@ from kinetree.engine.kernels import free_values
 from kinetree.model import ALL_TYPES, random_model
 
 MODELS = {
-    "puma": kt.robots.puma_560().model.with_springs({"joint2": kt.Spring(3, 0.2)}),
+    "puma": kt.robots.puma_560().model.with_springs({"joint2": kt.joints.Spring(3, 0.2)}),
     "tree": random_model(3, 4, types=ALL_TYPES, mimic=True, springs=True),
 }
 FREE = ["mass", "com", "inertia", "gravity", "friction", "springs"]  # contacts have their own tests
@@ -51,7 +51,7 @@ def test_a_batch_of_robots_meets_a_batch_of_states():
 
 def test_free_friction_keeps_a_friction_function():
     builder = kt.Builder("rubbing").link("base").link("arm", 1, (0, 0, 1))
-    friction = kt.Friction(viscous=2, function=lambda dq: 3 * dq * dq * dq)
+    friction = kt.friction.Friction(viscous=2, function=lambda dq: 3 * dq * dq * dq)
     builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), friction=friction)
     robot = builder.build()
     kernel = robot.compile("friction_forces", free=["friction"])

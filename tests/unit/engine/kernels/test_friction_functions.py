@@ -34,7 +34,7 @@ def rough(dq):
 @pytest.fixture(scope="module")
 def robot():
     laws = {"joint1": stribeck, "joint2": sigmoid, "joint3": rough}
-    friction = {name: kt.Friction(0.1, 0.0, function) for name, function in laws.items()}
+    friction = {name: kt.friction.Friction(0.1, 0.0, function) for name, function in laws.items()}
     return kt.robots.spatial_3r().with_friction(friction)
 
 
@@ -114,7 +114,7 @@ def test_forces_that_are_no_function_of_the_rate_are_refused():
 
     for law in (lambda dq: dq + random.normal(), counting):
         with pytest.raises(InputError, match=r"not a function of dq alone.*Stateful"):
-            kt.Friction(function=law)
+            kt.friction.Friction(function=law)
 
     def caught(dq):
         try:
@@ -123,7 +123,7 @@ def test_forces_that_are_no_function_of_the_rate_are_refused():
             return dq
 
     with pytest.raises(InputError, match=r"has no truth value.*The function caught this error"):
-        kt.Friction(function=caught)
+        kt.friction.Friction(function=caught)
     for law in (lambda dq: (dq, dq), lambda dq: np.array([dq, dq])):
         with pytest.raises(InputError, match="expected one number"):
-            kt.Friction(function=law)
+            kt.friction.Friction(function=law)

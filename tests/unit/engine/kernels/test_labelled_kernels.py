@@ -89,7 +89,7 @@ def test_every_quantity_takes_names_in_any_order(robot, quantity, kind, seed):
 @pytest.mark.parametrize("kind", ["jacobian", "jvp", "vjp"])
 def test_derivatives_of_a_kernel_keep_its_names(kind):
     robot, rng = robot_of("rolling"), np.random.default_rng(0)
-    kernel = kt.derivative(robot.gravity_forces, "q", kind=kind)
+    kernel = kt.kernels.derivative(robot.gravity_forces, "q", kind=kind)
     q, v = states(robot, rng, (), "q"), rng.normal(size=robot.n)
     more = {"jacobian": [], "jvp": [v], "vjp": [v]}[kind]
     names = {
@@ -124,5 +124,5 @@ def test_one_joint_called_1_is_not_the_number_1(wrong):
     builder = kt.Builder("one").link("base").link("rod", 1, (0, 0, 1))
     robot = builder.joint("1", "revolute", "base", "rod", axis=(1, 0, 0)).build()
     assert robot.gravity_forces({"1": 0.1}) == {"1": robot.gravity_forces([0.1])[0]}
-    with pytest.raises(kt.KinetreeError, match=r"'1'|structured NumPy array"):
+    with pytest.raises(kt.errors.KinetreeError, match=r"'1'|structured NumPy array"):
         robot.gravity_forces(wrong)

@@ -31,10 +31,10 @@ def test_threads_out_and_pickled_kernels_give_the_same_values():
     robot = quadruped()
     kernel = robot.derivative("inverse_dynamics_derivatives", ["q", "dq"], sparse=True)
     x = states(robot, kernel, 600)
-    with kt.threads(1):
+    with kt.kernels.threads(1):
         expected = kernel(*x)
     out = np.empty_like(expected)
-    with kt.threads(2):
+    with kt.kernels.threads(2):
         assert kernel(*x, out=out) is out
     again = pickle.loads(pickle.dumps(kernel))
     assert np.array_equal(out, expected) and np.array_equal(again(*x), expected)
@@ -71,7 +71,7 @@ def test_tensors_have_the_same_values_and_gradients(package):
     robot = kt.robots.planar_2r()
     kernel = robot.derivative("mass_matrix", sparse=True)
     q = np.array([0.1, 0.2])
-    second = kt.derivative(kernel)(q)
+    second = kt.kernels.derivative(kernel)(q)
     if package == "torch":
         x = tensors.tensor(q, requires_grad=True)
         values = kernel(x)

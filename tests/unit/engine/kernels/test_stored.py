@@ -17,6 +17,8 @@ from kinetree.engine.compiler import trace as tracer
 from kinetree.engine.kernels import model_hash, trace_quantity
 from kinetree.engine.kernels import stored as traced
 from kinetree.files.description import SCREW_TYPES
+from kinetree.friction import Friction
+from kinetree.joints import Actuator
 from kinetree.model import ALL_TYPES, random_model
 
 
@@ -24,7 +26,7 @@ def sample():
     """A robot with every kind of data, and no friction function."""
     model = random_model(7, 4, types=ALL_TYPES, mimic=True, springs=True)
     turning = next(x.name for x in model.joints if x.type in SCREW_TYPES)
-    model = model.with_actuators({"servo": kt.Actuator.position(turning, kp=3, time_constant=0.1)})
+    model = model.with_actuators({"servo": Actuator.position(turning, kp=3, time_constant=0.1)})
     joints = tuple(
         dataclasses.replace(x, friction=dataclasses.replace(x.friction, function=None))
         for x in model.joints
@@ -203,7 +205,7 @@ def test_the_source_covers_all_that_runs_between_model_and_graph(monkeypatch):
 def test_friction_functions_are_kept_by_what_they_compute(folder, traces):
     def model(size):
         builder = kt.Builder("rubbing").link("base").link("arm", 1, (0, 0, 1))
-        friction = kt.Friction(function=lambda dq: size * dq * dq * dq)
+        friction = Friction(function=lambda dq: size * dq * dq * dq)
         builder.joint("hinge", "revolute", "base", "arm", axis=(0, 1, 0), friction=friction)
         return builder.build_model()
 

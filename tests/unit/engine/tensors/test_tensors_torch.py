@@ -130,9 +130,9 @@ def test_gradients_through_numbers_that_out_has_replaced_are_refused():
 def test_large_batches_use_threads_and_keep_their_bits():
     kernel = flyer().mass_matrix
     q = np.tile(state(flyer(), kernel, (4,))[0], (kernel._dispatch.large, 1))
-    with kt.threads(3):
+    with kt.kernels.threads(3):
         M = kernel(torch.from_numpy(q))
-    with kt.threads(1):
+    with kt.kernels.threads(1):
         assert np.array_equal(M.numpy(), kernel(q))
 
 

@@ -111,7 +111,7 @@ def test_float32_has_gradients_too():
 
 def test_kernels_of_functions_of_ones_own_have_gradients_too():
     """The gradient of |a - b|^3, and its Jacobian as torch finds it."""
-    cube = kt.derivative(
+    cube = kt.kernels.derivative(
         lambda a, b: sqrt((a - b) @ (a - b)) ** 3, "a", kind="gradient", shapes={"a": 3, "b": 3}
     )
     a, b = torch.rand(2, 4, 3, dtype=torch.float64, generator=torch.manual_seed(0))

@@ -7,11 +7,13 @@ import pytest
 import kinetree as kt
 from kinetree.engine.kernels import model_hash
 from kinetree.files.description.drive import checked_drive
+from kinetree.friction import Friction
+from kinetree.joints import Drive
 from kinetree.model import build_model, describe_model
 from motion_robots import wheel
 
 CURVE = [(0, 80), (3, 80), (6, 0)]
-FULL = kt.Drive(CURVE, peak=70, efficiency=0.8, lag=0.01, delay=0.002)
+FULL = Drive(CURVE, peak=70, efficiency=0.8, lag=0.01, delay=0.002)
 
 
 def test_a_drive_survives_description_pickle_and_other_changes():
@@ -22,7 +24,7 @@ def test_a_drive_survives_description_pickle_and_other_changes():
         robot,
         pickle.loads(pickle.dumps(robot)),
         kt.Robot(build_model(describe_model(robot.model))),
-        robot.with_payload(1.0).with_gravity([0, 0, 0]).with_friction({"elbow": kt.Friction(1)}),
+        robot.with_payload(1.0).with_gravity([0, 0, 0]).with_friction({"elbow": Friction(1)}),
         robot.attach(wheel(), prefix="more/"),
         robot.subtree("shoulder"),
         robot.lock({"wrist_1": 0.3}),
@@ -37,5 +39,5 @@ def test_a_drive_survives_description_pickle_and_other_changes():
 
 def test_the_key_of_stored_graphs_knows_the_drive():
     robot = wheel()
-    keys = {model_hash(robot.with_drives({"spin": x}).model) for x in (None, FULL, kt.Drive(CURVE))}
+    keys = {model_hash(robot.with_drives({"spin": x}).model) for x in (None, FULL, Drive(CURVE))}
     assert len(keys) == 3

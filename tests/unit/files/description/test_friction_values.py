@@ -15,6 +15,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import dynamics
+from kinetree.friction import Friction
 from kinetree.scalars import tanh
 
 ARM = kt.robots.planar_2r()
@@ -149,7 +150,7 @@ WAYS = {
 
 
 def rubbing(function):
-    return ARM.with_friction({ARM.model.joint_names[0]: kt.Friction(0.1, function=function)})
+    return ARM.with_friction({ARM.model.joint_names[0]: Friction(0.1, function=function)})
 
 
 def quantities(robot):
@@ -198,10 +199,10 @@ def test_friction_compares_and_hashes_by_what_it_computes():
         return OLD * tanh(2 * dq) + 0.25 * dq
 
     ways = [law, lambda dq: force(1.5, dq), partial(force, OLD), Held()]
-    records = [kt.Friction(0.1, function=way) for way in ways]
+    records = [Friction(0.1, function=way) for way in ways]
     assert len(set(records)) == 1
-    assert records[0] != kt.Friction(0.1, function=partial(force, NEW))
-    assert records[0] != kt.Friction(0.1) and records[0].function != 3
+    assert records[0] != Friction(0.1, function=partial(force, NEW))
+    assert records[0] != Friction(0.1) and records[0].function != 3
     assert replace(records[0], viscous=2).function is records[0].function
     assert copy.deepcopy(records[0]) == records[0] == pickle.loads(pickle.dumps(records[0]))
     assert repr(records[0].function) == "<law law(dq), 4 operations>"

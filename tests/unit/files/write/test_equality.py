@@ -50,12 +50,12 @@ def test_a_constrained_robot_reads_back_with_the_same_motion(case):
     else:
         q0 = np.zeros(5)
         robot = tree.constrained(given, near=q0)
-    with pytest.warns(kt.KinetreeWarning, match="constraint 'x' as an exact one"):
+    with pytest.warns(kt.errors.KinetreeWarning, match="constraint 'x' as an exact one"):
         text = robot.to_mjcf()
     if robot.mobility.degrees_of_freedom:
         again = kt.load_string(text)
     else:
-        with pytest.warns(kt.KinetreeWarning, match="no degree of freedom: it stands still"):
+        with pytest.warns(kt.errors.KinetreeWarning, match="no degree of freedom: it stands still"):
             again = kt.load_string(text)
     assert again.mobility.degrees_of_freedom == robot.mobility.degrees_of_freedom
     rng = np.random.default_rng(2)
@@ -69,12 +69,12 @@ def test_a_constrained_robot_reads_back_with_the_same_motion(case):
 
 def test_constraints_that_mjcf_lacks_are_comments_and_losses():
     robot = arms().constrained({"bar": Rod("end", "tip", 0.3), "gear": Couple("qb", {"qc": 1})})
-    with pytest.warns(kt.KinetreeWarning, match="constraint 'bar', a rod"):
+    with pytest.warns(kt.errors.KinetreeWarning, match="constraint 'bar', a rod"):
         text = robot.to_mjcf()
     assert "<!-- not supported by MJCF: constraint 'bar', a rod" in text
     assert list(kt.load_string(text).model.constraints.given) == ["gear"]
 
 
 def test_motors_are_named_where_actuators_do_not_show_them():
-    with pytest.warns(kt.KinetreeWarning, match="the joints with motors, which are crank"):
+    with pytest.warns(kt.errors.KinetreeWarning, match="the joints with motors, which are crank"):
         kt.robots.four_bar().to_mjcf()

@@ -114,7 +114,7 @@ def test_pure_laws_are_never_accused(method):
         lambda t, q, dq: where(t - 0.05, -q, -2 * q) + sin(100 * q),
         lambda t, q, dq: (q * 1e9 + 0.1) - q * 1e9,  # rounding of large numbers
         lambda t, q, dq: sin(q) ** 2 + cos(q) ** 2 - 1,  # nothing but rounding
-        kt.python(lambda t, q, dq: sin(q) ** 2 + cos(q) ** 2 - 1),
+        kt.simulate.python(lambda t, q, dq: sin(q) ** 2 + cos(q) ** 2 - 1),
         lambda t, q, dq: -q if t <= 0.05 else -2 * q,
         lambda t, q, dq: 0 * q,
         own_array,
@@ -202,17 +202,17 @@ def test_a_law_that_was_made_a_value_stays_what_it_is():
     def function(t, q, dq):
         return gains["kp"] * (0.1 - q) - dq
 
-    law = kt.law(function, ROBOT)
+    law = kt.simulate.law(function, ROBOT)
     before = {role: run("rk4", **{role: function}) for role in ("tau", "controller")}
     gains["kp"] = 50.0
     for role, motion in before.items():
         assert np.array_equal(run("rk4", **{role: law}).q, motion.q)
         assert abs(run("rk4", **{role: function}).q - motion.q).max() > 1e-3
     again = pickle.loads(pickle.dumps(law))
-    assert again == law and hash(again) == hash(law) and law != kt.law(function, ROBOT)
+    assert again == law and hash(again) == hash(law) and law != kt.simulate.law(function, ROBOT)
     assert np.array_equal(law(0.0, Q0, -Q0), 5.0 * (0.1 - Q0) + Q0)
-    assert kt.law(law) is law
-    goal = kt.law(lambda t: Q0 * gains["kp"] * t)
+    assert kt.simulate.law(law) is law
+    goal = kt.simulate.law(lambda t: Q0 * gains["kp"] * t)
     pd = controllers.PD(goal, 5.0, 1.0)
     first = run("rk4", controller=pd)
     gains["kp"] = 5.0
@@ -226,7 +226,7 @@ def test_a_stateful_law_is_made_a_value_with_the_shape_of_its_state():
         return -q - ki[0] * z, q
 
     plain = run("dop853", controller=controllers.Stateful(function, np.zeros(2)))
-    law = kt.law(function, ROBOT, shapes={"z": 2})
+    law = kt.simulate.law(function, ROBOT, shapes={"z": 2})
     ki[0] = 9.0
     kept = run("dop853", controller=controllers.Stateful(law, np.zeros(2)))
     assert np.array_equal(kept.q, plain.q)
@@ -238,8 +238,12 @@ def test_derivatives_of_functions_are_those_of_their_values():
     def function(x):
         return k[0] * sin(x)
 
-    first = kt.derivative(function, shapes={"x": 1})
-    assert kt.derivative(lambda x: 2.0 * sin(x), shapes={"x": 1})([0.5]) == first([0.5])
+    first = kt.kernels.derivative(function, shapes={"x": 1})
+    assert kt.kernels.derivative(lambda x: 2.0 * sin(x), shapes={"x": 1})([0.5]) == first([0.5])
     k[0] = 3.0
-    assert kt.derivative(function, shapes={"x": 1})([0.5]) == pytest.approx(1.5 * first([0.5]))
-    assert kt.derivative(function, shapes={"x": 1}) is kt.derivative(function, shapes={"x": 1})
+    assert kt.kernels.derivative(function, shapes={"x": 1})([0.5]) == pytest.approx(
+        1.5 * first([0.5])
+    )
+    assert kt.kernels.derivative(function, shapes={"x": 1}) is kt.kernels.derivative(
+        function, shapes={"x": 1}
+    )

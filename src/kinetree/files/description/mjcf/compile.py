@@ -3,11 +3,11 @@
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError, need
 from kinetree.files.description.mjcf.nodes import (
     Node,

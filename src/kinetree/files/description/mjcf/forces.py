@@ -15,13 +15,12 @@ transmissions to sites, bodies, slider-cranks and tendons that wrap around geoms
 `notes` names everything that is.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Coefficients, Range
 from kinetree.files.description.friction import Friction

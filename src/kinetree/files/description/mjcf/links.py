@@ -6,13 +6,13 @@ screw axis, the point of a ball is the place of a frame.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, times
-from kinetree.core.later import dataclass
 from kinetree.files.description.actuators import UNLIMITED
 from kinetree.files.description.axes import check_axes
 from kinetree.files.description.joints import (

@@ -6,13 +6,12 @@ defaults, groups and explicit inertias need not be repeated here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.mjcf.compile import Compiled, check_attributes, compile_nodes
 from kinetree.files.description.mjcf.files import Files, OutsideError

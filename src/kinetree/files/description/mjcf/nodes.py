@@ -6,8 +6,8 @@ recursion, however deep a document is.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.source import decode
 from kinetree.files.description.xml import Bounds, clip, parse_xml, quoted

@@ -6,10 +6,9 @@ stand-in is decided later, by compiling with two different ones (meshes.py).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from kinetree.core.later import dataclass
 from kinetree.files.description.contacts import MAX_CELLS
 from kinetree.files.description.mjcf.nodes import Node, subtree, with_ancestors
 

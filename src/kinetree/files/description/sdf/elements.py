@@ -11,13 +11,12 @@ massless link CHILD/JOINT between them. A ball joint turns about the origin of t
 
 import math
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array, times
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.axes import check_axes
 from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape

@@ -4,9 +4,8 @@ Only names, poses and attachment are read here; `elements` reads the rest.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from kinetree.core.later import dataclass
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.sdf.files import Files, NotFoundError

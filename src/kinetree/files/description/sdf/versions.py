@@ -12,9 +12,9 @@ All else means the same in each version. The source is the list of conversions t
 specification of SDFormat has for each version.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.sdf.parts import MODEL_FRAME, WORLD, flag_of, part_of

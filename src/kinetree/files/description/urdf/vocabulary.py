@@ -5,9 +5,9 @@ their contents. What changes the motion of the robot in such a simulator, a spri
 gravity, a joint that closes a loop, is a warning, which strict=True refuses.
 """
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 
-from kinetree.core.later import dataclass
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.xml import Element, clip, show
 

@@ -9,12 +9,11 @@ files in its own package, in packages that it uses and in folders that the calle
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.records import ArgumentValue

@@ -12,10 +12,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
-
-from kinetree.core.later import dataclass
 
 T = TypeVar("T")
 

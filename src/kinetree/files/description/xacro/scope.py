@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from kinetree.core.later import dataclass
 from kinetree.errors import ParseError
 from kinetree.files.description.xacro.expressions import ExpressionError
 from kinetree.files.description.xml import Element
