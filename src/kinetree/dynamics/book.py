@@ -4,13 +4,12 @@ from dataclasses import replace
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.dynamics.joints.springs import Springs
-from kinetree.dynamics.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
+from kinetree.dynamics.tree import BaseMotion, Load, Tree, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import (
     TipWrench,
     Wrenches,
     coordinates,
-    link_pose,
     link_wrenches,
     six_vector,
 )
@@ -29,20 +28,6 @@ def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWren
         links = [replace(x, load=Load(F)) for x, F in zip(tree.links, loads, strict=True)]
         tree = replace(tree, links=tuple(links))
     return replace(tree, springs=Springs(model, q)) if model.springs else tree
-
-
-def placed_tree(model: Model, q: StateLike) -> Tree:
-    """The robot at q, (nq,), without springs and wrenches."""
-    q = coordinates(model, q)
-    links = tuple(book_link(model, q, i) for i in model.links)
-    return Tree(model, links, model.rotors, base_at_rest(model))
-
-
-def book_link(model: Model, q: Array, i: int) -> TreeLink:
-    """Link i of the robot at q, (nq,)."""
-    T_pi = link_pose(model, i, q)
-    to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
-    return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i])
 
 
 def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:

@@ -12,10 +12,9 @@ without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt d
 """
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import placed_tree
 from kinetree.dynamics.frames import body_walk, seen
 from kinetree.dynamics.traced import of_frame
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled

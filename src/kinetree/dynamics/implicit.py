@@ -33,7 +33,6 @@ from kinetree.dynamics.joints.friction import (
 )
 from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
 from kinetree.dynamics.joints.rotors import armature_turning
-from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.stiction import (
     DryLevels,
     dry_levels,
@@ -44,7 +43,7 @@ from kinetree.dynamics.stiction import (
     solve_in,
     without_dry_friction,
 )
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.tree import SpringForces, Tree
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
@@ -117,7 +116,7 @@ class StepSlopes:
         *,
         positions: bool,
         shares: Array | None = None,
-        springs: Springs | None = None,
+        springs: SpringForces | None = None,
     ) -> "StepSlopes":
         """The slopes of a robot and of tau at dq, (n,).
 

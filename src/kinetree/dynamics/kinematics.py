@@ -5,10 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import placed_tree
 from kinetree.dynamics.frames import frame_motions, tree_frame_jacobian, tree_pose
 from kinetree.dynamics.traced import of_frame
-from kinetree.dynamics.tree import Tree, TreeLink
+from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled

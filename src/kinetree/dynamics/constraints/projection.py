@@ -20,7 +20,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.tables import listing
-from kinetree.dynamics.book import book_link, book_tree
+from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import (
     item_dofs,
     placed,
@@ -32,6 +32,7 @@ from kinetree.dynamics.constraints.regularity import RANK
 from kinetree.dynamics.constraints.row_space import dots, least_squares
 from kinetree.dynamics.frames import ways
 from kinetree.dynamics.joints.configuration import integrate, moved_along, neutral
+from kinetree.dynamics.tree import book_link
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of, dofs_named

@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.book import placed_tree
 from kinetree.dynamics.joints.gains import Gains, no_gains
 from kinetree.dynamics.joints.paths import path_length, stretches
 from kinetree.dynamics.joints.presliding import refuse_presliding
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive

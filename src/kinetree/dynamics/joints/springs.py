@@ -15,12 +15,14 @@ M ddq + c + g + springs + friction = tau. Both are linear in the stiffness k and
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.joints.friction import frictionless
+from kinetree.dynamics.joints.paths import Stretch, path_length, stretches
+from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import documented
@@ -29,9 +31,6 @@ from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result, textbook
 from kinetree.scalars import Scalar, absolute, clip, where
-
-if TYPE_CHECKING:
-    from kinetree.dynamics.tree import Tree
 
 
 @labelled("n")
@@ -55,7 +54,7 @@ class Pull:
     spring: JointSpring
     x: Scalar
     arms: dict[int, Any]
-    stretches: Sequence[Any] = ()
+    stretches: Sequence[Stretch] = ()
 
     @property
     def extension(self) -> Scalar:
@@ -98,9 +97,7 @@ class Springs:
         return [self.pull(spring) for spring in active_springs(self.model)]
 
     @cached_property
-    def _tree(self) -> "Tree":
-        from kinetree.dynamics.book import placed_tree  # which imports this file
-
+    def _tree(self) -> Tree:
         return placed_tree(self.model, self.q)
 
     def pull(self, spring: JointSpring) -> Pull:
@@ -108,8 +105,6 @@ class Springs:
         if not spring.points:
             arms = dict(zip(spring.dofs, spring.arms, strict=True))
             return Pull(spring, position(spring, self.q), arms)
-        from kinetree.dynamics.joints.paths import path_length, stretches
-
         parts = stretches(self._tree, spring.points)
         return Pull(spring, *path_length(parts), parts)
 
