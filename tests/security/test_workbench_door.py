@@ -177,9 +177,8 @@ def test_the_kernel_agrees_that_only_the_loopback_listens(door):
     assert ours == [f"0100007F:{door.port:04X}"]
 
 
-def test_every_workbench_has_a_token_of_its_own():
-    from kinetree.views.workbench.guard import Guard
-
-    tokens = {Guard(1).token for _ in range(100)}
+def test_every_workbench_has_a_token_of_its_own(workbench):
+    guards = [type(workbench.guard)(1) for _ in range(100)]
+    tokens = {guard.token for guard in guards}
     assert len(tokens) == 100 and all(len(token) >= 32 for token in tokens)
-    assert Guard(1).token not in repr(Guard(1))
+    assert guards[0].token not in repr(guards[0])

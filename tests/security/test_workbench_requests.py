@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from kinetree.views.workbench.guard import BODY_BYTES, LARGE_BODIES, REQUESTS_PER_SECOND
-
 
 def announced(door, name, length, *headers):
     """The answer to a request that announces a body and sends none of it."""
@@ -16,8 +14,8 @@ def announced(door, name, length, *headers):
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent(door):
-    assert announced(door, "readings", BODY_BYTES + 1).status == 413
-    assert announced(door, "open", LARGE_BODIES["open"] + 1).status == 413
+    assert announced(door, "readings", 1 << 26).status == 413
+    assert announced(door, "open", 1 << 30).status == 413
     assert announced(door, "open", 10**30).status in (400, 413)
 
 
@@ -57,7 +55,7 @@ def test_hostile_values_are_named_and_the_server_goes_on(door):
 
 def test_a_flood_is_slowed_down(workbench, door):
     """A client that has used up its pace is refused, and answered again when it has waited."""
-    workbench.server.pace._left = -50.0 * REQUESTS_PER_SECOND  # as after that many requests
+    workbench.server.pace._left = -1e5  # as after that many requests
     assert door.post().status == 429 and door.ask(f"/{door.token}/").status == 429
     workbench.server.pace._left = 10.0
     assert door.post().status == 200

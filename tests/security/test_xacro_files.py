@@ -8,7 +8,6 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import KinetreeError, KinetreeWarning
-from kinetree.files.description.xacro import expressions
 
 HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 SECRET = "hunter2"
@@ -290,7 +289,7 @@ LARGE = {
 @pytest.mark.parametrize("case", LARGE)
 def test_work_and_memory_are_bounded(tmp_path, case, monkeypatch):
     """Each of these would otherwise take gigabytes or hours; a step takes about a microsecond."""
-    monkeypatch.setattr(expressions, "MOST_STEPS", 100_000)
+    monkeypatch.setattr("kinetree.files.description.xacro.expressions.MOST_STEPS", 100_000)
     resource = pytest.importorskip("resource", reason="memory cannot be limited here")
     (tmp_path / "merged.yaml").write_text(MERGES)
     (tmp_path / "large.yaml").write_text("[" + "1, " * 400_000 + "1]")

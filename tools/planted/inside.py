@@ -24,9 +24,9 @@ class SharedCache:
     a fault asks for other keys wherever the fault could matter. Only the unchanged program writes.
     """
 
-    def __init__(self, folder: Path, sources: Path | None) -> None:
+    def __init__(self, folder: Path, package: Path | None) -> None:
         self.folder = folder
-        self.sources = sources  # of the unchanged program, in the marked run
+        self.package = package  # the unchanged one, in the marked run
         self.graphs: set[str] = set()
         self.done = False
 
@@ -36,13 +36,12 @@ class SharedCache:
             return
         self.done = True
         try:
-            cache = importlib.import_module(f"{package}.backends.cache")
-            source = importlib.import_module(f"{package}.backends.source")
-            folder = importlib.import_module(f"{package}.backends.cache_folder")
+            cache = importlib.import_module(f"{package}.engine.cache.entries")
+            folder = importlib.import_module(f"{package}.engine.cache.folder")
             make_key, load, store = cache.make_key, cache.load, cache.store
         except Exception:  # a package without a cache, or one that the fault broke
             return
-        writes = self.sources is not None
+        writes = self.package is not None
 
         def remember_graphs(parts: Any) -> str:
             parts = list(parts)
@@ -68,8 +67,9 @@ class SharedCache:
 
         cache.make_key, cache.load, cache.store = remember_graphs, load_shared, store_shared
         if writes:  # keys of the marked run are those of the unchanged source
-            usual = self.sources
-            source.files = lambda name: usual / name
+            modules, usual = cache._modules, str(self.package)
+            own = str(Path(cache.__file__).parents[2])
+            cache._modules = lambda place: modules(place.replace(own, usual, 1))
 
 
 class ReachPlugin:

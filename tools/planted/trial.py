@@ -65,9 +65,14 @@ class Project:
         return Path(tempfile.gettempdir()) / f"mutants-{user}-{key}" / self.folder
 
     @property
+    def whole(self) -> str:
+        """All sources of the package, relative to the root."""
+        return f"src/{self.package}"
+
+    @property
     def sources(self) -> str:
         """The folder with the faults, relative to the root."""
-        return f"src/{self.package}/{self.folder}".rstrip("/")
+        return f"{self.whole}/{self.folder}".rstrip("/")
 
 
 @dataclass(slots=True)
@@ -209,10 +214,10 @@ def _hash(paths: Iterable[Path]) -> str:
 
 
 def _run_marked(project: Project, tests: list[str], places: dict[str, Path], store: Path) -> None:
-    clean = copy_project(project, "unmarked")
+    clean = copy_project(project, "unmarked") / "src" / project.package
     root = copy_project(project, "marked")
     marks = store / "marks"
-    marked = reach.instrument(root, root / project.sources, marks)
+    marked = reach.instrument(root, root / project.whole, marks)
     (root / "src" / f"{reach.MARKS}.py").write_text(reach.MODULE.format(path=str(marks)))
     compiled = project.scratch / "compiled"
     compiled.mkdir(exist_ok=True)
@@ -222,7 +227,7 @@ def _run_marked(project: Project, tests: list[str], places: dict[str, Path], sto
 
         def work(test: str = test) -> int:
             shared = importlib.import_module(reach.MARKS).MARKS
-            cache = SharedCache(compiled, clean / "src")
+            cache = SharedCache(compiled, clean)
             write = partial(reach.write_record, places[test], marked=marked)
             plugin = ReachPlugin(shared, cache, project.package, write)
             return int(pytest.main(_arguments(root, [test]), plugins=[plugin]))

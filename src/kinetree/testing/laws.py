@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.dynamics.joints.friction import frictionless, load_friction_forces
+from kinetree.dynamics.joints.friction import frictionless
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
@@ -85,11 +85,8 @@ class Case:
 
     @cached_property
     def friction(self) -> Array:
-        """Friction of the motion under the wrenches, load friction included, (n,)."""
-        model, state = self.model, (self.q, self.dq, self.ddq)
-        load = dynamics.inverse_dynamics(frictionless(model), *state, self.F_ext)
-        more = load_friction_forces(model, self.dq, load)
-        return dynamics.friction_forces(model, self.dq) + more
+        """Friction of the motion, (n,)."""
+        return dynamics.friction_forces(self.model, self.dq)
 
     @cached_property
     def scatter(self) -> float:
@@ -359,7 +356,7 @@ def sum_of_terms(case: Case) -> Measured:
     tau = tau + dynamics.gravity_forces(model, q)
     tau = tau + dynamics.spring_forces(model, q)
     tau = tau - sum(case.J[i].T @ case.F_ext[i] for i in model.links)
-    tau = tau + dynamics.friction_forces(model, dq) + load_friction_forces(model, dq, tau)
+    tau = tau + dynamics.friction_forces(model, dq)
     return rounding(case, case.tau - tau, case.forces + case.pushes)
 
 

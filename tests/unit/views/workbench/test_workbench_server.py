@@ -112,8 +112,7 @@ def test_a_slow_client_is_left(workbench, monkeypatch):
     monkeypatch.setattr(serving, "HEAD_SECONDS", 0.2)
     with socket.create_connection(("127.0.0.1", workbench.guard.port), timeout=30) as wire:
         wire.sendall(b"GET /test/ HTTP/1.1\r\nHost: ")
-        began = time.monotonic()
-        for _ in range(100):  # a byte now and then does not move the deadline
+        for _ in range(1000):  # a byte now and then does not move the deadline
             time.sleep(0.05)
             try:
                 wire.sendall(b"x")
@@ -124,7 +123,8 @@ def test_a_slow_client_is_left(workbench, monkeypatch):
                 continue
             except OSError:
                 break
-        assert time.monotonic() - began < 4
+        else:
+            pytest.fail("the connection stays open")
 
 
 def test_the_end_leaves_no_thread_and_no_folder():
@@ -180,11 +180,12 @@ def test_more_computing_requests_of_a_robot_than_allowed_wait_and_are_refused(
 
 def test_the_end_waits_for_no_request_that_computes(monkeypatch):
     """Neither for one that does not end, nor for those that wait until it does."""
-    go_on, started = threading.Event(), threading.Event()
+    go_on, started, ended = (threading.Event() for _ in range(3))
 
     def endless(shelf, request):
         started.set()
         go_on.wait(60)
+        ended.set()
         return {}
 
     monkeypatch.setitem(API, "readings", endless)
@@ -200,8 +201,7 @@ def test_the_end_waits_for_no_request_that_computes(monkeypatch):
             threading.Thread(target=ask, args=(client,), daemon=True).start()
         assert started.wait(30)
         monkeypatch.setattr(serving, "LONGEST_END_S", 0.2)
-        began = time.monotonic()
-    assert time.monotonic() - began < 5
+    assert not ended.is_set()  # the end did not wait for it
     go_on.set()
     for client in clients:
         client.close()
