@@ -52,8 +52,8 @@ class Amount:
 FEW, USUAL, MANY = Amount(1, 1, 5), Amount(math.inf, 6, 30), Amount(*3 * [math.inf])
 
 # Tests of the machine code itself, which is made there with the effort of the users' code.
-# tests/backends/test_robot_bitwise.py proves that less effort gives the same bits.
-OWN_EFFORT = ("backends", "golden")
+# tests/unit/engine/backends/test_robot_bitwise.py proves that less effort gives the same bits.
+OWN_EFFORT = ("unit/engine/backends", "unit/engine/golden")
 QUICK = 15_000  # lines of IR with a stack of at most 1 MB where nothing is kept in registers
 
 

@@ -65,11 +65,11 @@ def state(robot: kt.Robot, kernel: Kernel, batch: tuple[int, ...] = ()) -> list[
 
 
 def rubbing() -> kt.Robot:
-    """A chain of three joints with every friction law."""
+    """A chain of three joints with every friction law of their rates."""
     laws = [
-        Friction(0.1, (0.4, 0.3), stribeck=Stribeck((0.9, 0.8), 0.3), load=(0.2, 0.1)),
+        Friction(0.1, (0.4, 0.3), stribeck=Stribeck((0.9, 0.8), 0.3)),
         Friction(0.0, 0.2, stribeck=Stribeck(0.5, 0.5, 1.5), sigmoid=Sigmoid(0.3, 5)),
-        Friction(0.2, sigmoid=Sigmoid(0.6, 9.0, -0.04), load=0.15),
+        Friction(0.2, sigmoid=Sigmoid(0.6, 9.0, -0.04)),
     ]
     robot = kt.robots.spatial_3r()
     return robot.with_friction(dict(zip(robot.model.joint_names, laws, strict=True)))

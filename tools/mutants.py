@@ -42,12 +42,23 @@ NEIGHBOURS = 20.0  # s of tests beside those that ran the statement
 # tests of a folder beside tests/unit/FOLDER and tests/matrix
 LAWS, REFERENCES = "tests/laws/test_", "tests/references/test_"
 TESTS = {
-    "dynamics": ("tests/laws", f"{REFERENCES}con*.py"),
+    "dynamics": (
+        "tests/laws",
+        f"{REFERENCES}con*.py",
+        f"{REFERENCES}sim*.py",
+        "tests/unit/engine/backends/test_looped.py",
+    ),
     "contacts": (f"{LAWS}contact_laws.py", f"{REFERENCES}contacts_references.py"),
     "controllers": (f"{LAWS}control_laws.py", f"{REFERENCES}control.py"),
     "files": ("tests/references/test_*file*.py", f"{REFERENCES}*inputs.py", "tests/security"),
     "identify": (f"{LAWS}parameters.py", f"{REFERENCES}identification.py"),
-    "model": (f"{LAWS}dynamics.py", f"{LAWS}constraint_laws.py", "tests/references/test_*file*.py"),
+    "model": (
+        f"{LAWS}dynamics.py",
+        f"{LAWS}constraint_laws.py",
+        f"{REFERENCES}*.py",
+        "tests/interfaces/test_commands.py",
+        "tests/oracles",
+    ),
     "motion": (f"{LAWS}motion_laws.py", f"{REFERENCES}motion.py", f"{REFERENCES}recording*.py"),
     "optimal": (f"{LAWS}control_laws.py", f"{REFERENCES}optimal.py"),
     "simulate": (
@@ -60,7 +71,6 @@ TESTS = {
     "explain": ("tests/interfaces",),
     "views": ("tests/interfaces",),
     "cli": ("tests/interfaces",),
-    "engine": ("tests/backends", "tests/golden"),
 }
 # folders whose faults could reach the compiled code that trials share
 UNCACHED = ("engine", "engine/compiler")

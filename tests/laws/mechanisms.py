@@ -138,23 +138,19 @@ def drive(draw: Any, i: int, leaders: list[int], kinds: Any) -> dict[str, Any]:
         "offset": number(-1, 1),
         "stribeck": st.tuples(number(0, 1), POSITIVE),  # more at rest, N m, and the speed
         "sigmoid": st.tuples(number(0, 1), number(1, 9), number(-1, 1)),
-        "load": st.tuples(number(0, 0.5), number(0, 0.5)),
         "mimic": st.tuples(
             st.sampled_from(leaders or [0]), st.sampled_from([-1.0, 0.5, 2.0]), number(-1, 1)
         ),
     }
-    found = {
+    return {
         name: draw(values)
         for name, values in choices.items()
         if name in kinds and (name != "mimic" or leaders) and draw(st.integers(0, 2)) == 2
     }
-    if "mimic" in found:
-        found.pop("load", None)  # a follower has no force of its own
-    return found
 
 
 DRIVES = ("friction", "armature", "rotor", "spring", "offset", "mimic")
-EVERYTHING = (*DRIVES, "stribeck", "sigmoid", "load", "tie")
+EVERYTHING = (*DRIVES, "stribeck", "sigmoid", "tie")
 
 
 @st.composite
@@ -242,7 +238,7 @@ def drive_options(mechanism: Mechanism, i: int, u: Units, names: Any) -> dict[st
     rate = way / u.time
     options: dict[str, Any] = {"friction": friction_of(x, force, rate)}
     for name, value in x.drive.items():
-        if name in ("friction", "stribeck", "sigmoid", "load"):
+        if name in ("friction", "stribeck", "sigmoid"):
             continue
         if name == "armature":
             options[name] = value * force * u.time / rate
@@ -265,7 +261,7 @@ def drive_options(mechanism: Mechanism, i: int, u: Units, names: Any) -> dict[st
 def friction_of(x: Part, force: float = 1.0, rate: float = 1.0) -> Friction:
     """The friction of a joint, with so many units of force and rate in those of SI."""
     viscous, coulomb = np.array(x.drive.get("friction", ((0, 0), (0, 0))))
-    laws: dict[str, Any] = {"load": x.drive.get("load", 0)}
+    laws: dict[str, Any] = {}
     if "stribeck" in x.drive:
         more, speed = x.drive["stribeck"]
         laws["stribeck"] = Stribeck(tuple((coulomb + more) * force), speed * rate)

@@ -162,7 +162,7 @@ def newton_euler(mechanism, model, q, dq, ddq):
             at = mechanism.dofs[i]
             tau[at] += x.drive.get("armature", 0) * seen_rate(x.type, dq[at], ddq[at])
     tau += tie_forces(mechanism, model, q)
-    return tau + friction(mechanism, tau, dq)
+    return tau + friction(mechanism, dq)
 
 
 def drive_force(mechanism, i, q, ddq):
@@ -195,8 +195,8 @@ def tie_forces(mechanism, model, q):
     return np.array([differences(partial(energy, e=e)) if ties else 0 for e in np.eye(model.n)])
 
 
-def friction(mechanism, load, dq):
-    """Friction as its documentation writes it; `load` are the joint forces without it."""
+def friction(mechanism, dq):
+    """Friction as its documentation writes it."""
     forces = np.zeros(len(dq))
     for i, x in enumerate(mechanism.parts):
         if SIZES[x.type] != 1:
@@ -210,8 +210,6 @@ def friction(mechanism, load, dq):
         size, steepness, shift = x.drive.get("sigmoid", (0, 1, 0))
         curve = 1 / (1 + np.exp(-steepness * (rate + shift))) - 1 / (1 + np.exp(-steepness * shift))
         forces[dof] += factor * (viscous * rate + np.sign(rate) * level + size * curve)
-        share = x.drive.get("load", (0, 0))[int(load[dof] * dq[dof] < 0)]
-        forces[dof] += share * abs(load[dof]) * np.sign(dq[dof])
     return forces
 
 
@@ -370,7 +368,7 @@ QUANTITIES = {
 
 @pytest.mark.parametrize("name", QUANTITIES)
 @settings(max_examples=40)
-@given(mechanisms(4, drives=[x for x in EVERYTHING if x != "load"]), SEEDS)
+@given(mechanisms(4, drives=EVERYTHING), SEEDS)
 def test_derivatives_are_differences(name, mechanism, seed):
     robot = build(mechanism)
     model, (q, dq, u) = robot.model, state(robot, seed)

@@ -375,13 +375,6 @@ class Reference:
     def friction_forces(self, dq, dry=True):
         return sum(row * friction(f, row @ dq, dry) for f, row, _ in self.frictions)
 
-    def load_friction(self, dq, load):
-        total = 0 * dq
-        for f, row, _ in self.frictions:
-            share = pair(f.load)[int((row @ load) * (row @ dq) <= 0)]
-            total += row * (share * abs(row @ load) * sign(row @ dq))
-        return total
-
     def frictionless(self, q, dq, ddq, F_ext=None):
         """M ddq + c + g + springs - J^T F_ext."""
         tau = self.body_forces(q, dq, ddq) + self.turning(dq) @ dq + self.spring_forces(q, dq)
@@ -391,15 +384,10 @@ class Reference:
         return tau
 
     def tree_forces(self, q, dq, ddq, F_ext=None):
-        load = self.frictionless(q, dq, ddq, F_ext)
-        return load + self.friction_forces(dq) + self.load_friction(dq, load)
+        return self.frictionless(q, dq, ddq, F_ext) + self.friction_forces(dq)
 
     def tree_accelerations(self, q, dq, tau, F_ext=None):
-        """Repeated where friction grows with the load, by a small share of it."""
-        M, ddq = self.mass_matrix(q), 0 * dq
-        for _ in range(30 if any(np.any(f.load) for f, *_ in self.frictions) else 1):
-            ddq = ddq + solve(M, tau - self.tree_forces(q, dq, ddq, F_ext))
-        return ddq
+        return solve(self.mass_matrix(q), tau - self.tree_forces(q, dq, 0 * dq, F_ext))
 
     def inverse_dynamics(self, *x):
         closed = self.recipe.constraints
@@ -599,19 +587,17 @@ class Reference:
             return self.integrate(q, v), new, a
         ddq = self.forward_dynamics(q, dq, forces(q, dq, a), F_ext)
         if method.startswith("implicit"):
-            D, K = self.stiff(q, dq, ddq, lambda x, v: forces(x, v, a), F_ext)
+            D, K = self.stiff(q, dq, lambda x, v: forces(x, v, a))
             K, M = K * int(method == "implicit"), self.mass_matrix(q)
             ddq = solve(M + D * dt + K * (dt * dt), M @ ddq - K @ dq * dt)
         new = dq + ddq * dt
         a = np.array([x + (u - x) * (1 - (-dt / T).exp()) for x, u, T in self.lags(a, controls)])
         return self.integrate(q, (dq if method == "euler" else new) * dt), new, a
 
-    def stiff(self, q, dq, ddq, forces, F_ext):
+    def stiff(self, q, dq, forces):
         """D of friction, dampers and forces; K of springs, with constant arms, and of forces."""
-        load = self.frictionless(q, dq, ddq, F_ext)
-        share = 1 / (1 + self.load_friction(dq, load) / load)[:, None]  # of a force in the load
-        D = columns(lambda v: self.friction_forces(v, False) - forces(q, v), dq) * share
-        K = self.slopes(lambda x: -forces(x, dq), q) * share
+        D = columns(lambda v: self.friction_forces(v, False) - forces(q, v), dq)
+        K = self.slopes(lambda x: -forces(x, dq), q)
         for stiffness, _, damping, way in self.springs:
             slope = self.slopes(lambda q, way=way: self.extent(q, way), q)
             D, K = D + np.outer(slope, slope) * damping, K + np.outer(slope, slope) * stiffness

@@ -138,7 +138,7 @@ JOINTS = {
     "friction": [
         (R, 0, {"friction": STRIBECK}),
         (R, 1, {"friction": Friction(0.25, 0.5, sigmoid=Sigmoid(1.5, 2.0, 0.25))}),
-        (P, 2, {"friction": Friction(0.125, load=(0.125, 0.0625))}),
+        (P, 2, {"friction": Friction(0.125, 0.0625)}),
     ],
     "springs": [(R, 0, {}), (P, 1, {}), (R, 2, {"offset": 0.25})],
     "elastic": [(R, 0, {"drive": Drive(peak=5.0)}), (R, 1, {}), (R, 2, {"armature": 0.25})],

@@ -719,17 +719,6 @@ def test_friction_holds_a_pendulum_up_to_its_level():
     assert swings.dq[-1, 0] == pytest.approx(a * 0.01, rel=1e-3)
 
 
-@pytest.mark.parametrize("method", ["rk4", "dop853"])
-def test_friction_of_the_load_takes_a_share_of_what_is_accelerated(method):
-    """m a (1 + share) = tau while the drive pushes, m a (1 - share) = tau while it brakes."""
-    robot = cart(2.0, friction=Friction(load=(0.25, 0.2)))
-    run = {"duration": 0.5, "dt": 1e-3, "method": method}
-    driven = robot.simulate([0], [0.1], tau=[3.0], **run)
-    braked = robot.simulate([0], [2.0], tau=[-3.0], **run)
-    assert driven.dq[-1, 0] == pytest.approx(0.1 + 0.5 * 1.5 / 1.25, rel=1e-6)
-    assert braked.dq[-1, 0] == pytest.approx(2.0 - 0.5 * 1.5 / 0.8, rel=1e-6)
-
-
 def test_held_joints_feel_the_others():
     """A knee that friction holds is a rigid knee."""
     robot = double_pendulum(second={"friction": Friction(coulomb=30.0)})

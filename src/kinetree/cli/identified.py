@@ -18,7 +18,7 @@ from kinetree.robot import Robot
 if TYPE_CHECKING:
     from kinetree.identify import Finding, Identification
 
-LAWS = ("static", "speed", "size", "steepness", "offset", "load")
+LAWS = ("static", "speed", "size", "steepness", "offset")
 JOINT, MASS = ("viscous", "coulomb", *LAWS, "armature"), ("m",)
 SPRING, OFFSET = ("stiffness", "preload"), ("tau_offset",)
 KINDS = {"coulomb": "Coulomb", "speed": "Stribeck\nspeed", "size": "sigmoid\nsize",

@@ -194,10 +194,10 @@ def load_table(title: str, report: "LimitReport", columns: Sequence[str], degree
 
 def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure:
     """The operating points of every joint on its torque-speed plane, with the limits."""
-    from kinetree.motion.energy import joint_forces
+    from kinetree.motion.motor_forces import forces_in_motion
 
     assert motion.model is not None  # it was read with a robot
-    tau = joint_forces(motion, motion.model)
+    tau = forces_in_motion(motion.model, motion.q, motion.dq, motion.ddq, motion.tau)
     charts: list[Chart] = []
     for k, load in enumerate(report.joints):
         dq, unit = motion.dq[:, k], UNITS["torque"][load.sliding]

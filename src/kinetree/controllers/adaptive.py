@@ -26,8 +26,6 @@ from kinetree.core.containers import refuse_labels
 from kinetree.dynamics.coriolis_matrix import tree_coriolis_matrix
 from kinetree.dynamics.joints.friction import (
     friction_forces,
-    load_coefficients,
-    load_friction_forces,
 )
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.lean import LeanModel, lean_model, lean_tree
@@ -95,14 +93,10 @@ class Adaptive(Following):
         ddq_r, s = ddq_d + lam @ (dq_d - dq), dq - dq_r
         tree = lean_tree(bare(model), q)
         tau, share = reference_forces(tree, dq, dq_r, ddq_r, z.reshape(links, -1), s)
-        friction = friction_forces(model, dq)
-        known = drives(tree, dq, dq_r, ddq_r) + friction
+        known = drives(tree, dq, dq_r, ddq_r) + friction_forces(model, dq)
         known = known + Springs(model, q).at(dq) if model.springs else known
         dz = -(share * self._gamma(links)).ravel()
-        tau = tau + known - kd @ s
-        if load_coefficients(model):
-            tau = tau + load_friction_forces(model, dq, tau - friction)
-        return tau, dz
+        return tau + known - kd @ s, dz
 
     def _gamma(self, links: int) -> Array:
         refuse_labels(self.gamma, "gamma")

@@ -28,12 +28,6 @@ from kinetree.controllers.terms import (
 )
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.dynamics.joints.friction import (
-    friction_forces,
-    frictionless,
-    load_coefficients,
-    load_friction_forces,
-)
 from kinetree.dynamics.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.errors import ShapeError
 from kinetree.model import Model
@@ -198,12 +192,8 @@ def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalVal
 
 
 def joint_forces(task: Task, q: Array, dq: Array, F: Array) -> Array:
-    """tau = J^T F + M ddq_0 + h, (n,), and load friction where a joint has it."""
-    model = task.model
-    if not load_coefficients(model):
-        return inverse_dynamics(model, q, dq, task.ddq_0) + task.J.T @ F
-    load = inverse_dynamics(frictionless(model), q, dq, task.ddq_0) + task.J.T @ F
-    return load + friction_forces(model, dq) + load_friction_forces(model, dq, load)
+    """tau = J^T F + M ddq_0 + h, (n,)."""
+    return inverse_dynamics(task.model, q, dq, task.ddq_0) + task.J.T @ F
 
 
 def wanted_motion(parts: tuple[Array, ...]) -> tuple[Array, Array, Array]:

@@ -25,7 +25,7 @@ from kinetree.dynamics.constraints.dynamics import (
 )
 from kinetree.dynamics.constraints.quantities import lean_items
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
-from kinetree.dynamics.joints.friction import friction_forces, frictionless, load_friction_forces
+from kinetree.dynamics.joints.friction import friction_forces, frictionless
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.lean import LeanModel, lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import tree_mass_matrix
@@ -87,7 +87,7 @@ def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_
     if not dry or all(isinstance(x, int) and x == 0 for x in dq_d.tolist()):
         return inverse_dynamics(model, q, dq, ddq)
     bare = replace(lean(model), model=frictionless(model))
-    load = tree_inverse_dynamics(lean_tree(bare, q), dq, ddq)
+    moving = tree_inverse_dynamics(lean_tree(bare, q), dq, ddq)
     smooth, way, share = friction_forces(without_dry_friction(model), dq), list[Any](), list[Any]()
     motors = motor_rates(model)
     if motors is not None:
@@ -97,10 +97,9 @@ def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_
         way.append(where(moves, sign(rate), sign(wanted)))
         share.append(where(moves, 1, minimum(absolute(wanted) / STARTING, 1)))
     slipping = [slip(dry[d], way[d]) if d in dry else 0 for d in range(model.n)]
-    rubbing = np.array(slipping) + load_friction_forces(model, np.array(way), load)
-    rubbing = rubbing * np.array(share)
+    rubbing = np.array(slipping) * np.array(share)
     rubbing = rubbing if motors is None else motors.T.T @ rubbing
-    return load + smooth + rubbing
+    return moving + smooth + rubbing
 
 
 def static_forces(model: Model, q: Array) -> Array:

@@ -5,13 +5,12 @@ slopes of inverse dynamics at zero acceleration
 
     dh/dt = (d tau/d q)(q, dq, 0) dq + (d tau/d dq)(q, dq, 0) ddq
 
-Dry friction counts with its slope beside rest, and load friction is not part of h.
+Dry friction counts with its slope beside rest.
 """
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.dynamics.joints.friction import without_load_friction
 from kinetree.dynamics.tiles import product
 from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Tree
@@ -25,12 +24,12 @@ from kinetree.model.quantity import Quantity, Result
 @labelled("n")
 def bias_forces_rate(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Array:
     """dh/dt, (n,), along a motion: the rate of c + g + springs + friction."""
-    tree = book_tree(without_load_friction(tree_of(model)), q)
+    tree = book_tree(tree_of(model), q)
     return tree_bias_forces_rate(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 
 
 def tree_bias_forces_rate(tree: Tree, dq: Array, ddq: Array) -> Array:
-    """dh/dt, (n,), of a tree without load friction."""
+    """dh/dt, (n,), of a tree."""
     dtau_dq, dtau_dv = tree_derivatives(tree, dq, zeros(tree.model.n))
     return product(dtau_dq, dq) + product(dtau_dv, ddq)
 
@@ -40,7 +39,7 @@ BIAS_FORCES_RATE = Quantity(
     (Result("dh", "n", "rate of the joint forces at zero acceleration", "N m/s or N/s"),),
     "Rate of `bias_forces` along a motion: dh/dt, with h = c + g + springs + friction.",
     "dh/dt along dq and ddq",
-    over_tree(tree_bias_forces_rate, 2, of=without_load_friction),
+    over_tree(tree_bias_forces_rate, 2),
     ("robot.bias_forces_rate([0.1, 0.2], [1, 0.5], [0, 2]).round(3)", "array([-76.145, -29.325])"),
     weighs=True,
 )  # fmt: skip

@@ -5,7 +5,7 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,12 +22,7 @@ from kinetree.dynamics.inverse_dynamics import (
     tree_inverse_dynamics,
 )
 from kinetree.dynamics.joints.configuration import random
-from kinetree.dynamics.joints.friction import (
-    friction_forces,
-    frictionless,
-    load_coefficients,
-    load_of,
-)
+from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.rotors import rotor_forces, rotor_moments
 from kinetree.dynamics.mass_matrix import tree_mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
@@ -100,8 +95,8 @@ def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
     groups = finest(tree.model) if is_recording() else cheapest(tree.model)
     if len(groups) > 1:
         return by_articulated_bodies(tree, groups, dq, tau)
-    driving, h = driving_forces(tree, dq, tau)
-    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), driving - h)
+    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), tau - h)
 
 
 def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
@@ -126,8 +121,7 @@ def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[list[Pair],
     for i, moment in spin.items():
         own[i] = own[i][0], own[i][1] + moment
     alpha = {i: motion.alpha for i, motion in motions.items()}
-    driving = load_of(model, dq, tau - friction_forces(model, dq))
-    driving = driving - rotor_forces(model, tree.rotors, dq, rest, alpha)
+    driving = tau - friction_forces(model, dq) - rotor_forces(model, tree.rotors, dq, rest, alpha)
     return own, driving if tree.springs is None else driving - tree.springs.at(dq)
 
 
@@ -154,16 +148,6 @@ def bias_link(
         moment, force = load.wrench()
         f, n = f - force, n - moment
     return BiasMotion(motion.omega, motion.alpha, motion.a, motion.B), (f, n)
-
-
-def driving_forces(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
-    """tau and h of M ddq = tau - h; with load friction, the load and h without friction, (n,)."""
-    model = tree.model
-    if not load_coefficients(model):
-        return tau, tree_inverse_dynamics(tree, dq, zeros(model.n))
-    load = load_of(model, dq, tau - friction_forces(model, dq))
-    smooth = replace(tree, model=frictionless(model))
-    return load, tree_inverse_dynamics(smooth, dq, zeros(model.n))
 
 
 def check_inertia(model: Model) -> None:

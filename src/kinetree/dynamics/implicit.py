@@ -25,40 +25,24 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import (
-    friction_forces,
     friction_slopes,
-    load_coefficients,
-    load_factors,
     motor_friction_slopes,
 )
 from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
 from kinetree.dynamics.joints.rotors import armature_turning
-from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.stiction import (
-    DryLevels,
     dry_levels,
     slide_or_hold,
-    slip,
     smooth_equations,
     solve_equations,
     solve_in,
     without_dry_friction,
 )
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.tree import SpringForces, Tree
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
 from kinetree.spatial.matrices import is_zero
-
-
-def load_shares(model: Model, dq: Array, tau: Array, dry: DryLevels) -> Array:
-    """d load/d tau of each degree of freedom with load friction, (n,), 1 for the others.
-
-    What friction and gains change in tau, they change in the load by this much.
-    """
-    u = tau - friction_forces(without_dry_friction(model), dq)
-    sliding = [slip(dry.slide.get(d, (0, 0)), dq[d]) for d in range(model.n)]
-    return 1 / load_factors(model, dq, u - np.array(sliding))
 
 
 def implicit_accelerations(
@@ -82,12 +66,9 @@ def implicit_accelerations(
         positions: springs and kp count, not only damping and kd.
     """
     model = tree.model
-    dry = dry_levels(model, dq, tau)
+    dry = dry_levels(model, dq)
     b, M = smooth_equations(tree, dq, tau)
-    shares = load_shares(model, dq, tau, dry) if load_coefficients(model) else None
-    slopes = StepSlopes.of(
-        model, dq, gains, positions=positions, shares=shares, springs=tree.springs
-    )
+    slopes = StepSlopes.of(model, dq, gains, positions=positions, springs=tree.springs)
     A, ahead = slopes.added(M, h), slopes.moved(b, dq, h)
     if not dry.slide:
         return solve_equations(model, A, ahead), solve_equations(model, M, b)
@@ -116,17 +97,14 @@ class StepSlopes:
         gains: Gains | None,
         *,
         positions: bool,
-        shares: Array | None = None,
-        springs: Springs | None = None,
+        springs: SpringForces | None = None,
     ) -> "StepSlopes":
         """The slopes of a robot and of tau at dq, (n,).
 
-        shares: d load/d tau of each degree of freedom, (n,), with load friction; None: 1. springs:
-        those of the robot at its position; the change of their arms is left out.
+        springs: those of the robot at its position; the change of their arms is left out.
         """
         n = model.n
         damping = np.array(implicit_damping(model, dq), dtype=object)
-        damping = damping if shares is None else damping * shares
         by_rate, turning = diagonal(damping), _turning(model, damping, dq)
         by_position = springs.stiffness() if positions and springs else no_gains(n)
         by_rate = (
@@ -138,7 +116,6 @@ class StepSlopes:
             by_rate = sum_of_slopes(by_rate, of_motors)
         if gains is None:
             return StepSlopes(by_rate, by_position, True, turning)
-        gains = gains if shares is None else gains.shared(shares)
         by_rate = sum_of_slopes(by_rate, gains.kd)
         by_position = sum_of_slopes(by_position, gains.kp) if positions else by_position
         return StepSlopes(by_rate, by_position, gains.symmetric, turning)

@@ -79,11 +79,8 @@ def inverse_dynamics(
 
 @labelled("n")
 def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """h(q, dq), (n,): forces of a motion without acceleration.
-
-    h = c + g + springs + friction. M ddq + h is tau, or tau less load friction if a joint has it.
-    """
-    return inverse_dynamics(joints.without_load_friction(tree_of(model)), q, dq, zeros(model.n))
+    """h(q, dq), (n,): forces of a motion without acceleration, c + g + springs + friction."""
+    return inverse_dynamics(tree_of(model), q, dq, zeros(model.n))
 
 
 @labelled("n")
@@ -103,18 +100,13 @@ def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
     alpha = {i: motion.alpha for i, motion in motions.items()}
     drives = joints.rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
-    friction = joints.friction_forces(tree.model, dq)
-    if joints.load_coefficients(tree.model):
-        load = tau + drives if tree.springs is None else tau + drives + tree.springs.at(dq)
-        friction = friction + joints.load_friction_forces(tree.model, dq, load)
-    tau = tau + drives + friction
+    tau = tau + drives + joints.friction_forces(tree.model, dq)
     return tau if tree.springs is None else tau + tree.springs.at(dq)
 
 
 def tree_bias_forces(tree: Tree, dq: Array) -> Array:
-    """h, (n,): c + g + springs + friction, without load friction, which is not a function of dq."""
-    smooth = replace(tree, model=joints.without_load_friction(tree.model))
-    return tree_inverse_dynamics(smooth, dq, zeros(tree.model.n))
+    """h, (n,): c + g + springs + friction."""
+    return tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.drive_terms import spin_momenta
-from kinetree.dynamics.joints.friction import friction_forces, load_of
+from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.motors import inertia_forces
 from kinetree.dynamics.joints.rotors import armature, armature_bias
 from kinetree.dynamics.traced import over_tree
@@ -44,8 +44,7 @@ def momentum_balance(
 ) -> tuple[Array, Array]:
     """Momentum p = M dq of the joints, and its rate f without external forces, both (n,).
 
-    f = tau - friction + C^T dq - g - springs, with load friction where the robot has it. Along any
-    motion dp/dt = f + J^T F_ext.
+    f = tau - friction + C^T dq - g - springs. Along any motion dp/dt = f + J^T F_ext.
 
     Args:
         tau: joint forces of the drives, shape (n,), N m or N.
@@ -87,9 +86,7 @@ def tree_momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Arr
     forces = tree.joint_forces(
         [(a[0] - b[0], a[1] - b[1]) for a, b in zip(turning, weights, strict=True)]
     )
-    forces = (
-        forces + load_of(model, dq, tau - friction_forces(model, dq)) - armature_bias(model, dq)
-    )
+    forces = forces + (tau - friction_forces(model, dq)) - armature_bias(model, dq)
     return p, forces if tree.springs is None else forces - tree.springs.at(dq)
 
 

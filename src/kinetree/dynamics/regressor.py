@@ -38,6 +38,7 @@ from kinetree.dynamics.inverse_dynamics import (
     joint_wrenches,
     link_motions,
 )
+from kinetree.dynamics.joints.friction import refuse_load_friction
 from kinetree.dynamics.joints.rotors import armature_coriolis, armature_turning
 from kinetree.dynamics.joints.springs import spring_columns, spring_energies
 from kinetree.dynamics.kinematics import forward_kinematics, link_jacobians
@@ -146,6 +147,7 @@ def _joint_columns(model: Model, dq: Array, ddq: Array, dq_r: Array | None = Non
 
     dq_r: reference rates whose change is ddq; None: dq. Friction is that of dq.
     """
+    refuse_load_friction(model)
     blocks = []
     joint_rates, accelerations = per_link(model, dq), per_link(model, ddq)
     reference = None if dq_r is None else per_link(model, dq_r)

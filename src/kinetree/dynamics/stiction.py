@@ -25,10 +25,6 @@ from kinetree.dynamics.constraints.step_constraints import StepConstraints
 from kinetree.dynamics.forward_dynamics import tree_forward_dynamics
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
 from kinetree.dynamics.joints.friction import (
-    friction_forces,
-    load_coefficients,
-    load_friction_forces,
-    load_of,
     sliding_friction,
     static_friction,
 )
@@ -56,22 +52,12 @@ class DryLevels:
     slide: CoulombPairs
 
 
-def dry_levels(model: Model, dq: Array, tau: Array) -> DryLevels:
-    """Dry friction of the joints in a state, load friction included.
-
-    Let u be tau less the friction that is zero at rest, and p the dry friction against dq > 0. A
-    joint that slides that way has load + p + c |load| = u, which gives the load and with it the
-    friction u - load. A joint at rest begins to slide that way if it needs more than this to be
-    held, since load + c |load| grows with the load. So load friction only moves the levels. dq < 0
-    is the same with signs changed.
-    """
+def dry_levels(model: Model, dq: Array) -> DryLevels:
+    """Dry friction of the joints at rates dq, (n,)."""
     hold = slide = dry_friction(model)
     if any(x.friction.stribeck is not None for x in (*model.joints, *model.motors)):
         slide = dry_friction(model, dq)
-    if not load_coefficients(model):
-        return DryLevels(hold, slide)
-    u = tau - friction_forces(without_dry_friction(model), dq)
-    return DryLevels(_with_load(model, hold, u), _with_load(model, slide, u))
+    return DryLevels(hold, slide)
 
 
 def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
@@ -87,7 +73,7 @@ def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
             pair = static_friction(joint.friction)
             if dq is not None:
                 pair = sliding_friction(joint.friction, dq[d] * joint.scale)
-            if is_zero(pair) and is_zero(joint.friction.load):
+            if is_zero(pair):
                 continue
             if joint.scale < 0:
                 pair = pair[::-1]
@@ -98,19 +84,6 @@ def dry_friction(model: Model, dq: Array | None = None) -> CoulombPairs:
     for d, motor in {} if rates is None else rates.places.items():
         pair = static_friction(motor.friction)
         levels[d] = pair if dq is None else sliding_friction(motor.friction, motor.rate(dq))
-    return levels
-
-
-def _with_load(model: Model, dry: CoulombPairs, u: Array) -> CoulombPairs:
-    """The levels with load friction, for forces u, (n,), that load and dry friction balance."""
-    levels = dict(dry)
-    one = np.ones(model.n, int)
-    most = np.array([dry[d][0] if d in dry else 0 for d in range(model.n)])
-    least = np.array([dry[d][1] if d in dry else 0 for d in range(model.n)])
-    forward = load_friction_forces(model, one, load_of(model, one, u - most))
-    backward = load_friction_forces(model, -one, load_of(model, -one, u + least))
-    for d in load_coefficients(model):
-        levels[d] = most[d] + forward[d], least[d] - backward[d]
     return levels
 
 
@@ -128,7 +101,7 @@ def dry_dofs(model: Model, varied: Sequence[str] = ()) -> tuple[int, ...]:
 def accelerations(tree: Tree, dq: Array, tau: Array, stop: Scalar = 0) -> Array:
     """ddq, (n,), of a robot whose dry friction stops and holds joints; stop: 1/s, about 1 / dt."""
     model = tree.model
-    dry = dry_levels(model, dq, tau)
+    dry = dry_levels(model, dq)
     if not dry.slide:
         return tree_forward_dynamics(tree, dq, tau)
     b, M = smooth_equations(tree, dq, tau)
@@ -210,10 +183,10 @@ def slip(pair: tuple[Any, Any], way: Scalar) -> Scalar:
 
 
 def without_dry_friction(model: Model) -> Model:
-    """The robot without Coulomb, Stribeck and load friction in its joints and motors."""
+    """The robot without Coulomb and Stribeck friction in its joints and motors."""
 
     def smooth(friction: JointFriction) -> JointFriction:
-        return replace(friction, coulomb=(0, 0), stribeck=None, load=(0, 0))
+        return replace(friction, coulomb=(0, 0), stribeck=None)
 
     joints = tuple(replace(x, friction=smooth(x.friction)) for x in model.joints)
     return with_motor_friction(model.replace(joints=joints), smooth)

@@ -28,15 +28,15 @@ from kinetree.core.pieces import recording
 from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.solve import float_choice, gram, one_or_nan
+from kinetree.dynamics.frames import tree_frame_jacobian
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
 from kinetree.dynamics.joints.configuration import random
-from kinetree.dynamics.joints.friction import friction_forces, without_load_friction
+from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.springs import without_passive_forces
 from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import mass_solver, tree_mass_matrix
 from kinetree.dynamics.tiles import product
 from kinetree.dynamics.tree import Tree, weightless
-from kinetree.dynamics.walk import tree_frame_jacobian
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
@@ -57,8 +57,7 @@ ROUNDING_FLOAT32 = 64 * float(np.finfo(np.float32).eps)
 class TaskSpace:
     """Task-space dynamics of k coordinates of a frame; F = J_bar^T tau is the task force.
 
-    tau is M ddq + h: with load friction, the joint force less that friction. In a batch of states,
-    Lambda, eta, mu, p, J_bar and N are NaN where J has lost rank.
+    In a batch of states, Lambda, eta, mu, p, J_bar and N are NaN where J has lost rank.
 
     Args:
         J: Jacobian of the task, shape (..., k, n), rad/s and m/s for a unit of each rate.
@@ -241,7 +240,7 @@ def _forces(tree: Tree, dq: Array) -> tuple[Array, Array, Array]:
     rest, smooth = zeros(tree.model.n), without_passive_forces(tree.model)
     c = tree_inverse_dynamics(weightless(tree), dq, rest)
     g = tree_inverse_dynamics(replace(tree, model=smooth, springs=None), rest, rest)
-    friction = friction_forces(without_load_friction(tree.model), dq)
+    friction = friction_forces(tree.model, dq)
     return c, g, friction if tree.springs is None else tree.springs.at(dq) + friction
 
 

@@ -8,8 +8,6 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import (
     friction_force,
-    load_coefficients,
-    load_friction_forces,
 )
 from kinetree.dynamics.joints.rotors import armature, armature_turning, turns_armature
 from kinetree.dynamics.joints.springs import Springs
@@ -51,7 +49,7 @@ def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     return nodes
 
 
-def friction_nodes(model: Model, x: Motion, load: Array, dof: int, unit: str) -> list[Node]:
+def friction_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     """Friction of the joints that share a degree of freedom, each by its laws."""
     nodes: list[Node] = []
     for i, joint in enumerate(model.joints):
@@ -64,16 +62,6 @@ def friction_nodes(model: Model, x: Motion, load: Array, dof: int, unit: str) ->
             if value:
                 numbers = (Quantity("rate of the joint", rate * scale), *_coefficients(law))
                 laws.append(Node(name, latex, value, unit, numbers=numbers, code=code_line(key)))
-        if joint.follows is None and dof in load_coefficients(model):
-            value = float(load_friction_forces(model, x.dq, load)[dof])
-            numbers = (
-                Quantity("load", float(load[dof])),
-                Quantity("coefficients, load drives or brakes", _pair(joint.friction.load)),
-            )
-            latex = r"c\, |\tau_{\mathrm{load}}| \,\mathrm{sign}(\dot q)"
-            if value:
-                code = code_line("load")
-                laws.append(Node("load friction", latex, value, unit, numbers=numbers, code=code))
         if laws:
             nodes.append(summed(joint.name, r"b(\dot q)", unit, laws))
     for motor in model.motors:

@@ -42,7 +42,6 @@ LINES: dict[str, tuple[str, str]] = {
     "dry": ("dynamics.joints.friction", "force = force + _mean(dry) * direction"),
     "smooth": ("dynamics.joints.friction", "force = force + law.force(dq)"),
     "function": ("dynamics.joints.friction", "force = force + friction.function(dq)"),
-    "load": ("dynamics.joints.friction", "forces[d] = load[d] * _load_share("),
     "spring": (
         "dynamics.joints.springs",
         "pulls = [(x.arms, x.extension * x.spring.stiffness)",

@@ -14,8 +14,6 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import (
     friction_force,
-    load_coefficients,
-    load_friction_forces,
     motor_friction,
 )
 from kinetree.dynamics.joints.motors import inertia_forces
@@ -269,18 +267,11 @@ def joint_parts(at: Recorded, wrenches: list[Values]) -> list[Values]:
     """Force of each joint by parts: A^T of every part of its wrench, and its drive, (k,)."""
     alpha = at.before(at.full.dV[:, :3], at.x.dV_base[:3])
     springs = Springs(at.model, at.x.q).at(at.x.dq) if at.model.springs else None
-    joints = [
+    return [
         {name: at.model.A[i].T @ F for name, F in wrenches[i].items()}
         | drive_parts(at.model, at.x, alpha, springs, i)
         for i in at.model.links
     ]
-    if load_coefficients(at.model):  # which only joints have that follow no other
-        dq = at.x.dq
-        more = load_friction_forces(at.model, dq, at.full.tau - at.full.tau_friction)
-        for parts, joint in zip(joints, at.model.joints, strict=True):
-            if joint.follows is None:
-                parts["friction"] = parts["friction"] + more[list(joint.dofs)]
-    return joints
 
 
 def drive_parts(

@@ -8,9 +8,6 @@ import numpy as np
 from kinetree.core.arrays import Array, is_numeric
 from kinetree.dynamics.joints.friction import (
     friction_forces,
-    frictionless,
-    load_coefficients,
-    load_friction_forces,
 )
 from kinetree.dynamics.joints.springs import Springs, without_passive_forces
 from kinetree.dynamics.textbook.newton_euler import newton_euler
@@ -52,10 +49,6 @@ def torque_shares(
     def force(of: Model, dq: Array = rest, ddq: Array = rest, **rest_of: Any) -> Array:
         return newton_euler(of, q, dq, ddq, **rest_of).tau
 
-    friction = friction_forces(model, dq)
-    if load_coefficients(model):
-        load = force(frictionless(model), dq, ddq, **loads, **base)
-        friction = friction + load_friction_forces(model, dq, load)
     moving = [d for d in range(model.n) if not is_zero(dq[d])]
     unit = np.eye(model.n, dtype=int)
     if len(moving) > MAX_SINGLE_SQUARES and is_numeric(q) and is_numeric(dq):
@@ -70,7 +63,7 @@ def torque_shares(
         "centrifugal": squares,
         "gravity": force(without_drives(bare)),
         **({"spring": Springs(model, q).at(dq)} if model.springs else {}),
-        "friction": friction,
+        "friction": friction_forces(model, dq),
         "rotor": force(massless(still), dq, ddq, **base),
         "external": force(massless(links), **loads),
     }

@@ -56,7 +56,6 @@ class Unfolding:
         at: unit motions of the links.
         shares: the links' motion by cause.
         tau: joint forces of the recursion; for a robot with constraints those of the motors.
-        load: joint forces of the tree without friction.
         alpha: angular accelerations of the links in their own frames.
         carried: forces of the constraints, None without constraints.
         formulation: whose lines of code are shown.
@@ -68,7 +67,6 @@ class Unfolding:
     at: Bodies
     shares: Shares
     tau: Array
-    load: Array
     alpha: dict[int, Array]
     carried: Carried | None
     formulation: str
@@ -79,7 +77,7 @@ class Unfolding:
         model, unit, number = self.model, self.units["tau"][dof], str(dof + 1)
         nodes = {cause: self._links(cause, dof) for cause in self.shares}
         nodes["spring"] = spring_nodes(model, self.at.x, dof, unit)
-        nodes["friction"] = friction_nodes(model, self.at.x, self.load, dof, unit)
+        nodes["friction"] = friction_nodes(model, self.at.x, dof, unit)
         nodes["rotor"] = rotor_nodes(self.at, self.alpha, dof, unit)
         nodes["external"] = self._external(dof)
         nodes["constraints"] = self._constraints(dof)
@@ -279,7 +277,6 @@ def unfolding(
         model, whole, at,
         shares=shares_of(at, pairs=_sizes(model, x)[0] <= MAX_PAIRS),
         tau=np.asarray(tau, float),
-        load=np.asarray(full.tau - full.tau_friction, float),
         alpha=alpha | {i: np.asarray(full.dV[i][:3], float) for i in model.links},
         carried=carried, formulation=formulation,
         units={name: units(model, name) for name in ("dq", "ddq", "tau")},

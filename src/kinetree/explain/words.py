@@ -141,7 +141,6 @@ STRIBECK = (
     "(F_c + (F_s - F_c) exp(-(|dq|/v_s)^e)) sign(dq)",
     r"(F_c + (F_s - F_c) \exp(-(|\dot q|/v_s)^e)) \,\mathrm{sign}(\dot q)",
 )
-LOAD = "c |load| sign(dq)", r"c \,|\tau_\mathrm{load}| \,\mathrm{sign}(\dot q)"
 VISCOUS, OTHER = ("v dq", r"v \dot q"), ("b(dq)", r"b(\dot q)")
 
 
@@ -149,7 +148,7 @@ def friction_equation(friction: JointFriction) -> Equation:
     """The friction of a joint as the sum of its laws; b(dq) without one that has a formula."""
     laws = law_texts(friction, str)
     smooth = {name: law.formula for name, law in SMOOTH.items()}
-    named = {"Stribeck": STRIBECK, **smooth, "load": LOAD}
+    named = {"Stribeck": STRIBECK, **smooth}
     formulas = [law for name, law in named.items() if name in laws]
     if not formulas:
         return OTHER

@@ -188,7 +188,6 @@ SHAPE_CLOSE = 1e-9  # relative change of the shapes that ends the steps
 SHAPE_SMALL = 1e-3  # the same in standard errors of the shapes
 SHAPE_RIDGE = 1e-14  # of columns of length 1: shapes without effect do not move
 SHAPE_BETTER = 1e-9  # relative decrease of the squares that counts
-LOAD_STARTS = np.linspace(0, 0.8, 9)  # starts of load friction
 
 # Fit: base parameters
 COEFFICIENT_ROUNDING = 1e-7  # coefficients between columns of length 1 that are rounding
@@ -334,7 +333,6 @@ MOVED_Z = 0.5  # standard errors by which a hypothesis may move a parameter that
 
 # Self-checks
 CHECKED_SAMPLES, CHECKED_ROWS = 50, 12  # samples and rows at which a result is computed again
-LOAD_TURNS = 20  # fits with other directions of loads
 AGREEMENT = 1e-9  # share of the terms of joint forces by which equal results differ: rounding
 
 # Report

@@ -1,9 +1,8 @@
 """Equations: the samples of recordings as equations that are linear in all unknowns but shapes.
 
-With the shapes of friction laws, and with the directions of loads where there is load friction,
-joint forces are W x. The tangent has the derivatives of joint forces by the shapes: with it the
-equations are linear in shapes as well, close to given values. Both sides pass through the same
-low-pass (`band`), which leaves fewer rows than samples.
+With the shapes of friction laws, joint forces are W x. The tangent has the derivatives of joint
+forces by the shapes: with it the equations are linear in shapes as well, close to given values.
+Both sides pass through the same low-pass (`band`), which leaves fewer rows than samples.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from kinetree.identify.base import Base, separated
 from kinetree.identify.laws import Law, curve, slopes
 from kinetree.identify.noise import pieces
 from kinetree.identify.recording import Recording
-from kinetree.identify.unknowns import Unknowns, load_factor
+from kinetree.identify.unknowns import Unknowns
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,29 +28,17 @@ class Equations:
     Args:
         sought: the unknowns.
         bands: filters of the stretches, in the order of their samples.
-        rows: columns without those of laws with shapes, low-passed, (rows, n, p); with load
-            friction they are made from `plain` instead, and these are empty.
-        plain: the same for every sample, (T, n, p), where there is load friction; else empty.
-        y: joint forces less their known part, (T, n); with load friction less known friction only.
-        loaded: known joint forces that cause load friction, (T, n); zero if there is none.
+        rows: columns without those of laws with shapes, low-passed, (rows, n, p).
+        y: joint forces less their known part, (T, n).
         dq: joint rates, (T, n).
-        signs: 1 where the load drives a joint, -1 where it brakes it, else 0, (T, n).
     """
 
     sought: Unknowns
     bands: tuple[Band, ...]
     rows: Array
-    plain: Array
     y: Array
-    loaded: Array
     dq: Array
-    signs: Array
     _soft_y: list[Array] = field(default_factory=list[Array], repr=False)
-
-    @property
-    def has_load(self) -> bool:
-        """Return True if there is load friction, described or sought."""
-        return has_load(self.sought)
 
     @property
     def breaks(self) -> tuple[int, ...]:
@@ -77,72 +64,44 @@ class Equations:
             columns: indices of unknowns.
             bent: whether columns are those at the shapes; False: the plain ones.
         """
-        sought, columns = self.sought, list(columns)
-        if not self.has_load:
-            if not self._soft_y:  # shared by the equations at all shapes
-                self._soft_y.append(self.soft(self.y))
-            W = self._bent() if bent else self.rows
-            return W[..., columns], self._soft_y[0]
-        W = (sought.bent(self.plain, self.dq) if bent else self.plain)[..., columns]
-        factor = load_factor(sought.load, self.signs)
-        own = sought.loading[columns]
-        W = np.where(own, factor[..., None], 1) * W
-        return self.soft(W), self.soft(self.y - factor * self.loaded)
+        if not self._soft_y:  # shared by the equations at all shapes
+            self._soft_y.append(self.soft(self.y))
+        W = self._bent() if bent else self.rows
+        return W[..., list(columns)], self._soft_y[0]
 
     def _bent(self) -> Array:
-        """Columns at the shapes, (rows, n, p), without load friction."""
+        """Columns at the shapes, (rows, n, p)."""
         sought = self.sought
         if not sought.laws:
             return self.rows
-        W, sized = self.rows.copy(), [law for law in sought.laws if law.size is not None]
-        for law, f in zip(sized, self.curves(), strict=True):
-            W[:, law.dof, sought.names.index(str(law.size))] += f
+        W = self.rows.copy()
+        for law, f in zip(sought.laws, self.curves(), strict=True):
+            W[:, law.dof, sought.names.index(law.size)] += f
             if law.kind == "stribeck":  # coulomb + (static - coulomb) f
                 W[:, law.dof, sought.names.index(f"coulomb[{law.joint}]")] -= f
         return W
 
-    def load(self, columns: Sequence[int], beta: Array) -> Array:
-        """Joint forces without friction, (T, n), of values of some unknowns.
-
-        Zeros if there is no load friction, which alone needs them.
-        """
-        if not self.has_load:
-            return self.loaded
-        own = self.sought.loading[list(columns)]
-        return self.plain[..., np.asarray(columns)[own]] @ beta[own] + self.loaded
-
-    def turned(self, columns: Sequence[int], beta: Array) -> "Equations":
-        """The same equations with the directions of the loads of these values."""
-        if not self.has_load:
-            return self
-        return replace(self, signs=np.sign(self.load(columns, beta) * self.dq))
-
     def curves(self) -> list[Array]:
-        """Column of each law that has a size, (rows,), at its degree of freedom."""
+        """Column of each law, (rows,), at its degree of freedom."""
         return [
             self.soft(law.ratio * curve(law, self.rates(law), self.own(k)))
             for k, law in enumerate(self.sought.laws)
-            if law.size is not None
         ]
 
     def own(self, k: int) -> Array:
         """Shapes of the k-th law."""
         return self.sought.shapes[self.sought.places[k] - self.sought.p]
 
-    def tangent(self, sizes: Sequence[float], load: Array) -> Array:
+    def tangent(self, sizes: Sequence[float]) -> Array:
         """Derivatives of joint forces by the shapes, (rows, n, s).
 
         Args:
-            sizes: factor of the curve of each law; not used for load friction.
-            load: joint forces without friction, (T, n).
+            sizes: factor of the curve of each law.
         """
         found = np.zeros((sum(self.breaks), self.y.shape[1], len(self.sought.shapes)))
         for k, law in enumerate(self.sought.laws):
             at = self.sought.places[k] - self.sought.p
-            if law.kind == "load":
-                D = (self.signs[:, law.dof] * load[:, law.dof])[:, None]
-            else:
-                D = sizes[k] * law.ratio * slopes(law, self.rates(law), self.own(k))
+            D = sizes[k] * law.ratio * slopes(law, self.rates(law), self.own(k))
             found[:, law.dof, at] = self.soft(D)
         return found
 
@@ -155,21 +114,16 @@ class Equations:
         found: list[tuple[float, Array]] = []
         for law in self.sought.laws:
             parts = {law.size: 1.0, f"coulomb[{law.joint}]": -1.0}
-            wanted = {None: 0, "stribeck": 2, "sigmoid": 1}[None if law.size is None else law.kind]
+            wanted = {"stribeck": 2, "sigmoid": 1}[law.kind]
             slope = np.zeros(len(columns))
             present = 0
             for name, sign in list(parts.items())[:wanted]:
-                at = names.index(str(name))
+                at = names.index(name)
                 if at in columns:
                     slope[columns.index(at)] = sign
                     present += 1
             found.append((float(slope @ beta) if present == wanted else np.nan, slope))
         return found
-
-
-def has_load(sought: Unknowns) -> bool:
-    """Return True if there is load friction, described or sought."""
-    return bool(sought.load.any()) or any(x.kind == "load" for x in sought.laws)
 
 
 def make_equations(
@@ -179,14 +133,7 @@ def make_equations(
 
     silent: indices of unknowns whose columns are zero, as those of `silent_columns`.
     """
-    bands, zeros, loads = bands_of(data, cutoff), np.zeros(data.tau.shape), has_load(sought)
-    empty = np.zeros((0, sought.robot.n, sought.p))
-    state = data.q, data.dq, data.ddq
-    if loads:
-        plain = sought.plain(*state)
-        plain[..., list(silent)] = 0
-        y, loaded = data.tau - sought.known_friction(*state), sought.known_load(*state)
-        return Equations(sought, bands, empty, plain, y, loaded, data.dq, zeros)
+    bands, state = bands_of(data, cutoff), (data.q, data.dq, data.ddq)
     rows: list[Array] = []
     y = data.tau.copy()
     for band, a, b in blocks_of(bands, const.COLUMN_SAMPLES):
@@ -196,7 +143,7 @@ def make_equations(
         plain[..., list(silent)] = 0
         rows.append(filtered(band, a, b, plain))
         y[own] = data.tau[own] - sought.known(*some)
-    return Equations(sought, bands, np.concatenate(rows), empty, y, zeros, data.dq, zeros)
+    return Equations(sought, bands, np.concatenate(rows), y, data.dq)
 
 
 def silent_columns(sought: Unknowns, data: Sequence[Recording]) -> list[int]:
@@ -261,7 +208,7 @@ def parts_of(sought: Unknowns, data: Sequence[Recording], cutoff: float | None) 
     step = [bands_of(x, cutoff)[0].step for x in data]
     rows = sum(len(x) / k for x, k in zip(data, step, strict=True))
     most = const.KEPT_NUMBERS // (sought.robot.n * max(sought.p, 1))
-    if rows <= most or has_load(sought):
+    if rows <= most:
         return Parts(sought, tuple(data), cutoff, silent, [], True)
     pieces: list[Recording] = []
     for x, k in zip(data, step, strict=True):
@@ -280,11 +227,10 @@ def joined(parts: Sequence[Equations]) -> Equations:
     for part in parts:
         bands += [replace(band, first=band.first + at) for band in part.bands]
         at += len(part.y)
-    keys = "rows", "plain", "y", "loaded", "dq", "signs"
-    rows, plain, y, loaded, dq, signs = (
-        np.concatenate([getattr(part, key) for part in parts]) for key in keys
+    rows, y, dq = (
+        np.concatenate([getattr(part, key) for part in parts]) for key in ("rows", "y", "dq")
     )
-    return Equations(parts[0].sought, tuple(bands), rows, plain, y, loaded, dq, signs)
+    return Equations(parts[0].sought, tuple(bands), rows, y, dq)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,20 +241,17 @@ class Sides:
         parts: the equations.
         kept: indices of linear unknowns.
         sizes: factors of the laws' curves: adds the tangent of the shapes; None: without it.
-        values: values of the unknowns of `kept`, for directions of loads; None: as they are.
     """
 
     parts: Iterable[Equations]
     kept: Sequence[int]
     sizes: Sequence[float] | None = None
-    values: Array | None = None
 
     def __iter__(self) -> Iterator[tuple[Array, Array]]:
         for part in self.parts:
             W, y = part.sides(self.kept)
             if self.sizes is not None and part.sought.laws:
-                load = part.loaded if self.values is None else part.load(self.kept, self.values)
-                W = np.concatenate([W, part.tangent(self.sizes, load)], axis=-1)
+                W = np.concatenate([W, part.tangent(self.sizes)], axis=-1)
             yield from zip(pieces(W, part.breaks), pieces(y, part.breaks), strict=True)
 
 
@@ -325,12 +268,12 @@ def linear_rows(
     """
     count = len(kept) - len(sought.shapes)
     linear, values = list(kept[:count]), beta[:count]
-    equations = joined([x.turned(linear, values) for x in parts_of(sought, [data], cutoff)])
+    equations = joined(list(parts_of(sought, [data], cutoff)))
     W, y = equations.sides(linear)
     if not sought.laws:
         return W, y
     sizes = [x for x, _ in equations.sizes(linear, values)]
-    D = equations.tangent(sizes, equations.load(linear, values))
+    D = equations.tangent(sizes)
     return np.concatenate([W, D], axis=-1), y + D @ sought.shapes
 
 

@@ -30,7 +30,7 @@ from kinetree.identify.laws import (
     described_shapes,
 )
 from kinetree.identify.least_squares import METHODS, Method
-from kinetree.identify.loads import Body, check_load_friction
+from kinetree.identify.loads import Body
 from kinetree.identify.loops import check_closed
 from kinetree.identify.notes import check_joints, check_motion, check_readings, kept_laws
 from kinetree.identify.physical import Estimate, consistent
@@ -185,7 +185,6 @@ def prepared_samples(
         test = None if test is None else without_rest(robot.model, test)
     drive = None
     if gains is not False or payloads is not None:
-        check_load_friction(robot.model, options.friction)
         options.report("payloads and gains of drives")
         records, drive = in_forces(
             robot, records, payloads, gains, options.cutoff,

@@ -4,10 +4,9 @@ With dq the rate of the joint itself, a law adds to the joint force
 
     stribeck   (static - coulomb) f(dq),  f = exp(-(|dq| / speed)^exponent) sign(dq)
     sigmoid    size f(dq),                f = s(k (dq + d)) - s(k d),  s(x) = 1 / (1 + exp(-x))
-    load       c |load| sign(dq),         load: the joint force without friction
 
-static and size are linear unknowns, as are viscous and Coulomb friction. The speed, the steepness k
-with the offset d, and c are shapes: `shapes` finds them around the linear problem.
+static and size are linear unknowns, as are viscous and Coulomb friction. The speed, and the
+steepness k with the offset d are shapes: `shapes` finds them around the linear problem.
 """
 
 from collections.abc import Mapping
@@ -25,16 +24,16 @@ from kinetree.identify import constants as const
 from kinetree.identify.loops import motor_dofs
 from kinetree.model import JointFriction, Model
 
-FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid", "load"]
+FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid"]
 FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
 FrictionChoices = FrictionChoice | Mapping[str, FrictionChoice]
 AutoChoice = Literal["auto"] | FrictionChoice  # "auto": chosen from a recording
 AutoChoices = AutoChoice | Mapping[str, AutoChoice]
-SHAPES = {"stribeck": ("speed",), "sigmoid": ("steepness", "offset"), "load": ("load",)}
+SHAPES = {"stribeck": ("speed",), "sigmoid": ("steepness", "offset")}
 SIZES = {"stribeck": "static", "sigmoid": "size"}
 WORDS = {"speed": "Stribeck speed", "steepness": "steepness of the sigmoid",
-         "offset": "offset of the sigmoid", "load": "load coefficient"}  # fmt: skip
-PARTS = {"stribeck": "Stribeck effect", "sigmoid": "sigmoid friction", "load": "load friction"}
+         "offset": "offset of the sigmoid"}  # fmt: skip
+PARTS = {"stribeck": "Stribeck effect", "sigmoid": "sigmoid friction"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Law:
     """A friction law with shapes, sought at one joint.
 
     Args:
-        kind: "stribeck", "sigmoid" or "load".
+        kind: "stribeck" or "sigmoid".
         joint: name of the joint.
         index: index of the joint.
         dof: degree of freedom that moves it.
@@ -51,7 +50,7 @@ class Law:
         exponent: of Stribeck friction, as described.
     """
 
-    kind: Literal["stribeck", "sigmoid", "load"]
+    kind: Literal["stribeck", "sigmoid"]
     joint: str
     index: int
     dof: int
@@ -67,9 +66,9 @@ class Law:
         return tuple((f"{x}[{self.joint}]", unit.get(x, "1")) for x in SHAPES[self.kind])
 
     @property
-    def size(self) -> str | None:
-        """Name of the linear unknown; None for load friction, which has only a shape."""
-        return f"{SIZES[self.kind]}[{self.joint}]" if self.kind in SIZES else None
+    def size(self) -> str:
+        """Name of the linear unknown."""
+        return f"{SIZES[self.kind]}[{self.joint}]"
 
 
 def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
@@ -92,13 +91,6 @@ def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
         if choice not in ("auto", *FRICTION):
             where = f" of {name!r}" if isinstance(friction, Mapping) else ""
             raise InputError(f"friction{where} is {choice!r}; expected one of {choices}.")
-        if choice == "load" and own[name].follows is not None:
-            if isinstance(friction, Mapping):
-                raise InputError(
-                    f"friction of {name!r} is 'load', but it follows {own[name].follows!r} and has "
-                    "no force of its own; choose load friction for that joint."
-                )
-            given[name] = "symmetric"
     chosen: dict[str, AutoChoice] = {name: given.get(name, "symmetric") for name in own}
     return chosen if model.constraints is None else _linear_beside_motors(model, chosen)
 
@@ -110,11 +102,11 @@ def _linear_beside_motors(model: Model, chosen: dict[str, AutoChoice]) -> dict[s
     for joint in model.joints:
         choice = chosen.get(joint.name, "known")
         bent = single and joint.dofs[0] in motors
-        if choice == "load" or (choice in SIZES and not bent):
-            where = "a motor whose force it is" if choice != "load" else "a robot without loops"
+        if choice in SIZES and not bent:
             raise InputError(
-                f"friction of {joint.name!r} is {choice!r}, which can be found at {where}; "
-                f"expected symmetric, directional or known, since {model.name!r} has constraints."
+                f"friction of {joint.name!r} is {choice!r}, which can be found at a motor whose "
+                "force it is; expected symmetric, directional or known, since "
+                f"{model.name!r} has constraints."
             )
         if choice == "auto" and not bent:
             chosen[joint.name] = "symmetric"
@@ -126,7 +118,7 @@ def laws_of(model: Model, choices: Mapping[str, FrictionChoice]) -> tuple[Law, .
     found: list[Law] = []
     for i, joint in enumerate(model.joints):
         kind = choices.get(joint.name, "known")
-        if kind == "stribeck" or kind == "sigmoid" or kind == "load":
+        if kind == "stribeck" or kind == "sigmoid":
             bend = joint.friction.stribeck
             found.append(
                 Law(kind, joint.name, i, joint.dofs[0], float(joint.scale),
@@ -157,14 +149,13 @@ def slopes(law: Law, rate: Array, shapes: Array) -> Array:
 def reference(law: Law, units: NaturalUnits) -> Array:
     """Shapes at which random states of the robot show the law, (s,)."""
     rate = float(units.rates[law.dof]) * abs(law.ratio)
-    table = {"stribeck": [rate], "sigmoid": [2 / rate, 0.1 * rate], "load": [0.0]}
-    return np.array(table[law.kind])
+    return np.array({"stribeck": [rate], "sigmoid": [2 / rate, 0.1 * rate]}[law.kind])
 
 
 def shape_units(law: Law, units: NaturalUnits) -> Array:
     """The robot's own unit of each shape, (s,)."""
     rate = float(units.rates[law.dof]) * abs(law.ratio)
-    return np.array({"stribeck": [rate], "sigmoid": [1 / rate, rate], "load": [1.0]}[law.kind])
+    return np.array({"stribeck": [rate], "sigmoid": [1 / rate, rate]}[law.kind])
 
 
 def described_shapes(law: Law, friction: JointFriction) -> Array | None:
@@ -172,11 +163,8 @@ def described_shapes(law: Law, friction: JointFriction) -> Array | None:
     if law.kind == "stribeck":
         bend = friction.stribeck
         return None if bend is None else np.array([bend.speed], float)
-    if law.kind == "sigmoid":
-        bow = friction.sigmoid
-        return None if bow is None else np.array([bow.steepness, bow.offset], float)
-    driving, braking = (float(x) for x in friction.load)
-    return np.array([(driving + braking) / 2]) if driving or braking else None
+    bow = friction.sigmoid
+    return None if bow is None else np.array([bow.steepness, bow.offset], float)
 
 
 def grid(law: Law, rate: Array, described: Array | None, coarse: int = 1) -> Array:
@@ -199,8 +187,6 @@ def grid(law: Law, rate: Array, described: Array | None, coarse: int = 1) -> Arr
 
 def moved(law: Law, shapes: Array, step: Array) -> Array:
     """Shapes after a step; positive ones change by a factor of 2 at most and stay positive."""
-    if law.kind == "load":
-        return np.clip(shapes + np.clip(step, -0.3, 0.3), -0.9, 0.9)
     factor = np.exp(np.clip(step[0] / shapes[0], -np.log(2), np.log(2)))
     if law.kind == "stribeck":
         return shapes * factor
@@ -224,25 +210,13 @@ def doubt(
         rate: rates of the joint, (T,).
         shapes: values found, (s,).
         errors: their standard errors, (s,).
-        size: the factor of the law's curve; of load friction, c.
+        size: the factor of the law's curve.
         error: standard error of `size`.
         still: True if the joint does not move.
     """
     words = [WORDS[x] for x in SHAPES[law.kind]]
     if still:
         return f"the recording does not show the friction of {law.joint!r}: the joint stands still"
-    if law.kind == "load":
-        if const.SURE_LAW * error < size < 1:
-            return ""
-        if abs(size) <= const.SURE_LAW * error:
-            return (
-                f"the recording shows no load friction at {law.joint!r}: its coefficient is "
-                f"{size:.2g} (standard error {error:.2g}), which is within the noise"
-            )
-        return (
-            f"load friction of {law.joint!r} would have the coefficient {size:.3g} (standard error "
-            f"{error:.2g}); expected 0 to 1"
-        )
     relative = errors / np.array([shapes[0], *[1 / shapes[0]] * (len(shapes) - 1)])
     open_ones = [
         word for word, x in zip(words, relative, strict=True) if not x < const.WIDEST_SHAPE

@@ -4,7 +4,7 @@ Their joint forces are known, so they are subtracted from the measured ones: wha
 forces of the robot alone, and recordings with and without payloads are identified together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -14,10 +14,7 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.tables import counted
 from kinetree.dynamics import parameters
 from kinetree.errors import InputError
-from kinetree.identify.laws import AutoChoices
 from kinetree.identify.recording import Recording
-from kinetree.model import Model
-from kinetree.model.friction import is_zero
 from kinetree.robot import Robot
 
 
@@ -93,26 +90,7 @@ def unloaded(robot: Robot, load: KnownLoad | None, data: Recording) -> Recording
     """The recording with joint forces of the robot alone, and a note, if it has a payload."""
     if load is None:
         return data
-    check_load_friction(robot.model)
     place = robot.model.frame_name(load.frame)
     note = f"forces of the known payload of {load.m:g} kg on {place!r} are subtracted"
     tau = data.tau - load_forces(robot, load, data)
     return replace(data, tau=tau, notes=(*data.notes, note))
-
-
-def check_load_friction(model: Model, friction: AutoChoices | None = None) -> None:
-    """Raise InputError if friction depends on the load, of which a known payload is a part.
-
-    friction: friction to find, for all joints or by joint; None: that of the description alone.
-    """
-    joints = [x.name for x in model.joints if not is_zero(x.friction.load)]
-    if isinstance(friction, Mapping):
-        joints += [name for name, law in friction.items() if law == "load"]
-    elif friction == "load":
-        joints += [x.name for x in model.joints]
-    if joints:
-        raise InputError(
-            f"{', '.join(dict.fromkeys(joints))} of {model.name!r}: friction depends on the load, "
-            "so the forces of a known payload cannot be subtracted; expected a description and a "
-            "choice of friction without load friction and without losses of drives."
-        )

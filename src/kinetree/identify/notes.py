@@ -28,7 +28,6 @@ from kinetree.identify.loops import motor_dofs
 from kinetree.identify.recording import Recording
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
-from kinetree.model.friction import is_zero
 from kinetree.robot import Robot
 
 UNIT = "is it in N m (N)?"
@@ -88,7 +87,7 @@ def kept_laws(model: Model, choices: Mapping[str, FrictionChoice]) -> list[str]:
     found: dict[str, list[str]] = {}
     for joint in model.joints:
         choice, friction = choices.get(joint.name, "known"), joint.friction
-        kinds = [*smooth_laws(friction), *(["load"] if not is_zero(friction.load) else [])]
+        kinds = [*smooth_laws(friction)]
         for kind in ["stribeck", *kinds] if friction.stribeck is not None else kinds:
             if choice not in (kind, "known"):
                 found.setdefault(kind, []).append(joint.name)

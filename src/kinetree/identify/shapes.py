@@ -13,7 +13,6 @@ that is left is a function of the shapes alone. It can have several minima:
 4. Steps on all samples; those before are on some of them.
 
 Weights of joints and of outliers are those of the linear problem, computed again after every step.
-Directions of loads, on which load friction depends, are those of the step before.
 """
 
 from collections.abc import Callable
@@ -34,8 +33,8 @@ from kinetree.identify.least_squares import Blocks, Fit, Method, weights_of
 class Point:
     """Equations at some shapes, with the least squares of their linear unknowns.
 
-    W: columns of the kept unknowns, then the curve of each law with a size, (rows, n, r). y: other
-    side, (rows, n). w: weights of squares, (rows, n). beta: (r,). cost: weighted squares left.
+    W: columns of the kept unknowns, then the curve of each law, (rows, n, r). y: other side,
+    (rows, n). w: weights of squares, (rows, n). beta: (r,). cost: weighted squares left.
     """
 
     equations: Equations
@@ -53,7 +52,7 @@ def find_shapes(
     report: Callable[[str], None],
     few: Equations | None = None,
 ) -> Equations:
-    """The equations at the best shapes, with the directions of the loads there.
+    """The equations at the best shapes.
 
     Args:
         equations: of a recording, at any shapes.
@@ -86,13 +85,12 @@ def _thinned(equations: Equations) -> Equations:
     if any(band.reach for band in equations.bands):
         return equations
     some = slice(None, None, max(1, len(equations.y) // const.THIN_SAMPLES))
-    keys = ("rows", "plain", "y", "loaded", "dq", "signs")
-    parts = [getattr(equations, key)[some] for key in keys]
-    return Equations(equations.sought, (Band(0, len(parts[2])),), *parts)
+    rows, y, dq = equations.rows[some], equations.y[some], equations.dq[some]
+    return Equations(equations.sought, (Band(0, len(y)),), rows, y, dq)
 
 
 def _first(equations: Equations, kept: list[int], method: Method) -> Point:
-    """The point of the given shapes, with weights and directions of loads that belong to it."""
+    """The point of the given shapes, with weights that belong to it."""
     forces = equations.sought.natural.forces
     shape = sum(equations.breaks), len(forces)
     point = _solved(equations, kept, np.broadcast_to(1 / forces**2, shape))
@@ -104,9 +102,9 @@ def _first(equations: Equations, kept: list[int], method: Method) -> Point:
 def _solved(equations: Equations, kept: list[int], w: Array) -> Point:
     """The point of some equations with given weights."""
     C, y = equations.sides(kept, bent=False)
-    sized = [law for law in equations.sought.laws if law.size is not None]
-    F = np.zeros((*y.shape, len(sized)))
-    for k, (law, f) in enumerate(zip(sized, equations.curves(), strict=True)):
+    laws = equations.sought.laws
+    F = np.zeros((*y.shape, len(laws)))
+    for k, (law, f) in enumerate(zip(laws, equations.curves(), strict=True)):
         F[:, law.dof, k] = f
     W = np.concatenate([C, F], axis=-1)
     beta = _least(W, y, w)
@@ -115,8 +113,8 @@ def _solved(equations: Equations, kept: list[int], w: Array) -> Point:
 
 
 def _reweighted(point: Point, kept: list[int], method: Method) -> Point:
-    """The same shapes with weights and directions of loads from the residual."""
-    equations = point.equations.turned(kept, point.beta[: len(kept)])
+    """The same shapes with weights from the residual."""
+    equations = point.equations
     forces = equations.sought.natural.forces
     rest, y = (point.y - point.W @ point.beta) / forces, point.y / forces
     w = weights_of(rest, y, point.W.shape[-1] + len(equations.sought.shapes), method)
@@ -150,31 +148,18 @@ def _swept(point: Point, kept: list[int]) -> tuple[Point, bool]:
     changed = False
     for _ in range(const.GRID_SWEEPS):
         before = point.equations.sought.shapes
-        for k, law in enumerate(point.equations.sought.laws):
-            if law.kind == "load":
-                point = _best_load(point, k, kept)
-            else:
-                point = _best_curve(point, k, kept)
+        for k in range(len(point.equations.sought.laws)):
+            point = _best_curve(point, k, kept)
         if np.array_equal(before, point.equations.sought.shapes):
             break
         changed = True
     return point, changed
 
 
-def _best_load(point: Point, k: int, kept: list[int]) -> Point:
-    """The best coefficient of load friction among some."""
-    tried = [
-        _solved(_with(point.equations, k, np.array([c])), kept, point.w) for c in const.LOAD_STARTS
-    ]
-    best = min(tried, key=lambda x: x.cost)
-    return best if best.cost < point.cost * (1 - const.SHAPE_BETTER) else point
-
-
 def _best_curve(point: Point, k: int, kept: list[int]) -> Point:
     """The best shapes of one law on its grid, those of the point included; size above 0."""
     equations, law = point.equations, point.equations.sought.laws[k]
-    sized = [x for x in equations.sought.laws if x.size is not None]
-    own = len(kept) + sized.index(law)
+    own = len(kept) + k
     root = np.sqrt(point.w)
     others = np.delete(point.W, own, axis=-1) * root[..., None]
     X = others.reshape(-1, others.shape[-1])
@@ -219,11 +204,7 @@ def _descended(point: Point, kept: list[int], method: Method) -> Point:
     for _ in range(const.SHAPE_STEPS):
         point = _reweighted(point, kept, method)
         equations, sought = point.equations, point.equations.sought
-        if not len(sought.shapes):  # described load friction alone
-            break
-        sizes = iter(point.beta[count:].tolist())
-        factors = [0.0 if law.size is None else next(sizes) for law in sought.laws]
-        D = equations.tangent(factors, equations.load(kept, point.beta[:count]))
+        D = equations.tangent(point.beta[count:].tolist())
         old = sought.shapes
         point, damping, close = _stepped(point, kept, D, damping)
         change = np.abs(point.equations.sought.shapes - old)
@@ -271,7 +252,7 @@ def _unit(laws: tuple[Law, ...], shapes: Array) -> Array:
     rest = shapes.tolist()
     for law in laws:
         own, rest = rest[: len(law.shapes)], rest[len(law.shapes) :]
-        found += [1.0] if law.kind == "load" else [own[0], *[1 / own[0]] * (len(own) - 1)]
+        found += [own[0], *[1 / own[0]] * (len(own) - 1)]
     return np.array(found)
 
 

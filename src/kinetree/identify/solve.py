@@ -14,7 +14,6 @@ from kinetree.identify.equations import (
     Equations,
     Parts,
     Sides,
-    has_load,
     joined,
     parts_of,
     separated_with_shapes,
@@ -25,7 +24,6 @@ from kinetree.identify.least_squares import (
     Method,
     fit_blocks,
     from_triangles,
-    residuals,
     stacked,
     triangles,
 )
@@ -76,28 +74,15 @@ def solve(
     whole = find_base(sought)
     report(f"least squares of {whole.r} base parameters on {len(data)} samples")
     parts = parts_of(sought, [data], cutoff)
-    if sought.laws or has_load(sought):
+    if sought.laws:
         shaped = find_shapes(parts.some(), whole, method, report, _few(parts, data))
         sought, parts = shaped.sought, parts.at(shaped.sought.shapes)
-        if has_load(sought):  # with the directions of the loads; all in memory
-            parts = replace(parts, kept=[shaped])
     R, base, kept, found = _fitted(parts, whole, method)
-    for _ in range(const.LOAD_TURNS if has_load(sought) else 0):
-        # loads near zero may change their direction for ever, where it hardly matters
-        turned = [x.turned(kept, found.beta) for x in parts]
-        if all(np.array_equal(x.signs, y.signs) for x, y in zip(turned, parts, strict=True)):
-            break
-        parts = replace(parts, kept=turned)
-        R, base, kept, found = _fitted(parts, whole, method)
-    if has_load(sought):
-        parts = replace(parts, kept=[x.turned(kept, found.beta) for x in parts])
-        rest, _ = residuals(Sides(parts, kept), found.beta)
-        found = replace(found, residual=rest)
     if not sought.laws:
         return Solved(sought, whole, base, R, Sides(parts, kept), found, [])
     some = parts.some()
     sizes = [x for x, _ in some.sizes(kept, found.beta)]
-    blocks = Sides(parts, kept, sizes, found.beta)
+    blocks = Sides(parts, kept, sizes)
     doubts = _doubts(some, kept, found.beta, plain_errors(blocks, found), data)
     if doubts:
         return Solved(sought, whole, base, R, blocks, found, doubts)
@@ -110,10 +95,10 @@ def solve(
 
 
 def _few(parts: Parts, data: Recording) -> Equations | None:
-    """Equations of stretches of a recording with many rows; None if it has few, or loads."""
+    """Equations of stretches of a recording with many rows; None if it has few."""
     step = min(band.step for band in bands_of(data, parts.cutoff))
     most = const.SHAPE_ROWS * step
-    if has_load(parts.sought) or step == 1 or len(data) <= most:
+    if step == 1 or len(data) <= most:
         return None
     return joined([parts.make(x) for x in some_parts(data, most)])
 
@@ -144,8 +129,6 @@ def _doubts(
         at = len(kept) + sought.places[k] - sought.p
         shapes, errors = equations.own(k), np.sqrt(np.diag(covariance)[at])
         error = float(np.sqrt(slope @ covariance[: len(kept), : len(kept)] @ slope))
-        if law.kind == "load":
-            size, error = float(shapes[0]), float(errors[0])
         rests = sought.names.index(f"viscous[{law.joint}]") in still
         text = doubt(law, equations.rates(law), shapes, errors, size, error, rests)
         if text:

@@ -42,7 +42,6 @@ from kinetree.model.friction import (
     beyond_coefficients,
     converted_friction,
     has_more_laws,
-    is_zero,
 )
 from kinetree.model.springs import spring_units
 from kinetree.robot import Robot
@@ -50,7 +49,6 @@ from kinetree.robot import Robot
 Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
-NO_LOAD = ("viscous", "coulomb", "static", "size", OFFSET)  # linear unknowns that load no gear
 COULOMB = JOINT.index("coulomb+")  # among the parameters of a joint
 SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
@@ -93,8 +91,7 @@ class Unknowns:
         found = own[self.S.argmax(axis=0)]
         found[self.offset_places] = self.natural.forces[list(self.offset)]
         for law, at in zip(self.laws, self.places, strict=True):
-            if law.size is not None:
-                found[self.names.index(law.size)] = own[self.layout.joint(law.index)][COULOMB]
+            found[self.names.index(law.size)] = own[self.layout.joint(law.index)][COULOMB]
             found[at] = shape_units(law, self.natural)
         return found
 
@@ -127,11 +124,6 @@ class Unknowns:
             (self.names.index(f"static[{x}]"), self.names.index(f"coulomb[{x}]")) for x in joints
         )
 
-    @cached_property
-    def loading(self) -> Array:
-        """Which linear unknowns are part of the joint forces without friction, (p,)."""
-        return np.array([x.partition("[")[0].rstrip("+-") not in NO_LOAD for x in self.names])
-
     @property
     def layout(self) -> ParameterLayout:
         """Places in pi; the entries of links are also the first unknowns."""
@@ -146,9 +138,7 @@ class Unknowns:
         return dataclasses.replace(self, shapes=np.array(shapes, float))
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Y, (T, n, p): joint forces are Y x + `known`, unless there is load friction.
-
-        The columns of shapes are zero.
+        """Y, (T, n, p): joint forces are Y x + `known`; the columns of shapes are zero.
 
         Args:
             q: joint positions, shape (T, nq), rad or m.
@@ -196,8 +186,6 @@ class Unknowns:
             return Y
         Y = Y.copy()
         for law, at in zip(self.laws, self.places, strict=True):
-            if law.size is None:
-                continue
             rate = law.ratio * dq[..., law.dof]
             f = law.ratio * curve(law, rate, self.shapes[at - self.p])
             Y[..., law.dof, self.names.index(law.size)] += f
@@ -205,22 +193,10 @@ class Unknowns:
                 Y[..., law.dof, self.names.index(f"coulomb[{law.joint}]")] -= f
         return Y
 
-    @property
-    def load(self) -> Array:
-        """Load friction, (n, 2): coefficients for forces that drive and that brake a motion."""
-        found = np.zeros((self.robot.n, 2))
-        for joint in self.robot.model.joints:
-            if not is_zero(joint.friction.load):
-                found[joint.dofs[0]] = [float(x) for x in joint.friction.load]
-        for law, at in zip(self.laws, self.places, strict=True):
-            if law.kind == "load":
-                found[law.dof] = self.shapes[at - self.p]
-        return found
-
     def forces(
         self, q: Array, dq: Array, ddq: Array, x: Array, columns: Sequence[int] | None = None
     ) -> Array:
-        """Measured joint forces of values of the unknowns, (T, n), load friction included.
+        """Measured joint forces of values of the unknowns, (T, n).
 
         Args:
             q, dq, ddq: as in `regressor`.
@@ -233,13 +209,7 @@ class Unknowns:
         every[chosen] = x
 
         def some(q: Array, dq: Array, ddq: Array) -> Array:
-            if not self.load.any():
-                return self.linear_forces(q, dq, ddq, every) + self.known(q, dq, ddq)
-            Y = self.regressor(q, dq, ddq)[..., chosen]
-            own = self.loading[chosen]
-            load = Y[..., own] @ x[own] + self.known_load(q, dq, ddq)
-            factor = load_factor(self.load, np.sign(load * dq))
-            return factor * load + Y[..., ~own] @ x[~own] + self.known_friction(q, dq, ddq)
+            return self.linear_forces(q, dq, ddq, every) + self.known(q, dq, ddq)
 
         return in_blocks(some, q, dq, ddq)
 
@@ -252,12 +222,11 @@ class Unknowns:
         """
         found = self.robot.regressor(q, dq, ddq) @ (self.S @ x) + self.sensor_offsets(x)
         for law, at in zip(self.laws, self.places, strict=True):
-            if law.size is not None:
-                size = x[self.names.index(law.size)]
-                if law.kind == "stribeck":  # coulomb + (static - coulomb) f
-                    size = size - x[self.names.index(f"coulomb[{law.joint}]")]
-                f = curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
-                found[..., law.dof] += size * law.ratio * f
+            size = x[self.names.index(law.size)]
+            if law.kind == "stribeck":  # coulomb + (static - coulomb) f
+                size = size - x[self.names.index(f"coulomb[{law.joint}]")]
+            f = curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
+            found[..., law.dof] += size * law.ratio * f
         return found
 
     def at_rest(self, q: Array) -> Array:
@@ -287,7 +256,7 @@ class Unknowns:
         return np.flatnonzero(self.S[rows].any(axis=0))
 
     def known(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Joint forces that do not depend on the unknowns, (T, n), without load friction.
+        """Joint forces that do not depend on the unknowns, (T, n).
 
         Args:
             q, dq, ddq: as in `regressor`.
@@ -328,7 +297,7 @@ class Unknowns:
         return found
 
     def _beyond(self, q: Array, dq: Array) -> Array | float:
-        """Friction of the description that is kept as it is, (T, n), without load friction."""
+        """Friction of the description that is kept as it is, (T, n)."""
         joints, sought = self.robot.model.joints, {law.index: law.kind for law in self.laws}
         kept = [
             _without(x.friction, sought.get(i)) if has_more_laws(x.friction) else JointFriction()
@@ -389,19 +358,13 @@ class Unknowns:
         ]
         for law, at in zip(self.laws, self.places, strict=True):
             own, shapes = joints[law.index].friction, x[at].tolist()
-            if law.kind == "load":
-                own = dataclasses.replace(own, load=(shapes[0], shapes[0]))
+            size = float(x[self.names.index(law.size)])
+            if law.kind == "stribeck":
+                bend = JointStribeck((size, size), shapes[0], law.exponent)
+                own = dataclasses.replace(own, stribeck=bend)
             else:
-                size = float(x[self.names.index(str(law.size))])
-                if law.kind == "stribeck":
-                    bend = JointStribeck((size, size), shapes[0], law.exponent)
-                    own = dataclasses.replace(own, stribeck=bend)
-                else:
-                    own = dataclasses.replace(own, sigmoid=Sigmoid(size, *shapes))
-            drive = joints[law.index].drive
-            if law.kind == "load" and drive is not None:  # the coefficient has its loss
-                drive = dataclasses.replace(drive, efficiency=1)
-            joints[law.index] = dataclasses.replace(joints[law.index], friction=own, drive=drive)
+                own = dataclasses.replace(own, sigmoid=Sigmoid(size, *shapes))
+            joints[law.index] = dataclasses.replace(joints[law.index], friction=own)
         return found.replace(joints=tuple(joints))
 
 
@@ -413,20 +376,12 @@ def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, d
     return np.concatenate([of(q[own], dq[own], ddq[own]) for own in parts])
 
 
-def load_factor(load: Array, signs: Array) -> Array:
-    """Joint force over the load, (T, n), with load friction of coefficients (n, 2).
-
-    `signs`, (T, n): 1 where the load drives the motion, -1 where it brakes it, 0 at rest.
-    """
-    return 1 + load[:, 0] * (signs > 0) - load[:, 1] * (signs < 0)
-
-
 def _without(friction: JointFriction, sought: str | None) -> JointFriction:
-    """The part of described friction that is no coefficient and not sought, without load friction.
+    """The part of described friction that is no coefficient and not sought.
 
     Static friction less Coulomb friction stays as described where only the second is sought.
     """
-    rest = dataclasses.replace(beyond_coefficients(friction), load=(0, 0))
+    rest = beyond_coefficients(friction)
     if sought == "stribeck":
         return dataclasses.replace(rest, stribeck=None)
     return dataclasses.replace(rest, sigmoid=None) if sought == "sigmoid" else rest
@@ -447,10 +402,10 @@ def unknowns(
         friction: "symmetric" (one viscous and one Coulomb coefficient for each joint),
             "directional" (one of each for dq > 0 and for dq < 0, which also absorbs offsets of the
             sensors), "known", or a law with shapes: "stribeck" (viscous, Coulomb and static
-            friction, and the Stribeck speed), "sigmoid" (viscous friction, and size, steepness and
-            offset of a sigmoid) or "load" (viscous and Coulomb friction, and a coefficient of the
-            joint force); or {joint: choice}, "symmetric" for joints left out. Motors of coupled
-            joints are "symmetric", or as all joints are if those are "directional" or "known".
+            friction, and the Stribeck speed) or "sigmoid" (viscous friction, and size, steepness
+            and offset of a sigmoid); or {joint: choice}, "symmetric" for joints left out. Motors of
+            coupled joints are "symmetric", or as all joints are if those are "directional" or
+            "known".
         armature: True if inertias of armatures and rotors are unknown.
         springs: True if stiffness and preload (stiffness times rest position) of the robot's
             springs are unknown.
@@ -501,11 +456,7 @@ def unknowns(
         if law.kind == "sigmoid":  # a smooth law in the place of Coulomb friction
             fixed[layout.joint(law.index)][COULOMB : COULOMB + 2] = 0
     units_of = natural_units(model)
-    shapes = [described_shapes(x, model.joints[x.index].friction) for x in laws]
-    start = [
-        reference(law, units_of) if law.kind != "load" or own is None else own
-        for law, own in zip(laws, shapes, strict=True)
-    ]
+    start = [reference(law, units_of) for law in laws]
     return Unknowns(
         robot, tuple(x[0] for x in columns), tuple(x[1] for x in columns), S, fixed, laws,
         np.concatenate(start) if start else np.zeros(0), tuple(x.dofs[0] for x in offset),
@@ -540,9 +491,9 @@ def _of_joint(
     name, sliding = joint.name, isinstance(joint, Joint) and joint.type == PRISMATIC
     force, speed = "N" if sliding else "N m", "N s/m" if sliding else "N m s/rad"
     found: list[Column] = []
-    if friction in ("symmetric", "stribeck", "sigmoid", "load"):
+    if friction in ("symmetric", "stribeck", "sigmoid"):
         found.append((f"viscous[{name}]", speed, [first, first + 1]))
-    if friction in ("symmetric", "stribeck", "load"):
+    if friction in ("symmetric", "stribeck"):
         found.append((f"coulomb[{name}]", force, [first + 2, first + 3]))
     if friction in SIZES:
         found.append((f"{SIZES[friction]}[{name}]", force, []))

@@ -50,8 +50,9 @@ class JointStribeck:
 class JointFriction:
     """Friction of one joint, coefficients as (positive direction, negative direction).
 
-    load: coefficients for a force that drives the motion and for one that brakes it. function: as
-    it was when the user gave it; it compares by what it computes.
+    load: coefficients for a force that drives the motion and for one that brakes it, for
+    `motor_forces` alone. function: as it was when the user gave it; it compares by what it
+    computes.
     """
 
     viscous: Pair = (0, 0)
@@ -125,17 +126,7 @@ def _presliding(record: Presliding, friction: JointFriction, joint: str) -> Pres
                 f"{what} needs Coulomb friction, which is {level}; expected above 0 in both "
                 "directions, the friction that it approaches in sliding."
             )
-    _refuse_load(friction, record, joint)
     return type(record)(**{name: float(x) for name, x in numbers.items()})
-
-
-def _refuse_load(friction: JointFriction, presliding: Presliding | None, joint: str) -> None:
-    if presliding is not None and not is_zero(friction.load):
-        raise InputError(
-            f"joint {joint!r} has presliding {type(presliding).__name__} and friction that grows "
-            "with its load (or a drive of efficiency below 1), which has no memory; expected one "
-            "of them."
-        )
 
 
 def _stribeck(record: Stribeck | None, coulomb: Pair, owner: str) -> JointStribeck | None:
@@ -224,9 +215,7 @@ def with_efficiency(friction: JointFriction, drive: Drive | None, joint: str) ->
             f"{eta:g}; expected one of them, since both describe the loss in its gear. Leave out "
             "load in its friction, or set the efficiency to 1."
         )
-    lossy = replace(friction, load=loss)
-    _refuse_load(lossy, friction.presliding, joint)
-    return lossy
+    return replace(friction, load=loss)
 
 
 def without_efficiency(friction: JointFriction, drive: Drive | None) -> JointFriction:

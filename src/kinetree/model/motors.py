@@ -1,4 +1,4 @@
-"""Motors of the model from their descriptions: coupled transmissions, checks, forces of motors.
+"""Motors of the model from their descriptions: coupled transmissions and checks.
 
 Motor k turns at the sum of N_kj dq_j over its joints. Coupled wrists, parallelograms and
 differentials have several joints in a row of N. A mimic joint acts through its leader, as in
@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, known_number, scalar
-from kinetree.core.options import numbers
-from kinetree.core.tables import counted
-from kinetree.errors import InputError, ModelError, ShapeError
+from kinetree.core.arrays import Array, known_number, scalar
+from kinetree.errors import InputError
 from kinetree.files.description.records import Motor
 from kinetree.model.friction import JointFriction, described_friction, is_zero, joint_friction
 from kinetree.model.joint import Joint, changed_by_name, is_plain
@@ -112,43 +110,3 @@ def motor_matrix(motors: Sequence[GearedMotor], n: int) -> Array:
         for d, arm in zip(motor.dofs, motor.arms, strict=True):
             row[d] = arm
     return np.array(rows).reshape(len(motors), n)
-
-
-def forces_of_motors(motors: Sequence[GearedMotor], tau: ArrayLike, names: Sequence[str]) -> Array:
-    """tau_m, (..., k), with N^T tau_m = tau at the joints of the motors; tau, (..., n).
-
-    Raises:
-        ModelError: N is not square over these joints, or singular.
-    """
-    forces = numbers(tau, "tau", f"joint forces, shape (..., {len(names)})")
-    if forces.ndim == 0 or forces.shape[-1] != len(names):
-        raise ShapeError(f"tau has shape {forces.shape}; expected (..., {len(names)}), as dq has.")
-    dofs = sorted({d for motor in motors for d in motor.dofs})
-    N = np.asarray(motor_matrix(motors, len(names)), float)[:, dofs]
-    driven = ", ".join(names[d] for d in dofs) or "no joint"
-    if N.shape[0] != N.shape[1]:
-        raise ModelError(
-            f"{counted(len(motors), 'motor')} for {counted(len(dofs), 'joint')} ({driven}): tau "
-            "does not decide their forces; expected as many motors as joints. with_motors adds or "
-            "removes some."
-        )
-    if (row := dependent_row(N)) is not None:
-        raise ModelError(
-            f"the angle of motor {motors[row].name!r} follows from those of the motors before it, "
-            f"so the motors cannot move {driven} independently; expected ratios of full rank."
-        )
-    return np.linalg.solve(N.T, forces[..., dofs, None])[..., 0]
-
-
-def dependent_row(N: Array) -> int | None:
-    """The first row of a matrix, (k, m), that is a sum of those before it; None if none is."""
-    basis: list[Array] = []
-    for k, row in enumerate(N):
-        left = row
-        for unit in (*basis, *basis):  # twice: the second pass removes the rounding of the first
-            left = left - unit * sum(a * b for a, b in zip(unit, left, strict=True))
-        size, whole = (sum(x * x for x in y) ** 0.5 for y in (left, row))
-        if size <= DEPENDENT * whole:
-            return k
-        basis.append(left / size)
-    return None

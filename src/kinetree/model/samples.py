@@ -51,7 +51,7 @@ def random_model(
         fixed: with some links that are fixed to others.
         mimic: with some joints that follow others.
         springs: with springs of some joints, and one between two.
-        laws: with Stribeck, sigmoid and load friction in some joints, if there are drives.
+        laws: with Stribeck and sigmoid friction in some joints, if there are drives.
     """
     rng = np.random.default_rng(seed)
     gravity = rng.normal(size=3) * 5
@@ -110,18 +110,16 @@ def _random_laws(seed: int, model: Model) -> dict[str, Friction]:
     rng = np.random.default_rng((seed, 2))  # other data of the robot do not depend on these
     laws: dict[str, Friction] = {}
     for joint in model.joints:
-        before, draw = joint.friction, rng.random(3) < 0.6
+        before, draw = joint.friction, rng.random(2) < 0.6
         static = rng.uniform(0, 1, 2) + np.asarray(before.coulomb, float)
         shape = float(rng.uniform(0.1, 1)), float(rng.choice([0.5, 1, 1.5, 2]))
         curve = Sigmoid(*rng.uniform((0, 1, -0.1), (1, 20, 0.1)).tolist())
-        load = (float(rng.uniform(0, 0.6)), float(rng.uniform(0, 0.6)))
         laws[joint.name] = Friction(
             before.viscous,
             before.coulomb,
             before.function,
             stribeck=Stribeck((float(static[0]), float(static[1])), *shape) if draw[0] else None,
             sigmoid=curve if draw[1] else None,
-            load=load if draw[2] and joint.follows is None else 0,
         )
     return laws
 

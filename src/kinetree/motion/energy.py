@@ -11,7 +11,6 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.model import HasModel, Model
 from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.inputs import model_for
-from kinetree.motion.limits.loads import load_factor, load_friction
 from kinetree.motion.record import Record
 
 
@@ -77,12 +76,7 @@ def energy_balance(trajectory: Record, robot: Model | HasModel | None = None) ->
     model = model_for(trajectory, robot, "the energy")
     q, dq = trajectory.q, trajectory.dq
     tau = joint_forces(trajectory, model)
-    friction, c = kernel(model, "friction_forces")(dq), load_friction(model)
-    if c is not None:
-        without_friction = tau - friction
-        friction = (
-            friction + without_friction - without_friction / load_factor(c, without_friction, dq)
-        )
+    friction = kernel(model, "friction_forces")(dq)
     return EnergyBalance(
         trajectory.t,
         kernel(model, "kinetic_energy")(q, dq),

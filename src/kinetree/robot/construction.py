@@ -20,7 +20,7 @@ from kinetree.model.contacts import (
     chosen_contacts,
 )
 from kinetree.model.documented import documented, documented_like
-from kinetree.model.motors import forces_of_motors
+from kinetree.motion.motor_forces import motor_forces, without_load_friction
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 
@@ -214,22 +214,42 @@ class Construction(RobotCore):
         """The same robot with motors of coupled joints added, replaced by name, or removed."""
         return type(self)(self.model.with_motors(motors))
 
-    def motor_forces(self, tau: ArrayLike) -> Array:
-        """Forces of the motors for joint forces tau: N^T tau_m = tau, N the `model.motor_matrix`.
+    def motor_forces(self, tau: ArrayLike, dq: ArrayLike | None = None) -> Array:
+        """Forces of the motors for joint forces tau: with the losses of gears, and coupled motors.
+
+        Load friction, such as that of a drive of efficiency eta, is added to tau: the motor gives
+        load / eta while it drives the motion, and eta * load while the load drives the motor; load
+        is tau less the other friction. No other quantity has it, since it depends on the sign of
+        tau. Motors of coupled joints, `with_motors`, then have N^T tau_m = tau, N the
+        `model.motor_matrix`.
 
         Args:
-            tau: joint forces, shape (..., n), N m or N, everything included.
+            tau: joint forces without load friction, shape (..., n), N m or N.
+            dq: joint rates, shape (..., n), rad/s or m/s; None: without load friction they do not
+                matter.
 
         Returns:
-            tau_m: shape (..., k), N m, in the order of `model.motors`.
+            tau_m: shape (..., n), at the joints; of a robot with `model.motors` (..., k), N m, in
+            their order.
 
         Example:
-            >>> Motor = kt.joints.Motor
+            >>> Drive, Motor = kt.joints.Drive, kt.joints.Motor
+            >>> arm = kt.robots.planar_2r().with_drives({"joint1": Drive(efficiency=0.8)})
+            >>> tau = arm.without_load_friction().gravity_forces([0.1, 0.2])
+            >>> arm.motor_forces(tau, [1, 0]).round(3)
+            array([455.07 ,  71.226])
             >>> wrist = {"m1": Motor({"joint1": 1}), "m2": Motor({"joint1": 1, "joint2": 1})}
             >>> kt.robots.planar_2r().with_motors(wrist).motor_forces([5, 3])
             array([2., 3.])
         """
-        return forces_of_motors(self.model.motors, tau, self.model.dof_names)
+        return motor_forces(self.model, tau, dq)
+
+    def without_load_friction(self) -> Self:
+        """The same robot with gears without loss: drives of efficiency 1, no load friction.
+
+        Dynamics refuse a robot with load friction; `motor_forces` applies it.
+        """
+        return type(self)(without_load_friction(self.model))
 
     def with_drives(self, drives: Mapping[str, Drive | None]) -> Self:
         """The same robot with drives added, replaced by joint, or removed (None).

@@ -720,7 +720,7 @@ class Quantities(RobotCore):
         """
     @Compiled
     def friction_forces(self) -> FrictionForcesKernel:
-        r"""Friction of the joints, as the drives must overcome it: b(dq), without load friction.
+        r"""Friction of the joints, as the drives must overcome it: b(dq).
 
         Args:
             dq: joint rates, shape (..., n), rad/s or m/s.

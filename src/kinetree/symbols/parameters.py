@@ -31,7 +31,7 @@ def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tupl
     """Replace some numbers of an exact model by symbols; returns the numbers, too.
 
     parameters: some of "inertial" (m1, c1x, I1xx), "lengths" (L1, L1x), "gravity" (g), "friction"
-    (b1, f1; fs1 and vs1 of Stribeck, fa1, fk1 and fo1 of a sigmoid, mu1 of load friction), "drives"
+    (b1, f1; fs1 and vs1 of Stribeck, fa1, fk1 and fo1 of a sigmoid), "drives"
     (Ia1 for armature, Im1 and r1 of a rotor), "springs" (k1 for the stiffness, rest1 for the rest
     position, numbered as springs are), or "all".
     """
@@ -173,7 +173,7 @@ def _friction(model: Model, values: Values) -> Model:
         k, bend = i + 1, old.stribeck
         new = replace(
             old, viscous=pair(f"b{k}", old.viscous), coulomb=pair(f"f{k}", old.coulomb),
-            load=pair(f"mu{k}", old.load),
+            load=old.load,
         )  # fmt: skip
         if bend is not None:
             speed = _symbol(f"vs{k}", bend.speed, values)

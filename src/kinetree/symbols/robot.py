@@ -12,7 +12,6 @@ from kinetree.core.labels import Alignment
 from kinetree.core.options import typed
 from kinetree.core.tables import notebook_table
 from kinetree.dynamics.constraints.dynamics import solvable
-from kinetree.dynamics.joints.friction import load_coefficients, load_friction_forces
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import (
@@ -158,10 +157,7 @@ class SymbolicRobot:
 
     @cached_property
     def friction(self) -> "ImmutableDenseMatrix":
-        """Friction forces of the joints that depend on dq alone, (n, 1); dry friction by sign(dq).
-
-        Load friction, c |load| sign(dq), is part of tau.
-        """
+        """Friction forces of the joints, (n, 1); dry friction by sign(dq)."""
         return self._column("friction", dynamics.friction_forces(self.model, self.dq))
 
     @cached_property
@@ -177,11 +173,6 @@ class SymbolicRobot:
         tau = dynamics.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
         passive = zip(self.friction.flat(), self.springs.flat(), strict=True)
         entries = [self._present(x) + b + k for x, (b, k) in zip(tau, passive, strict=True)]
-        if load_coefficients(self.model):
-            load = [x - b for x, b in zip(entries, self.friction.flat(), strict=True)]
-            dq = np.array(self.dq, object)
-            more = load_friction_forces(self.model, dq, np.array(load, object))
-            entries = [x + b for x, b in zip(entries, more, strict=True)]
         return self._column("tau", entries)
 
     @cached_property

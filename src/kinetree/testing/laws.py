@@ -16,8 +16,8 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.dynamics.joints.friction import frictionless, load_friction_forces
-from kinetree.dynamics.joints.springs import pull_of
+from kinetree.dynamics.joints.friction import frictionless
+from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.errors import SingularityError
@@ -69,6 +69,11 @@ class Case:
         return dynamics.link_jacobians(self.model, self.q)
 
     @cached_property
+    def springs(self) -> Springs:
+        """The springs at q."""
+        return Springs(self.model, self.q)
+
+    @cached_property
     def tau(self) -> Array:
         """Joint forces of the motion under the wrenches, (n,)."""
         return dynamics.inverse_dynamics(self.model, self.q, self.dq, self.ddq, self.F_ext)
@@ -80,11 +85,8 @@ class Case:
 
     @cached_property
     def friction(self) -> Array:
-        """Friction of the motion under the wrenches, load friction included, (n,)."""
-        model, state = self.model, (self.q, self.dq, self.ddq)
-        load = dynamics.inverse_dynamics(frictionless(model), *state, self.F_ext)
-        more = load_friction_forces(model, self.dq, load)
-        return dynamics.friction_forces(model, self.dq) + more
+        """Friction of the motion, (n,)."""
+        return dynamics.friction_forces(self.model, self.dq)
 
     @cached_property
     def scatter(self) -> float:
@@ -120,7 +122,7 @@ class Case:
         """Terms of the forces of springs, (n,): each with its position and rest apart."""
         terms = np.zeros(self.model.n)
         for x in self.model.springs:
-            pull = pull_of(self.model, x, self.q)
+            pull = self.springs.pull(x)
             for d, arm in pull.arms.items():
                 terms[d] += float(x.stiffness) * self._reach(x) * abs(float(arm))
         return terms
@@ -129,7 +131,7 @@ class Case:
         """Size of the terms of the extension of a spring, rad or m."""
         far = np.abs(np.array(x.arms, float)) @ np.abs(self.q[list(x.coords)])
         if x.points:
-            far = float(pull_of(self.model, x, self.q).x)
+            far = float(self.springs.pull(x).x)
         return float(far) + abs(float(x.rest))
 
     @cached_property
@@ -354,7 +356,7 @@ def sum_of_terms(case: Case) -> Measured:
     tau = tau + dynamics.gravity_forces(model, q)
     tau = tau + dynamics.spring_forces(model, q)
     tau = tau - sum(case.J[i].T @ case.F_ext[i] for i in model.links)
-    tau = tau + dynamics.friction_forces(model, dq) + load_friction_forces(model, dq, tau)
+    tau = tau + dynamics.friction_forces(model, dq)
     return rounding(case, case.tau - tau, case.forces + case.pushes)
 
 

@@ -138,6 +138,3 @@ def test_where_a_motor_cannot_be_held() -> None:
     rubbing = robot.with_friction(Friction(0, 1))
     with pytest.raises(InputError, match="more directions than they have"):
         rubbing.simulate([0, 0], duration=0.1, dt=0.01, method="rk4")
-    loaded = robot.with_friction({"joint1": Friction(load=0.1)})
-    with pytest.raises(InputError, match="load friction"):
-        loaded.simulate([0, 0], duration=0.1, dt=0.01, method="rk4")

@@ -54,7 +54,6 @@ from kinetree.dynamics.elimination import eliminate_groups, move_groups
 from kinetree.dynamics.forward_dynamics import at_zero_acceleration
 from kinetree.dynamics.grouping import around
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
-from kinetree.dynamics.joints.friction import load_coefficients
 from kinetree.dynamics.mass_matrix import tree_mass_matrix
 from kinetree.dynamics.textbook.mass_factor import mass_names
 from kinetree.dynamics.tree import Pair, Tree
@@ -438,15 +437,7 @@ def _times(x: Array, factor: Any) -> Array:
 
 
 def solvable(model: Model) -> Constraints:
-    """The constraints of a model; raise ModelError for load friction, which depends on lambda."""
-    rubbing = load_coefficients(model)
-    if rubbing:
-        name = model.dof_names[min(rubbing)]
-        raise ModelError(
-            f"joint {name!r} of {model.name!r} has friction that grows with its load, or a drive "
-            "with losses; the load depends on the forces of the constraints, which are found "
-            "without it. Use friction that depends on the rate alone."
-        )
+    """The constraints of a model that must have some."""
     return constraints_of(model, "constrained dynamics")
 
 

@@ -76,7 +76,7 @@ class StepForces:
         self.kkt = Kkt(tree, self.found)
         self.wanted = self.kkt.wanted(self.dq, T)
         self.constraints = StepConstraints.of(self.model, self.kkt, self.wanted)
-        self.dry = dry_levels(self.model, self.dq, tau)
+        self.dry = dry_levels(self.model, self.dq)
         smooth = replace(tree, model=without_dry_friction(self.model)) if self.dry.slide else tree
         self.b = tau - tree_inverse_dynamics(smooth, self.dq, zeros(self.model.n))
 

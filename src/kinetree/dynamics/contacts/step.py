@@ -43,8 +43,7 @@ from kinetree.dynamics.constraints.dynamics import (
 from kinetree.dynamics.constraints.step_constraints import StepConstraints
 from kinetree.dynamics.contacts.points import Places, Touch, curvatures, seated, touches
 from kinetree.dynamics.contacts.solver import Problem, Seat, Solution, solve_contacts
-from kinetree.dynamics.implicit import StepSlopes, load_shares
-from kinetree.dynamics.joints.friction import load_coefficients
+from kinetree.dynamics.implicit import StepSlopes
 from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.joints.rotors import armature_turning
@@ -166,13 +165,10 @@ def contact_rate(
     """
     model, (q, dq) = tree.model, state
     contacts = touches(tree, places)
-    dry = dry_levels(model, dq, tau)
+    dry = dry_levels(model, dq)
     b, M = smooth_equations(tree, dq, tau)
     if implicit:
-        shares = load_shares(model, dq, tau, dry) if load_coefficients(model) else None
-        slopes = StepSlopes.of(
-            model, dq, gains, positions=positions, shares=shares, springs=tree.springs
-        )
+        slopes = StepSlopes.of(model, dq, gains, positions=positions, springs=tree.springs)
         if not slopes.symmetric:
             raise InputError(
                 f"{model.name!r} has contacts and forces whose slopes are not symmetric, such as a "

@@ -22,8 +22,7 @@ from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.dynamics.forward_dynamics import driving_forces
-from kinetree.dynamics.joints.friction import friction_forces, load_coefficients, load_factors
+from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
 from kinetree.dynamics.mass_matrix import tree_mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.dynamics.traced import over_tree
@@ -33,7 +32,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.contacts import check_no_contacts
 from kinetree.model.documented import documented
-from kinetree.model.inputs import Wrenches, coordinates, rates
+from kinetree.model.inputs import Wrenches, coordinates, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import ad
@@ -62,16 +61,11 @@ def forward_dynamics_derivatives(
 def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
     """d ddq/d q, d ddq/d dq and M^-1 of a tree; its steps are shared by h, M and the slopes."""
     tree = tree.with_loads_in_frames()
-    driving, h = driving_forces(tree, dq, tau)
+    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
     M = factor_mass_matrix(tree.model, tree_mass_matrix(tree))
-    by_q, by_dq = tree_derivatives(tree, dq, solve(M, driving - h))
+    by_q, by_dq = tree_derivatives(tree, dq, solve(M, tau - h))
     inverse = InverseFactor(M)
-    if not load_coefficients(tree.model):
-        return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
-    # with load friction, d tau/d ddq = D M: D is the diagonal matrix of d tau/d load
-    D = load_factors(tree.model, dq, tau - friction_forces(tree.model, dq))
-    by_q, by_dq = by_q / D[:, None], by_dq / D[:, None]
-    return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix() / D
+    return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
 
 
 @dataclass(frozen=True, eq=False)

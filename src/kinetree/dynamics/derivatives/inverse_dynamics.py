@@ -22,7 +22,7 @@ give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,13 +41,9 @@ from kinetree.dynamics.inverse_dynamics import (
     LinkMotion,
     joint_wrenches,
     link_motions,
-    tree_inverse_dynamics,
 )
 from kinetree.dynamics.joints.friction import (
     friction_slopes,
-    frictionless,
-    load_coefficients,
-    load_factors,
     motor_friction_slopes,
 )
 from kinetree.dynamics.traced import over_tree
@@ -68,8 +64,7 @@ def inverse_dynamics_derivatives(
 ) -> tuple[Array, Array]:
     """Partial derivatives of tau = inverse_dynamics(q, dq, ddq, F_ext); that by ddq is M(q).
 
-    Rows of joints with load friction, by ddq too, have the factor d tau/d load. Dry friction counts
-    with its slope beside rest.
+    Dry friction counts with its slope beside rest.
 
     Returns:
         d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along
@@ -211,27 +206,12 @@ class _Slopes:
             for k in range(len(tree.links[i].dofs)):
                 self._add_joint(i, k, body, spread)
         add_drives_to_slopes(tree, self.omega, self.changes, self.dq, self.by_q, self.by_dq)
-        slopes = friction_slopes(tree.model, self.dq)
-        if load_coefficients(tree.model):
-            return self._with_load_friction(slopes)
-        for d, slope in enumerate(slopes):
+        for d, slope in enumerate(friction_slopes(tree.model, self.dq)):
             self.by_dq[d][d] = self.by_dq[d][d] + slope
         by_q, by_dq = self._with_springs()
         if tree.model.motors:
             by_dq = by_dq + motor_friction_slopes(tree.model, self.dq)
         return by_q, by_dq
-
-    def _with_load_friction(self, slopes: Array) -> tuple[Array, Array]:
-        """The slopes of the load times d tau/d load, and those of the friction of dq alone."""
-        tree, n = self.tree, self.tree.model.n
-        by_q, by_dq = self._with_springs()
-        bare = replace(tree, model=frictionless(tree.model))
-        load = tree_inverse_dynamics(bare, self.dq, self.ddq)
-        rows = load_factors(tree.model, self.dq, load)[:, None]
-        of_friction = np.eye(n, dtype=int) * slopes
-        if tree.model.motors:
-            of_friction = of_friction + motor_friction_slopes(tree.model, self.dq)
-        return by_q * rows, by_dq * rows + of_friction
 
     def _with_springs(self) -> tuple[Array, Array]:
         """Both matrices with the slopes of springs."""

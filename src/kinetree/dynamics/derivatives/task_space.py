@@ -10,7 +10,7 @@ beyond a, in {s} -1 where it does not. With e = dJ/dt dq, and J_bar = M^-1 J^T L
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
-from kinetree.dynamics.joints.friction import without_load_friction
 from kinetree.dynamics.kinematics import forward_kinematics, pose
 from kinetree.dynamics.mass_matrix import tree_mass_matrix
 from kinetree.dynamics.task_space import task_space
@@ -106,8 +105,7 @@ class Terms(NamedTuple):
 
 
 def tree_terms(tree: Tree, dq: Array) -> Terms:
-    """The terms of a tree, over any scalars; load friction is no part of h."""
-    tree = replace(tree, model=without_load_friction(tree.model))
+    """The terms of a tree, over any scalars."""
     rest = zeros(tree.model.n)
     slopes = tree_derivatives(tree, dq, rest)
     M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, rest)

@@ -8,7 +8,7 @@ from kinetree.core.later import later
 __getattr__ = later(
     __name__,
     {
-        "friction": "friction_forces load_coefficients load_friction_forces without_load_friction",
+        "friction": "friction_forces",
         "rotors": "rotor_forces rotor_moments",
         "springs": "without_passive_forces",
     },

@@ -1,7 +1,7 @@
-"""Friction of joints: laws that depend on the rate alone, and friction that grows with the load.
+"""Friction of joints and motors: laws that depend on the rate alone.
 
 `kinetree.files.description.friction` has the records that users write, `model/friction.py` checks
-them.
+them. Friction that grows with the load is no part of the dynamics; `motor_forces` applies it.
 """
 
 import dataclasses
@@ -25,8 +25,6 @@ VANISHED = 746.0  # exp of minus this is 0 in float64
 
 def friction_force(friction: JointFriction, dq: Any) -> Any:
     """b(dq) of one joint: every law of its friction that depends on the rate alone.
-
-    `load_friction_force` has the friction that depends on the load.
 
     Coefficients that differ by direction are written as mean and half difference, which needs only
     the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
@@ -64,7 +62,7 @@ def sliding_friction(friction: JointFriction, dq: Any) -> Pair:
 
 
 def static_friction(friction: JointFriction) -> Pair:
-    """The most dry friction at rest, without load, against dq > 0 and dq < 0."""
+    """The most dry friction at rest against dq > 0 and dq < 0."""
     return friction.coulomb if friction.stribeck is None else friction.stribeck.static
 
 
@@ -87,9 +85,10 @@ def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
 def friction_forces(model: Model, dq: Any) -> Array:
     """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included.
 
-    These are all laws that depend on dq alone. Load friction depends on the forces of the whole
-    motion: inverse and forward dynamics have it, b(dq) has not.
+    Raises:
+        InputError: friction of a joint grows with its load.
     """
+    refuse_load_friction(model)
     parts = []
     for joint, joint_rates in zip(
         model.joints, per_link(model, rates(model, dq, "dq")), strict=True
@@ -111,6 +110,7 @@ def friction_slopes(model: Model, dq: Array) -> Array:
 
     These are the slopes of joints; `motor_friction_slopes` has those of motors.
     """
+    refuse_load_friction(model)
     slopes: list[Any] = [0] * model.n
     for joint in model.joints:
         for d in joint.dofs:
@@ -142,73 +142,21 @@ def _slope(friction: JointFriction, rate: Any, by: Any) -> Any:
     return dual(friction_force(friction, Dual(rate, by))).slope
 
 
-def load_friction_forces(model: Model, dq: Array, load: Array) -> Array:
-    """Load friction of the joints, (n,), N m or N: c |load| sign(dq).
+def refuse_load_friction(model: Model) -> None:
+    """Raise InputError if friction of a joint grows with its load: tau is not affine in ddq then.
 
-    c is one number if the load drives the joint, load dq > 0, and another if it brakes it.
-
-    load: joint forces without any friction, shape (n,), N m or N.
+    Every computation with friction asks this, so that none leaves a loss out in silence.
     """
-    forces: list[Any] = [0] * model.n
-    for d, pair in load_coefficients(model).items():
-        forces[d] = load[d] * _load_share(pair, dq[d], load[d])
-    return np.array(forces)
-
-
-def load_factors(model: Model, dq: Array, load: Array) -> Array:
-    """d tau/d load of each degree of freedom, (n,): 1 + c if the load drives it, else 1 - c.
-
-    `load` may be tau less the friction that depends on dq alone, which has the same sign.
-    """
-    factors: list[Any] = [1] * model.n
-    for d, pair in load_coefficients(model).items():
-        factors[d] = 1 + _load_share(pair, dq[d], load[d])
-    return np.array(factors)
-
-
-def load_of(model: Model, dq: Array, tau: Array) -> Array:
-    """The load, (n,), of joint forces tau without the friction that depends on dq alone, (n,).
-
-    Since load friction is below the load if that brakes the joint, tau has the sign of the load,
-    and load = tau / (1 + c sign(dq) sign(tau)) needs no iteration.
-    """
-    return tau / load_factors(model, dq, tau) if load_coefficients(model) else tau
-
-
-def load_coefficients(model: Model) -> dict[int, Pair]:
-    """Coefficients of load friction by degree of freedom, where there is any."""
-    rubbing = [joint for joint in model.joints if not is_zero(joint.friction.load)]
-    return {d: joint.friction.load for joint in rubbing for d in joint.dofs}
-
-
-def _load_share(pair: Pair, dq: Any, load: Any) -> Any:
-    """Load friction over the load: c with the sign of dq times that of the load."""
-    driven = sign(dq) * sign(load)
-    share = _mean(pair) * driven
-    return share if is_symmetric(pair) else share + _half_difference(pair) * (driven * driven)
-
-
-def without_load_friction(model: Model) -> Model:
-    """The robot without load friction in its joints."""
-    if not load_coefficients(model):
-        return model
-    bare = [dataclasses.replace(x.friction, load=(0, 0)) for x in model.joints]
-    pairs = zip(model.joints, bare, strict=True)
-    return model.replace(joints=tuple(dataclasses.replace(x, friction=y) for x, y in pairs))
-
-
-def refuse_load_friction(model: Model, what: str, instead: str) -> None:
-    """Raise InputError if a joint has load friction, whose tau is not affine in ddq.
-
-    what: the computation that cannot have it, the beginning of the message. instead: the way out, a
-    sentence.
-    """
-    rubbing = [joint.name for joint in model.joints if not is_zero(joint.friction.load)]
-    if rubbing:
+    for joint in model.joints:
+        if is_zero(joint.friction.load):
+            continue
+        loss = "load friction"
+        if joint.drive is not None and joint.drive.efficiency != 1:
+            loss = f"a drive of efficiency {joint.drive.efficiency:g}"
         raise InputError(
-            f"{what} needs joint forces that are affine in the accelerations, but joint "
-            f"{rubbing[0]!r} of {model.name!r} has friction that grows with its load (as an "
-            f"efficiency below 1 does). {instead}"
+            f"joint {joint.name!r} of {model.name!r} has {loss}, with which joint forces are not "
+            "affine in the accelerations. Compute with robot.without_load_friction(); "
+            "robot.motor_forces(tau, dq) then gives the forces of the motors with the loss."
         )
 
 
@@ -229,7 +177,7 @@ def _half_difference(pair: tuple[Any, Any]) -> Any:
 FRICTION_FORCES = Quantity(
     "friction_forces", "dq",
     (Result("b", "n", "joint forces against friction", "N m or N"),),
-    "Friction of the joints, as the drives must overcome it: b(dq), without load friction.",
+    "Friction of the joints, as the drives must overcome it: b(dq).",
     "b(dq)",
     textbook(friction_forces),
     ("robot.friction_forces([1, 0.5])", "array([0., 0.])"),

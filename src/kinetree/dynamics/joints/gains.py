@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -47,22 +46,6 @@ class Gains:
         )
         others = (x[i, j] for x in (kp, kd) for i in range(n) for j in dofs if i != j)
         return Gains(kp, kd, symmetric=self.symmetric and all(map(is_zero, others)))
-
-    def shared(self, shares: Array) -> "Gains":
-        """The gains of the loads, which change by `shares`, (n,), of the joint forces."""
-        n = len(self.kp)
-
-        def scaled(x: Array) -> Array:
-            rows: list[list[Any]] = [[0] * n for _ in range(n)]
-            for i in range(n):
-                for j in range(n):
-                    entry = x[(j, i) if self.symmetric and j > i else (i, j)]
-                    rows[i][j] = 0 if is_zero(entry) else entry * shares[i]
-            return np.array(rows, dtype=object).reshape(n, n)
-
-        kp, kd = scaled(self.kp), scaled(self.kd)
-        apart = ~np.eye(n, dtype=bool)
-        return Gains(kp, kd, symmetric=all(map(is_zero, [*kp[apart], *kd[apart]])))
 
 
 def no_gains(n: int) -> Array:

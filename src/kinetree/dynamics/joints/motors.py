@@ -86,17 +86,17 @@ def motor_rates(model: Model) -> MotorRates | None:
     """The rates in which motors with dry friction hold; None without any.
 
     Raises:
-        InputError: dry friction of the motor and of its joints, load friction or constraints, with
-            which a motor cannot be held.
+        InputError: dry friction of the motor and of its joints, or constraints, with which a motor
+            cannot be held.
     """
     dry = [x for x in model.motors if is_dry(x.friction)]
     if not dry:
         return None
     smooth = "Describe its dry friction by a steep kt.friction.Sigmoid, which is smooth."
-    if model.constraints is not None or any(not is_zero(x.friction.load) for x in model.joints):
+    if model.constraints is not None:
         raise InputError(
-            f"motor {dry[0].name!r} has dry friction, and {model.name!r} constraints or load "
-            f"friction of joints; expected a motor that holds without them. {smooth}"
+            f"motor {dry[0].name!r} has dry friction, and {model.name!r} constraints; expected a "
+            f"motor that holds without them. {smooth}"
         )
     taken = {d for joint in model.joints if is_dry(joint.friction) for d in joint.dofs}
     T: Array = np.eye(model.n, dtype=int).astype(object)

@@ -10,12 +10,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import is_one_of
-from kinetree.dynamics.joints.friction import (
-    friction_forces,
-    frictionless,
-    load_coefficients,
-    load_of,
-)
 from kinetree.dynamics.joints.springs import without_passive_forces
 from kinetree.dynamics.textbook.closed import closed_recursion
 from kinetree.dynamics.textbook.link import link_recursion
@@ -89,8 +83,5 @@ def forward_dynamics_by_inverse_dynamics(
     """ddq, (n,): one call for h, n calls for the columns of M, then M ddq = tau - h is solved."""
     tau = rates(model, tau, "tau")
     M = factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q))
-    if load_coefficients(model):  # M ddq + h is the load, to which friction is added
-        tau = load_of(model, rates(model, dq, "dq"), tau - friction_forces(model, dq))
-        model = frictionless(model)
     h = newton_euler(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip).tau
     return solve(M, tau - h)

@@ -8,11 +8,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.tables import notebook_table, number
-from kinetree.dynamics.joints.friction import (
-    friction_forces,
-    load_coefficients,
-    load_friction_forces,
-)
+from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.rotors import rotor_forces
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.model import WORLD, Model
@@ -116,9 +112,6 @@ def record(
     rotor = rotor_forces(model, model.rotors, x.dq, x.ddq, turning)
     friction = friction_forces(model, x.dq)
     springs = Springs(model, x.q).at(x.dq)
-    if load_coefficients(model):
-        load = tau + rotor + springs
-        friction = friction + load_friction_forces(model, x.dq, load)
     tau = tau + rotor + friction
     return Recursion(
         formulation, frame, T_si, **rows,

@@ -26,7 +26,6 @@ from kinetree.dynamics.derivatives.second import (
     drive_power,
     tree_second_derivatives,
 )
-from kinetree.dynamics.joints.friction import load_coefficients
 from kinetree.dynamics.traced import over_tree
 from kinetree.engine.compiler.derivatives import Along, jacobian
 from kinetree.engine.compiler.graph import Graph, Port
@@ -44,11 +43,8 @@ Traced = tuple[Callable[..., Any], list[Port], list[tuple[str, tuple[str, ...]]]
 
 
 def has_recursion(model: Model, wrt: Sequence[str]) -> bool:
-    """Return True if the recursion gives the second derivatives of inverse dynamics.
-
-    Friction of a joint's load multiplies the forces of inverse dynamics and is not part of it.
-    """
-    return set(wrt) <= set(ARGUMENTS) and model.constraints is None and not load_coefficients(model)
+    """Return True if the recursion gives the second derivatives of inverse dynamics."""
+    return set(wrt) <= set(ARGUMENTS) and model.constraints is None
 
 
 def recursion(

@@ -6,10 +6,9 @@ With dq the rate of the joint, the friction b that the drive overcomes is a sum 
     Coulomb      F(dq) sign(dq),  F = coulomb
     Stribeck     the same with  F = coulomb + (static - coulomb) exp(-(|dq| / speed)^exponent)
     sigmoid      size / (1 + exp(-steepness (dq + offset))) - size / (1 + exp(-steepness offset))
-    load         c |load| sign(dq),  load: the joint force without any friction
     function     any function of dq that the user writes, traced when the record is made
 
-Coulomb, Stribeck and load friction stop a joint and keep it at rest; the others are zero at rest.
+Coulomb and Stribeck friction stop a joint and keep it at rest; the others are zero at rest.
 Coulomb and Stribeck friction may have a memory, `LuGre` or `Dahl`: simulations take it in the place
 of sliding and sticking. Quantities without such a state have the friction of steady sliding.
 A law that is smooth and depends on dq alone is one record here, a `SmoothLaw`, and one field of
@@ -163,7 +162,8 @@ class Friction:
         sigmoid: smooth friction, `Sigmoid(size, steepness, offset)`; None: no such part.
         load: friction over the magnitude of the joint force without friction, dimensionless; a pair
             is for a force that drives the motion and for one that brakes it, the second below 1. A
-            gear of efficiency eta has (1/eta - 1, 1 - eta).
+            gear of efficiency eta has (1/eta - 1, 1 - eta). `robot.motor_forces` and checks of
+            limits have it; dynamics refuse it.
         presliding: memory of the Coulomb and Stribeck friction in simulations,
             `LuGre(stiffness, damping)` or `Dahl(stiffness)`; None: the joint sticks and slides.
             Everything else has the friction of steady sliding.

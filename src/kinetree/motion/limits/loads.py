@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.joints.friction import load_coefficients
 from kinetree.engine.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, positions
 from kinetree.model.friction import has_more_laws
+from kinetree.motion.motor_forces import load_friction, with_losses, without_load_friction
 from kinetree.motion.record import Record
 
 JUMP_SIDE = 1e-6  # distance of samples added beside a jump, as a share of the time to the next
@@ -53,9 +53,9 @@ class Loads:
     inertial + viscous + static = tau of the model; a given tau that differs from it differs by a
     part of `static`. held: tau that holds the robot still: gravity and, if `springs`, the forces of
     springs. known: True if friction is viscous and Coulomb friction alone, so that tau(s) is known
-    at every speed. smooth: True if there may be peaks between the samples. rubbing: coefficients of
-    load friction, (n, 2), None without; then tau is the load (inertial + held) times `load_factor`,
-    plus the other friction.
+    at every speed. smooth: True if there may be peaks between the samples. losses: coefficients of
+    load friction, (n, 2), None without; tau and static are those of the motors then. further: tau
+    that was given less that of the model.
     """
 
     t: Array
@@ -68,8 +68,9 @@ class Loads:
     held: Array
     known: bool
     smooth: bool
+    further: Array
     springs: bool = False
-    rubbing: Array | None = None
+    losses: Array | None = None
 
     def between(self, x: Array) -> Vertices:
         """Peaks of x, (T,), between the samples; none if the motion is not smooth."""
@@ -125,52 +126,33 @@ def loads_of(model: Model, trajectory: Record, bounds: Bounds) -> Loads:
     """Loads of one motion.
 
     tau is that of the trajectory if it has one. Its difference from inverse dynamics (external
-    wrenches, a controller's error) is then assumed to be the same at any speed.
+    wrenches, a controller's error) is then assumed to be the same at any speed. Load friction is
+    added to both, as in `motor_forces`.
     """
-    friction_forces, c = kernel(model, "friction_forces"), load_friction(model)
+    c, model = load_friction(model), without_load_friction(model)
+    friction_forces = kernel(model, "friction_forces")
     t, q, dq, ddq = with_sides_of_jumps(trajectory)
     model_tau = kernel(model, "inverse_dynamics")(q, dq, ddq)
     tau = model_tau if trajectory.tau is None else trajectory.tau
     held, friction = static_forces(model, q), friction_forces(dq)
     viscous = friction_forces(2 * dq) - friction  # Coulomb friction does not double
-    known = not any(has_more_laws(joint.friction) for joint in model.joints)
-    load = model_tau - friction
-    load = load if c is None else load / load_factor(c, load, dq)
-    creeping = held if c is None else held * load_factor(c, held, dq)
+    known = c is None and not any(has_more_laws(joint.friction) for joint in model.joints)
+    further = tau - model_tau
     return Loads(
         t=t,
         q=positions(bounds, q),
         dq=dq,
-        tau=tau,
-        inertial=model_tau - held - friction if c is None else load - held,
+        tau=tau if c is None else with_losses(c, tau - friction, dq) + friction,
+        inertial=model_tau - held - friction,
         viscous=viscous if known else np.zeros_like(dq),
-        static=creeping + friction - (viscous if known else 0) + (tau - model_tau),
+        static=with_losses(c, held + further, dq) + friction - (viscous if known else 0),
         held=held,
         known=known,
         smooth=bool(trajectory.meta.get("smooth", True)),
+        further=further,
         springs=bool(model.springs),
-        rubbing=c,
+        losses=c,
     )
-
-
-def load_friction(model: Model) -> Array | None:
-    """Coefficients of load friction (driving, braking), (n, 2); None if there is none."""
-    pairs = load_coefficients(model)
-    if not pairs:
-        return None
-    c = np.zeros((model.n, 2))
-    for d, pair in pairs.items():
-        c[d] = [float(x) for x in pair]
-    return c
-
-
-def load_factor(c: Array, load: Array, dq: Array) -> Array:
-    """Joint force over the load: 1 + c[0] where the load drives, 1 - c[1] where it brakes, (T, n).
-
-    `load` may be the joint force instead, which has the same sign.
-    """
-    driven = np.sign(load) * np.sign(dq)
-    return 1 + c[:, 0] * (driven > 0) - c[:, 1] * (driven < 0)
 
 
 def static_forces(model: Model, q: Array) -> Array:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from kinetree.core.options import finite, typed
-from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.motion.inputs import check_single, model_for
 from kinetree.motion.limits.check import mean
 from kinetree.motion.limits.loads import with_sides_of_jumps
+from kinetree.motion.motor_forces import forces_in_motion
 from kinetree.motion.record import Record
 
 
@@ -100,8 +100,7 @@ def motor_loads(
     without_constraints(model, "A choice of motors")
     check_single(trajectory, "a choice of motors")
     t, q, dq, ddq = with_sides_of_jumps(trajectory)
-    tau = trajectory.tau
-    tau = kernel(model, "inverse_dynamics")(q, dq, ddq) if tau is None else tau
+    tau = forces_in_motion(model, q, dq, ddq, trajectory.tau)
     if isinstance(motors, str) or not isinstance(motors, Iterable):
         raise InputError(f"motors is {motors!r:.60}; expected records Motor(...), in a list.")
     chosen = [checked_motor(motor) for motor in motors]

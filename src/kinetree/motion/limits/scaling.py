@@ -21,7 +21,8 @@ from kinetree.files.description.drive import Curve
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, curve_values
 from kinetree.motion.inputs import model_for, positive
-from kinetree.motion.limits.loads import Loads, load_factor, passing
+from kinetree.motion.limits.loads import Loads, passing
+from kinetree.motion.motor_forces import with_losses, without_load_friction
 from kinetree.motion.record import Record
 
 ROUNDING = 1e-12  # relative width of a gap between forbidden intervals that is rounding
@@ -250,17 +251,12 @@ def _gaps(low: Array, high: Array) -> list[tuple[float, float]]:
 
 def _search(model: Model, loads: Loads, bounds: Bounds) -> tuple[float, float]:
     """The same as `_speeds` for any friction, by search and bisection."""
-    friction_forces = kernel(model, "friction_forces")
-    c = loads.rubbing
-    held = loads.held if c is None else loads.held * load_factor(c, loads.held, loads.dq)
-    rest = loads.static - friction_forces(loads.dq)  # static forces without friction
-    further = rest - held  # tau of the trajectory less that of the model
+    friction_forces = kernel(without_load_friction(model), "friction_forces")
+    rest = loads.held + loads.further
 
     def forces(s: float) -> Array:
-        if c is None:
-            return s * s * loads.inertial + rest + friction_forces(s * loads.dq)
-        load = s * s * loads.inertial + loads.held
-        return load * load_factor(c, load, loads.dq) + friction_forces(s * loads.dq) + further
+        load = with_losses(loads.losses, s * s * loads.inertial + rest, loads.dq)
+        return load + friction_forces(s * loads.dq)
 
     def fits(s: float) -> bool:
         tau = forces(s)

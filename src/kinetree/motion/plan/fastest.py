@@ -11,7 +11,7 @@ from kinetree.errors import InputError
 from kinetree.files.description.drive import Curve
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, curve_values
-from kinetree.motion.limits.loads import load_factor, load_friction, static_forces
+from kinetree.motion.limits.loads import static_forces
 from kinetree.motion.plan.path import Path
 from kinetree.motion.plan.profile import CREEP, Known, Profile, Rows, fastest_profile
 
@@ -49,8 +49,7 @@ class Knots:
     """Joint forces at the grid of a path are A u + B x + gravity + friction, (N + 1, n) each.
 
     gravity: with the forces of springs. slope, bend: q' and q'' at the grid. sense: direction of
-    every joint in every interval, (N, n). lengths: of the intervals, (N,). rubbing: coefficients of
-    load friction, (n, 2), or None; A u + B x + gravity is the load.
+    every joint in every interval, (N, n). lengths: of the intervals, (N,).
     """
 
     slope: Array
@@ -60,20 +59,6 @@ class Knots:
     gravity: Array
     sense: Array
     lengths: Array
-    rubbing: Array | None = None
-
-    def factors(self, sign: int) -> list[Array | int]:
-        """Factors of the load in the rows that bound joint forces upward (1) or downward (-1).
-
-        tau is (1 + c) times the load if that drives the motion, and (1 - c) times if it brakes it,
-        plus the other friction. A force in the direction of motion is bounded by both rows: the
-        first is the tighter one if the rest leaves room for a load that drives, else the second. A
-        force against the motion belongs to a load that brakes.
-        """
-        if self.rubbing is None:
-            return [1]
-        braked = 1 - self.rubbing[:, 1] * (self.sense != 0)
-        return [np.where(sign * self.sense > 0, 1 + self.rubbing[:, 0], braked), braked]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +127,7 @@ def knots_of(model: Model, path: Path) -> Knots:
     B = np.einsum("kij,kj->ki", M, bend) + kernel(model, "coriolis_forces")(q, slope)
     sense = np.sign(path.curve((path.grid[1:] + path.grid[:-1]) / 2)[1])
     gravity = static_forces(model, q)
-    return Knots(slope, bend, A, B, gravity, sense, np.diff(path.grid), load_friction(model))
+    return Knots(slope, bend, A, B, gravity, sense, np.diff(path.grid))
 
 
 def friction_near(model: Model, knots: Knots, x: Array) -> Friction:
@@ -174,14 +159,11 @@ def rows_of(knots: Knots, friction: Friction, limits: Limits, reserve: Array, ne
     both = (slice(None, -1), slice(1, None))
     A, B, g = (np.stack([x[side] for side in both]) for x in (knots.A, knots.B, knots.gravity))
     slope, bend = (np.stack([x[side] for side in both]) for x in (knots.slope, knots.bend))
-    forces = {
-        sign: [(A * k, B * k + friction.slope, g * k + friction.rest) for k in knots.factors(sign)]
-        for sign in (1, -1)
-    }
+    forces = A, B + friction.slope, g + friction.rest
     turn = slope, bend, 0 * g
     parts = [
-        *(x for f in forces[1] for x in _both_ends(knots, f, 1, limits.effort, up)),
-        *(x for f in forces[-1] for x in _both_ends(knots, f, -1, limits.effort, down)),
+        *_both_ends(knots, forces, 1, limits.effort, up),
+        *_both_ends(knots, forces, -1, limits.effort, down),
         *_both_ends(knots, turn, 1, limits.acceleration, bent_up),
         *_both_ends(knots, turn, -1, limits.acceleration, bent_down),
     ]
@@ -198,7 +180,7 @@ def rows_of(knots: Knots, friction: Friction, limits: Limits, reserve: Array, ne
 
 def _curve_rows(
     knots: Knots,
-    forces: dict[int, list[tuple[Array, Array, Array]]],
+    forces: tuple[Array, Array, Array],
     limits: Limits,
     reserve: Array,
     near: Array,
@@ -220,18 +202,14 @@ def _curve_rows(
     for f, m in lines_below(curve, slope * ds):
         tilt = m * slope / (2 * ds)  # of the tangent over x, at ds^2
         rest = f + m * slope * ds - tilt * ds * ds
-        for plus, minus in zip(forces[1], forces[-1], strict=True):
-            A, B, C = (
-                np.where(sense > 0, x[:, :, j], -y[:, :, j]) / limits.effort[j]
-                for x, y in zip(plus, minus, strict=True)
-            )
-            b = B - tilt / limits.effort[j]
-            c = np.where(sense == 0, 1, (rest - ahead.T) / limits.effort[j] - C)
-            a, b = A * (sense != 0), b * (sense != 0)  # a joint at rest has no such bound
-            a, b, c = (np.where(np.isfinite(f), x, y) for x, y in ((a, 0), (b, 0), (c, 1)))
-            left, right = (x[:, :, None] for x in (a, b))
-            rows.append((left[0], right[0], c[0][:, None]))
-            rows.append((left[1] + length * right[1], right[1], c[1][:, None]))
+        A, B, C = (np.where(sense > 0, x[:, :, j], -x[:, :, j]) / limits.effort[j] for x in forces)
+        b = B - tilt / limits.effort[j]
+        c = np.where(sense == 0, 1, (rest - ahead.T) / limits.effort[j] - C)
+        a, b = A * (sense != 0), b * (sense != 0)  # a joint at rest has no such bound
+        a, b, c = (np.where(np.isfinite(f), x, y) for x, y in ((a, 0), (b, 0), (c, 1)))
+        left, right = (x[:, :, None] for x in (a, b))
+        rows.append((left[0], right[0], c[0][:, None]))
+        rows.append((left[1] + length * right[1], right[1], c[1][:, None]))
     return rows
 
 
@@ -315,10 +293,7 @@ def _both_ends(
 def _check_standing(model: Model, path: Path, knots: Knots, bounds: Bounds) -> None:
     """Raise InputError if the robot cannot move along the path even slowly; name the place."""
     gravity = np.stack([knots.gravity[:-1], knots.gravity[1:]])
-    load = gravity
-    if knots.rubbing is not None:
-        load = gravity * load_factor(knots.rubbing, gravity, knots.sense)
-    creeping = load + friction_near(model, knots, 0 * path.grid).rest
+    creeping = gravity + friction_near(model, knots, 0 * path.grid).rest
     held = "gravity and springs" if model.springs else "gravity"
     alone = "gravity and springs need" if model.springs else "gravity alone needs"
     for force, cause in ((gravity, alone), (creeping, f"{held} and friction need")):

@@ -96,9 +96,8 @@ def time_optimal(
     torque-speed curve falls with sqrt(x) in straight pieces; lines of x below it, which touch it at
     the previous profile, take its place, so that every iteration is within the curve and none is
     slower. Beyond the last speed of a curve a drive can only brake; if the curve ends there above
-    zero force, the plan does not go beyond. Load friction and efficiencies scale the rows by their
-    factor. Positions are those of the given path; if they are beyond limits, the report has these
-    violations.
+    zero force, the plan does not go beyond. Positions are those of the given path; if they are
+    beyond limits, the report has these violations.
 
     Args:
         robot: the robot; its joints have one degree of freedom each. None is the one that the

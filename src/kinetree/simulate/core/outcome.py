@@ -17,7 +17,6 @@ from kinetree.dynamics.steps import Method
 from kinetree.dynamics.stiction import dry_dofs
 from kinetree.model import Model
 from kinetree.simulate.core.forces import ActingForces
-from kinetree.simulate.friction.modes import friction_size
 
 Places = dict[str, slice]
 
@@ -68,8 +67,7 @@ def result_places(model: Model, method: Method | None, acting: ActingForces | No
     """
     sizes = {"tau": model.n}
     if method is None:
-        dry = len(dry_dofs(model, () if acting is None else acting.parameters))
-        sizes["friction"] = friction_size(model, dry)
+        sizes["friction"] = len(dry_dofs(model, () if acting is None else acting.parameters))
     elif method.implicit:
         sizes["ddq"] = model.n
     if model.constraints is not None:

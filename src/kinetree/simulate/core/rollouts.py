@@ -14,7 +14,6 @@ from kinetree.simulate.core.system import System
 from kinetree.simulate.friction.modes import (
     DryFriction,
     consistent_modes,
-    friction_size,
     read_dry_friction,
 )
 from kinetree.simulate.tuning import TIMES_AT_ONCE
@@ -100,7 +99,7 @@ class Rollouts:
         def evaluate(mode: Array) -> tuple[Array, Array]:
             self.params[row, self.at_end] = mode
             k, y = self.rate(np.array([t]), x[None], np.array([row]))
-            return k[0, nq : nq + n], y[0, n : n + friction_size(self.space.model, len(mode))]
+            return k[0, nq : nq + n], y[0, n : n + len(mode)]
 
         _, dq, _ = self.space.split(x)
         self.params[row, self.at_end] = consistent_modes(self.dry, row, dq, evaluate)
@@ -146,7 +145,7 @@ class Rollouts:
             if (mode == 0).any():
                 times = polynomial.step.times(step_rows, shares)
                 friction = self.rate(times, x, np.full(len(shares), row))[1]
-                friction = friction[:, n : n + friction_size(self.space.model, len(mode))]
+                friction = friction[:, n : n + len(mode)]
             return dry.guards(row, mode, self.space.split(x)[1], friction, slow)
 
         return guards

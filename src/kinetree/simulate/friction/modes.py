@@ -14,11 +14,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
-from kinetree.dynamics.joints.friction import (
-    friction_forces,
-    load_coefficients,
-    load_friction_forces,
-)
 from kinetree.dynamics.joints.presliding import without_bristle_friction
 from kinetree.dynamics.mass_matrix import tree_mass_matrix
 from kinetree.dynamics.stiction import (
@@ -38,15 +33,12 @@ from kinetree.simulate.tuning import RELEASE_SLACK
 
 
 def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tuple[Array, Array]:
-    """ddq, (n,), and the friction f of each joint that has any, (d,).
-
-    With load friction: f less the load friction against dq > 0 of each joint, then f less that
-    against dq < 0, (2d,), for joints that are held: what the friction without load must give.
+    """ddq, (n,), and the friction of each joint that has any, (d,).
 
     mode, (d,): 1 or -1 for the direction in which a joint slides, 0 for a joint that is held.
     """
     model = tree.model
-    dry = dry_levels(model, dq, tau).slide
+    dry = dry_levels(model, dq).slide
     smooth = replace(tree, model=without_dry_friction(model))
     b = tau - tree_inverse_dynamics(smooth, dq, zeros(model.n))
     M = tree_mass_matrix(tree)
@@ -54,42 +46,25 @@ def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tup
     ddq, needed = solve_in(model, M, b, dry, way, zeros(model.n))
     held = {d: 1 - absolute(way[d]) for d in dry}
     friction = [slip(pair, way[d]) + held[d] * needed[d] for d, pair in dry.items()]
-    if not load_coefficients(model):
-        return ddq, np.array(friction)
-    load, one = tau - friction_forces(without_dry_friction(model), dq), np.ones(model.n, int)
-    for d, f in zip(dry, friction, strict=True):
-        load = load - np.eye(model.n, dtype=int)[d] * f
-    ways = [load_friction_forces(model, one * way, load) for way in (1, -1)]
-    return ddq, np.array([f - x[d] for x in ways for d, f in zip(dry, friction, strict=True)])
-
-
-def friction_size(model: Model, dry: int) -> int:
-    """Count of the numbers of friction that `accelerations_in_mode` gives for `dry` joints."""
-    return 2 * dry if load_coefficients(model) else dry
+    return ddq, np.array(friction)
 
 
 @dataclass(frozen=True, eq=False)
 class DryFriction:
-    """Entries of dq with dry friction, (d,), and the most it can give in each direction, (B, d).
-
-    The most is that of a joint without load.
-    """
+    """Entries of dq with dry friction, (d,), and the most it can give in each direction, (B, d)."""
 
     dofs: Array
     plus: Array
     minus: Array
 
     def margins(self, row: int, friction: Array) -> tuple[Array, Array, Array]:
-        """Distances of friction (..., d or 2d) from the most in each direction, and the slack.
+        """Distances of friction (..., d) from the most in each direction, and the slack.
 
         Slack is the force beyond the most at which a held joint is released, (..., d).
         """
-        against, behind = friction, friction
-        if friction.shape[-1] != len(self.dofs):  # with load friction
-            against, behind = np.split(friction, 2, axis=-1)
         plus, minus = self.plus[row], self.minus[row]
-        slack = RELEASE_SLACK * (plus + minus + (behind - against))
-        return plus - against, behind + minus, slack
+        slack = np.broadcast_to(RELEASE_SLACK * (plus + minus), friction.shape)
+        return plus - friction, friction + minus, slack
 
     def guards(self, row: int, mode: Array, dq: Array, friction: Array, slow: float) -> Array:
         """Functions of states (K, ...) that are positive in a mode, (K, G), and end it at zero.

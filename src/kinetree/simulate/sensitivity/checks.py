@@ -6,7 +6,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.stepping import check_stepping
-from kinetree.dynamics.joints.friction import load_coefficients
 from kinetree.dynamics.parameters import JOINT, ParameterLayout
 from kinetree.dynamics.stiction import dry_dofs, dry_friction
 from kinetree.errors import InputError
@@ -86,7 +85,7 @@ def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smo
 def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
     """Raise InputError if dry friction holds a joint in an adaptive step, or ends one."""
     dofs, dq = dry.dofs, steps.x[:, model.nq : model.nq + model.n]
-    coulomb = (dry.plus != 0) | (dry.minus != 0) | np.isin(dofs, [*load_coefficients(model)])
+    coulomb = (dry.plus != 0) | (dry.minus != 0)
     leaves = (dq[:, dofs] == 0) & coulomb[steps.rollout]
     bad = (steps.modes == 0) | leaves | steps.cut[:, None]
     if bad.any():

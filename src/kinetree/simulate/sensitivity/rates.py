@@ -22,7 +22,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics import parameters, with_parameters
-from kinetree.dynamics.joints.friction import refuse_load_friction
 from kinetree.dynamics.joints.presliding import without_bristle_friction
 from kinetree.dynamics.state import StateSpace, tangents
 from kinetree.engine.compiler.derivatives import jacobian
@@ -70,9 +69,6 @@ class RateChanges:
         self.rubbing = self.model is not self.space.model
         self.external, self.free = equations.external, equations.acting.parameters
         self.constants = directions.constants
-        refuse_load_friction(
-            self.model, "the derivative of fixed steps", 'Choose the adaptive method, "dop853".'
-        )
         self.loaded = equations.acting.F_ext is not None
         self.implicit = equations.implicit
         self.forces = ForceChanges(equations, directions)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics import Ellipsoid, inverse_dynamics, pose
-from kinetree.dynamics.joints.friction import frictionless, load_coefficients
+from kinetree.dynamics.joints.friction import frictionless
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
@@ -76,17 +76,11 @@ def torques(state: State) -> dict[str, Any]:
     model = robot.model
     if model.constraints is not None:
         return constrained_torques(state)
-    F_ext = None
     tau = free = quantity(robot, "inverse_dynamics")(q, dq, ddq)
     if state.push is not None:
         F_ext = external_wrenches(state, quantity(robot, "link_poses")(q))
         tau = quantity(robot, "loaded_inverse_dynamics")(q, dq, ddq, F_ext)
     parts = motion_parts(state) | {"external": tau - free}
-    if load_coefficients(model):  # friction depends on all other forces
-        bare = frictionless(model)
-        loaded = inverse_dynamics(bare, q, dq, ddq, F_ext)
-        parts["friction"] = tau - loaded
-        parts["external"] = loaded - inverse_dynamics(bare, q, dq, ddq)
     return {"tau": tau, "parts": parts, "limits": effort_limits(model, dq, tau)}
 
 

@@ -1,7 +1,7 @@
 """Arrays on a GPU, of CuPy, torch and JAX: the CPU's numbers, no copy, the right stream.
 
 Without a GPU these tests skip. GPU kernels agree with the CPU's to 4 eps (float64) and 8 eps
-(float32), norm-wise: see tests/backends/cuda.
+(float32), norm-wise: see tests/unit/engine/backends/cuda.
 """
 
 import warnings

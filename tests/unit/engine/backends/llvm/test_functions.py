@@ -16,7 +16,7 @@ from kinetree.engine import OPERATIONS, Graph, Kernel, interpret
 from kinetree.engine.llvm.emit import emit
 from kinetree.engine.llvm.target import Target
 
-TOOLS = Path(__file__).resolve().parents[3] / "tools"
+TOOLS = Path(__file__).resolve().parents[5] / "tools"
 sys.path.insert(0, str(TOOLS))
 
 from function_accuracy import arguments, errors  # noqa: E402

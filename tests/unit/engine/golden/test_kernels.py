@@ -2,7 +2,7 @@
 
 After a change that is meant to change them, look at the diff and write them anew:
 
-    python tests/golden/test_kernels.py
+    python tests/unit/engine/golden/test_kernels.py
 """
 
 import difflib
@@ -32,7 +32,7 @@ def test_inverse_dynamics_of_a_toy_is_as_stored(toy, monkeypatch):
     if found != stored:
         names = f"{toy}.txt, as stored", "as traced now"
         diff = "\n".join(difflib.unified_diff(stored, found, *names, lineterm=""))
-        command = "python tests/golden/test_kernels.py"
+        command = "python tests/unit/engine/golden/test_kernels.py"
         pytest.fail(f"{diff}\nIf this is meant: {command}", pytrace=False)
 
 

@@ -35,7 +35,7 @@ def test_the_panda_with_its_published_friction(cp, name):
     "name",
     ["inverse_dynamics", "forward_dynamics", "friction_forces", "forward_dynamics_derivatives"],
 )
-def test_stribeck_sigmoid_and_load_friction(cp, name):
+def test_stribeck_and_sigmoid_friction(cp, name):
     robot = rubbing()
     cpu, gpu = robot.compile(name), robot.compile(name, target="cuda")
     given = arguments(robot, cpu, (37,))
