@@ -17,7 +17,7 @@ robot = kt.Robot.from_points(
 )
 s = kt.symbolic(robot)
 print(s)
-for quantity in (s.M, s.C, s.g, s.K, s.U, s.Lambda):
+for quantity in (s.M, s.C, s.g, s.K, s.U):
     print(quantity.text())
 print("\nfor a paper: M =", s.M.latex())
 

@@ -4,31 +4,21 @@
     python tools/math_font.py latinmodern-math.otf
 
 The source is `latinmodern-math.otf`, version 1.959, of the GUST e-foundry (Debian's package
-`lmodern` has it). The subset has the characters that `kinetree.core.mathml` writes, their variants
-for scripts, and the larger sizes and the parts of brackets, roots and accents. As its licence
-asks, the changed font has another name, "kinetree math".
+`lmodern` has it). The subset has the characters of the present one and those given as further
+arguments, their variants for scripts, and the larger sizes and the parts of brackets, roots and
+accents. As its licence asks, the changed font has another name, "kinetree math".
 """
 
-import string
 import sys
+import unicodedata
 from copy import deepcopy
-from itertools import chain
 from pathlib import Path
 
 from fontTools import subset
 from fontTools.ttLib import TTFont
 
-from kinetree.core import math_symbols as mathml
-
 FOLDER = Path(__file__).parents[1] / "src/kinetree/core"
 NAME = "kinetree math"
-GREEK = {
-    0x1D6E2: range(0x391, 0x3AA),  # capitals
-    0x1D6FC: range(0x3B1, 0x3CA),  # small letters
-}
-# variants of small Greek letters, after omega in their own order
-GREEK_VARIANTS = "∂ϵϑϰϕϱϖ"
-ALWAYS = " \u00a0!\"'()*+,-./:;<=>?[]|{}°·√"
 # TeX drops a subscript by 0.15 em. Browsers drop it by a constant of the font and, unlike TeX, by
 # the depth of every letter (q), and they raise superscripts by the height of every bracket.
 CONSTANTS = {
@@ -41,33 +31,23 @@ SCRIPT_SLANTS = dict(
     B=30, C=58, D=28, E=89, F=99, G=59, I=74, J=185, K=14, N=147, O=28, P=82, S=75, T=254, U=99,
     V=82, W=82, X=146, Y=82, Z=79,
 )  # fmt: skip
+SMALL_SIGNS = "+-−=,()"  # in scripts, beside letters and digits
 BEARING = 40  # to the right of every script capital
 # characters that browsers stretch, and the combining ones for which the font has the sizes
 STRETCHED = {"¯": "\u0305", "ˆ": "\u0302", "˜": "\u0303"}
 
 
 def characters() -> set[int]:
-    """Code points of all characters in formulas."""
-    tables = (mathml.GREEK, mathml.CAPITALS, mathml.LETTERS, mathml.BIG_OPERATORS, mathml.ACCENTS)
-    texts = [*chain(*(table.values() for table in tables)), *mathml.OVER.values(), *mathml.BARS]
-    texts += [*mathml.UNDER.values(), *(sign for _, sign in mathml.SYMBOLS.values())]
-    found = {ord(letter) for letter in "".join(texts) + string.ascii_letters + string.digits}
-    found |= set(map(ord, ALWAYS))
-    found |= letters()
-    for font, used in {
-        "script": string.ascii_uppercase,
-        "fraktur": "g",
-        "double": "CNRSZ",
-    }.items():
-        found |= {ord(mathml.in_alphabet(letter, font)) for letter in used}
-    return found
+    """Code points of the present font, and of further characters."""
+    return {*TTFont(FOLDER / "math.woff2").getBestCmap(), *map(ord, "".join(sys.argv[2:]))}
 
 
-def letters() -> set[int]:
-    """Code points of upright and slanted letters."""
-    found = {ord(mathml.italic(letter)) for letter in string.ascii_letters}
-    found |= set(map(ord, string.ascii_letters)) | {0x1D715 + k for k in range(len(GREEK_VARIANTS))}
-    return found | {first + k for first, letters in GREEK.items() for k in range(len(letters))}
+def script_capital(letter: str) -> int:
+    """Code point of a letter of the alphabet of scripts."""
+    try:
+        return ord(unicodedata.lookup(f"MATHEMATICAL SCRIPT CAPITAL {letter}"))
+    except KeyError:
+        return ord(unicodedata.lookup(f"SCRIPT CAPITAL {letter}"))
 
 
 def make(source: Path) -> Path:
@@ -94,8 +74,8 @@ def prepare(font: TTFont) -> None:
     table, names, widths = font["MATH"].table, font.getBestCmap(), font["hmtx"]
     for name, value in CONSTANTS.items():
         getattr(table.MathConstants, name).Value = value
-    # our formulas have the slant of letters as spaces, so that a browser that knows it adds no
-    # second one; that of integrals moves their limits
+    # formulas are alike in browsers that know the slant of letters and in others; that of integrals
+    # moves their limits
     slants = table.MathGlyphInfo.MathItalicsCorrectionInfo
     kept = [(g, x) for g, x in zip(slants.Coverage.glyphs, slants.ItalicsCorrection, strict=True)
             if g.startswith(("integral", "contourintegral", "uni222B", "uni222E"))]  # fmt: skip
@@ -103,7 +83,7 @@ def prepare(font: TTFont) -> None:
     slants.ItalicsCorrectionCount = len(kept)
     table.MathGlyphInfo.MathKernInfo = None
     for letter, slant in SCRIPT_SLANTS.items():
-        glyph = names[ord(mathml.in_alphabet(letter, "script"))]
+        glyph = names[script_capital(letter)]
         width, bearing = widths[glyph]
         widths[glyph] = (width - slant - BEARING, bearing)
     variants = table.MathVariants
@@ -115,7 +95,9 @@ def prepare(font: TTFont) -> None:
     variants.HorizGlyphCoverage.glyphs = order
     variants.HorizGlyphConstruction = [known[glyph] for glyph in order]
     variants.HorizGlyphCount = len(order)
-    small = {names[code] for code in letters() | set(map(ord, string.digits + "+-−=,()"))}
+    small = {
+        names[code] for code in characters() if chr(code).isalnum() or chr(code) in SMALL_SIGNS
+    }
     # browsers look for the shapes of scripts in the default script only
     scripts = font["GSUB"].table.ScriptList.ScriptRecord
     default = deepcopy(scripts[0])

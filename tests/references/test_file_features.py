@@ -484,11 +484,11 @@ def test_limits_of_sdf(limit):
 
 
 def test_damping_friction_and_springs_of_sdf():
-    dynamics = (
+    element = (
         "<dynamics><damping>0.5</damping><friction>0.25</friction>"
         "<spring_stiffness>4</spring_stiffness><spring_reference>0.1</spring_reference>"
     )
-    text = one(axis=f"{dynamics}</dynamics>", pose="<pose>0 0 0 0 0 0</pose>")
+    text = one(axis=f"{element}</dynamics>", pose="<pose>0 0 0 0 0 0</pose>")
     tau = dynamics.inverse_dynamics(parse(text).model, [0.6], [2.0], [0.0])
     assert tau == pytest.approx([0.5 * 2 + 0.25 + 4 * (0.6 - 0.1)])
     ball = one("ball", axis="<dynamics><damping>0.5</damping></dynamics>")

@@ -107,6 +107,7 @@ def import_heavy(project: Project) -> None:
     """Import the packages that tests begin with, so that every process has them already."""
     own = {path.stem: path for path in (project.root / "tests").rglob("*.py")}
     names, waiting, seen = set(HEAVY), [project.root / test for test in project.tests], set()
+    tools = {path.stem for path in (project.root / "tools").rglob("*.py")} | {"benchmarks"}
     while waiting:
         path = waiting.pop()
         seen.add(path)
@@ -118,7 +119,7 @@ def import_heavy(project: Project) -> None:
                 waiting.append(helper)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in sorted(names):
+        for name in sorted(x for x in names if x.split(".")[0] not in tools):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
     if project.package in sys.modules:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 LETTERS = {
     "tau": r"\tau",
-    "Lambda": r"\Lambda",
     "christoffel": r"\Gamma",
     "friction": r"\tau_\mathrm{friction}",
     "springs": r"\tau_\mathrm{springs}",
@@ -43,7 +42,7 @@ def equations(
     quantity: Annotated[
         list[str] | None,
         words_argument(
-            "Some of M, C, c, g, friction, springs, tau, T, J, J_s, K, U, Lambda, christoffel; M, "
+            "Some of M, C, c, g, friction, springs, tau, T, J, J_s, K, U, christoffel; M, "
             "C and g if left out. With constraints also M_r, c_r, g_r, h_r, N of the independent "
             "coordinates, and Phi, J_Phi, gamma; M_r, h_r and Phi if left out."
         ),

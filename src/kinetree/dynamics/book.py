@@ -1,14 +1,15 @@
 """The Tree in the frames of the model, where the source of the robot put them."""
 
+from dataclasses import replace
+
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.dynamics.joints.springs import Springs
-from kinetree.dynamics.tree import BaseMotion, Load, Step, Tree, TreeLink, base_at_rest
+from kinetree.dynamics.tree import BaseMotion, Load, Tree, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import (
     TipWrench,
     Wrenches,
     coordinates,
-    link_pose,
     link_wrenches,
     six_vector,
 )
@@ -21,18 +22,12 @@ def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWren
     F_ext, F_tip: as in `inverse_dynamics`.
     """
     q = coordinates(model, q)
-    loaded = F_ext is not None or F_tip is not None
-    loads = link_wrenches(model, F_ext, F_tip) if loaded else None
-    links = [book_link(model, q, i, None if loads is None else Load(loads[i])) for i in model.links]
-    springs = Springs(model, q) if model.springs else None
-    return Tree(model, tuple(links), model.rotors, base_at_rest(model), springs)
-
-
-def book_link(model: Model, q: Array, i: int, load: Load | None = None) -> TreeLink:
-    """Link i of the robot at q, (nq,)."""
-    T_pi = link_pose(model, i, q)
-    to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
-    return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i], load)
+    tree = placed_tree(model, q)
+    if F_ext is not None or F_tip is not None:
+        loads = link_wrenches(model, F_ext, F_tip)
+        links = [replace(x, load=Load(F)) for x, F in zip(tree.links, loads, strict=True)]
+        tree = replace(tree, links=tuple(links))
+    return replace(tree, springs=Springs(model, q)) if model.springs else tree
 
 
 def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:

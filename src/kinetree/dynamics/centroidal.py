@@ -14,8 +14,6 @@ rotors adds to n of their own joint; armature is not a body. The linear rows of 
 mass times the Jacobian of the centre of mass.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,23 +29,15 @@ from kinetree.dynamics.coriolis_matrix import (
     rigid,
 )
 from kinetree.dynamics.energy import base_body, mass_to_divide_by
+from kinetree.dynamics.frames import FrameMotion, frame_motions
 from kinetree.dynamics.traced import over_tree
-from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink
+from kinetree.dynamics.tree import Pair, Tree
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Quantity, Result
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Axes R of a link in {s}, its origin p in {s}, and the velocity dp of the origin."""
-
-    R: Array
-    p: Array
-    dp: Array
 
 
 @labelled("3", "n")
@@ -71,7 +61,7 @@ def centroidal_momentum_matrix_rate(model: Model, q: StateLike, dq: StateLike) -
 def tree_center_of_mass_jacobian(tree: Tree) -> Array:
     """(3, n); the tree must not be regrouped."""
     mass = mass_to_divide_by(tree.model)
-    bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree)
+    bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree)
     J = [zeros(3)] * tree.model.n
     for i, d, w, l in tree.axes():
         J[d] = J[d] + unit_force(bodies[i], places[i].R, w, l) / mass
@@ -86,7 +76,7 @@ def unit_force(body: Moments, R: Array, w: Array, l: Array) -> Array:
 
 def tree_centroidal_matrix(tree: Tree) -> Array:
     """A_G, (6, n); the tree must not be regrouped."""
-    bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree)
+    bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree)
     center = bodies[WORLD].h / mass_to_divide_by(tree.model)
     n, f = ([zeros(3)] * tree.model.n for _ in range(2))
     for i, d, w, l in tree.axes():
@@ -99,7 +89,7 @@ def tree_centroidal_matrix(tree: Tree) -> Array:
 
 @piece
 def plus_column(
-    n: Array, f: Array, body: Moments, place: Place, center: Array, w: Array, l: Array
+    n: Array, f: Array, body: Moments, place: FrameMotion, center: Array, w: Array, l: Array
 ) -> Pair:
     """A column (n, f) of A_G with the momentum of a body for unit rate of its joint."""
     R, arm = place.R, place.p - center
@@ -112,7 +102,7 @@ def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:
     """dA_G/dt, (6, n); the tree must not be regrouped."""
     mass = mass_to_divide_by(tree.model)
     omega, u = link_velocities(tree, dq)
-    bodies, places = tree.composite_bodies(base_body(tree)), link_places(tree, u)
+    bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree, dq)
     spreads = {WORLD: Spread(zeros(3), np.zeros((3, 3), int))}  # of the robot only dh is used
     spreads |= {i: rigid(link.body, omega[i]) for i, link in enumerate(tree.links)}
     tree.gathered(
@@ -135,34 +125,17 @@ def column_rate(
     body: Moments,
     spread: Spread,
     omega: Array,
-    place: Place,
+    place: FrameMotion,
     center: Array,
     center_rate: Array,
     w: Array,
     l: Array,
 ) -> Pair:
     """dn and df of unit rate of a joint along (w, l), about the centre of mass."""
-    R, arm, arm_rate = place.R, place.p - center, place.dp - center_rate
+    R, arm, arm_rate = place.R, place.p - center, place.v - center_rate
     rate = momentum_rates(body, spread, omega, w, l)
     force, change = R @ rate.f, R @ rate.df
     return R @ (rate.dn + rate.Q) + cross(arm_rate, force) + cross(arm, change), change
-
-
-def link_places(tree: Tree, u: Mapping[int, Array] | None = None) -> dict[int, Place]:
-    """Place of every link; u: velocities of the origins from their parents', see above."""
-
-    def step(i: int, link: TreeLink, parent: Place) -> Place:
-        return place_outward(link.to, parent, None if u is None else u[i])
-
-    return tree.outward(Place(np.eye(3, dtype=int), zeros(3), zeros(3)), step)
-
-
-@piece
-def place_outward(to: Step, parent: Place, u: Array | None) -> Place:
-    """Place of a link from that of its parent."""
-    R, dp = parent.R, parent.dp
-    turned = np.array([to.outward(row) for row in R])
-    return Place(turned, parent.p + R @ to.p, dp if u is None else dp + R @ u)
 
 
 def _joined(n: list[Any], f: list[Any]) -> Array:

@@ -1,4 +1,4 @@
-"""Motion of a frame: its twist and acceleration, from its Jacobian and the rate of it (`walk.py`).
+"""Motion of a frame: its twist and acceleration, from its Jacobian and its rate (`frames.py`).
 
 A twist is expressed in one of three ways:
 
@@ -12,10 +12,9 @@ without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt d
 """
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.frames import body_walk, seen
 from kinetree.dynamics.traced import of_frame
-from kinetree.dynamics.tree import Tree
-from kinetree.dynamics.walk import body_walk, seen
+from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled
@@ -33,7 +32,7 @@ def frame_velocity(
     expressed: str = "body",
 ) -> Array:
     """Twist (angular, linear) of a frame, J dq, shape (6,), rad/s and m/s."""
-    tree, place = book_tree(model, q), model.frame(frame)
+    tree, place = placed_tree(model, q), model.frame(frame)
     return tree_frame_velocity(tree, place, expressed, rates(model, dq, "dq"))
 
 
@@ -48,7 +47,7 @@ def frame_acceleration(
     expressed: str = "body",
 ) -> Array:
     """Time derivative of `frame_velocity`, J ddq + dJ/dt dq, shape (6,), rad/s^2 and m/s^2."""
-    tree, place = book_tree(model, q), model.frame(frame)
+    tree, place = placed_tree(model, q), model.frame(frame)
     motion = rates(model, dq, "dq"), rates(model, ddq, "ddq")
     return tree_frame_acceleration(tree, place, expressed, *motion)
 

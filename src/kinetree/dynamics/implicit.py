@@ -30,7 +30,6 @@ from kinetree.dynamics.joints.friction import (
 )
 from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
 from kinetree.dynamics.joints.rotors import armature_turning
-from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.stiction import (
     dry_levels,
     slide_or_hold,
@@ -39,7 +38,7 @@ from kinetree.dynamics.stiction import (
     solve_in,
     without_dry_friction,
 )
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.tree import SpringForces, Tree
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
@@ -98,7 +97,7 @@ class StepSlopes:
         gains: Gains | None,
         *,
         positions: bool,
-        springs: Springs | None = None,
+        springs: SpringForces | None = None,
     ) -> "StepSlopes":
         """The slopes of a robot and of tau at dq, (n,).
 

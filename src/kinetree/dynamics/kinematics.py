@@ -1,77 +1,32 @@
 """Forward kinematics: poses of links and frames, their Jacobians, and the rates of these."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import is_recording
+from kinetree.dynamics.frames import frame_motions, tree_frame_jacobian, tree_pose
 from kinetree.dynamics.traced import of_frame
-from kinetree.model import WORLD, Model
-from kinetree.model.inputs import columns, coordinates, link_pose, rates
+from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
+from kinetree.model import Model
+from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import Make, Quantity, Result, textbook
-from kinetree.spatial import Ad, ad, inverse
+from kinetree.spatial import ad, cross
 from kinetree.spatial import pose as pose_from
 
 
 @labelled("l", "4", "4")
 def forward_kinematics(model: Model, q: StateLike) -> Array:
     """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose."""
-    q = coordinates(model, q)
-    T_si = {WORLD: np.eye(4, dtype=int)}
-    for i in model.links:
-        T_si[i] = T_si[model.parent[i]] @ link_pose(model, i, q)
-    return np.array([T_si[i] for i in model.links]).reshape(-1, 4, 4)
+    _, *links = frame_motions(placed_tree(model, q), None, model.links).values()
+    return np.array([pose_from(link.R, link.p) for link in links]).reshape(-1, 4, 4)
 
 
 @labelled("4", "4")
 def pose(model: Model, q: StateLike, frame: str | None = None) -> Array:
     """T_sb of a frame, the tool when None, shape (4, 4)."""
-    place = model.frame(frame)
-    if place.link == WORLD:
-        return np.array(place.T_if)
-    return forward_kinematics(model, q)[place.link] @ place.T_if
-
-
-def _jacobian_of(expressed: str) -> Make:
-    """Trace a Jacobian of a frame, or its rate where dq is an argument, by a walk inward.
-
-    J_i = Ad_ip J_p carries the columns of all joints before link i past it. A walk from the frame
-    to the base (`walk.py`) has one step for each joint: less than half the operations of a Panda.
-    """
-
-    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
-        from kinetree.dynamics.walk import tree_frame_jacobian
-
-        walk = of_frame(tree_frame_jacobian)(model, regrouped, frame, expressed)
-        return lambda q, *dq: walk(q, *dq)[len(dq)]
-
-    return make
-
-
-def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
-    """Trace the pose of a frame; of a long robot as a loop, in lean frames, from the frame inward.
-
-    The loop has a piece for each link, whose frame may be any: only in lean frames are the axes of
-    all joints the same.
-    """
-    if not is_recording():
-        return lambda q: pose(model, q, frame)
-    from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
-    from kinetree.dynamics.walk import pose_inward
-
-    lean = lean_model(model, regrouped=regrouped)
-    place = lean_frame(lean, frame)
-
-    def function(q: Array) -> Array:
-        tree = lean_tree(lean, q)
-        R, p = place.T_if[:3, :3], place.T_if[:3, 3]
-        for i in tree.path_inward(place.link):
-            R, p = pose_inward(tree.links[i].to, R, p)
-        return pose_from(R, p)
-
-    return function
+    return tree_pose(placed_tree(model, q), model.frame(frame))
 
 
 @labelled("l", "6", "n")
@@ -80,7 +35,7 @@ def link_jacobians(model: Model, q: StateLike) -> Array:
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
     """
-    return _stacked(model, _jacobians(model, coordinates(model, q), None, model.links)[0])
+    return tree_link_jacobians(placed_tree(model, q))[0]
 
 
 @labelled(("l", "6", "n"), ("l", "6", "n"))
@@ -89,45 +44,44 @@ def link_jacobian_rates(model: Model, q: StateLike, dq: StateLike) -> tuple[Arra
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
     """
-    J, dJ = _jacobians(model, coordinates(model, q), rates(model, dq, "dq"), model.links)
-    return _stacked(model, J), _stacked(model, dJ)
+    return tree_link_jacobians(placed_tree(model, q), rates(model, dq, "dq"))
 
 
-def _jacobians(
-    model: Model, q: Array, dq: Array | None, links: Iterable[int]
-) -> tuple[dict[int, Array], dict[int, Array]]:
-    """J_i, and dJ_i where dq is given, of the links in an order that has parents first."""
-    J = {WORLD: np.zeros((6, model.n), int)}
-    dJ = {WORLD: J[WORLD]}
-    for i in links:
-        p, A = model.parent[i], model.A[i]
-        Ad_ip = Ad(inverse(link_pose(model, i, q)))
-        carried = Ad_ip @ J[p]
-        J[i] = carried + A @ columns(model, i)
+def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Array]:
+    """J_i and dJ_i/dt of all links, each (links, 6, n); the rates are zero where dq is None."""
+    n = tree.model.n
+
+    def carried(link: TreeLink, J: Array) -> Array:
+        """Ad_ip J."""
+        return np.concatenate(
+            [link.to.outward(J[:3]), link.to.outward(J[3:] + cross(J[:3], link.to.p))]
+        )
+
+    def step(_: int, link: TreeLink, parent: tuple[Array, Array]) -> tuple[Array, Array]:
+        dofs = list(link.dofs)
+        own = np.zeros((6, n), link.A.dtype)
+        own[:, dofs] = link.A
+        J, dJ = (carried(link, x) for x in parent)
         if dq is not None:
-            dq_i = dq[list(model.joints[i].dofs)]
-            dJ[i] = Ad_ip @ dJ[p] - ad(A @ dq_i) @ carried
+            dJ = dJ - ad(link.A @ dq[dofs]) @ J
+        return J + own, dJ
+
+    nothing = np.zeros((6, n), int)
+    _, *links = tree.outward((nothing, nothing), step, tree.model.links).values()
+    J, dJ = (np.array([x[k] for x in links]).reshape(len(links), 6, n) for k in range(2))
     return J, dJ
-
-
-def _stacked(model: Model, x: dict[int, Array]) -> Array:
-    return np.array([x[i] for i in model.links]).reshape(len(model.links), 6, model.n)
 
 
 @labelled("6", "n")
 def body_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Array:
     """J_b of a frame (the tool when None), (6, n): its twist V_b = J_b dq in its own axes."""
-    place = model.frame(frame)
-    if place.link == WORLD:
-        return np.zeros((6, model.n))
-    J, _ = _jacobians(model, coordinates(model, q), None, model.path(place.link))
-    return Ad(inverse(place.T_if)) @ J[place.link]
+    return tree_frame_jacobian(placed_tree(model, q), model.frame(frame), "body")[0]
 
 
 @labelled("6", "n")
 def space_jacobian(model: Model, q: StateLike, frame: str | None = None) -> Array:
     """J_s of a frame (the tool when None), (6, n): the same twist written in {s}."""
-    return Ad(pose(model, q, frame)) @ body_jacobian(model, q, frame)
+    return tree_frame_jacobian(placed_tree(model, q), model.frame(frame), "space")[0]
 
 
 @labelled("6", "n")
@@ -135,12 +89,8 @@ def body_jacobian_rate(
     model: Model, q: StateLike, dq: StateLike, frame: str | None = None
 ) -> Array:
     """dJ_b/dt, (6, n)."""
-    place = model.frame(frame)
-    if place.link == WORLD:
-        return np.zeros((6, model.n))
-    q, dq = coordinates(model, q), rates(model, dq, "dq")
-    _, dJ = _jacobians(model, q, dq, model.path(place.link))
-    return Ad(inverse(place.T_if)) @ dJ[place.link]
+    tree, place = placed_tree(model, q), model.frame(frame)
+    return tree_frame_jacobian(tree, place, "body", rates(model, dq, "dq"))[1]
 
 
 @labelled("6", "n")
@@ -148,9 +98,24 @@ def space_jacobian_rate(
     model: Model, q: StateLike, dq: StateLike, frame: str | None = None
 ) -> Array:
     """dJ_s/dt, (6, n): Ad_sb (dJ_b + ad(V_b) J_b)."""
-    J, dJ = body_jacobian(model, q, frame), body_jacobian_rate(model, q, dq, frame)
-    V_b = J @ rates(model, dq, "dq")
-    return Ad(pose(model, q, frame)) @ (dJ + ad(V_b) @ J)
+    tree, place = placed_tree(model, q), model.frame(frame)
+    return tree_frame_jacobian(tree, place, "space", rates(model, dq, "dq"))[1]
+
+
+def _pose_of(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
+    """Trace the pose of a frame."""
+    make = of_frame(lambda tree, place, _: tree_pose(tree, place))
+    return make(model, regrouped, frame, "space")
+
+
+def _jacobian_of(expressed: str) -> Make:
+    """Trace a Jacobian of a frame, or its rate where dq is an argument."""
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Array]:
+        walk = of_frame(tree_frame_jacobian)(model, regrouped, frame, expressed)
+        return lambda q, *dq: walk(q, *dq)[len(dq)]
+
+    return make
 
 
 LINK_POSES = Quantity(

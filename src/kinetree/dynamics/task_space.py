@@ -28,6 +28,7 @@ from kinetree.core.pieces import recording
 from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.solve import float_choice, gram, one_or_nan
+from kinetree.dynamics.frames import tree_frame_jacobian
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
 from kinetree.dynamics.joints.configuration import random
 from kinetree.dynamics.joints.friction import friction_forces
@@ -36,7 +37,6 @@ from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import mass_solver, tree_mass_matrix
 from kinetree.dynamics.tiles import product
 from kinetree.dynamics.tree import Tree, weightless
-from kinetree.dynamics.walk import tree_frame_jacobian
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints

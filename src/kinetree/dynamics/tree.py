@@ -6,23 +6,20 @@ in frames in which the same recursion needs the fewest operations, and kernels a
 one. Joint forces, M, C, energies and momentum do not depend on the choice.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from kinetree.core.arrays import Array
+from kinetree.core.arrays import Array, StateLike
 from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
 from kinetree.model import WORLD, JointRotor, Model
-from kinetree.model.inputs import zeros
+from kinetree.model.inputs import coordinates, link_pose, zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments, mirrored, rotated
-
-if TYPE_CHECKING:
-    from kinetree.dynamics.joints.springs import Springs
 
 Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 X = TypeVar("X")  # a quantity of a link in the frame of the link
@@ -176,6 +173,26 @@ class BaseMotion:
     a: Array
 
 
+class SpringForces(Protocol):
+    """The springs of a robot at a position (joints/springs.py)."""
+
+    def at(self, dq: Array) -> Array:
+        """Joint forces at rates dq, (n,)."""
+        ...
+
+    def slopes(self, dq: Array) -> tuple[Array, Array]:
+        """d tau/d q and d tau/d dq, (n, n) each."""
+        ...
+
+    def stiffness(self) -> Array:
+        """d tau/d q at rest but for changes of direction, (n, n)."""
+        ...
+
+    def damping(self) -> Array:
+        """d tau/d dq, (n, n)."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Tree:
     """The links, parents before children, and the drives.
@@ -189,7 +206,7 @@ class Tree:
     links: tuple[TreeLink, ...]
     rotors: tuple[JointRotor, ...]
     base: BaseMotion
-    springs: "Springs | None" = None
+    springs: SpringForces | None = None
 
     def path_inward(self, i: int) -> list[int]:
         """Links from link i to the base, both ends included; empty for WORLD."""
@@ -207,11 +224,21 @@ class Tree:
             for d, axis in zip(link.dofs, link.A.T, strict=True)
         ]
 
-    def outward(self, base: X, step: Callable[[int, TreeLink, X], X]) -> dict[int, X]:
-        """Pass a quantity from the base to the leaves: x_i = step(i, link, x_p), x_WORLD = base."""
+    def outward(
+        self,
+        base: X,
+        step: Callable[[int, TreeLink, X], X],
+        links: Iterable[int] | None = None,
+    ) -> dict[int, X]:
+        """Pass a quantity from the base to the leaves: x_i = step(i, link, x_p), x_WORLD = base.
+
+        links: only these, parents first, with x = base for the link that carries the first of them;
+        None: all.
+        """
         x = {WORLD: base}
-        for i, link in enumerate(self.links):
-            x[i] = step(i, link, x[link.parent])
+        for i in range(len(self.links)) if links is None else links:
+            link = self.links[i]
+            x[i] = step(i, link, x.get(link.parent, base))
         return x
 
     def inward(
@@ -325,3 +352,17 @@ def weightless(tree: Tree) -> Tree:
     base = BaseMotion(zeros(3), zeros(3), zeros(3))
     model = joints.without_passive_forces(tree.model)
     return replace(tree, model=model, links=links, base=base, springs=None)
+
+
+def placed_tree(model: Model, q: StateLike) -> Tree:
+    """The robot at q, (nq,), without springs and wrenches."""
+    q = coordinates(model, q)
+    links = tuple(book_link(model, q, i) for i in model.links)
+    return Tree(model, links, model.rotors, base_at_rest(model))
+
+
+def book_link(model: Model, q: Array, i: int) -> TreeLink:
+    """Link i of the robot at q, (nq,)."""
+    T_pi = link_pose(model, i, q)
+    to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
+    return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i])

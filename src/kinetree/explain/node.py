@@ -11,7 +11,7 @@ from inspect import getsource
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.mathml import from_latex
+from kinetree.core.mathml import inside_math
 from kinetree.core.tables import counted, escape, text_table
 from kinetree.explain.numbers import column_cells
 
@@ -185,8 +185,7 @@ def mathml(latex: str) -> str:
 @cache
 def _template(latex: str) -> str:
     """MathML of a formula with a hole for each number: formulas differ in their indices alone."""
-    template = from_latex(latex).removeprefix("<math>").removesuffix("</math>")
-    return template.replace("<mn>7</mn>", f"<mn>{HOLE}</mn>")
+    return inside_math(latex).replace("<mn>7</mn>", f"<mn>{HOLE}</mn>")
 
 
 def summed(

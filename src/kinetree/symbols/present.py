@@ -22,7 +22,7 @@ from functools import reduce
 from math import comb, gcd, lcm
 from typing import TypeAlias
 
-from kinetree.symbols.read import BaseAngle, Reader
+from kinetree.symbols.read import BaseAngle, Reader, exponentials
 from kinetree.symbols.ring import (
     BITS,
     FIELD,
@@ -275,22 +275,22 @@ def _in_sines(products: dict[Exponents, Fraction], k: int) -> dict[Exponents, Fr
 def _sums(products: dict[Exponents, Fraction]) -> Sums:
     """Coefficients of cos(k . angles) (False) and sin(k . angles) (True), k's first entry > 0.
 
-    Through exp(i a): cos a = (z + 1/z) / 2, sin a = (z - 1/z) / 2i. A factor i^p of a term is kept
-    as p mod 4 beside the exponents of z.
+    With s sines in a product, its wave z_1^k_1 z_2^k_2 ... has the factor i^-s, and the mirror
+    image -k is its complex conjugate: together they are 2 cos, 2 sin, -2 cos or -2 sin.
     """
-    waves: dict[tuple[tuple[int, ...], int], Fraction] = {}
-    for exponents, x in products.items():
-        for key, value in _waves(exponents, x).items():
-            waves[key] = waves.get(key, 0) + value
     sums: Sums = {}
-    for (turns, power), x in waves.items():
-        sign = _sign(turns)
-        if sign < 0 or not x:  # the mirror image is the complex conjugate, with the same content
-            continue
-        x = x if sign == 0 else 2 * x
-        x = -x if power in (1, 2) else x  # i z + c.c. = -2 sin, -z + c.c. = -2 cos
-        key = (turns, power % 2 == 1)
-        sums[key] = sums.get(key, 0) + x
+    for exponents, x in products.items():
+        waves = {(): x / 2 ** sum(map(sum, exponents))}
+        for c, s in exponents:
+            powers = exponentials(c, s).items()
+            waves = {(*turns, k): y * n for turns, y in waves.items() for k, n in powers}
+        sines = sum(s for _, s in exponents)
+        for turns, y in waves.items():
+            first = next((k for k in turns if k), 0)
+            if first >= 0:
+                key = turns, sines % 2 == 1
+                both = (2 if first else 1) * (-1 if sines % 4 > 1 else 1)
+                sums[key] = sums.get(key, 0) + y * both
     return {key: x for key, x in sums.items() if x}
 
 
@@ -315,26 +315,6 @@ def _with_square(terms: Summands, constant: int, cosine: int) -> Summands:
     angle = expand(factor.args[0] / 2)
     square = (cos if x == y else sin)(angle) ** 2
     return [(2 * x, square)] + [t for k, t in enumerate(terms) if k not in (constant, cosine)]
-
-
-def _waves(exponents: Exponents, x: Fraction) -> dict[tuple[tuple[int, ...], int], Fraction]:
-    """One product as a sum of exponentials."""
-    waves: dict[tuple[tuple[int, ...], int], Fraction] = {((0,) * len(exponents), 0): x}
-    for k, (c, s) in enumerate(exponents):
-        for sine in (False,) * c + (True,) * s:
-            split: dict[tuple[tuple[int, ...], int], Fraction] = {}
-            for (turns, power), value in waves.items():
-                for step in (1, -1):
-                    moved = (*turns[:k], turns[k] + step, *turns[k + 1 :])
-                    phase = (power + (2 + step if sine else 0)) % 4  # 1 / i = i^3
-                    key = (moved, phase)
-                    split[key] = split.get(key, 0) + value / 2
-            waves = split
-    return waves
-
-
-def _sign(turns: tuple[int, ...]) -> int:
-    return next((1 if k > 0 else -1 for k in turns if k), 0)
 
 
 def _sum_term(

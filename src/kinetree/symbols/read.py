@@ -179,6 +179,18 @@ def turned(C: Entry, S: Entry, c: Entry, s: Entry) -> tuple[Entry, Entry]:
     return C * c - S * s, S * c + C * s
 
 
+def exponentials(c: int, s: int) -> dict[int, int]:
+    """Whole numbers n_k of (2 cos a)^c (2 i sin a)^s = sum of n_k z^k, z = exp(i a)."""
+    powers = {0: 1}
+    for mirrored in (1,) * c + (-1,) * s:  # z + 1/z, z - 1/z
+        split: dict[int, int] = {}
+        for k, n in powers.items():
+            split[k + 1] = split.get(k + 1, 0) + n
+            split[k - 1] = split.get(k - 1, 0) + mirrored * n
+        powers = split
+    return powers
+
+
 def product(factors: Iterable[Entry]) -> Entry:
     """Product of polynomials."""
     total: Entry = 1

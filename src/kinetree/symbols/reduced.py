@@ -34,9 +34,9 @@ from kinetree.model.constraints import Closure, Constraints
 from kinetree.model.inputs import zeros
 from kinetree.spatial import pose
 from kinetree.symbols.present import Presenter
+from kinetree.symbols.quotients import cofactors, determinant_factors, quotient
 from kinetree.symbols.read import product, weightless
 from kinetree.symbols.ring import Entry, Expression
-from kinetree.symbols.task import cofactors, determinant_factors, quotient
 
 
 class ReducedForms:

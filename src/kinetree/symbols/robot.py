@@ -28,7 +28,6 @@ from kinetree.symbols.read import Reader, polynomial_model, register_angles, wei
 from kinetree.symbols.reduced import ReducedForms
 from kinetree.symbols.results import VECTORS, Formula, matrix, named_array
 from kinetree.symbols.ring import Expression, Operand
-from kinetree.symbols.task import independent_rows, mass_at_frame, sample
 
 if TYPE_CHECKING:
     from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
@@ -46,7 +45,6 @@ Quantity = Literal[
     "J_s",
     "K",
     "U",
-    "Lambda",
     "christoffel",
 ]
 SYMBOLIC: tuple[Quantity, ...] = get_args(Quantity)
@@ -77,8 +75,8 @@ def symbolic(
             result lists these. 0 allows for rounding only.
 
     Returns:
-        M, C, c, g, tau, T, J, K, U, Lambda and christoffel as SymPy objects, each computed when it
-        is first used. Of a robot with constraints these are those of its tree; M_r, c_r, g_r, h_r
+        M, C, c, g, tau, T, J, K, U and christoffel as SymPy objects, each computed when it is first
+        used. Of a robot with constraints these are those of its tree; M_r, c_r, g_r, h_r
         and N are in the independent coordinates, Phi, J_Phi and gamma are the constraints.
     """
     need("sympy", "symbolic", "a closed form")
@@ -136,11 +134,6 @@ class SymbolicRobot:
     def C(self) -> "ImmutableDenseMatrix":
         """C(q, dq), (n, n), of the Christoffel symbols: c = C dq, dM/dt - 2 C skew-symmetric."""
         return self._matrix("C", self._C)
-
-    def closed_form_coriolis_matrix(self) -> "ImmutableDenseMatrix":
-        """Another C with c = C dq, of the stacked form: -A^T L^T (G L ad_Adq W + ad_V^T G) L A."""
-        form = dynamics.closed_form(self._model, self._q, self._dq, zeros(self.model.n))
-        return self._matrix("C", form.C)
 
     @cached_property
     def c(self) -> "ImmutableDenseMatrix":
@@ -202,11 +195,6 @@ class SymbolicRobot:
         weight = self._present(dynamics.potential_energy(self._model, self._q))
         energy = dynamics.spring_energy(self.model, np.array(self.q, object))
         return Formula("U", weight + energy)
-
-    @cached_property
-    def Lambda(self) -> "ImmutableDenseMatrix":
-        """Mass at the tool in its own axes; see `task_mass` for its rows."""
-        return self.task_mass()
 
     @cached_property
     def christoffel(self) -> "ImmutableDenseNDimArray":
@@ -310,35 +298,6 @@ class SymbolicRobot:
             raise InputError(f"expressed is {expressed!r}; expected 'body' or 'space'.")
         return self._matrix("J", functions[expressed](self._model, self._q, frame))
 
-    def task_rows(self, frame: str | None = None) -> list[int]:
-        """Rows of the body Jacobian for `Lambda`: independent ones, linear ones preferred.
-
-        Args:
-            frame: name of a frame; None: the tool.
-        """
-        return independent_rows(sample(self._reader.ring, self._jacobian(frame)))
-
-    def task_mass(
-        self, frame: str | None = None, rows: Sequence[int] | None = None
-    ) -> "ImmutableDenseMatrix":
-        """Lambda(q) of a frame in its own axes, for some rows (0 to 5) of its body Jacobian.
-
-        Without `rows`, those of `task_rows`: a planar arm cannot move out of its plane.
-
-        Args:
-            frame: name of a frame; None: the tool.
-            rows: which of the six rows, three angular and three linear; None: `task_rows`.
-        """
-        without_constraints(self.model, "Lambda in closed form", REDUCED_FORMS)
-        chosen = self.task_rows(frame) if rows is None else list(rows)
-        J = self._jacobian(frame)
-        rows_of_Lambda = mass_at_frame(self._presenter, J, self._M, chosen)
-        entries = [x for row in rows_of_Lambda for x in row]
-        return matrix("Lambda", len(chosen), len(chosen), entries)
-
-    def _jacobian(self, frame: str | None) -> Array:
-        return np.asarray(dynamics.body_jacobian(self._model, self._q, frame), object)
-
     def evaluate(
         self,
         name: Quantity | ReducedQuantity,
@@ -351,7 +310,7 @@ class SymbolicRobot:
 
         Args:
             name: "M", "C", "c", "g", "friction", "springs", "tau", "T", "J", "J_s", "K", "U",
-                "Lambda" or "christoffel"; of a robot with constraints also "M_r", "c_r", "g_r",
+                or "christoffel"; of a robot with constraints also "M_r", "c_r", "g_r",
                 "h_r", "N", "Phi", "J_Phi" or "gamma".
             q: joint positions, shape (nq,), rad or m; None: zero.
             dq: joint rates, shape (n,), rad/s or m/s; None: zero.
@@ -390,7 +349,7 @@ class SymbolicRobot:
         rows = zip(self.model.dof_names, self.dq, self.ddq, strict=True)
         notes = [f"q: {', '.join(map(str, self.q))}"]
         notes.append(f"parameters: {', '.join(map(str, self.parameters)) or 'none'}")
-        notes.append("M, C, c, g, tau, T, J, K, U, Lambda and christoffel are its closed forms.")
+        notes.append("M, C, c, g, tau, T, J, K, U and christoffel are its closed forms.")
         return notebook_table(
             f"{self.name} in closed form", ("joint", "dq", "ddq"), rows, notes=notes
         )

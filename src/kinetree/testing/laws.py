@@ -17,7 +17,7 @@ import numpy as np
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.dynamics.joints.friction import frictionless
-from kinetree.dynamics.joints.springs import pull_of
+from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.errors import SingularityError
@@ -69,6 +69,11 @@ class Case:
         return dynamics.link_jacobians(self.model, self.q)
 
     @cached_property
+    def springs(self) -> Springs:
+        """The springs at q."""
+        return Springs(self.model, self.q)
+
+    @cached_property
     def tau(self) -> Array:
         """Joint forces of the motion under the wrenches, (n,)."""
         return dynamics.inverse_dynamics(self.model, self.q, self.dq, self.ddq, self.F_ext)
@@ -117,7 +122,7 @@ class Case:
         """Terms of the forces of springs, (n,): each with its position and rest apart."""
         terms = np.zeros(self.model.n)
         for x in self.model.springs:
-            pull = pull_of(self.model, x, self.q)
+            pull = self.springs.pull(x)
             for d, arm in pull.arms.items():
                 terms[d] += float(x.stiffness) * self._reach(x) * abs(float(arm))
         return terms
@@ -126,7 +131,7 @@ class Case:
         """Size of the terms of the extension of a spring, rad or m."""
         far = np.abs(np.array(x.arms, float)) @ np.abs(self.q[list(x.coords)])
         if x.points:
-            far = float(pull_of(self.model, x, self.q).x)
+            far = float(self.springs.pull(x).x)
         return float(far) + abs(float(x.rest))
 
     @cached_property

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns, ways
 from kinetree.dynamics.tree import Tree
 from kinetree.model import WORLD, Model
 from kinetree.model.constraints import ROD, Closure, Coupling, Term
-from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross, inverse
 
@@ -99,14 +99,8 @@ def item_dofs(tree: Tree, item: Closure | Coupling) -> frozenset[int]:
     """Entries of dq that move a constraint."""
     if isinstance(item, Coupling):
         return frozenset(term.dof for term in item.terms)
-    return frozenset(d for way in ways(tree, item) for i in way for d in tree.links[i].dofs)
-
-
-def ways(tree: Tree, item: Closure) -> list[list[int]]:
-    """Links from the last one that carries both frames of a closure to each of them."""
-    ways = [tree.path_inward(link)[::-1] for link in (item.link_a, item.link_b)]
-    shared = sum(x == y for x, y in zip(*ways, strict=False))
-    return [way[shared:] for way in ways]
+    moved = ways(tree, item.link_a, item.link_b)
+    return frozenset(d for way in moved for i in way for d in tree.links[i].dofs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,40 +138,21 @@ def _polynomial(term: Term, q: Scalar) -> tuple[Any, Any, Any]:
     return value, slope * term.scale, bend * term.scale * term.scale
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """A frame seen from {c}: R, p, and of each joint on its way dofs, axes (3, k), its origin.
-
-    omega, alpha, v, a: motion of the frame relative to {c} at ddq = 0, in the axes of {c}.
-    """
-
-    R: Array
-    p: Array
-    joints: list[tuple[tuple[int, ...], Array, Array, Array]]
-    omega: Array
-    alpha: Array
-    v: Array
-    a: Array
-
-
 def _close(tree: Tree, item: Closure, dq: Array | None) -> _Item:
-    way_a, way_b = ways(tree, item)
-    a, b = _outward(tree, way_a, item.T_a, dq), _outward(tree, way_b, item.T_b, dq)
+    way_a, way_b = ways(tree, item.link_a, item.link_b)
+    frames_a, a = _follow(tree, way_a, item.T_a, dq)
+    frames_b, b = _follow(tree, way_b, item.T_b, dq)
     d = b.p - a.p
-    x, R = a.R.T @ d, a.R.T @ b.R
-    rows = _Rows(item, x, R)
+    rows = _Rows(item, a.R.T @ d, a.R.T @ b.R)
     columns: dict[int, Rows] = {}
-    for side, sign in ((a, -1), (b, 1)):
-        for dofs, angular, linear, origin in side.joints:
-            for k, dof in enumerate(dofs):
-                w = angular[:, k]
-                v = linear[:, k] + cross(w, b.p - origin)  # of the point at the origin of {b}
-                column = rows.rate(a.R.T @ v, a.R.T @ w)
-                column = column if sign > 0 else [-entry for entry in column]
-                old = columns.get(dof)
-                columns[dof] = (
-                    column if old is None else [s + t for s, t in zip(old, column, strict=True)]
-                )
+    for frames, way, sign in ((frames_a, way_a, -1), (frames_b, way_b, 1)):
+        for dof, w, v in point_columns(tree, frames, way, b.p):
+            column = rows.rate(a.R.T @ v, a.R.T @ w)
+            column = column if sign > 0 else [-entry for entry in column]
+            old = columns.get(dof)
+            columns[dof] = (
+                column if old is None else [s + t for s, t in zip(old, column, strict=True)]
+            )
     if dq is None:
         return _Item(rows.value(), columns, [0] * len(item.row_names))
     omega = a.omega
@@ -189,31 +164,13 @@ def _close(tree: Tree, item: Closure, dq: Array | None) -> _Item:
     return _Item(rows.value(), columns, gamma)
 
 
-def _outward(tree: Tree, way: Sequence[int], T: Array, dq: Array | None) -> _Side:
-    """Follow the links from {c} to a frame, with the joints on the way and their motion."""
-    R, o = np.eye(3, dtype=int), zeros(3)
-    omega, alpha, v, a = zeros(3), zeros(3), zeros(3), zeros(3)
-    joints: list[tuple[tuple[int, ...], Array, Array, Array]] = []
-    for i in way:
-        link = tree.links[i]
-        r = R @ link.to.p
-        o = o + r
-        if link.to.turn is None:
-            R = R @ link.to.R
-        else:
-            R = R @ np.array([link.to.inward(e) for e in np.eye(3, dtype=int)]).T
-        angular, linear = R @ link.A[:3], R @ link.A[3:]
-        joints.append((link.dofs, angular, linear, o))
-        if dq is not None:
-            rate = dq[list(link.dofs)]
-            w, l = angular @ rate, linear @ rate
-            a = a + cross(alpha, r) + cross(omega, cross(omega, r) + 2 * l) + cross(w, l)
-            v = v + cross(omega, r) + l
-            alpha = alpha + cross(omega, w)
-            omega = omega + w
-    r = R @ T[:3, 3]
-    a = a + cross(alpha, r) + cross(omega, cross(omega, r))
-    return _Side(R @ T[:3, :3], o + r, joints, omega, alpha, v + cross(omega, r), a)
+def _follow(
+    tree: Tree, way: Sequence[int], T: Array, dq: Array | None
+) -> tuple[dict[int, FrameMotion], FrameMotion]:
+    """The links from {c} to a frame T of the last of them, and the frame itself, seen from {c}."""
+    frames = frame_motions(tree, dq, way)
+    end = frames[way[-1] if way else WORLD].at(T[:3, 3])
+    return frames, replace(end, R=end.R @ T[:3, :3])
 
 
 class _Rows:

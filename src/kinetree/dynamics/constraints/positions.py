@@ -19,7 +19,7 @@ from kinetree.core.arrays import Array, nearest_length
 from kinetree.core.tables import listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.alignment import EXACT, WEAK, Misalignment
-from kinetree.dynamics.constraints.closures import plain_floats, ways
+from kinetree.dynamics.constraints.closures import plain_floats
 from kinetree.dynamics.constraints.projection import (
     ROUNDING,
     Closed,
@@ -31,6 +31,7 @@ from kinetree.dynamics.constraints.projection import (
     unclosed,
 )
 from kinetree.dynamics.constraints.regularity import ClosedPosition, closed_at, distance
+from kinetree.dynamics.frames import ways
 from kinetree.dynamics.joints.configuration import (
     integrate,
     neutral,
@@ -127,7 +128,7 @@ def _check_lengths(model: Model, widest: float) -> None:
     for item in constraints_of(model, "mobility").items:
         if not isinstance(item, Closure):
             continue
-        way_a, way_b = ways(tree, item)
+        way_a, way_b = ways(tree, item.link_a, item.link_b)
         a, b = _bars(model, tree, way_a, item.T_a), _bars(model, tree, way_b, item.T_b)
         if a is None or b is None or item.kind == "plane":
             continue

@@ -20,18 +20,19 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.tables import listing
-from kinetree.dynamics.book import book_link, book_tree
+from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import (
     item_dofs,
     placed,
     plain_floats,
     tree_constraints,
-    ways,
 )
 from kinetree.dynamics.constraints.dynamics import eliminated_rows
 from kinetree.dynamics.constraints.regularity import RANK
 from kinetree.dynamics.constraints.row_space import dots, least_squares
+from kinetree.dynamics.frames import ways
 from kinetree.dynamics.joints.configuration import integrate, moved_along, neutral
+from kinetree.dynamics.tree import book_link
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of, dofs_named
@@ -170,7 +171,8 @@ def textbook(model: Model, items: Sequence[Closure | Coupling] | None = None) ->
     model = plain_floats(model)
     items = placed(model) if items is None else items
     at_zero = book_tree(model, neutral(model))
-    moved = {i for x in items if isinstance(x, Closure) for way in ways(at_zero, x) for i in way}
+    closures = [x for x in items if isinstance(x, Closure)]
+    moved = {i for x in closures for way in ways(at_zero, x.link_a, x.link_b) for i in way}
 
     def evaluate(q: Array) -> tuple[Array, Array]:
         links = list(at_zero.links)

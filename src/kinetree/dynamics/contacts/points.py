@@ -1,6 +1,6 @@
 """Contacts of a robot at one position: gaps, points, directions and Jacobians, over any scalars."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,14 +9,14 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.contacts.ground import touching
 from kinetree.dynamics.contacts.solver import Seat
+from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns
 from kinetree.dynamics.lean import LeanModel
 from kinetree.dynamics.lean_frames import seen_from
 from kinetree.dynamics.tree import Tree
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.contacts import contact_places
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, where
-from kinetree.spatial import cross
 from kinetree.spatial.se3 import pose
 
 # by contact: the number of its link, and its position and axis in the tree's frame of that, (3,)
@@ -57,38 +57,29 @@ def touches(tree: Tree, places: Places) -> list[Touch]:
     """All contacts of the robot, in their order."""
     contacts = tree.model.contacts
     assert contacts is not None
-    poses = link_poses(tree, [i for i, _, _ in places])
+    frames = carrying_frames(tree, [i for i, _, _ in places])
     found: list[Touch] = []
     for contact, (i, position, axis) in zip(contacts.points, places, strict=True):
-        R, p = poses[i]
-        (gap, normal), point = touching(contacts.ground, contact, R @ position + p, R @ axis)
+        x = frames[i].at(position)
+        (gap, normal), point = touching(contacts.ground, contact, x.p, x.R @ axis)
         axes = directions(normal)
-        J = axes @ twist_jacobian(tree, poses, i, point)[3:]
+        J = axes @ twist_jacobian(tree, frames, i, point)[3:]
         found.append(Touch(i, gap, point, axes, J))
     return found
 
 
-def link_poses(tree: Tree, links: Sequence[int]) -> dict[int, tuple[Array, Array]]:
-    """R_si and p_si of some links and of all links between them and the base."""
-    poses = {WORLD: (np.eye(3, dtype=int), zeros(3))}
-    for i in sorted({j for end in links for j in tree.path_inward(end)}):
-        (R, p), to = poses[tree.links[i].parent], tree.links[i].to
-        columns = [R @ to.inward(axis) for axis in np.eye(3, dtype=int)]
-        poses[i] = np.array(columns).T, p + R @ to.p
-    return poses
+def carrying_frames(
+    tree: Tree, links: Sequence[int], dq: Array | None = None
+) -> dict[int, FrameMotion]:
+    """Frames of some links and of all links between them and the base, with their motion."""
+    return frame_motions(tree, dq, sorted({j for end in links for j in tree.path_inward(end)}))
 
 
-def twist_jacobian(
-    tree: Tree, poses: dict[int, tuple[Array, Array]], i: int, point: Array
-) -> Array:
+def twist_jacobian(tree: Tree, frames: Mapping[int, FrameMotion], i: int, point: Array) -> Array:
     """Twist (omega, v) of link i at a point of it for unit rates, (6, n), both in {s}."""
     columns: list[Any] = [zeros(6)] * tree.model.n
-    for j in tree.path_inward(i):
-        R, p = poses[j]
-        for d, axis in zip(tree.links[j].dofs, tree.links[j].A.T, strict=True):
-            omega = R @ axis[:3]
-            v = R @ axis[3:] + cross(omega, point - p)
-            columns[d] = columns[d] + np.concatenate([omega, v])
+    for d, w, v in point_columns(tree, frames, tree.path_inward(i), point):
+        columns[d] = columns[d] + np.concatenate([w, v])
     return np.array(columns).T
 
 
@@ -97,20 +88,11 @@ def curvatures(tree: Tree, places: Places, contacts: Sequence[Touch], dq: Array)
 
     They are the accelerations along the normals of points, and of the centres of spheres and rims.
     """
-    poses = link_poses(tree, [x.link for x in contacts])
-    motions = {WORLD: (zeros(3), zeros(3), zeros(3))}  # omega, alpha and a of the links, in {s}
-    for i in sorted(i for i in poses if i != WORLD):
-        link, (R, p) = tree.links[i], poses[i]
-        omega, alpha, a = motions[link.parent]
-        r, rate = p - poses[link.parent][1], dq[list(link.dofs)]
-        w, l = R @ (link.A[:3] @ rate), R @ (link.A[3:] @ rate)
-        a = a + cross(alpha, r) + cross(omega, cross(omega, r) + 2 * l) + cross(w, l)
-        motions[i] = omega + w, alpha + cross(omega, w), a
-    found: list[Scalar] = []
-    for contact, (i, position, _) in zip(contacts, places, strict=True):
-        (omega, alpha, a), r = motions[i], poses[i][0] @ position
-        found.append(contact.axes[0] @ (a + cross(alpha, r) + cross(omega, cross(omega, r))))
-    return found
+    frames = carrying_frames(tree, [x.link for x in contacts], dq)
+    return [
+        contact.axes[0] @ frames[i].at(position).a
+        for contact, (i, position, _) in zip(contacts, places, strict=True)
+    ]
 
 
 def seated(tree: Tree, contacts: Sequence[Touch]) -> tuple[Array, list[Seat]]:
@@ -118,7 +100,7 @@ def seated(tree: Tree, contacts: Sequence[Touch]) -> tuple[Array, list[Seat]]:
 
     A link with more than two contacts carries them by its twist at the mean of their points.
     """
-    poses = link_poses(tree, [x.link for x in contacts])
+    frames = carrying_frames(tree, [x.link for x in contacts])
     rows, seats, size = list[Array](), list[Seat](), 0
     carriers: dict[int, tuple[int, Array]] = {}  # by link: the first row, and the point
     for x in contacts:
@@ -131,7 +113,7 @@ def seated(tree: Tree, contacts: Sequence[Touch]) -> tuple[Array, list[Seat]]:
         if x.link not in carriers:
             middle = sum(points[1:], start=points[0]) * (1 / len(points))
             carriers[x.link] = size, middle
-            rows.append(twist_jacobian(tree, poses, x.link, middle))
+            rows.append(twist_jacobian(tree, frames, x.link, middle))
             size += 6
         first, middle = carriers[x.link]
         seats.append(Seat(first, x.point - middle, x.axes))

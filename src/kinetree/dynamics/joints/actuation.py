@@ -24,6 +24,7 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.gains import Gains, no_gains
 from kinetree.dynamics.joints.paths import path_length, stretches
 from kinetree.dynamics.joints.presliding import refuse_presliding
+from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive
@@ -66,8 +67,9 @@ def actuate(
     gains: list[Any] = []
     paths: list[dict[int, Any]] = []
     tau: list[Any] = [0] * model.n
+    tree = placed_tree(model, q) if any(x.points for x in model.actuators) else None
     for x, control in zip(model.actuators, inputs, strict=True):
-        length, arms = _length(model, x, q)
+        length, arms = _length(x, q, tree)
         paths.append(arms)
         speed = _sum([_times(arm, dq[d]) for d, arm in arms.items()])
         gain, bias = _affine(x.gain, length, speed), _affine(x.bias, length, speed)
@@ -87,10 +89,10 @@ def actuate(
     return Actuated(np.array(tau), forces, inputs, free, gains, paths)
 
 
-def _length(model: Model, x: JointActuator, q: Array) -> tuple[Any, dict[int, Any]]:
-    """The length of an actuator, and dx/dq by degree of freedom."""
-    if x.points:
-        return path_length(stretches(model, x.points, q))
+def _length(x: JointActuator, q: Array, tree: Tree | None) -> tuple[Any, dict[int, Any]]:
+    """The length of an actuator, and dx/dq by degree of freedom; tree: for those on points."""
+    if tree is not None and x.points:
+        return path_length(stretches(tree, x.points))
     length = _sum([_times(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)], x.shift)
     return length, dict(zip(x.dofs, x.gears, strict=True))
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.model import WORLD, Model
-from kinetree.model.inputs import link_pose
+from kinetree.dynamics.frames import frame_motions, point_columns, ways
+from kinetree.dynamics.tree import Tree
+from kinetree.model import WORLD
 from kinetree.model.springs import PathPoint
 from kinetree.scalars import Scalar, sqrt, where
 from kinetree.spatial import cross
@@ -76,9 +77,9 @@ class Stretch:
         return np.array(H).reshape(n, n)
 
 
-def stretches(model: Model, points: Sequence[PathPoint], q: Array) -> list[Stretch]:
-    """The stretches of a path at checked positions."""
-    return [_stretch(model, first, last, q) for first, last in pairwise(points)]
+def stretches(tree: Tree, points: Sequence[PathPoint]) -> list[Stretch]:
+    """The stretches of a path at a position; the tree is in the frames of the model."""
+    return [_stretch(tree, first, last) for first, last in pairwise(points)]
 
 
 def path_length(parts: Sequence[Stretch]) -> tuple[Any, dict[int, Any]]:
@@ -90,34 +91,18 @@ def path_length(parts: Sequence[Stretch]) -> tuple[Any, dict[int, Any]]:
     return sum((x.length for x in parts[1:]), parts[0].length), arms
 
 
-def _stretch(model: Model, first: PathPoint, last: PathPoint, q: Array) -> Stretch:
-    chains = [_chain(model, first.link), _chain(model, last.link)]
-    shared = len([i for i, j in zip(*chains, strict=False) if i == j])
+def _stretch(tree: Tree, first: PathPoint, last: PathPoint) -> Stretch:
     ends: list[Array] = []
     axes: list[Axis] = []
-    for end, point, chain in zip((-1, 1), (first, last), chains, strict=True):
-        R, o, turns = np.eye(3, dtype=int), np.zeros(3, int), []
-        for place, i in enumerate(chain[shared:]):
-            T = link_pose(model, i, q)
-            R, o = R @ T[:3, :3], R @ T[:3, 3] + o
-            for d, axis in zip(model.joints[i].dofs, model.A[i].T, strict=True):
-                turns.append((d, place, R @ axis[:3], R @ axis[3:], o))
-        p = R @ np.array(point.at) + o
+    both = zip((-1, 1), (first, last), ways(tree, first.link, last.link), strict=True)
+    for end, point, way in both:
+        frames = frame_motions(tree, None, way)
+        p = frames[way[-1] if way else WORLD].at(np.array(point.at)).p
         ends.append(p)
-        axes += [
-            Axis(d, end, place, w, (l + cross(w, p - origin)) * end)
-            for d, place, w, l, origin in turns
-        ]
+        for place, i in enumerate(way):
+            moving = point_columns(tree, frames, [i], p)
+            axes += [Axis(d, end, place, w, v * end) for d, w, v in moving]
     way = ends[1] - ends[0]
     squared = way @ way
     distance = sqrt(where(squared, squared, 1))
     return Stretch(where(squared, distance, 0), distance, way / distance, axes)
-
-
-def _chain(model: Model, link: int) -> list[int]:
-    """The links from the base to a link."""
-    chain: list[int] = []
-    while link != WORLD:
-        chain.append(link)
-        link = model.parent[link]
-    return chain[::-1]

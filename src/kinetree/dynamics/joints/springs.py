@@ -21,6 +21,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.joints.friction import frictionless
+from kinetree.dynamics.joints.paths import Stretch, path_length, stretches
+from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import documented
@@ -52,7 +54,7 @@ class Pull:
     spring: JointSpring
     x: Scalar
     arms: dict[int, Any]
-    stretches: Sequence[Any] = ()
+    stretches: Sequence[Stretch] = ()
 
     @property
     def extension(self) -> Scalar:
@@ -92,7 +94,19 @@ class Springs:
     @cached_property
     def pulls(self) -> list[Pull]:
         """The springs that act."""
-        return [pull_of(self.model, spring, self.q) for spring in active_springs(self.model)]
+        return [self.pull(spring) for spring in active_springs(self.model)]
+
+    @cached_property
+    def _tree(self) -> Tree:
+        return placed_tree(self.model, self.q)
+
+    def pull(self, spring: JointSpring) -> Pull:
+        """A spring at the position."""
+        if not spring.points:
+            arms = dict(zip(spring.dofs, spring.arms, strict=True))
+            return Pull(spring, position(spring, self.q), arms)
+        parts = stretches(self._tree, spring.points)
+        return Pull(spring, *path_length(parts), parts)
 
     @cached_property
     def damped(self) -> list[Pull]:
@@ -153,16 +167,6 @@ class Springs:
         return np.array(K).reshape(self.model.n, self.model.n)
 
 
-def pull_of(model: Model, spring: JointSpring, q: Array) -> Pull:
-    """A spring at checked positions."""
-    if not spring.points:
-        return Pull(spring, position(spring, q), dict(zip(spring.dofs, spring.arms, strict=True)))
-    from kinetree.dynamics.joints.paths import path_length, stretches  # which need poses of links
-
-    parts = stretches(model, spring.points, q)
-    return Pull(spring, *path_length(parts), parts)
-
-
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
     """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
@@ -196,13 +200,14 @@ def spring_columns(model: Model, q: Array) -> list[Array]:
     """Joint forces of every spring over its stiffness and over its preload, (n, 2) each."""
     columns = []
     _refuse_play(model)
+    springs = Springs(model, q)
     for spring in model.springs:
         if not is_plain(spring.damping, 0):
             raise ModelError(
                 f"spring {spring.name!r} has damping, for which pi has no entry; expected viscous "
                 "friction of joints, or a spring without damping."
             )
-        pull = pull_of(model, spring, q)
+        pull = springs.pull(spring)
         a = np.array([pull.arms.get(d, 0) for d in range(model.n)])
         columns.append(np.array([a * pull.x, -a]).T)
     return columns
@@ -214,7 +219,8 @@ def spring_energies(model: Model, q: Array) -> list[Any]:
     k/2 (x - rest)^2 = k x^2/2 - (k rest) x + k rest^2/2.
     """
     _refuse_play(model)
-    positions = [pull_of(model, spring, q).x for spring in model.springs]
+    springs = Springs(model, q)
+    positions = [springs.pull(spring).x for spring in model.springs]
     return [part for x in positions for part in (x * x / 2, -x)]
 
 

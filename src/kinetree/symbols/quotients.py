@@ -1,25 +1,21 @@
-"""Lambda(q), the mass that a frame shows to a force at it, in closed form.
+"""Quotients of polynomials: cofactors and determinants of matrices, with common factors cancelled.
 
-With as many rows as degrees of freedom, Lambda = J^-T M J^-1; with fewer, (J M^-1 J^T)^-1. Inverses
-are written by cofactors, J^-1 = adj(J) / det(J), so that entries are quotients of polynomials.
-
-Common factors are cancelled by exact division. Modulo sin^2 = 1 - cos^2 a quotient has no unique
-leading term; in powers of z = exp(i a) and 1/z it has, and one division by leading terms decides
-whether a polynomial is a multiple of another.
+Inverses are written by cofactors, A^-1 = adj(A) / det(A), so that entries are quotients of
+polynomials. Common factors are cancelled by exact division. Modulo sin^2 = 1 - cos^2 a quotient has
+no unique leading term; in powers of z = exp(i a) and 1/z it has, and one division by leading terms
+decides whether a polynomial is a multiple of another.
 """
 
 from collections.abc import Sequence
 from functools import reduce
 from heapq import heapify, heappop, heappush
-from random import Random
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.errors import SingularityError
 from kinetree.symbols.present import Presenter, common_powers, without_minus
-from kinetree.symbols.read import BaseAngle, Reader, turned
+from kinetree.symbols.read import BaseAngle, Reader, exponentials, turned
 from kinetree.symbols.ring import (
     BITS,
     FIELD,
@@ -30,62 +26,10 @@ from kinetree.symbols.ring import (
     monomial_expression,
 )
 
-ORDER = (3, 4, 5, 0, 1, 2)  # positions before orientations
-RANK = 1e-9  # smallest singular value of independent rows, with entries around 1
 MOST_STEPS = 200_000  # products of terms; longer divisions are not tried
 
 Gaussian: TypeAlias = Any  # a complex rational x + i y of SymPy
 Powers: TypeAlias = dict[int, Gaussian]  # monomials in z and other generators -> coefficient
-
-
-def mass_at_frame(
-    presenter: Presenter, J: Array, M: Array, rows: Sequence[int]
-) -> list[list[Expression]]:
-    """Lambda of some rows of J as a nested list of SymPy expressions."""
-    values = sample(presenter.ring, J)
-    if np.linalg.matrix_rank(values[rows], tol=RANK) < len(rows):
-        raise SingularityError(
-            f"rows {rows} of the Jacobian depend on each other at every q; expected independent "
-            f"ones, such as {independent_rows(values)}."
-        )
-    J = J[rows]
-    k, n = J.shape
-    if k == n:
-        A, _ = cofactors(J)
-        numerator, denominators = A.T @ M @ A, determinant_factors(J) * 2
-    else:
-        A, det_M = cofactors(M)
-        B = J @ A @ J.T
-        numerator, denominators = cofactors(B)[0] * det_M, determinant_factors(B)
-    return [[quotient(presenter, x, denominators) for x in row] for row in numerator]
-
-
-def independent_rows(J: Array) -> list[int]:
-    """Rows that are independent at a sample point, positions first, in the order of J."""
-    chosen: list[int] = []
-    for row in ORDER:
-        if np.linalg.matrix_rank(J[[*chosen, row]], tol=RANK) > len(chosen):
-            chosen.append(row)
-    return sorted(chosen)
-
-
-def sample(ring: Ring, J: Array) -> Array:
-    """J at random angles and parameters, always the same."""
-    random = Random(1)
-    # the rank at one random point is the rank almost everywhere; a fixed seed makes it repeatable
-    symbols = sorted({s for x in ring.generators for s in x.free_symbols}, key=str)
-    values = {symbol: random.uniform(0.5, 1.5) for symbol in symbols}
-    generators = [float(x.subs(values)) for x in ring.generators]
-
-    def value(x: Entry) -> float:
-        if not isinstance(x, Polynomial):
-            return float(x)
-        return sum(
-            float(c) * float(np.prod([generators[k] ** p for k, p in ring.powers(monomial)]))
-            for monomial, c in x.terms.items()
-        )
-
-    return np.array([[value(x) for x in row] for row in J])
 
 
 def cofactors(A: Array) -> tuple[Array, Entry]:
@@ -100,7 +44,7 @@ def cofactors(A: Array) -> tuple[Array, Entry]:
             total: Entry = 0
             for k, column in enumerate(columns):
                 entry = A[rows[0]][column]
-                if isinstance(entry, Polynomial) or entry != 0:
+                if entry != 0:
                     rest = minor(rows[1:], (*columns[:k], *columns[k + 1 :]))
                     total = total + (entry * rest if k % 2 == 0 else -(entry * rest))
             known[rows, columns] = total
@@ -117,26 +61,13 @@ def cofactors(A: Array) -> tuple[Array, Entry]:
 
 def determinant_factors(A: Array) -> list[Entry]:
     """Determinants of the blocks of A after a permutation; their product is det(A) up to sign."""
-    n = len(A)
-    block = list(range(n))  # of every row; a column joins the rows that have an entry in it
-    for j in range(n):
-        rows = [i for i in range(n) if isinstance(A[i][j], Polynomial) or A[i][j] != 0]
-        joined = {block[i] for i in rows}
-        block = [min(joined) if b in joined else b for b in block]
-    factors: list[Entry] = []
-    for b in sorted(set(block)):
-        rows = [i for i in range(n) if block[i] == b]
-        factors.append(cofactors(A[np.ix_(rows, nonzero_columns(A[rows]))])[1])
-    return factors
-
-
-def nonzero_columns(rows: Array) -> list[int]:
-    """Columns that are not zero."""
-    return [
-        j
-        for j in range(rows.shape[1])
-        if any(isinstance(x, Polynomial) or x != 0 for x in rows[:, j])
-    ]
+    used = A != 0
+    block = np.arange(len(A))  # of every row; a column joins the rows that have an entry in it
+    for column in used.T:
+        joined = np.isin(block, block[column])
+        block[joined] = block[joined].min(initial=len(A))
+    alike = (block == b for b in sorted(set(block.tolist())))
+    return [cofactors(A[np.ix_(rows, used[rows].any(axis=0))])[1] for rows in alike]
 
 
 def quotient(presenter: Presenter, numerator: Entry, denominators: Sequence[Entry]) -> Expression:
@@ -210,17 +141,13 @@ def _powers(angles: list[BaseAngle], x: Polynomial) -> tuple[Powers, int]:
         waves = {monomial: QQ_I.convert(value)}
         for angle in angles:
             c, s = (monomial >> BITS * k & FIELD for k in (angle.cosine, angle.sine))
-            waves = {m - (c << BITS * angle.cosine) - (s << BITS * angle.sine): v
-                     for m, v in waves.items()}  # fmt: skip
-            z = 1 << BITS * angle.cosine
-            for factor in (QQ_I(1, 0),) * c + (QQ_I(0, 1),) * s:
-                split: Powers = {}
-                sine = factor.y != 0  # sin a = -i (z - 1/z) / 2
-                for m, v in waves.items():
-                    half = -factor * v / 2 if sine else v / 2
-                    split[m + z] = split.get(m + z, 0) + half
-                    split[m - z] = split.get(m - z, 0) + (-half if sine else half)
-                waves = split
+            angles_away = (c << BITS * angle.cosine) + (s << BITS * angle.sine)
+            unit = QQ_I(0, -1) ** s / 2 ** (c + s)
+            waves = {
+                m - angles_away + (power << BITS * angle.cosine): v * unit * count
+                for m, v in waves.items()
+                for power, count in exponentials(c, s).items()
+            }
         for m, v in waves.items():
             total[m + raised] = total.get(m + raised, 0) + v
     return {m: v for m, v in total.items() if v}, raised
