@@ -1,7 +1,7 @@
 """The Tree in the frames with the fewest operations, from which kernels are traced.
 
 Every link frame is moved onto its joint's axis and turned so that constant rotations are sparse
-(lean_frames.py). Bodies are mass moments in these frames, and moments that act on the parent alone
+(placement.py). Bodies are mass moments in these frames, and moments that act on the parent alone
 are given to it (`regroup`). A LeanModel has all that does not depend on q; `lean_tree` adds the
 position.
 """
@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, is_numeric, times
+from kinetree.core.arrays import Array, times
 from kinetree.core.pieces import piece
-from kinetree.core.wide import BITS, Wide, stack, wide
 from kinetree.dynamics.joints.springs import Springs
-from kinetree.dynamics.lean_frames import Placement, place_frames, seen_from
+from kinetree.dynamics.placement import Placement, place_frames, seen_from
 from kinetree.dynamics.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
 from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
@@ -24,10 +23,6 @@ from kinetree.model.model import Frame
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
 from kinetree.spatial.inertia import Moments, mirrored
-
-# rows and columns of the entries on and above the diagonal, and their places in a whole matrix
-UPPER = np.triu_indices(3)
-SQUARE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 
 Angle = tuple[Any, Any]  # as its cosine and sine, of scalars of any kind
 
@@ -67,8 +62,7 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
 
 def _lean(model: Model, regrouped: bool) -> LeanModel:
     places = place_frames(model)
-    numbers = all(map(is_numeric, (model.m, model.com, model.I_com)))
-    bodies = (_wide_bodies if numbers else _bodies)(model, places, regrouped)
+    bodies = _bodies(model, places, regrouped)
     links: list[LeanLink] = []
     for i, joint in enumerate(model.joints):
         pitch = _pitch(joint)
@@ -81,7 +75,7 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
     """The tree at q, (nq,); F_ext, (links, 6), acts on the links in the frames of the model."""
     links = []
     for i, link in enumerate(lean.links):
-        load = None if F_ext is None else Load(F_ext[i], link.place.X.astype(float))
+        load = None if F_ext is None else Load(F_ext[i], link.place.X)
         to = _step(link, q)
         links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
     springs = Springs(lean.model, q) if lean.model.springs else None
@@ -97,27 +91,10 @@ def lean_frame(lean: LeanModel, name: str | None) -> Frame:
 
 
 def _bodies(model: Model, places: list[Placement], regrouped: bool) -> list[Moments]:
-    """Moments of every link in its lean frame, of numbers and traced scalars."""
-    given = zip(model.m, model.com, model.I_com, places, strict=True)
-    bodies = [moments_in(m, com, I_com, place.X.astype(float)) for m, com, I_com, place in given]
-    return [to_double(x) for x in (regroup(model, places, bodies) if regrouped else bodies)]
-
-
-def _wide_bodies(model: Model, places: list[Placement], regrouped: bool) -> list[Moments]:
-    """Moments of every link in its lean frame: numbers, rounded once."""
-    m, com, I_com = wide(model.m), wide(model.com), wide(model.I_com)
-    X = stack([place.X for place in places], 0)
-    R, R_T, p = X[:, :3, :3], X[:, :3, :3].swapaxes(1, 2), X[:, :3, 3]
-    trace = I_com[:, 0, 0] + I_com[:, 1, 1] + I_com[:, 2, 2]
-    Sigma = wide(np.eye(3) / 2) * trace[:, None, None] - I_com
-    c = (R_T @ (com - p)[:, :, None])[:, :, 0]
-    Sigma = (R_T @ Sigma @ R)[:, UPPER[0], UPPER[1]] + c[:, UPPER[0]] * c[:, UPPER[1]] * m[:, None]
-    moments = np.column_stack([m.units, (c * m[:, None]).units, Sigma.units])
-    if regrouped:
-        moments = _regroup_wide(model, places, moments)
-    rounded = Wide(moments).astype(float)
-    h, Sigma = rounded[:, 1:4], rounded[:, 4:][:, SQUARE]
-    return [Moments(m, h[i], Sigma[i]) for i, m in enumerate(rounded[:, 0].tolist())]
+    """Moments of every link in its lean frame, of numbers or traced scalars."""
+    given = zip(model.m.tolist(), model.com, model.I_com, places, strict=True)
+    bodies = [moments_in(m, com, I_com, place.X) for m, com, I_com, place in given]
+    return regroup(model, places, bodies) if regrouped else bodies
 
 
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
@@ -153,7 +130,7 @@ def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
     """The rotor with its axis in the lean frame of its carrier."""
     if rotor.link == WORLD:
         return rotor
-    R = places[rotor.link].X[:3, :3].astype(float)
+    R = places[rotor.link].X[:3, :3]
     return replace(rotor, s=times(R.T, rotor.s))
 
 
@@ -209,43 +186,6 @@ def regroup(model: Model, places: list[Placement], given: list[Moments]) -> list
     return bodies
 
 
-def _regroup_wide(model: Model, places: list[Placement], moments: Array) -> Array:
-    """The same of wide numbers: units of m, h and the upper half of Sigma, (links, 10)."""
-    bodies: list[list[int]] = moments.tolist()
-    z = wide(np.array([place.R[:, 2] for place in places])).units.tolist()
-    p = wide(np.array([place.p for place in places])).units.tolist()
-    for i in reversed(model.links):
-        body, (kind, parent) = bodies[i], (model.joints[i].type, model.parent[i])
-        if kind == REVOLUTE:  # as `line_in_parent`, with half the products
-            m, h_z, S_zz = body[0], body[3], body[9]
-            body[0] = body[3] = body[9] = 0
-            if parent == WORLD:
-                continue
-            pairs = list(zip(z[i], p[i], strict=True))
-            along = [(x * S_zz >> BITS) + (y * h_z >> BITS) for x, y in pairs]
-            h = [(x * h_z >> BITS) + (y * m >> BITS) for x, y in pairs]
-            S = [
-                (along[a] * z[i][b] >> BITS) + (h[a] * p[i][b] >> BITS)
-                for a in range(3)
-                for b in range(a, 3)
-            ]
-            handed = [m, *h, *S]
-        elif kind == PRISMATIC:
-            handed = [0, 0, 0, 0, *_turned_wide(body[4:], places[i])]
-            body[4:] = [0] * 6
-        else:
-            continue
-        if parent != WORLD:
-            bodies[parent] = [x + y for x, y in zip(bodies[parent], handed, strict=True)]
-    return np.array(bodies, object)
-
-
-def _turned_wide(S: list[int], place: Placement) -> list[int]:
-    """The upper half of a Sigma that turns with the parent, in the parent's frame."""
-    R = wide(place.R) @ wide(_about_z(*place.turn))
-    return (R @ Wide(np.array(S, object)[SQUARE]) @ R.swapaxes(0, 1)).units[UPPER].tolist()
-
-
 def split_line(x: Moments) -> tuple[Moments, Moments]:
     """A link without m, h_z and Sigma_zz, and a line of mass on z that has just these."""
     h, S = x.h.copy(), x.Sigma.copy()
@@ -262,16 +202,6 @@ def line_in_parent(line: Moments, R: Array, p: Array) -> Moments:
     mixed = pz * h_z
     Sigma = zz * line.Sigma[2, 2] + mixed + mixed.T + pp * line.m
     return Moments(line.m, p * line.m + z * h_z, Sigma)
-
-
-def to_double(x: Moments) -> Moments:
-    """Numbers rounded to float64, once; traced scalars unchanged."""
-
-    def rounded(a: Array) -> Array:
-        return a.astype(np.float64) if is_numeric(a) else a
-
-    m = float(x.m) if isinstance(x.m, float | int | np.floating) else x.m
-    return Moments(m, rounded(np.asarray(x.h)), rounded(np.asarray(x.Sigma)))
 
 
 def _turned(Sigma: Array, place: Placement) -> Array:

@@ -72,7 +72,7 @@ def over_constraints(function: Callable[..., Any], rates: int, name: str) -> Mak
 
 def lean_items(lean: LeanModel) -> Items:
     """The constraints in the lean frames."""
-    return placed(lean.model, [link.place.X.astype(float) for link in lean.links])
+    return placed(lean.model, [link.place.X for link in lean.links])
 
 
 def _derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from kinetree.dynamics.contacts.ground import touching
 from kinetree.dynamics.contacts.solver import Seat
 from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns
 from kinetree.dynamics.lean import LeanModel
-from kinetree.dynamics.lean_frames import seen_from
+from kinetree.dynamics.placement import seen_from
 from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.model.contacts import contact_places
