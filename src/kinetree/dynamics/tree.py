@@ -176,6 +176,11 @@ class BaseMotion:
 class SpringForces(Protocol):
     """The springs of a robot at a position (joints/springs.py)."""
 
+    @property
+    def damped(self) -> Sequence[object]:
+        """Those with damping."""
+        ...
+
     def at(self, dq: Array) -> Array:
         """Joint forces at rates dq, (n,)."""
         ...

@@ -24,6 +24,8 @@ class Dual:
         self.slope = slope
 
     def __add__(self, other: Number) -> "Dual":
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         y = dual(other)
         return Dual(self.value + y.value, self.slope + y.slope)
 
@@ -36,18 +38,24 @@ class Dual:
         return self
 
     def __sub__(self, other: Number) -> "Dual":
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self + -dual(other)
 
     def __rsub__(self, other: Number) -> "Dual":
         return dual(other) + -self
 
     def __mul__(self, other: Number) -> "Dual":
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         y = dual(other)
         return Dual(self.value * y.value, self.slope * y.value + self.value * y.slope)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Number) -> "Dual":
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         y = dual(other)
         ratio = self.value / y.value
         return Dual(ratio, (self.slope - ratio * y.slope) / y.value)

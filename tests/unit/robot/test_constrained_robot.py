@@ -100,7 +100,7 @@ inverse_mass_matrix kinetic_energy link_poses mass_matrix mass_matrix_rate momen
 momentum_regressor neutral on_ground payload_parameters pose potential_energy random space_jacobian
 space_jacobian_rate spring_forces start_position transposed_coriolis_forces wrenches""".split()
 KEEPS = """with_actuators with_contacts with_drives with_friction with_gravity with_motors
-with_payload with_springs with_tool""".split()
+with_payload with_springs with_tool without_load_friction""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
 MAKES = "from_dh from_points from_screws from_transforms".split()
 REFUSES = """attach check contact_inverse_dynamics force_ellipsoid inverse_kinematics lock
@@ -126,12 +126,14 @@ CHANGES = {
     "with_payload": 2.0,
     "with_springs": {"rod": kt.joints.Spring(3.0)},
     "with_tool": "hand",
+    "without_load_friction": None,
 }
 
 
 @pytest.mark.parametrize("name", KEEPS)
 def test_a_changed_robot_keeps_its_constraints(name):
-    changed = getattr(ROBOT, name)(CHANGES[name])
+    given = () if CHANGES[name] is None else (CHANGES[name],)
+    changed = getattr(ROBOT, name)(*given)
     assert changed.model.constraints.given == MODEL.constraints.given
     ddq = changed.forward_dynamics(Q, ROBOT.project_rates(Q, [1, 0, 0]), [1, 0, 0])
     tree = changed.unconstrained().forward_dynamics(Q, ROBOT.project_rates(Q, [1, 0, 0]), [1, 0, 0])

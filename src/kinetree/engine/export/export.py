@@ -87,9 +87,9 @@ def export(
         operations. They have no date: the same robot gives the same text. `save(path)` writes them.
 
     Example:
-        >>> code = kt.export(kt.robots.planar_2r(), "gravity_forces", name="gravity")
+        >>> code = kt.export(kt.robots.planar_2r(), "gravity_forces", name="arm_gravity")
         >>> list(code.files())
-        ['gravity.c', 'gravity.h', 'gravity_test.c']
+        ['arm_gravity.c', 'arm_gravity.h', 'arm_gravity_test.c']
     """
     if not is_one_of(dtype, DTYPES):
         raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(map(repr, DTYPES))}.")

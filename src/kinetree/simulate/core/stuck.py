@@ -107,7 +107,7 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
     stuck: list[StuckJoint] = []
     for *place, k in held:
         at, d = tuple(int(x) for x in place), dofs[k]
-        plus, minus = dry_levels(model, np.zeros(model.n), tau[at]).hold[d]
+        plus, minus = dry_levels(model, np.zeros(model.n)).hold[d]
         force = float(carried[(*at, d)])
         level = float(plus if force > 0 else minus)
         if abs(force) <= level * (1 + STUCK_SLACK):
