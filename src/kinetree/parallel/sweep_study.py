@@ -9,9 +9,10 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.tables import listing
 from kinetree.dynamics.constraints.quantities import honours
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels.free import free_ports
 from kinetree.engine.kernels.memo import kernel
-from kinetree.engine.kernels.quantities import DECLARED, find_quantity
+from kinetree.engine.kernels.quantities import find_quantity
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
 from kinetree.parallel.results import Results
