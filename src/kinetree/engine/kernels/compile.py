@@ -58,12 +58,9 @@ def _traced(
     model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
 ) -> Graph:
     # none of these is imported for a graph that is stored on disk
-    from kinetree.engine.background import prepare
     from kinetree.engine.compiler.optimise import optimise
     from kinetree.engine.compiler.trace import trace
 
-    if request.target == "cpu":
-        prepare()  # while this thread traces
     quantity = request.quantity
     if request.wrt is not None:
         graphs: list[Graph] = []
@@ -123,9 +120,6 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
 
 def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
-    from kinetree.engine.background import prepare
-
-    prepare()
     if request.wrt is not None:
         return computation(*_second(model, request), looped=True)
     function, ports = _prepared(model, request)
