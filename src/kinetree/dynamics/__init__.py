@@ -14,7 +14,7 @@ from kinetree.dynamics.quantities import DECLARED
 
 # public functions beside the quantities, by file
 OTHERS = {
-    "base_parameters": "BaseParameters base_parameters base_parameters_by_rules",
+    "base_parameters": "BaseParameters base_parameters",
     "constraints.at_state": "constrained_forward_dynamics_derivatives project_accelerations "
     "project_rates",
     "constraints.mobility": "Mobility constrain mobility",

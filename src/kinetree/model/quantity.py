@@ -145,8 +145,8 @@ class Quantity:
         refused: why a robot with constraints does not have it, and the way out.
         instead: kernels honour constraints; the function of a model says to use this instead.
         caution: what its results mean for a robot with constraints, in exported code.
-        loops: estimated operations of one link, or of a link, a pair and a triple of joints, from
-            which the form of the code follows (engine/kernels/forms.py); empty: it has no loops.
+        loops: operations of a loop for one generic link; or of a matrix for a link, for a pair of a
+            joint and an ancestor, and for a triple (engine/kernels/forms.py). Empty: no loops.
     """
 
     name: str
@@ -184,6 +184,12 @@ class Quantity:
         if len(self.results) == 1:
             return ((self.name, self.results[0].axes),)
         return tuple((result.letter, result.axes) for result in self.results)
+
+    @property
+    def letters(self) -> set[str]:
+        """Letters of the shapes of its arguments and results: "m" is of constraints, and so on."""
+        dims = [*(ARGUMENTS[x].dims for x in self.inputs), *(x.dims for x in self.results)]
+        return set(" ".join(dims).split())
 
 
 DECLARED: dict[str, Quantity] = {}  # of the files that were imported; `dynamics.quantities` has all
