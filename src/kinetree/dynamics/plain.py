@@ -13,13 +13,14 @@ import numpy as np
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed
 from kinetree.dynamics.parameters import parameter_axis
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.tree import placed_tree
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of, without_constraints
 from kinetree.model.documented import documented, entries_of
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import named
-from kinetree.model.quantity import AT_STATE, DECLARED, EXPRESSED, Quantity
+from kinetree.model.quantity import AT_STATE, EXPRESSED, Quantity
 
 Parameter = inspect.Parameter
 
@@ -38,7 +39,7 @@ def plain(name: str) -> Callable[..., Any]:
     signature = inspect.signature(by_hand) if by_hand else _signature(quantity)
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
-    function.__module__ = "kinetree.dynamics"
+    function.__module__ = str(__package__)  # where it is found
     function.__doc__ = documented(by_hand).__doc__ if by_hand else _docstring(quantity, signature)
     axes = [tuple(_letter(x) for x in result.axes) for result in quantity.results]
     return named(function, *(axes if len(axes) > 1 else axes[0]))
