@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from kinetree.dynamics.base_parameters import (
         BaseParameters,
         base_parameters,
-        base_parameters_by_rules,
     )
     from kinetree.dynamics.bias_forces_rate import bias_forces_rate
     from kinetree.dynamics.centroidal import (
@@ -125,7 +124,6 @@ __all__ = [
     "TaskSpace",
     "TaskSpaceDerivatives",
     "base_parameters",
-    "base_parameters_by_rules",
     "bias_forces",
     "bias_forces_rate",
     "body_acceleration",
@@ -212,7 +210,7 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
-        "base_parameters": "BaseParameters base_parameters base_parameters_by_rules",
+        "base_parameters": "BaseParameters base_parameters",
         "constraints.at_state": "constrained_forward_dynamics "
         "constrained_forward_dynamics_derivatives constrained_inverse_dynamics constraint_bias "
         "constraint_errors constraint_impulse constraint_jacobian "

@@ -70,7 +70,6 @@ def load(
     constraints: ConstraintsOf = "file",
     contacts: ContactsOf = "none",
     model: str | None = None,
-    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot: a URDF, xacro, MJCF or SDF file, or a robot by its name.
 
@@ -99,9 +98,6 @@ def load(
             `Robot.with_contacts` can add. Meshes, ellipsoids and pairs of links have no contacts:
             `robot.report` names them, and a file is refused where they touch at its start.
         model: name of the model, for an SDF world with several.
-        transmissions: "file" makes a motor of every actuator in the <transmission> elements of a
-            URDF: simple, differential and four-bar ones; see `kt.joints.Motor`. "none" reads rotor
-            inertias of single joints alone.
 
     Returns:
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
@@ -109,7 +105,6 @@ def load(
     """
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
-    _check_choice("transmissions", transmissions)
     _check_choice("contacts", contacts)
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise InputError(
@@ -139,8 +134,8 @@ def load(
             arguments = {**described_robot.arguments, **(arguments or {})} or None
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    motors, start = transmissions == "file", contacts == "file"
-    description = read(path, folders, mimic, arguments, floating, model, environment, motors, start)
+    start = contacts == "file"
+    description = read(path, folders, mimic, arguments, floating, model, environment, start)
     is_sdf = Path(path).suffix.lower() in SDF  # its reader knows the world, and floats the robot
     description = _changed(description, floating and not is_sdf, friction, constraints)
     return _reported(
@@ -163,7 +158,6 @@ def load_string(
     constraints: ConstraintsOf = "file",
     contacts: ContactsOf = "none",
     model: str | None = None,
-    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot from the text of a URDF, xacro, MJCF or SDF file.
 
@@ -181,7 +175,7 @@ def load_string(
         friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
         constraints: "file" keeps the constraints of the file, "none" leaves them out, as in `load`.
         contacts: "file" makes contacts of the collision shapes of the file, as in `load`.
-        model, transmissions: as in `load`.
+        model: as in `load`.
 
     Returns:
         The robot. In messages and in `robot.report` the text is called "the text", with line and
@@ -193,7 +187,6 @@ def load_string(
 
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
-    _check_choice("transmissions", transmissions)
     _check_choice("contacts", contacts)
     content = _content(text)
     kind = _format(content, format)
@@ -201,11 +194,10 @@ def load_string(
         _refuse_model(THE_TEXT, model)
     if kind != "xacro":
         refuse_arguments(THE_TEXT, arguments)
-    motors = transmissions == "file"
     if kind == "urdf":
-        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic, motors=motors)
+        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic)
     elif kind == "xacro":
-        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment, motors)
+        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment)
     elif kind == "mjcf":
         start = contacts == "file"
         description = read_mjcf(THE_TEXT, folders=folders, text=content, start=start)
@@ -250,10 +242,9 @@ def read(
     floating: bool = False,
     model: str | None = None,
     environment: bool = False,
-    motors: bool = False,
     start: bool = False,
 ) -> RobotDescription:
-    """Read the records of a file, by the ending of its name; motors: transmissions="file"."""
+    """Read the records of a file, by the ending of its name."""
     from kinetree.files.description.mjcf import read_mjcf
     from kinetree.files.description.sdf import read_sdf
     from kinetree.files.description.source import MissingFileError, path_text
@@ -276,7 +267,7 @@ def read(
             _refuse_model(place.name, model)
         if ending in URDF:
             return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments,
-                             environment=environment, motors=motors)  # fmt: skip
+                             environment=environment)  # fmt: skip
         refuse_arguments(place.name, arguments)
         if ending in MJCF:
             return read_mjcf(path, folders=folders, start=start)

@@ -30,7 +30,6 @@ def line():
 DOORS = {
     "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
     "dynamics.reference_regressor": lambda: dynamics.reference_regressor(MODEL, *STATE, REST),
-    "base_parameters_by_rules": lambda: dynamics.base_parameters_by_rules(MODEL),
     "dynamics.inverse_dynamics": lambda: dynamics.inverse_dynamics(MODEL, *STATE),
     "dynamics.forward_dynamics": lambda: dynamics.forward_dynamics(MODEL, *STATE),
     "dynamics.inverse_dynamics_derivatives": lambda: dynamics.inverse_dynamics_derivatives(

@@ -20,8 +20,8 @@ from kinetree.errors import InputError, ModelError
 from kinetree.files.description.collisions import CollisionShape, contacts_of
 from kinetree.files.description.contacts import MAX_CONTACTS
 from kinetree.files.description.meshes import MeshFolder
-from kinetree.files.description.packages import own_package
 from kinetree.files.description.records import Note
+from kinetree.files.description.sources import own_package
 from kinetree.model import WORLD, Model
 from kinetree.model.contacts import DEFAULT_FRICTION, Contacts, Plane
 
