@@ -71,8 +71,7 @@ DOORS = {
     "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
     "lock of a model": lambda: reshape.lock(MODEL, {"crank": 0.1}),
     "check_robot": lambda: kt.testing.check_robot(ROBOT),
-    "rollouts": lambda: kt.parallel.rollouts(ROBOT, 2, q0=Q, duration=0.1),
-    "envelope": lambda: kt.parallel.envelope(ROBOT, 10),
+    "envelope": lambda: kt.studies.envelope(ROBOT, 10),
 }
 
 

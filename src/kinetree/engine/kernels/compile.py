@@ -13,6 +13,7 @@ from kinetree import dynamics
 from kinetree.core.arrays import Array, is_numeric, strangest
 from kinetree.core.axis import Axis
 from kinetree.core.records import named_numbers
+from kinetree.dynamics.traced import maker
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
@@ -58,12 +59,9 @@ def _traced(
     model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
 ) -> Graph:
     # none of these is imported for a graph that is stored on disk
-    from kinetree.engine.background import prepare
     from kinetree.engine.compiler.optimise import optimise
     from kinetree.engine.compiler.trace import trace
 
-    if request.target == "cpu":
-        prepare()  # while this thread traces
     quantity = request.quantity
     if request.wrt is not None:
         graphs: list[Graph] = []
@@ -123,9 +121,6 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
 
 def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
-    from kinetree.engine.background import prepare
-
-    prepare()
     if request.wrt is not None:
         return computation(*_second(model, request), looped=True)
     function, ports = _prepared(model, request)
@@ -182,7 +177,7 @@ def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[
     """Check a request for this robot; return the function to trace and its arguments."""
     quantity, free = request.quantity, request.free
     check_model(model)
-    make = quantity.make
+    make = maker(quantity)
     if model.constraints is not None:
         from kinetree.dynamics.constraints.quantities import HONOURED, check_honoured
 
