@@ -141,7 +141,6 @@ watch arm.urdf waved.csv
 watch arm.urdf waved.csv --report found.html --json
 """,
     "convert": """
-convert panda -o again.sdf
 convert four_bar -o again.json --json
 convert four_bar -o again.urdf
 """,

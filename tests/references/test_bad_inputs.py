@@ -591,8 +591,8 @@ def test_what_is_no_path_is_refused(path):
         kt.load(path)
 
 
-OPTIONS = [{"friction": "nothing"}, {"constraints": None}, {"transmissions": "all"},
-           {"contacts": "some"}, {"arguments": {"a": "1"}}, {"model": "x"}]  # fmt: skip
+OPTIONS = [{"friction": "nothing"}, {"constraints": None}, {"contacts": "some"},
+           {"arguments": {"a": "1"}}, {"model": "x"}]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda x: next(iter(x)))

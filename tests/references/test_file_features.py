@@ -729,46 +729,6 @@ def test_environment_variables_are_read_where_that_is_allowed(tmp_path, monkeypa
         parse(text, format="xacro")
 
 
-END = "<{0} name='{1}'><role>{2}</role><mechanicalReduction>{3}</mechanicalReduction>{4}</{0}>"
-TRANSMISSIONS = """<robot name="arm"><link name="base"/>{tree}<ros2_control name="c" type="system">
-<transmission name="s"><plugin>transmission_interface/SimpleTransmission</plugin><joint name="j1"
- role="joint1"><mechanical_reduction>50</mechanical_reduction></joint><actuator name="m1"
- role="actuator1"/></transmission></ros2_control>{pairs}</robot>"""
-
-
-def test_transmissions_of_a_urdf_are_motors_where_they_are_asked_for():
-    tree = "".join(
-        f'<link name="l{k}"><inertial><mass value="1"/><origin xyz=".1 0 .1"/><inertia ixx=".02" '
-        f'iyy=".02" izz=".02" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j{k}" '
-        f'type="continuous"><parent link="{f"l{k - 1}" if k > 1 else "base"}"/><child link="l{k}"/>'
-        f'<axis xyz="0 {k % 2} {1 - k % 2}"/></joint>'
-        for k in range(1, 6)
-    )
-    pairs = ""
-    for kind, (a, b), (n1, n2, r1, r2) in (
-        ("DifferentialTransmission", ("j4", "j5"), (2, 3, 10, -20)),
-        ("FourBarLinkageTransmission", ("j2", "j3"), (0.5, 4, 30, 25)),
-    ):
-        rotor = "<rotor_inertia value='1e-4'/>"
-        pairs += f"<transmission name='{a}{b}'><type>transmission_interface/{kind}</type>"
-        pairs += END.format("joint", b, "joint2", n2, "") + END.format("joint", a, "joint1", n1, "")
-        pairs += END.format("actuator", f"m{b}", "actuator2", r2, "")
-        pairs += END.format("actuator", f"m{a}", "actuator1", r1, rotor) + "</transmission>"
-    text = TRANSMISSIONS.format(tree=tree, pairs=pairs)
-    model = parse(text, transmissions="file").model
-    names = [motor.name for motor in model.motors]
-    assert dict(zip(names, np.array(model.motor_matrix).tolist(), strict=True)) == {
-        "m1": [50, 0, 0, 0, 0], "mj4": [0, 0, 0, 20, 30], "mj5": [0, 0, 0, -40, 60],
-        "mj2": [0, 15, 0, 0, 0], "mj3": [0, 25, 100, 0, 0],
-    }  # fmt: skip
-    assert [x.inertia for x in model.motors if x.name == "mj4"] == [1e-4]
-    assert parse(text).model.motors == ()
-    for old, new in (("<role>joint2</role>", "<role>elbow</role>"),
-                     ("<mechanicalReduction>3<", "<mechanicalReduction>0<")):  # fmt: skip
-        with pytest.raises(KinetreeError, match="j4j5"):
-            parse(text.replace(old, new), transmissions="file")
-
-
 @pytest.mark.parametrize(
     "gear", ["<gear_ratio value='60'/>", "<mechanicalReduction>60</mechanicalReduction>"]
 )

@@ -52,7 +52,7 @@ SYNONYMS = {
         "optimize": "optimise ilqr ddp mpc trajectory-optimization swing-up",
         "identify": "calibrate estimate fit sysid identification",
         "watch": "contacts collisions observe detect",
-        "convert": "to-urdf to-mjcf to-sdf save transform urdf2mjcf mjcf2urdf urdf2sdf",
+        "convert": "to-urdf to-mjcf save transform urdf2mjcf mjcf2urdf",
         "equations": "symbolic symbols latex closed-form derive sympy formula",
         "export": "codegen generate compile code",
         "demo": "example examples tour",

@@ -283,14 +283,6 @@ class BasicReading:
             "all joints move independently.",
         ),
     ] = "file"
-    transmissions: Annotated[
-        Literal["file", "none"],
-        option(
-            "--transmissions",
-            "file makes motors of the transmissions of a URDF, coupled ones included; none reads "
-            "rotor inertias of single joints alone.",
-        ),
-    ] = "none"
     contacts: Annotated[
         tuple[str, ...],
         Argument(name="--contacts", show_default=False),

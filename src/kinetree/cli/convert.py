@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 POSITIONS = 3  # random ones, at which a robot is compared with the one that is read back
 ROUNDING = 1e-9  # relative difference of poses and inertias that rotations in a file explain
 DROPPED = re.compile("<!-- not supported by [A-Z]+: (.*) -->")
-FORMATS = {".urdf": "URDF", ".xml": "MJCF", ".mjcf": "MJCF", ".sdf": "SDF", ".json": "JSON"}
+FORMATS = {".urdf": "URDF", ".xml": "MJCF", ".mjcf": "MJCF", ".json": "JSON"}
 OTHER_DATA = ("limits", "friction", "armature")  # of a joint, besides poses and inertias
 
 
@@ -38,13 +38,13 @@ def convert(
         Path,
         Argument(
             name=["--output", "-o"], metavar="FILE",
-            help="File to write: .urdf, .xml or .mjcf (MJCF), .sdf or .json, the model as JSON.",
+            help="File to write: .urdf, .xml or .mjcf (MJCF), or .json, the model as JSON.",
         ),
     ],
     json: Json = False,
     reading: Reading = AS_IT_IS,
 ) -> None:  # fmt: skip
-    """Write a robot as URDF, MJCF, SDF or JSON, and report everything that is lost.
+    """Write a robot as URDF, MJCF or JSON, and report everything that is lost.
 
     The text is read back and compared before the file is written: poses and inertias of all links
     at three positions, and limits, friction and armature. Shapes and meshes are not part of the
@@ -53,7 +53,7 @@ def convert(
     For example:
 
     ```
-    kinetree convert panda -o panda.sdf
+    kinetree convert panda -o panda.urdf
     kinetree convert hand -o hand.xml
     kinetree convert quadruped -o quadruped.json --json
     ```
@@ -119,9 +119,8 @@ def _read_back(text: str, ending: str) -> Model:
 def _text(model: Model, ending: str) -> str:
     from kinetree.files.write import to_mjcf, to_urdf
     from kinetree.files.write.json import to_json
-    from kinetree.files.write.sdf import to_sdf
 
-    writers = {"URDF": to_urdf, "MJCF": to_mjcf, "SDF": to_sdf, "JSON": to_json}
+    writers = {"URDF": to_urdf, "MJCF": to_mjcf, "JSON": to_json}
     return writers[FORMATS[ending]](model, losses="allow")
 
 

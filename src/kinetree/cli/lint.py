@@ -25,8 +25,6 @@ from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseErr
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import Body, Note, RobotDescription
 from kinetree.files.description.xml import Element, show
-from kinetree.model.constrain import tree_of
-from kinetree.model.describe import describe_model
 from kinetree.robot import Robot
 from kinetree.spatial.inertia import check_body, physical_faults, second_moment
 
@@ -187,7 +185,7 @@ def _findings(robot: Robot, reading: BasicReading, meshes: bool) -> Iterator[Fin
 
     report = robot.report
     if report is None:  # a built-in robot, which no other program reads
-        bodies = _bodies(describe_model(tree_of(robot.model)), robot)
+        bodies = _bodies(robot.model.description, robot)
         yield from (x for x in bodies if "is not a physical body" in x.text)
         return
     description = read(
@@ -425,17 +423,17 @@ def _missing(
 ) -> Sequence[str]:
     """Mesh files that are not there, neither beside the file nor in a package."""
     from kinetree.cli.info import missing_of
-    from kinetree.files.description.packages import Packages
+    from kinetree.files.description.sources import Sources
     from kinetree.views.visuals import visual_source
 
     report, drawn = robot.report, visual_source(robot, folder=folder)
     if report is None or drawn is None or is_mjcf:
         return missing_of(robot, folder)
-    packages = Packages(report.source, report.folders)
+    sources = Sources(report.source, report.folders)
 
     def is_there(path: str) -> bool:
         with suppress(KinetreeError):
-            return packages.locate(path, report.source.parent, "").is_file()
+            return sources.locate(path, [report.source.parent], "").is_file()
         with suppress(KinetreeError):
             return drawn.meshes.find(path).is_file()
         return False

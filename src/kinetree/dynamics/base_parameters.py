@@ -6,14 +6,13 @@ dropped, and each kept one stands for a combination
 
     pi_base = K pi,    Y pi = Y[:, kept] pi_base
 
-Dependencies come from random states (numbers), or from the rules of `regrouping.py` (exact, also
-symbols). Numbers are compared in the robot's natural units, columns of Y at length 1, so that the
-result does not depend on units. Y = Y[:, kept] K is then checked at other states.
+Dependencies come from the rank of Y over random states, in the robot's natural units and with
+columns at length 1, so that the result does not depend on units. Y = Y[:, kept] K is then checked
+at other states.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from warnings import warn
 
 import numpy as np
@@ -22,7 +21,8 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.core.options import count, is_one_of
 from kinetree.core.tables import notebook_table
-from kinetree.dynamics.constraints.at_state import constraint_bias, constraint_jacobian
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import motor_matrix
 from kinetree.dynamics.constraints.projection import CUTOFF, Closed, close, textbook
 from kinetree.dynamics.constraints.row_space import least_squares, row_space
@@ -33,9 +33,8 @@ from kinetree.dynamics.regressor import regressor
 from kinetree.errors import InputError, KinetreeWarning, ModelError, SingularityError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of, without_constraints
+from kinetree.model.constrain import constraints_of
 from kinetree.model.documented import documented
-from kinetree.scalars import home
 
 # lengths and coefficients in natural units, singular values relative to the largest
 ROUNDED_COEFFICIENT = 1e-9  # coefficient up to which it is rounding
@@ -60,14 +59,14 @@ class BaseParameters:
         K: combinations, shape (b, p), in the units of the kept parameter per unit of each: pi_base
             = K pi[columns].
         error: largest share of a column of Y that Y[:, kept] K missed at other states,
-            dimensionless; NaN for symbols.
+            dimensionless.
     """
 
     parameters: tuple[Parameter, ...]
     columns: tuple[int, ...]
     kept: tuple[int, ...]
     K: Array
-    error: float = float("nan")
+    error: float
 
     def __repr__(self) -> str:
         return f"BaseParameters({self.count} combinations of {len(self.parameters)} parameters)"
@@ -135,7 +134,10 @@ def base_parameters(
     scale = parameter_units(model, units)[columns]
     rng = np.random.default_rng(count(seed, "seed"))
     W = _observations(model, columns, units, rng, 3 * len(columns) // max(model.n, 1) + 12)
-    order = _drop_order(model, columns)[::-1]
+    listed = parameter_list(model)
+    order = sorted(
+        reversed(range(len(columns))), key=lambda j: _readiness(listed[columns[j]], columns[j])
+    )
     kept, K, gap = independent_columns(W, order)
     if gap < CLEAR:
         warn(
@@ -221,34 +223,6 @@ def _combinations(unit: Array, kept: list[int]) -> Array:
     return K
 
 
-@documented
-def base_parameters_by_rules(model: Model) -> BaseParameters:
-    """Base parameters of the links from the rules of regrouping, over any kind of scalar.
-
-    Raises:
-        ModelError: a joint follows another; the rules do not cover such joints.
-    """
-    without_constraints(model, "dynamics.base_parameters_by_rules")
-    for joint in model.joints:
-        if joint.follows is not None:
-            raise ModelError(
-                f"joint {joint.name!r} follows another, and the rules of regrouping know only "
-                "joints that move by themselves; base_parameters finds the combinations from "
-                "numbers, with such joints too."
-            )
-    from kinetree.dynamics.regrouping import regrouping_rules
-
-    columns, N = _columns(model, ("link",)), regrouping_rules(model)
-    if N.dtype == object:  # symbols, and exact numbers
-        return BaseParameters(*_from_dependencies(model, columns, N))
-    units = natural_units(model)
-    scale = parameter_units(model, units)[columns]
-    N = N / scale
-    N = N / np.abs(N).max(axis=1, initial=1e-300, keepdims=True)  # a row may have any scale
-    _, _, kept, K = _from_dependencies(model, columns, N)
-    return _checked(model, columns, kept, K * scale[list(kept)][:, None] / scale, units, 0)
-
-
 def _columns(model: Model, groups: Sequence[str]) -> list[int]:
     listed = isinstance(groups, list | tuple | set | frozenset)
     if not listed or not all(is_one_of(x, GROUPS) for x in groups):
@@ -311,8 +285,8 @@ class _LivelyWalk:
                 self.q = at.q
                 break
         dq, y = allowed(), allowed() / units.time
-        gamma = np.asarray(constraint_bias(model, self.q, dq), float)
-        J = np.asarray(constraint_jacobian(model, self.q), float)
+        there = tree_constraints(book_tree(model, self.q), placed(model), self.q, dq)
+        J, gamma = np.asarray(there.J, float), np.asarray(there.gamma, float)
         return self.q, dq, y - unit * least_squares(J * unit, gamma, CUTOFF)
 
 
@@ -322,7 +296,8 @@ def _is_regular(model: Model, units: NaturalUnits, at: Closed) -> bool:
     if not at.residual <= constraints.tolerance:
         return False
     try:
-        P = motor_matrix(model, np.asarray(constraint_jacobian(model, at.q), float))
+        J = tree_constraints(book_tree(model, at.q), placed(model), at.q).J
+        P = motor_matrix(model, np.asarray(J, float))
     except SingularityError:
         return False
     levers = np.asarray(P, float) * units.levers / units.levers[:, None]
@@ -373,38 +348,6 @@ def missed_shares(W: Array, kept: Sequence[int], K: Array) -> Array:
     return missed / np.maximum(np.linalg.norm(W, axis=0), SILENT / WRONG)
 
 
-def _drop_order(model: Model, columns: list[int]) -> list[int]:
-    """Indices of the columns, those first that are dropped where there is a choice."""
-    listed = parameter_list(model)
-    return sorted(
-        range(len(columns)),
-        key=lambda j: _readiness(listed[columns[j]], columns[j]),
-        reverse=True,
-    )
-
-
-def _from_dependencies(
-    model: Model, columns: list[int], N: Any
-) -> tuple[tuple[Parameter, ...], tuple[int, ...], tuple[int, ...], Array]:
-    """Drop one parameter for each dependency, outer links and `LAST_KEPT` first."""
-    of_columns = tuple(parameter_list(model)[k] for k in columns)
-    rows, dropped = reduce_rows([list(row) for row in N], _drop_order(model, columns))
-    kept = tuple(j for j in range(len(of_columns)) if j not in dropped)
-    K = [
-        [
-            int(j == k) if j not in dropped else -rows[dropped.index(j)][k]
-            for j in range(len(of_columns))
-        ]
-        for k in kept
-    ]
-    return (
-        of_columns,
-        tuple(columns),
-        kept,
-        np.array(K).reshape(len(kept), len(of_columns)),
-    )
-
-
 def _readiness(parameter: Parameter, column: int) -> tuple[int, int, int]:
     """Sort key, larger for what is dropped first: drives, then outer links, then LAST_KEPT."""
     group = GROUPS.index(parameter.group)
@@ -413,59 +356,11 @@ def _readiness(parameter: Parameter, column: int) -> tuple[int, int, int]:
     return group, link, late
 
 
-def reduce_rows(rows: list[list[Any]], order: Sequence[int]) -> tuple[list[list[Any]], list[int]]:
-    """Reduced echelon form with pivots in the first possible columns of `order`; the pivots."""
-    rows = [row for row in rows if not all(_is_zero(x) for x in row)]
-    pivots: list[int] = []
-    for j in order:
-        k = len(pivots)
-        candidates = [r for r in range(k, len(rows)) if not _is_zero(rows[r][j])]
-        if not candidates:
-            continue
-        best = max(candidates, key=lambda r: _magnitude(rows[r][j]))
-        rows[k], rows[best] = rows[best], rows[k]
-        rows[k] = [_tidy(x / rows[k][j]) for x in rows[k]]
-        for r in range(len(rows)):
-            factor = rows[r][j]
-            if r != k and not _is_zero(factor):
-                rows[r] = [_tidy(x - factor * y) for x, y in zip(rows[r], rows[k], strict=True)]
-        pivots.append(j)
-    return rows[: len(pivots)], pivots
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float | np.number)
-
-
-def _is_zero(x: Any) -> bool:
-    return abs(x) <= ROUNDED_COEFFICIENT if _is_number(x) else bool(x == 0)
-
-
-def _magnitude(x: Any) -> float:
-    """Size of a pivot; 0 for symbols, so that plain numbers are preferred."""
-    try:
-        return abs(float(x))
-    except TypeError:
-        return 0.0
-
-
-def _tidy(x: Any) -> Any:
-    """Numbers with exact zeros, and symbols in their simplest form."""
-    if _is_number(x):
-        return 0.0 if abs(x) <= ROUNDED_COEFFICIENT else x
-    module = home(x)
-    return module.simplify(x) if module.__name__ == "sympy" else x
-
-
-def _formula(terms: Sequence[tuple[Parameter, Any]], digits: int) -> str:
+def _formula(terms: Sequence[tuple[Parameter, float]], digits: int) -> str:
     text = ""
     for parameter, x in terms:
         if x == 0:
             continue
-        if not _is_number(x):
-            word, sign = ("" if x == 1 else f"({x}) "), "+"
-        else:
-            size = f"{abs(float(x)):.{digits}g}"
-            word, sign = ("" if size == "1" else f"{size} "), "-" if x < 0 else "+"
-        text += f" {sign} {word}{parameter}"
+        size = f"{abs(x):.{digits}g}"
+        text += f" {'-' if x < 0 else '+'} {'' if size == '1' else size + ' '}{parameter}"
     return text.removeprefix(" + ").removeprefix(" ")

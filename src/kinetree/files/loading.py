@@ -17,7 +17,6 @@ import numpy as np
 from kinetree.core.options import typed
 from kinetree.core.tables import counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, warn
-from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import (
     ArgumentValue,
@@ -70,7 +69,6 @@ def load(
     constraints: ConstraintsOf = "file",
     contacts: ContactsOf = "none",
     model: str | None = None,
-    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot: a URDF, xacro, MJCF or SDF file, or a robot by its name.
 
@@ -99,9 +97,6 @@ def load(
             `Robot.with_contacts` can add. Meshes, ellipsoids and pairs of links have no contacts:
             `robot.report` names them, and a file is refused where they touch at its start.
         model: name of the model, for an SDF world with several.
-        transmissions: "file" makes a motor of every actuator in the <transmission> elements of a
-            URDF: simple, differential and four-bar ones; see `kt.joints.Motor`. "none" reads rotor
-            inertias of single joints alone.
 
     Returns:
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
@@ -109,7 +104,6 @@ def load(
     """
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
-    _check_choice("transmissions", transmissions)
     _check_choice("contacts", contacts)
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise InputError(
@@ -139,8 +133,8 @@ def load(
             arguments = {**described_robot.arguments, **(arguments or {})} or None
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    motors, start = transmissions == "file", contacts == "file"
-    description = read(path, folders, mimic, arguments, floating, model, environment, motors, start)
+    start = contacts == "file"
+    description = read(path, folders, mimic, arguments, floating, model, environment, start)
     is_sdf = Path(path).suffix.lower() in SDF  # its reader knows the world, and floats the robot
     description = _changed(description, floating and not is_sdf, friction, constraints)
     return _reported(
@@ -163,7 +157,6 @@ def load_string(
     constraints: ConstraintsOf = "file",
     contacts: ContactsOf = "none",
     model: str | None = None,
-    transmissions: FrictionOf = "none",
 ) -> Robot:
     """Load a robot from the text of a URDF, xacro, MJCF or SDF file.
 
@@ -181,7 +174,7 @@ def load_string(
         friction: "file" keeps the joint friction of the file, "none" leaves it out, as in `load`.
         constraints: "file" keeps the constraints of the file, "none" leaves them out, as in `load`.
         contacts: "file" makes contacts of the collision shapes of the file, as in `load`.
-        model, transmissions: as in `load`.
+        model: as in `load`.
 
     Returns:
         The robot. In messages and in `robot.report` the text is called "the text", with line and
@@ -193,7 +186,6 @@ def load_string(
 
     _check_choice("friction", friction)
     _check_choice("constraints", constraints)
-    _check_choice("transmissions", transmissions)
     _check_choice("contacts", contacts)
     content = _content(text)
     kind = _format(content, format)
@@ -201,11 +193,10 @@ def load_string(
         _refuse_model(THE_TEXT, model)
     if kind != "xacro":
         refuse_arguments(THE_TEXT, arguments)
-    motors = transmissions == "file"
     if kind == "urdf":
-        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic, motors=motors)
+        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic)
     elif kind == "xacro":
-        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment, motors)
+        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment)
     elif kind == "mjcf":
         start = contacts == "file"
         description = read_mjcf(THE_TEXT, folders=folders, text=content, start=start)
@@ -250,10 +241,9 @@ def read(
     floating: bool = False,
     model: str | None = None,
     environment: bool = False,
-    motors: bool = False,
     start: bool = False,
 ) -> RobotDescription:
-    """Read the records of a file, by the ending of its name; motors: transmissions="file"."""
+    """Read the records of a file, by the ending of its name."""
     from kinetree.files.description.mjcf import read_mjcf
     from kinetree.files.description.sdf import read_sdf
     from kinetree.files.description.source import MissingFileError, path_text
@@ -276,7 +266,7 @@ def read(
             _refuse_model(place.name, model)
         if ending in URDF:
             return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments,
-                             environment=environment, motors=motors)  # fmt: skip
+                             environment=environment)  # fmt: skip
         refuse_arguments(place.name, arguments)
         if ending in MJCF:
             return read_mjcf(path, folders=folders, start=start)
@@ -411,13 +401,7 @@ def _with_options(
         robot = robot.unconstrained()
     if mimic and not floating and friction == "file":
         return robot
-    from kinetree.model.describe import describe_model
-
-    own = robot.model.constraints
-    description = describe_model(robot.unconstrained().model)
-    if own is not None:
-        motors = tuple(robot.model.dof_names[k] for k in own.actuated)
-        description = dataclasses.replace(description, constrained=Constrained(own.given, motors))
+    description = robot.model.description
     if not mimic:
         joints = tuple(dataclasses.replace(x, mimic=None) for x in description.joints)
         description = dataclasses.replace(description, joints=joints)

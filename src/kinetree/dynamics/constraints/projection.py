@@ -31,7 +31,8 @@ from kinetree.dynamics.constraints.dynamics import eliminated_rows
 from kinetree.dynamics.constraints.regularity import RANK
 from kinetree.dynamics.constraints.row_space import dots, least_squares
 from kinetree.dynamics.frames import ways
-from kinetree.dynamics.joints.configuration import integrate, moved_along, neutral
+from kinetree.dynamics.joints.configuration import integrate, neutral
+from kinetree.dynamics.joints.tangents import moved_along
 from kinetree.dynamics.tree import book_link
 from kinetree.errors import InputError
 from kinetree.model import Model

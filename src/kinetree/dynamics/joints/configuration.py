@@ -4,20 +4,19 @@ Joints of one degree of freedom add. Quaternions and poses are multiplied from t
 exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
 """
 
-from collections.abc import Sequence
 from itertools import groupby
 from math import isfinite, pi
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike, length, times
+from kinetree.core.arrays import Array, StateLike, length
+from kinetree.dynamics.joints import tangents
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import labelled
-from kinetree.scalars import cos, sin, sqrt
-from kinetree.spatial import exp_twist, inverse, log_se3
+from kinetree.spatial import inverse, log_se3
 
 
 @documented
@@ -115,28 +114,7 @@ def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
     Args:
         v: tangent vector, shape (n,), rad or m: a rate times a time.
     """
-    return moved_along(_own(model), coordinates(model, q), rates(model, v, "v"))
-
-
-def moved_along(joints: Sequence[Joint], q: Array, v: Array) -> Array:
-    """The position reached from q, (nq,), if only some joints move along v, (n,)."""
-    from kinetree.dynamics.joints.tangents import multiply, normalized
-
-    out = q.astype(np.result_type(q, v))  # a copy
-    for joint in joints:
-        coords, step = list(joint.coords), v[list(joint.dofs)]
-        if joint.type == SPHERICAL:
-            out[coords] = normalized(multiply(q[coords], _exp_quaternion(step)))
-        elif joint.type == FREE:
-            T = times(joint_pose(joint, q[coords]), exp_twist(step))
-            out[coords[:4]] = normalized(multiply(q[coords[:4]], _exp_quaternion(step[:3])))
-            out[coords[4:]] = T[:3, 3]
-        elif joint.type == PLANAR:
-            T = times(joint_pose(joint, q[coords]), exp_twist([0, 0, step[0], step[1], step[2], 0]))
-            out[coords] = [q[coords[0]] + step[0], T[0, 3], T[1, 3]]
-        else:
-            out[coords] = q[coords] + step
-    return out
+    return tangents.integrate(model, coordinates(model, q), rates(model, v, "v"))
 
 
 @labelled("n")
@@ -177,9 +155,3 @@ def _own(model: Model) -> list[Joint]:
 def _random_quaternion(rng: "np.random.Generator") -> Array:
     x = rng.normal(size=4)
     return x / length(x)
-
-
-def _exp_quaternion(w: Array) -> Array:
-    """Unit quaternion of a rotation vector, exact near zero."""
-    half = sqrt(times(w, w)) / 2
-    return np.array([cos(half), *(w / 2 if half == 0 else w * (sin(half) / (2 * half)))])

@@ -1,15 +1,16 @@
-"""Positions moved along tangent vectors, without a branch that depends on a number.
+"""Positions moved along tangent vectors, over any scalars.
 
-Traced scalars have no value, so these forms serve kernels and compiled loops; `configuration` has
-`integrate` for symbols and for numbers of many digits. A joint of one degree of freedom adds. A
-turning one is multiplied from the right by the exponential of its twist (w, v), which needs three
-functions of x = |w|^2,
+Traced scalars have no value, so no branch depends on a number. A joint of one degree of freedom
+adds. A turning one is multiplied from the right by the exponential of its twist (w, v), which needs
+three functions of x = |w|^2,
 
     a = sin(|w|/2) / |w|,   b = (1 - cos|w|) / |w|^2 = 2 a^2,   c = (|w| - sin|w|) / |w|^3
 
-and, near zero, their power series: both are computed and one is selected.
+and, near zero, their power series: both are computed and one is selected. Symbols and numbers of
+many digits take the closed forms.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,23 +20,30 @@ from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates
 from kinetree.model.labelled import labelled
-from kinetree.scalars import cos, sin, sqrt, where
+from kinetree.scalars import cos, home, sin, sqrt, where
 from kinetree.spatial import cross
 
 # Below this |w|^2 the series is used: eight terms leave an error of (1/4)^8 / 19! of c, 1e-22.
 # Beyond it the closed form loses digits in |w| - sin|w|: 24 eps / |w|^2, at most 1e-14.
 SERIES_BELOW = 0.25
 SERIES_TERMS = 8
+MANY_DIGITS = ("mpmath", "sympy")  # homes of scalars that the series is too coarse for
 
 
 def integrate(model: Model, q: Array, v: Array) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,)."""
-    parts: dict[int, Any] = {}
-    for joint in model.joints:
+    return moved_along(model.joints, q, v)
+
+
+def moved_along(joints: Iterable[Joint], q: Array, v: Array) -> Array:
+    """The position reached from q, (nq,), if only some joints move along v, (n,)."""
+    out = list(q)
+    for joint in joints:
         if joint.follows is None:
-            coords, step = q[list(joint.coords)], v[list(joint.dofs)]
-            parts.update(zip(joint.coords, move(joint, coords, step), strict=True))
-    return np.array([parts[k] for k in range(model.nq)])
+            moved = move(joint, q[list(joint.coords)], v[list(joint.dofs)])
+            for k, x in zip(joint.coords, moved, strict=True):
+                out[k] = x
+    return np.array(out)
 
 
 def move(joint: Joint, q: Array, v: Array) -> Array:
@@ -120,6 +128,11 @@ def _advance(w: Array, v: Array) -> Array:
 
 def _functions(x: Any) -> tuple[Any, Any, Any]:
     """|w|/2, a and c of x = |w|^2."""
+    if home(x).__name__ in MANY_DIGITS:
+        angle = sqrt(x)
+        if x == 0:
+            return angle, 1 / (2 + x), 1 / (6 + x)
+        return angle / 2, sin(angle / 2) / angle, (angle - sin(angle)) / (x * angle)
     angle = where(x, sqrt(where(x, x, 1)), x)  # slope 0 at 0, where that of sqrt is infinite
     half = angle / 2
     near = where(x - SERIES_BELOW, 0, 1)

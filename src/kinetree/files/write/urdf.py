@@ -36,10 +36,6 @@ from kinetree.files.write.losses import (
 )
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
-from kinetree.model.describe import link_names, own_frames, rotor_ratio
-from kinetree.model.friction import JointFriction
-from kinetree.model.motors import GearedMotor
-from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
 
@@ -58,14 +54,13 @@ def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT
     which readers merge again. If a joint's axis does not pass through the origin of its link, a
     massless link "<link>_axis" is put on the axis and carries the link; it is then the link that
     moves, and the link's own name is a frame on it. Rotors on the parent link that spin about the
-    joint's axis are written as transmissions, motors as those that `load` reads with
-    transmissions="file", without friction.
+    joint's axis are written as transmissions.
 
     Data that URDF cannot represent become comments, and one warning lists them: armature, other
-    rotors, friction that differs by direction or is a function (the mean of both directions is
-    written), friction and limits of planar and floating joints, springs, constraints, a gravity
-    other than (0, 0, -9.81), a tool other than the last frame. Helical and spherical joints are
-    errors. Meshes and notes are not part of a model and are not written.
+    rotors, motors of coupled joints, friction that differs by direction or is a function (the mean
+    of both directions is written), friction and limits of planar and floating joints, springs,
+    constraints, a gravity other than (0, 0, -9.81), a tool other than the last frame. Helical and
+    spherical joints are errors. Meshes and notes are not part of a model and are not written.
 
     Args:
         model: the robot, in numbers.
@@ -90,7 +85,7 @@ class _Writer:
 
     def __init__(self, model: Model, losses: Losses, infinity: float) -> None:
         self.model, self.losses, self.infinity = model, losses, infinity
-        self.links = link_names(model)
+        self.links = model.names
         self.link_words = set(model.frames)
         self.joint_words = {joint.name for joint in model.joints}
 
@@ -107,18 +102,18 @@ class _Writer:
         robot.add(self.link(WORLD))
         for i in model.links:
             robot.add(*self.joint(i), self.link(i))
-        frames = own_frames(model)
+        frames = model.own_frames
         for name in sorted(frames, key=lambda name: name == model.tool):  # the tool comes last
             frame = frames[name]
             robot.add(Tag("link", {"name": name}))
             robot.add(self.weld(f"{name}_fixed", self.links[frame.link], name, frame.T_if))
         self.note_tool(robot, [x for x in frames if x != model.tool])
         transmissions = [transmission_tag(model, rotor, self.losses) for rotor in model.rotors]
-        transmissions += motor_tags(model, self.losses)
         if any(tag.name == "transmission" for tag in transmissions):
             robot.attributes["xmlns:drake"] = "http://drake.mit.edu"
-        lost = [*lost_springs(model, self.losses), *lost_actuators(model, self.losses)]
-        return robot.add(*transmissions, *lost, *lost_contacts(model, self.losses))
+        lost = [*lost_motors(model, self.losses), *lost_springs(model, self.losses)]
+        lost += [*lost_actuators(model, self.losses), *lost_contacts(model, self.losses)]
+        return robot.add(*transmissions, *lost)
 
     def link(self, i: int) -> Tag:
         """A link with the body of model link i."""
@@ -270,7 +265,7 @@ def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:
 def transmission_tag(model: Model, rotor: JointRotor, losses: Losses) -> Tag:
     """A rotor as a transmission if it is on the parent, about the joint's axis; else a comment."""
     joint = model.joints[rotor.joint]
-    ratio = rotor_ratio(rotor, joint)
+    ratio = rotor.gear
     if rotor.link != model.parent[rotor.joint] or not _about_own_axis(model, rotor):
         carrier = model.base_name if rotor.link == WORLD else model.link_names[rotor.link]
         values = shown(inertia=rotor.inertia, ratio=ratio)
@@ -283,67 +278,6 @@ def transmission_tag(model: Model, rotor: JointRotor, losses: Losses) -> Tag:
     kind = Tag("type", text="transmission_interface/SimpleTransmission")
     transmission = Tag("transmission", {"name": f"{joint.name}_transmission"})
     return transmission.add(kind, Tag("joint", {"name": joint.name}), actuator)
-
-
-def motor_tags(model: Model, losses: Losses) -> list[Tag]:
-    """Motors as simple, differential and four-bar transmissions; others as comments."""
-    tags: list[Tag] = []
-    waiting = list(model.motors)
-    while waiting:
-        first = waiting.pop(0)
-        pairs = [pair for x in waiting for pair in ((first, x), (x, first)) if _coupling(*pair)]
-        motors = pairs[0] if pairs else (first,)
-        waiting = [x for x in waiting if x not in motors]
-        coupling = _coupling(*motors)
-        if coupling is None:
-            tags += lost_motors(model.replace(motors=motors), losses)
-            continue
-        kind, ends, ratios = coupling
-        names = " and ".join(repr(x.name) for x in motors)
-        rubs = any(x.friction != JointFriction() for x in motors)
-        losses.found.append(
-            f"motors {names}{' and their friction' if rubs else ''}, but for readers of "
-            "transmissions='file' (--transmissions file), for which a transmission is written"
-        )
-        tag = Tag("transmission", {"name": f"{first.name}_transmission"})
-        tag.add(Tag("type", text=f"transmission_interface/{kind}"))
-        for k, (coord, n) in enumerate(ends.items(), 1):
-            joint = Tag("joint", {"name": model.coordinate_names[coord]})
-            tag.add(joint.add(Tag("role", text=f"joint{k}"), _reduction(n)))
-        for k, (x, ratio) in enumerate(zip(motors, ratios, strict=True), 1):
-            parts = [Tag("role", text=f"actuator{k}"), _reduction(ratio)]
-            if x.inertia:
-                parts.append(Tag("drake:rotor_inertia", {"value": number(x.inertia)}))
-            tag.add(Tag("actuator", {"name": x.name}).add(*parts))
-        tags.append(tag)
-    return tags
-
-
-def _reduction(ratio: Scalar) -> Tag:
-    return Tag("mechanicalReduction", text=number(ratio))
-
-
-def _coupling(*motors: GearedMotor) -> tuple[str, dict[int, float], list[float]] | None:
-    """The transmission of motors that gives their ratios exactly: its type, reductions of joints.
-
-    The last are those of the actuators. None if there is none.
-    """
-    x, *others = (dict(zip(m.coords, map(float, m.arms), strict=True)) for m in motors)
-    if not others:
-        (a, ratio), *more = x.items()
-        return None if more else ("SimpleTransmission", {a: 1.0}, [ratio])
-    y = others[0]
-    (a, first), *more = x.items()
-    if len(y) != 2 or a not in y or not {*x} <= {*y}:
-        return None
-    (b,) = {*y} - {a}
-    ratio = y[a] / first if more else y[a]
-    n = x[b] if more else y[b] / ratio
-    if (ratio * (first if more else 1.0), ratio * n) != (y[a], -y[b] if more else y[b]):
-        return None
-    if more:
-        return "DifferentialTransmission", {a: first, b: n}, [1.0, ratio]
-    return "FourBarLinkageTransmission", {a: 1.0, b: n}, [first, ratio]
 
 
 def _about_own_axis(model: Model, rotor: JointRotor) -> bool:

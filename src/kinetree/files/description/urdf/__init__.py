@@ -1,7 +1,7 @@
 """URDF -> records: faithful to the file; every assumption is noted with its line.
 
 `parts` reads values strictly, `vocabulary` reports unknown elements; `elements` makes records of
-links and joints, and checks that they form a tree; `transmissions` adds rotors or motors.
+links and joints, and checks that they form a tree; `transmissions` adds rotors.
 """
 
 import os
@@ -30,7 +30,7 @@ from kinetree.files.description.urdf.elements import (
     read_link,
     read_meshes,
 )
-from kinetree.files.description.urdf.transmissions import add_rotors, read_motors
+from kinetree.files.description.urdf.transmissions import add_rotors
 from kinetree.files.description.urdf.vocabulary import XACRO_HINT, check_words, note_extensions
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, clip, parse_xml, show
@@ -57,7 +57,6 @@ def read_urdf(
     mimic: bool = True,
     arguments: Mapping[str, ArgumentValue] | None = None,
     environment: bool = False,
-    motors: bool = False,
 ) -> RobotDescription:
     """Read the robot of a URDF file, or of a .xacro file, which is expanded first.
 
@@ -70,7 +69,6 @@ def read_urdf(
         mimic: False leaves every <mimic> out, right or wrong; all joints then move on their own.
         arguments: values of the <xacro:arg> elements of a xacro file.
         environment: whether a xacro file sees environment variables.
-        motors: make a motor of every actuator of a transmission, in place of rotors of joints.
 
     Raises:
         ParseError: the file is not a URDF; the message has file:line:column and the remedy.
@@ -78,8 +76,8 @@ def read_urdf(
     file = Path(path_text(path)).name
     if not file.lower().endswith(".xacro"):
         refuse_arguments(file, arguments)
-        return read_urdf_text(read_bytes(path), name=file, mimic=mimic, motors=motors)
-    return read_xacro(path, package_paths, mimic, arguments, None, environment, motors)
+        return read_urdf_text(read_bytes(path), name=file, mimic=mimic)
+    return read_xacro(path, package_paths, mimic, arguments, None, environment)
 
 
 def read_xacro(
@@ -89,7 +87,6 @@ def read_xacro(
     arguments: Mapping[str, ArgumentValue] | None = None,
     text: str | None = None,
     environment: bool = False,
-    motors: bool = False,
 ) -> RobotDescription:
     """Read the robot of a xacro file, or of a text called `path`; the rest as of `read_urdf`."""
     findings = Findings()
@@ -101,7 +98,7 @@ def read_xacro(
             f"({names}{' and more' if len(expanded.macros) > 6 else ''}) and calls none that makes "
             "one. Load the file that includes this one."
         )
-    return _robot(expanded.root, findings, mimic, motors)
+    return _robot(expanded.root, findings, mimic)
 
 
 def refuse_arguments(file: str, arguments: Mapping[str, ArgumentValue] | None) -> None:
@@ -114,7 +111,7 @@ def refuse_arguments(file: str, arguments: Mapping[str, ArgumentValue] | None) -
 
 
 def read_urdf_text(
-    text: str | bytes, *, name: str = "robot.urdf", mimic: bool = True, motors: bool = False
+    text: str | bytes, *, name: str = "robot.urdf", mimic: bool = True
 ) -> RobotDescription:
     """Read the robot of a URDF text; `name` is the file in messages, the rest as of `read_urdf`."""
     text = decode(text, name)
@@ -122,7 +119,7 @@ def read_urdf_text(
     findings = Findings()
     if text.lstrip("\ufeff")[:1].isspace() and "<?xml" in text[:4096]:
         findings.warn(root, "blank lines before the XML declaration are skipped.")
-    return _robot(root, findings, mimic, motors)
+    return _robot(root, findings, mimic)
 
 
 def _warn_of_quaternions(root: Element, findings: Findings) -> None:
@@ -138,7 +135,7 @@ def _warn_of_quaternions(root: Element, findings: Findings) -> None:
             findings.warn_together(owner, text, f"{owner.tag} {show(name)}")
 
 
-def _robot(root: Element, findings: Findings, mimic: bool, motors: bool) -> RobotDescription:
+def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     _check_root(root)
     name = root.attributes.get("name", "").strip()
     if not name:
@@ -156,8 +153,7 @@ def _robot(root: Element, findings: Findings, mimic: bool, motors: bool) -> Robo
     links = add_world(links, joints, findings)
     check_structure(root, links, joints)
     joints = follow(joints, findings) if mimic else [replace(j, mimic=None) for j in joints]
-    driven = read_motors(root, joints, findings) if motors else {}
-    joints = joints if motors else add_rotors(root.all("transmission"), joints, findings)
+    joints = add_rotors(root.all("transmission"), joints, findings)
     moving = {joint.child for joint in joints if joint.type != FIXED}
     empty = {link.name for link in links if not link.bodies}
     if len(moving) > 1 and moving <= empty:
@@ -174,7 +170,6 @@ def _robot(root: Element, findings: Findings, mimic: bool, motors: bool) -> Robo
         links=tuple(links),
         joints=tuple(joints),
         frames=tuple(frames),
-        motors=driven,
         notes=findings.all_notes(),
         warnings=findings.all_warnings(),
         meshes=tuple(meshes),
