@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-CORE = ("numpy", "llvmlite", "cyclopts", "rich", "latex2mathml")
+CORE = ("numpy", "llvmlite", "cyclopts", "rich", "latex2mathml", "scipy")
 NATIVE_LIMIT, EMULATED_LIMIT = 900, 3 * 3600  # s that the conformance suite of a cell may take
 
 

@@ -11,9 +11,10 @@ from kinetree.errors import InputError
 from kinetree.files.description.drive import Curve
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, curve_values
+from kinetree.motion.curve.splines import with_rates
 from kinetree.motion.limits.loads import static_forces
 from kinetree.motion.plan.path import Path
-from kinetree.motion.plan.profile import CREEP, Known, Profile, Rows, fastest_profile
+from kinetree.motion.plan.profile import CREEP, Profile, Rows, fastest_profile
 
 MAX_ROUNDS = 40  # most repetitions of an iteration
 MOST_STEP = 5  # times the excess: the most that is subtracted from a limit at once
@@ -68,10 +69,6 @@ class Friction:
     slope: Array
     rest: Array
 
-    def equals(self, other: "Friction") -> bool:
-        """Return True if both have the same numbers."""
-        return np.array_equal(self.slope, other.slope) and np.array_equal(self.rest, other.rest)
-
 
 def fastest(
     model: Model, path: Path, bounds: Bounds, acceleration: Array, margin: float
@@ -88,21 +85,21 @@ def fastest(
     effort, velocity, bends = (x * (1 - margin) for x in (bounds.effort, speeds, acceleration))
     limits = Limits(effort, velocity, bends, _curves(bounds, 1 - margin))
     _check_standing(model, path, knots, bounds)
-    profile, friction = _settle(model, path, knots, limits)
+    profile = _settle(model, path, knots, limits)
     reserve = np.zeros((5, *knots.sense.shape))
     excess = _excess(model, profile, limits)
-    step, last, known = reserve, reserve, Known()
+    step, last = reserve, reserve
     for _ in range(MAX_ROUNDS):
         if _fits(excess, limits, margin):
             return profile
         step, last = _step(limits, excess, step, last), excess
         reserve = reserve + step
-        near = friction_near(model, knots, profile.x) if friction is None else friction
-        found = fastest_profile(rows_of(knots, near, limits, reserve, profile.x), known)
+        friction = friction_near(model, knots, profile.x)
+        found = fastest_profile(rows_of(knots, friction, limits, reserve, profile.x))
         if found is None:
             break
-        before, profile = profile, Profile(path, *found)
-        excess = _excess_again(model, profile, limits, before, excess)
+        profile = Profile(path, *found)
+        excess = _excess(model, profile, limits)
     return _slowed(model, profile, limits, margin)
 
 
@@ -121,11 +118,11 @@ def _step(limits: Limits, excess: Array, step: Array, last: Array) -> Array:
 
 def knots_of(model: Model, path: Path) -> Knots:
     """A = M q', B = M q'' + c(q, q'), and g with the springs, at the grid of a path."""
-    q, slope, bend = path.curve(path.grid)
+    q, slope, bend = with_rates(path.curve, path.grid)
     M = kernel(model, "mass_matrix")(q)
     A = np.einsum("kij,kj->ki", M, slope)
     B = np.einsum("kij,kj->ki", M, bend) + kernel(model, "coriolis_forces")(q, slope)
-    sense = np.sign(path.curve((path.grid[1:] + path.grid[:-1]) / 2)[1])
+    sense = np.sign(path.curve((path.grid[1:] + path.grid[:-1]) / 2, 1))
     gravity = static_forces(model, q)
     return Knots(slope, bend, A, B, gravity, sense, np.diff(path.grid))
 
@@ -188,57 +185,34 @@ def _curve_rows(
 ) -> list[tuple[Array, Array, Array]]:
     """Rows that keep a force in the direction of motion below the joint's torque-speed curve.
 
-    With v = |q'| sqrt(x), each line of `lines_below` is f + m v with m <= 0, a convex function of
-    x, which is nowhere below its tangent. So all rows are on the safe side of the curve, and exact
-    at the profile `near`: if that is within its limits, so is the next one, which is not slower.
+    With v = |q'| sqrt(x), the curve near the profile `near` is f + m v, whose tangent over x is
+    taken. What a faster profile exceeds beyond a corner is subtracted in the next iteration.
     """
-    curve, sense = limits.curves[j], knots.sense[:, j]
+    sense, effort = knots.sense[:, j], limits.effort[j]
     ds = _tangent_speeds(near)
     slope = np.abs(np.stack([knots.slope[:-1, j], knots.slope[1:, j]]))
-    up, down = reserve[0][:, j], reserve[1][:, j]
-    ahead = np.where(sense > 0, up, down)[:, None]
-    length = 2 * knots.lengths[:, None]
-    rows: list[tuple[Array, Array, Array]] = []
-    for f, m in lines_below(curve, slope * ds):
-        tilt = m * slope / (2 * ds)  # of the tangent over x, at ds^2
-        rest = f + m * slope * ds - tilt * ds * ds
-        A, B, C = (np.where(sense > 0, x[:, :, j], -x[:, :, j]) / limits.effort[j] for x in forces)
-        b = B - tilt / limits.effort[j]
-        c = np.where(sense == 0, 1, (rest - ahead.T) / limits.effort[j] - C)
-        a, b = A * (sense != 0), b * (sense != 0)  # a joint at rest has no such bound
-        a, b, c = (np.where(np.isfinite(f), x, y) for x, y in ((a, 0), (b, 0), (c, 1)))
-        left, right = (x[:, :, None] for x in (a, b))
-        rows.append((left[0], right[0], c[0][:, None]))
-        rows.append((left[1] + length * right[1], right[1], c[1][:, None]))
-    return rows
+    ahead = np.where(sense > 0, reserve[0][:, j], reserve[1][:, j])
+    f, m = _tangent(limits.curves[j], slope * ds)
+    tilt = m * slope / (2 * ds)
+    moving = sense != 0  # a joint at rest has no such bound
+    A, B, C = (np.where(sense > 0, x[:, :, j], -x[:, :, j]) / effort for x in forces)
+    a, b = A * moving, (B - tilt / effort) * moving
+    c = np.where(moving, (f + m * slope * ds - tilt * ds * ds - ahead) / effort - C, 1)
+    right = a[1] + 2 * knots.lengths * b[1]
+    return [
+        (a[0][:, None], b[0][:, None], c[0][:, None]),
+        (right[:, None], b[1][:, None], c[1][:, None]),
+    ]
 
 
-def lines_below(curve: Curve, v: Array) -> list[tuple[Array, Array]]:
-    """Lines f + m v, at most one for each corner and one more, whose least is below a curve F.
-
-    It equals F at the given speeds v, and near them wherever the curve allows it. f is infinite
-    where a line is not needed.
-    """
+def _tangent(curve: Curve, v: Array) -> tuple[Array, Array]:
+    """The line f + m v of a curve at given speeds."""
     corners = np.array(curve)
     v = np.minimum(v, corners[-1, 0]) if corners[-1, 1] > 0 else v
-    k = np.clip(np.searchsorted(corners[:, 0], v, "right") - 1, 0, len(corners) - 1)
     slopes = np.append(np.diff(corners[:, 1]) / np.diff(corners[:, 0]), 0.0)
+    k = np.clip(np.searchsorted(corners[:, 0], v, "right") - 1, 0, len(corners) - 1)
     k = np.where((k == len(corners) - 1) & (corners[-1, 1] > 0), k - 1, k)
-    m = slopes[k]
-    start = curve_values(curve, v)
-    lines = [(start - m * v, m)]
-    for order in (corners, corners[::-1]):
-        touch, force = v, start  # the last point at which the lines and the curve agree
-        for speed, force_there in order:
-            beside = speed > v if order is corners else speed < v
-            bound = np.min([f + m * speed for f, m in lines], axis=0)
-            below = beside & (force_there < bound - 1e-12 * corners[0, 1])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                m = np.where(below, (force_there - force) / (speed - touch), 0.0)
-            lines.append((np.where(below, force_there - m * speed, np.inf), m))
-            meets = beside & (force_there <= bound + 1e-12 * corners[0, 1])
-            touch, force = np.where(meets, speed, touch), np.where(meets, force_there, force)
-    return [line for line in lines if np.isfinite(line[0]).any()]
+    return curve_values(curve, v) - slopes[k] * v, slopes[k]
 
 
 def _last_speeds(bounds: Bounds) -> Array:
@@ -307,60 +281,31 @@ def _check_standing(model: Model, path: Path, knots: Knots, bounds: Bounds) -> N
             )
 
 
-def _settle(
-    model: Model, path: Path, knots: Knots, limits: Limits
-) -> tuple[Profile, Friction | None]:
-    """The profile that agrees with its own friction, by iteration.
-
-    Also the friction, if it is the same for every profile.
-    """
+def _settle(model: Model, path: Path, knots: Knots, limits: Limits) -> Profile:
+    """The profile that agrees with its own friction, by iteration."""
     reserve = np.zeros((5, *knots.sense.shape))
-    x = np.zeros(len(path.grid))
-    profile, before, steady = None, None, None
+    x, profile = np.zeros(len(path.grid)), None
     for _ in range(MAX_ROUNDS):
-        friction = friction_near(model, knots, x)
-        if before is not None and not limits.curves and friction.equals(before):
-            steady = friction  # it does not depend on the profile, which would be the same again
-            break
-        before = friction
-        found = fastest_profile(rows_of(knots, friction, limits, reserve, x))
+        found = fastest_profile(rows_of(knots, friction_near(model, knots, x), limits, reserve, x))
         if found is None:
             x = x / 4  # the guess was too fast: friction alone used up the torque
             continue
         profile = Profile(path, *found)
         if float(np.max(np.abs(profile.x - x))) <= SETTLED_CHANGE * float(profile.x.max()):
             break
-        if limits.curves and not x.any():  # the first one, for which no curve counts
-            x = np.minimum(profile.x, NEAR_END**2 * _curve_ends(knots, limits))
-        else:
-            x = profile.x
+        first = limits.curves and not x.any()  # for which no curve counts
+        x = np.minimum(profile.x, NEAR_END**2 * _curve_ends(knots, limits)) if first else profile.x
     if profile is None:
         raise InputError(
             "no motion along the path keeps all joints within their limits, though the robot can "
             "stand everywhere on it; it is too close to its limits. Raise the effort limits."
         )
-    return profile, steady
+    return profile
 
 
-def _excess_again(
-    model: Model, profile: Profile, limits: Limits, before: Profile, excess: Array
-) -> Array:
-    """`_excess` of a profile, evaluated where it differs from the one before."""
-    changed = (profile.x[:-1] != before.x[:-1]) | (profile.u != before.u)
-    changed[0] = True
-    updated = excess.copy()
-    updated[:, changed] = _excess(model, profile, limits, changed)
-    return updated
-
-
-def _excess(
-    model: Model, profile: Profile, limits: Limits, where: Array | slice = slice(None)
-) -> Array:
-    """Largest values in every interval less their limits, (5, N, n), as in `Limits.sided`.
-
-    where: the intervals to look at, which include the first one.
-    """
-    q, dq, ddq = profile.inside(where)
+def _excess(model: Model, profile: Profile, limits: Limits) -> Array:
+    """Largest values in every interval less their limits, (5, N, n), as in `Limits.sided`."""
+    q, dq, ddq = profile.inside()
     inverse_dynamics = kernel(model, "inverse_dynamics")
     tau = inverse_dynamics(q, dq, ddq)
     values = tau, -tau, np.abs(dq), ddq, -ddq

@@ -3,14 +3,18 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.curve.between import Motion
-from kinetree.motion.curve.splines import CubicSpline, cubic_coefficients, cubic_spline, evaluate
+from kinetree.motion.curve.splines import cubic_coefficients, cubic_spline, evaluate, with_rates
 from kinetree.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 FINER = 8  # points in each interval of the trajectory, between which the length is measured
 SHARPEST = 0.5  # cosine of the turn between such points below which there is a corner
@@ -35,15 +39,27 @@ class Path:
     friction, changes nowhere between. `deviation` is the distance from the trajectory, rad or m.
     """
 
-    curve: CubicSpline
+    curve: "PPoly"
     grid: Array
     deviation: float
+
+    @property
+    def end(self) -> Array:
+        """The last position, (n,)."""
+        return self.curve(self.grid[-1])
 
     @cached_property
     def inside(self) -> tuple[Array, Array, Array]:
         """q, q' and q'' at the points INSIDE of every interval, (points, N, n) each."""
         lengths = np.diff(self.grid) * INSIDE[:, None]
-        return evaluate(self.curve.taylor(self.grid[:-1]), lengths[..., None])
+        return evaluate(self.taylor, lengths[..., None])
+
+    @cached_property
+    def taylor(self) -> tuple[Array, Array, Array, Array]:
+        """d0 ... d3 of q(s) = d0 + d1 x + d2 x^2 + d3 x^3, x after a point of the grid; (N, n)."""
+        s = self.grid[:-1]
+        q, slope, bend = with_rates(self.curve, s)
+        return q, slope, bend / 2, self.curve(s, 3) / 6
 
 
 def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
@@ -64,7 +80,7 @@ def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     for here, length in zip(pieces, lengths, strict=True):
         if length[-1] < TREMBLE * total:
             continue  # jitter of a robot at rest; the next piece is moved to begin where it began
-        begin = paths[-1].curve.points[-1] if paths else trajectory.q[0]
+        begin = paths[-1].end if paths else trajectory.q[0]
         for more in (1, 2, 4):
             along = t[here], q[here], dq[here], speed[here], length
             path = _path(trajectory, *along, begin, more * intervals)
@@ -145,7 +161,7 @@ def _path(
     points = points + (begin - points[0])
     points = np.where(np.ptp(q, axis=0) < RESTING, begin, points)
     curve = cubic_spline(knots, points)
-    return Path(curve, _grid(curve), float(np.abs(curve(length)[0] - q).max()))
+    return Path(curve, _grid(curve), float(np.abs(curve(length) - q).max()))
 
 
 def _turning(dq: Array, speed: Array) -> Array:
@@ -175,13 +191,14 @@ def _knots(length: Array, turning: Array, intervals: int) -> Array:
     return knots
 
 
-def _grid(curve: CubicSpline) -> Array:
+def _grid(curve: "PPoly") -> Array:
     """The knots, and the points between them where the slope of a joint changes its sign."""
-    slope = curve(curve.knots)[1]
+    knots = curve.x
+    slope = curve(knots, 1)
     k, joint = np.nonzero(slope[:-1] * slope[1:] < 0)
-    left, right = curve.knots[k], curve.knots[k + 1]
+    left, right = knots[k], knots[k + 1]
     rises = slope[k + 1, joint] > 0
-    _, c1, c2, c3 = (np.asarray(c)[np.arange(len(k)), joint] for c in curve.cubics(k))
+    c3, c2, c1, _ = curve.c[:, k, joint]
 
     def before(s: Array) -> Array:
         t = s - left
@@ -190,7 +207,7 @@ def _grid(curve: CubicSpline) -> Array:
     turn = _bisect(left, right, before)[1]
     near = APART * (right - left)
     inner = (turn - left > near) & (right - turn > near)
-    grid = np.union1d(curve.knots, turn[inner])
+    grid = np.union1d(knots, turn[inner])
     apart = np.diff(grid) > 1e-14 * grid[-1]
     return grid[np.concatenate([[True], apart])]
 

@@ -229,8 +229,10 @@ def spline(
     n = way.shape[1]
     v0, v1 = joint_vector(dq0, n, "dq0", names), joint_vector(dq1, n, "dq1", names)
     curve = cubic_spline(knots, way, ends, v0, v1)
-    c = np.array(curve.cubics(np.arange(len(knots) - 1)))
-    pieces = polynomials(knots, c, end=(curve.points[-1], curve.slopes[-1]))
+    c, last = np.array(curve.c[::-1]), curve(knots[-1], 1)
+    if ends == CLAMPED:  # exactly, at rest for example
+        c[1, 0], last = v0, v1
+    pieces = polynomials(knots, c, end=(way[-1], last))
     t = between_knots(knots, dt)  # waypoints are samples too: accelerations peak there
     return planned(t, pieces(t), robot, names, name, pieces)
 

@@ -6,100 +6,36 @@ right end of an interval, is a row a u + b x <= c. A pass from the goal to the s
 knot, the largest x from which the goal can still be reached; a pass forward then takes the
 largest u that stays below. Both solve problems of two unknowns, exactly, by eliminating u: rows of
 one interval alone bound x by a number (`largest_x`), and rows together with a bound of the next x
-bound it by lines of that. So each pass is a `scan` over lines, which are made for all intervals at
-once:
+bound it by lines of that. So each pass goes over lines that are made for all intervals at once:
 
-    x[k + 1] = max(floor[k], min(cap[k], P[k, 0] + Q[k, 0] x[k], P[k, 1] + ...))
-
-Every x depends on the one before, so that arrays do not help; the loop over the knots is the loop
-of `simulate` in machine code (engine/compiler/stepping.py), with the lines of each knot as inputs
-that change with time, and a step that ends in its rate.
+    x[k + 1] = max(floor, min(cap[k], P[k, 0] + Q[k, 0] x[k], P[k, 1] + ...))
 """
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.compiler.graph import Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.rollout import Rollout
 from kinetree.motion.plan.path import INSIDE, Path
-from kinetree.scalars import Scalar, maximum, minimum
 
-LINES = 16  # counts of lines are rounded up to multiples of this, so that few loops are compiled
+FLAT_ROW = 1e-13  # share of the largest entry; a row with a smaller a does not depend on u
+LARGEST_X = 1e12  # (rad/s)^2 or (m/s)^2; x is not larger
+CREEP = 1e-9  # rad/s or m/s; friction of motion, not of rest, is evaluated at least at this rate
 
 
-def scan(P: Array, Q: Array, cap: Array, floor: Array, start: float) -> Array:
-    """x at all knots, (N + 1,), from x[0] = start.
+def scan(P: Array, Q: Array, cap: Array, floor: float) -> Array:
+    """x at all knots, (N + 1,), from x[0] = 0.
 
     Args:
         P: of the lines of every knot, (N, L); infinite where there is none.
         Q: their slopes, (N, L), finite.
         cap: upper bounds, (N,).
-        floor: lower bounds, (N,), which count before the upper bounds and the lines.
+        floor: lower bound, which counts before the upper bounds and the lines.
     """
-    N, L = P.shape
-    size = -(-L // LINES) * LINES
-    table = np.empty((N + 1, 1, 1, 2 * size + 2))
-    rows = table[:N, 0, 0]
-    rows[:, L:size], rows[:, size + L : -2] = np.inf, 0.0
-    rows[:, :L], rows[:, size : size + L], rows[:, -2], rows[:, -1] = P, Q, cap, floor
-    table[N] = 0.0  # the last evaluation records the last x; no step follows it
-    states = np.empty((N + 1, 1, 1))
-    run = Run(
-        state=np.array([[start]]),
-        params=np.zeros((1, 1)),
-        table=table,
-        times=np.zeros((N + 1, 1)),
-        h=np.zeros(N + 1),
-        rows=np.arange(N + 1),
-        steps=N,
-        records=[states],
-        first=np.full((1, 2), NEVER),
-        amount=np.zeros((1, 2)),
-    )
-    _loop(size).run(run)
-    return states[:, 0, 0]
-
-
-@functools.cache
-def _loop(size: int) -> Rollout:
-    """The compiled loop for so many lines; counts are multiples of LINES, so there are few."""
-
-    def step(t: Scalar, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        values = list(s[:size] + s[size : 2 * size] * x[0])
-        while len(values) > 1:  # in pairs, so that a minimum waits for few others
-            rest = values[2 * (len(values) // 2) :]
-            pairs = zip(values[::2], values[1::2], strict=False)
-            values = [*(minimum(a, b) for a, b in pairs), *rest]
-        after = maximum(s[-1], minimum(s[-2], values[0]))
-        return np.array([after]), np.array([0])
-
-    def move(h: Scalar, x: Array, k: Array) -> Array:
-        return k
-
-    def watch(x: Array, k: Array, y: Array) -> Array:
-        return np.array([0])
-
-    one = Port("x", (1,)), Port("k", (1,)), Port("y", (1,))
-    ports = [Port("t", ()), one[0], Port("p", (1,)), Port("s", (2 * size + 2,))]
-    return Rollout(
-        Stepping(
-            rate=optimise(trace(step, ports, [("k", ()), ("y", ())])),
-            stages=(optimise(trace(move, [Port("h", ()), one[0], one[1]], [("out", ())])),),
-            watch=optimise(trace(watch, list(one), [("w", ())])),
-            fields=(Field("x", 0, 1),),
-        )
-    )
-
-
-FLAT_ROW = 1e-13  # share of the largest entry; a row with a smaller a does not depend on u
-LARGEST_X = 1e12  # (rad/s)^2 or (m/s)^2; x is not larger
-CREEP = 1e-9  # rad/s or m/s; friction of motion, not of rest, is evaluated at least at this rate
+    x = [0.0]
+    for p, q, most in zip(P, Q, cap.tolist(), strict=True):
+        x.append(max(floor, min(most, float((p + q * x[-1]).min()))))
+    return np.array(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,25 +52,12 @@ class Profile:
         v = np.sqrt(self.x)
         return np.concatenate([[0], np.cumsum(2 * np.diff(self.path.grid) / (v[1:] + v[:-1]))])
 
-    @property
-    def duration(self) -> float:
-        """Time from end to end, s."""
-        return float(self.times[-1])
-
-    def __call__(self, t: Array) -> tuple[Array, Array, Array]:
-        """q, dq and ddq at times t, (T,)."""
-        times, knots = self.times, self.path.grid
-        k = np.clip(np.searchsorted(times, t, "right") - 1, 0, len(self.u) - 1)
-        since, v = t - times[k], np.sqrt(self.x[k])
-        s = np.clip(knots[k] + (v + self.u[k] * since / 2) * since, knots[k], knots[k + 1])
-        return self._motion(s, np.maximum(v + self.u[k] * since, 0), self.u[k])
-
     def coefficients(self) -> Array:
         """Coefficients of q as polynomials of the time since each knot, (7, N, n).
 
         Between knots the path is a cubic of s, and s = v t + u t^2 / 2.
         """
-        d0, d1, d2, d3 = self.path.curve.taylor(self.path.grid[:-1])
+        d0, d1, d2, d3 = self.path.taylor
         v, w = np.sqrt(self.x[:-1])[:, None], self.u[:, None] / 2
         return np.stack([
             d0,
@@ -146,24 +69,16 @@ class Profile:
             d3 * w * w * w,
         ])  # fmt: skip
 
-    def inside(self, where: Array | slice = slice(None)) -> tuple[Array, Array, Array]:
-        """q, dq and ddq at the points INSIDE of every interval, (points, N, n).
-
-        where: a mask, (N,), of the intervals that are wanted.
-        """
-        q, slope, bend = (part[:, where] for part in self.path.inside)
-        u = self.u[where]
-        x = self.x[:-1][where] + 2 * u * np.diff(self.path.grid)[where] * INSIDE[:, None]
+    def inside(self) -> tuple[Array, Array, Array]:
+        """q, dq and ddq at the points INSIDE of every interval, (points, N, n)."""
+        q, slope, bend = self.path.inside
+        x = self.x[:-1] + 2 * self.u * np.diff(self.path.grid) * INSIDE[:, None]
         speed = np.maximum(np.sqrt(np.maximum(x, 0)), CREEP)[..., None]
-        return q, slope * speed, bend * (speed * speed) + slope * u[:, None]
+        return q, slope * speed, bend * (speed * speed) + slope * self.u[:, None]
 
     def slower(self, factor: float) -> "Profile":
         """The same path at 1/factor of the speed."""
         return Profile(self.path, self.x / factor**2, self.u / factor**2)
-
-    def _motion(self, s: Array, ds: Array, dds: Array) -> tuple[Array, Array, Array]:
-        q, slope, bend = self.path.curve(s)
-        return q, slope * ds[:, None], bend * (ds * ds)[:, None] + slope * dds[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,54 +95,32 @@ class Rows:
     lengths: Array
 
 
-class Known:
-    """The largest x of the rows that were solved last, for rows of which most are the same."""
-
-    rows: Rows | None = None
-    own: Array
-
-    def largest(self, rows: Rows, length: Array, flat: Array) -> Array:
-        """The largest x that the rows of each interval allow by themselves, (N,)."""
-        last = self.rows
-        if last is None or last.a.shape != rows.a.shape:
-            changed, largest = np.ones(len(length), bool), np.empty(len(length))
-        else:
-            changed, largest = rows.most[:-1] != last.most[:-1], self.own.copy()
-            for new, old in ((rows.a, last.a), (rows.b, last.b), (rows.c, last.c)):
-                changed |= (new != old).any(axis=1)
-        # the next x, which is x + length u, must not be negative: a further row
-        one, zero = np.ones((int(changed.sum()), 1)), np.zeros((int(changed.sum()), 1))
-        largest[changed] = largest_x(
-            np.concatenate([rows.a[changed], -length[changed, None]], axis=1),
-            np.concatenate([rows.b[changed], -one], axis=1),
-            np.concatenate([rows.c[changed], zero], axis=1),
-            rows.most[:-1][changed],
-            flat[changed],
-        )
-        self.rows, self.own = rows, largest
-        return largest
-
-
-def fastest_profile(rows: Rows, known: Known | None = None) -> tuple[Array, Array] | None:
+def fastest_profile(rows: Rows) -> tuple[Array, Array] | None:
     """x at the knots, (N + 1,), and u in the intervals, (N,), at rest at both ends.
 
     None if the rows do not allow the robot to move.
 
     Args:
         rows: bounds of u and x in every interval.
-        known: of rows that were solved before; it is brought up to date.
     """
     length = 2 * rows.lengths
     flat = FLAT_ROW * np.maximum(np.abs(rows.a).max(axis=1, initial=0), length)[:, None]
-    largest = (known or Known()).largest(rows, length, flat)
+    one = np.ones((len(length), 1))  # the next x, x + length u, is not negative: a further row
+    largest = largest_x(
+        np.concatenate([rows.a, -length[:, None]], axis=1),
+        np.concatenate([rows.b, -one], axis=1),
+        np.concatenate([rows.c, 0 * one], axis=1),
+        rows.most[:-1],
+        flat,
+    )
     P, Q = _lines_back(rows, length, flat)
-    reach = scan(P[::-1], Q[::-1], largest[::-1], np.full(len(length), -np.inf), 0.0)[::-1]
+    reach = scan(P[::-1], Q[::-1], largest[::-1], -np.inf)[::-1]
     if not np.all(reach >= 0):
         return None  # there is a knot from which the end cannot be reached
     P, Q = _lines_forward(rows, length, flat)
     cap = reach[1:].copy()
     cap[-1] = 0
-    x = scan(P, Q, cap, np.zeros(len(length)), 0.0)
+    x = scan(P, Q, cap, 0.0)
     if not np.all(np.maximum(x[1:], x[:-1]) > 0):
         return None  # at rest at both ends of an interval: the robot would never leave it
     return x, np.diff(x) / length

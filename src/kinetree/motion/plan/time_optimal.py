@@ -92,11 +92,10 @@ def time_optimal(
     and u = d2s/dt2, except for viscous friction, which is taken from the previous profile and
     iterated. Between the knots, forces and speeds are evaluated, and the amount by which they
     exceed a limit is subtracted from the limit in the next iteration. The result is sampled ten
-    times finer than `dt` and checked before it is returned. The limit of a drive with a
-    torque-speed curve falls with sqrt(x) in straight pieces; lines of x below it, which touch it at
-    the previous profile, take its place, so that every iteration is within the curve and none is
-    slower. Beyond the last speed of a curve a drive can only brake; if the curve ends there above
-    zero force, the plan does not go beyond. Positions are those of the given path; if they are
+    times finer than `dt` and checked before it is returned. Near the
+    previous profile the limit of a drive with a torque-speed curve is a line of x. Beyond the last
+    speed of a curve a drive can only brake; if the curve ends there above zero force, the plan does
+    not go beyond. Positions are those of the given path; if they are
     beyond limits, the report has these violations.
 
     Args:
@@ -188,5 +187,5 @@ def _polynomials(pieces: Sequence[Profile]) -> Polynomials:
         times.append(start + piece.times[1:])
         start = float(times[-1][-1])
     c = np.concatenate([piece.coefficients() for piece in pieces], axis=1)
-    q = pieces[-1].path.curve.points[-1]
+    q = pieces[-1].path.end
     return polynomials(np.concatenate(times), c, end=(q, 0 * q, 0 * q))

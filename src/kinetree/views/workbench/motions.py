@@ -297,5 +297,5 @@ def rates(model: Model, t: Array, q: Array) -> Array:
     The columns of N are orthogonal, so each entry of dq is found by a projection onto its column.
     """
     N = np.array([tangent_map(model, x) for x in q], float)
-    _, slope, _ = cubic_spline(t, q)(t)
+    slope = cubic_spline(t, q)(t, 1)
     return np.einsum("tkn,tk->tn", N, slope) / np.einsum("tkn,tkn->tn", N, N)
