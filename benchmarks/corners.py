@@ -172,7 +172,7 @@ def beside(question: str, robot: str, rows: dict[str, tuple[str, str]], target: 
 
     rows: name of a figure -> part of the row's quantity, and of the peer's name.
     """
-    os.environ |= {"KINETREE_BACKGROUND": "0"} | ({"KINETREE_TARGET": target} if target else {})
+    os.environ |= {"KINETREE_TARGET": target} if target else {}
     effort = importlib.import_module("benchmarks.timing").QUICK
     answer = importlib.import_module(f"benchmarks.questions.{question}").ask(robot, effort)
     found: Found = {}
@@ -235,7 +235,7 @@ def calls() -> Found:
     import kinetree as kt
 
     # no other thread: those of the compiler would be counted
-    os.environ |= {"KINETREE_THREADS": "1", "KINETREE_BACKGROUND": "0"}
+    os.environ |= {"KINETREE_THREADS": "1"}
     robot, rng = kt.robots.panda(), np.random.default_rng(3)
     one, many = rng.uniform(-1, 1, (2, 3, 7)), rng.uniform(-1, 1, (3, 256, 7))
     names = [joint.name for joint in robot.model.joints][:7]

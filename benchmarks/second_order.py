@@ -140,9 +140,9 @@ def exact(x: np.ndarray) -> np.ndarray:
     return np.array([mpmath.mpf(float(value)) for value in x], dtype=object)
 
 
-def first_answer(key: str, what: str, background: str) -> tuple[float, float]:
+def first_answer(key: str, what: str) -> tuple[float, float]:
     """Seconds from the robot to a first result with nothing on disk: by the clock, of work."""
-    environment = {**os.environ, "KINETREE_CACHE": "0", "KINETREE_BACKGROUND": background}
+    environment = {**os.environ, "KINETREE_CACHE": "0"}
     command = [sys.executable, "-c", FIRST_ANSWER, key, what]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     clock, work = map(float, done.stdout.split())
@@ -170,7 +170,6 @@ def line(
 def main() -> None:
     """Print the record."""
     keys = sys.argv[1:] or list(ROBOTS)
-    os.environ["KINETREE_BACKGROUND"] = "0"  # kernels are timed, not what answers before them
     titles = {key: source.title for key, source in (SOURCES | OTHERS).items()}
     about = describe()
     rows, kernels, verdicts, notes = [], [], list[Verdict](), list[str]()
@@ -183,8 +182,7 @@ def main() -> None:
             timings = found[key, what] = side_by_side(jobs, Effort(), count)
             rows += [line(titles[key], what, count, who, timings) for who in timings]
             operations = f"{kernel_of(case, what).graph.operations:,}"
-            waits = [first_answer(key, what, background) for background in "01"]
-            seconds = [f"{x:.1f}" for wait in waits for x in wait]
+            seconds = [f"{x:.1f}" for x in first_answer(key, what)]
             error = f"{accuracy(case, what):.0e}"
             kernels.append((titles[key], what, operations, error, *seconds))
         for key in keys:

@@ -132,7 +132,6 @@ def pytest_configure(config):
     patch.setenv("KINETREE_CACHE_DIR", str(shared_folder(config) / "compiled"))
     patch.delenv("KINETREE_CACHE", raising=False)
     patch.delenv("KINETREE_CACHE_SIZE", raising=False)
-    patch.setenv("KINETREE_BACKGROUND", "0")  # tests of kernels test their own code
     config.add_cleanup(patch.undo)
 
 

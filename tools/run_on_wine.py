@@ -147,7 +147,7 @@ def build(graph: Graph, dtype: str, folder: Path) -> Path:
     """Make the program of a kernel: objects of LLVM, linked by MinGW."""
     programs = Programs(graph)
     programs.target = WINDOWS
-    parts = engine.unpack(engine.assemble(programs.text(dtype), WINDOWS))
+    parts = [engine.assemble(programs.text(dtype), WINDOWS)]
     files = [folder / f"part{k}.obj" for k in range(len(parts))]
     for file, part in zip(files, parts, strict=True):
         file.write_bytes(part)

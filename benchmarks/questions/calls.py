@@ -6,7 +6,6 @@ imported where they are installed: they change how the process gets its memory.
 
 import ctypes
 import importlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -52,7 +51,6 @@ def quantity(count: int) -> str:
 
 def ask(robot: str, effort: Effort) -> Answer:
     """Every kind of array at every size on one core; then one state in other ways."""
-    os.environ["KINETREE_BACKGROUND"] = "0"  # no compilation beside what is timed
     answer, case = Answer(), load(robot)
     effort = replace(effort, repeats=min(effort.repeats, 10))
     packages = {name: package(answer, name) for name in ("torch", "jax")}

@@ -35,7 +35,6 @@ LIKE_ALL = (15, 100)  # joints of kernels that are straight-line and loops, as a
 def ask(family: str, effort: Effort) -> Answer:
     """Every second size and the largest, or all, until a kernel takes over `WAIT` s to compile."""
     os.environ["KINETREE_CACHE"] = "0"  # kernels are compiled, never loaded
-    os.environ["KINETREE_BACKGROUND"] = "1"  # as users have it: kernels answer before that
     answer = Answer()
     wake()
     for n in LIKE_ALL:
@@ -131,7 +130,7 @@ def first_answers(case: Case, quantity: str, effort: Effort) -> tuple[Timing, Ti
 
 def complete(case: Case, quantity: str) -> Any:
     """The kernel with its own machine code, which may take over after the first answers."""
-    return getattr(case.robot, quantity).wait()
+    return getattr(case.robot, quantity)
 
 
 def answers(case: Case, quantity: str, state: Arrays) -> tuple[float, ...]:

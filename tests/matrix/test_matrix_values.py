@@ -36,7 +36,7 @@ DIGITS_LEFT = 1e-25  # of 50, after differences of 38 digits and a solve
 SLOPE = 1e-7  # of a difference of order four in float64
 
 WELL_COVERED = ("values", "functions")
-TARGETS = ("avx512", "avx2", "sse2", "generic", "neon", "background")
+TARGETS = ("avx512", "avx2", "sse2", "generic", "neon")
 WAYS = ("values", "functions", "exported", "derivatives", "free", "tensors", "symbols", "cuda")
 
 
@@ -112,11 +112,8 @@ def test_every_width_gives_the_same_bits(target, monkeypatch, pytestconfig):
     """Code knows no more of a quantity: each width has a quarter of them."""
     many = pytestconfig.option.many
     cases = sample(target, many)
-    cases = cases if many or target == "background" else cases[TARGETS.index(target) % 4 :: 4]
-    if target == "background":  # code that all kernels share answers first
-        monkeypatch.setenv("KINETREE_BACKGROUND", "1")
-    else:
-        monkeypatch.setenv("KINETREE_TARGET", target)
+    cases = cases if many else cases[TARGETS.index(target) % 4 :: 4]
+    monkeypatch.setenv("KINETREE_TARGET", target)
     made = {name: recipe(name).build() for name in NAMES}
     try:
         made["chain"].mass_matrix(np.zeros(3))

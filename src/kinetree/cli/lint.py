@@ -425,17 +425,17 @@ def _missing(
 ) -> Sequence[str]:
     """Mesh files that are not there, neither beside the file nor in a package."""
     from kinetree.cli.info import missing_of
-    from kinetree.files.description.packages import Packages
+    from kinetree.files.description.sources import Sources
     from kinetree.views.visuals import visual_source
 
     report, drawn = robot.report, visual_source(robot, folder=folder)
     if report is None or drawn is None or is_mjcf:
         return missing_of(robot, folder)
-    packages = Packages(report.source, report.folders)
+    sources = Sources(report.source, report.folders)
 
     def is_there(path: str) -> bool:
         with suppress(KinetreeError):
-            return packages.locate(path, report.source.parent, "").is_file()
+            return sources.locate(path, [report.source.parent], "").is_file()
         with suppress(KinetreeError):
             return drawn.meshes.find(path).is_file()
         return False

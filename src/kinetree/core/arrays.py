@@ -5,7 +5,7 @@ objects. Nothing is converted silently: entries that are not numbers, and other 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -86,6 +86,14 @@ def known_number(x: Scalar) -> float | None:
         return x
     number = known(np.asarray(x))
     return None if number is None else float(number)
+
+
+def converted(x: Array, scalar: Callable[[Any], Any]) -> Array:
+    """Every entry in another kind of number; floats make an array of floats."""
+    entries = np.empty(x.size, object)
+    entries[:] = [scalar(v) for v in x.ravel().tolist()]
+    plain = all(isinstance(v, float) for v in entries)
+    return (entries.astype(float) if plain else entries).reshape(x.shape)
 
 
 def frozen(x: ArrayLike) -> Array:

@@ -73,7 +73,6 @@ VARIABLES = {
     f"{PREFIX}CACHE_DIR": Variable(str, "a folder"),
     f"{PREFIX}CACHE_SIZE": Variable(_size, SIZES),
     f"{PREFIX}THREADS": Variable(_threads, "a whole number, 0 for all cores"),
-    f"{PREFIX}BACKGROUND": Variable(_switch, WORDS),
     f"{PREFIX}BUFFERS": Variable(
         _megabytes, "the megabytes of memory to keep for results, or off for none"
     ),

@@ -91,7 +91,6 @@ class Kernel:
         self._programs = Programs(graph) if has_llvm() else None
         self._plan = plans.make_plan(graph) if self._direct else None
         self._names = plans.learn_names(self._plan, axes)  # kept alive for machine code
-        early = self._programs is not None and self._direct and self._answers_first()
         if self._programs is not None:
             loop = functools.partial(_learned_loop, self._programs, self._plan)
         else:
@@ -100,7 +99,6 @@ class Kernel:
             loop = functools.partial(interpreted_loop, graph)
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
         self._dispatch.entered = weakref.ref(self)
-        self._dispatch.before_many = functools.partial(_await_code, weakref.ref(self))
         self._general = self._dispatch.call
         self._overload: Overload | None = None
         if more is not None:
@@ -110,52 +108,13 @@ class Kernel:
             plans.learn_name(self._plan, self._overload.extra)
         if self._direct:
             self._enter_by(self._general)
-        if early:
-            from kinetree.engine import background
-
-            background.submit(self._compiled, functools.partial(_take_over, weakref.ref(self)))
-
-    def _answers_first(self) -> bool:
-        """Make code that answers while the kernel is compiled, if the kernel would take long."""
-        # stored code first: without it the nodes of a stored graph are not read
-        if self._compiled.has_code("float64"):
-            return False
-        from kinetree.engine import background
-
-        if not background.pays(self.graph):
-            return False
-        self._compiled.answer_first()
-        return True
-
-    def wait(self) -> Self:
-        """Wait until the kernel runs its own machine code; return it.
-
-        A kernel answers its first calls with code that is there at once and takes ten to fifty
-        times as long. Results have the same bits before and after.
-        """
-        if self._programs is not None and self._programs.is_first:
-            from kinetree.engine import background
-
-            background.finish(self._programs)
-            self._renew()
-        return self
-
-    def _renew(self) -> None:
-        """Enter the code that is there now. `Programs` keeps the code that calls may still run.
-
-        This may happen in another thread while the kernel is put behind a door, so the general call
-        is left as it is.
-        """
-        self._dispatch.renew()
-        self._code = self._compiled.present("float64")
-        vectorcall.move_entry(self, self._compiled.entry())
 
     def _enter_by(self, general: Callable[..., Any]) -> None:
         """Let calls begin in machine code; those that it does not take are for `general`.
 
         The attributes keep alive what machine code refers to by address.
         """
-        self._code, self._general = self._compiled.present("float64"), general
+        self._code, self._general = self._compiled.code("float64"), general
         entry, limit = self._compiled.entry(), self._dispatch.large
         vectorcall.set_entry(self, entry, general, limit, self._plan)
 
@@ -170,7 +129,7 @@ class Kernel:
         It follows NumPy's rules for types, by which integers of 8 and 16 bits compute in float32.
         A call of the kernel computes in float32 only where all arrays are float32.
         """
-        return self.wait()._dispatch.gufunc
+        return self._dispatch.gufunc
 
     @property
     def signature(self) -> str:
@@ -279,28 +238,8 @@ class Kernel:
         return self  # nothing in a kernel ever changes
 
 
-def _take_over(kernel: "weakref.ref[Kernel]") -> None:
-    """Let a kernel that still lives run the code that was compiled in the background."""
-    alive = kernel()
-    if alive is not None:
-        alive._renew()
-
-
-def _await_code(kernel: "weakref.ref[Kernel]", states: int) -> None:
-    """Wait for the kernel's own code where that is quicker for so many states."""
-    alive = kernel()
-    if alive is not None and alive._programs is not None and alive._programs.is_first:
-        from kinetree.engine import background
-
-        if background.is_long(alive.graph, states):
-            alive.wait()
-
-
 def code_addresses(kernel: Kernel) -> tuple[int, int]:
-    """Where the float64 code begins: the loop over states, and the code for one state.
-
-    They change once, where a kernel is compiled while other code answers.
-    """
+    """Where the float64 code begins: the loop over states, and the code for one state."""
     return kernel._compiled.loop("float64").address, kernel._compiled.one("float64")
 
 

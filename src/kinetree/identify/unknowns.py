@@ -14,6 +14,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
+from kinetree.core.records import mapped
 from kinetree.dynamics import parameter_list, parameters
 from kinetree.dynamics.joints.motors import with_motor_friction
 from kinetree.dynamics.natural_units import NaturalUnits, natural_units, parameter_units
@@ -40,7 +41,6 @@ from kinetree.model import GearedMotor, Joint, JointFriction, JointStribeck, Mod
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.friction import (
     beyond_coefficients,
-    converted_friction,
     has_more_laws,
 )
 from kinetree.model.springs import spring_units
@@ -353,7 +353,7 @@ class Unknowns:
         x = np.concatenate([x[: self.p], self.shapes])
         found = with_parameters(self.robot.model, self.fixed + self.S @ x)
         joints = [
-            dataclasses.replace(joint, friction=converted_friction(joint.friction, float))
+            dataclasses.replace(joint, friction=mapped(joint.friction, lambda x, _: float(x)))
             for joint in found.joints
         ]
         for law, at in zip(self.laws, self.places, strict=True):

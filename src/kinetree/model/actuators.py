@@ -4,9 +4,8 @@ A joint that follows another stands at scale * q + offset of its leader, so an a
 through the leader: scale becomes a part of the gear, and offset a part of the length.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, ModelError
@@ -44,10 +43,6 @@ class JointActuator:
     def has_activation(self) -> bool:
         """Whether a state of the actuator acts, and not the control itself."""
         return self.dynamics != "none"
-
-    def astype(self, scalar: Callable[[Any], Any]) -> "JointActuator":
-        """The actuator with its points of another kind of number."""
-        return replace(self, points=tuple(x.astype(scalar) for x in self.points))
 
 
 def actuator_kind(x: JointActuator) -> str:

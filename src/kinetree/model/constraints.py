@@ -5,13 +5,11 @@ a frame of the base. A coupling compares positions of joints. `Constraints` has 
 joints with motors, and the result of the search for independent rows (dynamics/constraints).
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kinetree.core.arrays import Array, frozen
+from kinetree.core.records import PLAIN
 from kinetree.files.description.constraints import Constraint
 from kinetree.scalars import Scalar
 
@@ -100,7 +98,7 @@ class Constraints:
         gap: largest error of an equation that remains after rounding of lengths in files, rad or m.
     """
 
-    given: Mapping[str, Constraint]
+    given: Mapping[str, Constraint] = field(metadata=PLAIN)
     items: tuple[Closure | Coupling, ...]
     actuated: tuple[int, ...]
     weights: tuple[Scalar, ...]
@@ -134,54 +132,3 @@ class Constraints:
         """Name of the constraint that a row of Phi belongs to."""
         owners = [item.name for item in self.items for _ in item.row_names]
         return owners[row]
-
-    def numbers(self) -> Iterator[tuple[str, Array | tuple[Scalar, ...]]]:
-        """Name and value of every number that decides the dynamics."""
-        for item in self.items:
-            if isinstance(item, Closure):
-                yield f"frame_a of constraint {item.name!r}", item.T_a
-                yield f"frame_b of constraint {item.name!r}", item.T_b
-                yield f"length of constraint {item.name!r}", (item.length,)
-            else:
-                parts = [(x.scale, x.offset, *x.powers) for x in item.terms]
-                flat = tuple(value for part in parts for value in part)
-                yield f"coefficients of constraint {item.name!r}", (item.constant, *flat)
-        yield "weights of the motors", self.weights
-
-    def structure(self) -> str:
-        """Text of everything that is not one of `numbers`, for comparison."""
-        items = [
-            (x.name, x.kind, x.link_a, x.link_b, x.axis)
-            if isinstance(x, Closure)
-            else (x.name, *((term.coord, term.dof) for term in x.terms))
-            for x in self.items
-        ]
-        rows = self.basis, self.kept, self.idle
-        choices = self.actuated, self.independent, self.scales, self.force_scales
-        return repr((items, *rows, *choices, self.passive, self.sufficient, self.gap))
-
-    def astype(self, number: Callable[[Any], Any]) -> "Constraints":
-        """The same constraints with every number converted."""
-
-        def pose(T: Array) -> Array:
-            entries = np.empty(16, object)
-            entries[:] = [number(v) for v in T.ravel().tolist()]
-            plain = all(isinstance(v, float) for v in entries)
-            return (entries.astype(float) if plain else entries).reshape(4, 4)
-
-        def item(x: Closure | Coupling) -> Closure | Coupling:
-            if isinstance(x, Closure):
-                return replace(x, T_a=pose(x.T_a), T_b=pose(x.T_b), length=number(x.length))
-            terms = [
-                replace(
-                    term,
-                    scale=term.scale if term.scale == 1 else number(term.scale),
-                    offset=term.offset if term.offset == 0 else number(term.offset),
-                    powers=tuple(number(c) for c in term.powers),
-                )
-                for term in x.terms
-            ]
-            return replace(x, terms=tuple(terms), constant=number(x.constant))
-
-        items = tuple(item(x) for x in self.items)
-        return replace(self, items=items, weights=tuple(number(w) for w in self.weights))

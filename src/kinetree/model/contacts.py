@@ -25,7 +25,6 @@ from kinetree.files.description.contacts import (
     Ground,
     HeightField,
     Plane,
-    numbers_in,
 )
 from kinetree.files.description.records import Note
 
@@ -50,7 +49,6 @@ __all__ = [
     "contacts_on",
     "joined_contacts",
     "moving_contacts",
-    "numbers_in",
     "prefixed_contacts",
     "shapes_on",
 ]

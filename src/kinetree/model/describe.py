@@ -1,12 +1,10 @@
 """Model -> description: the records from which `build_model` makes the same model again."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from kinetree.core.arrays import Array
 from kinetree.errors import ModelError
 from kinetree.files.description.records import (
     Body,
@@ -21,10 +19,9 @@ from kinetree.files.description.records import (
 from kinetree.model.actuators import describe_actuators
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.contacts import numbers_in
-from kinetree.model.friction import described_friction, friction_numbers, without_efficiency
+from kinetree.model.friction import described_friction, without_efficiency
 from kinetree.model.joint import Joint
-from kinetree.model.model import BODY, WORLD, Frame, JointRotor, Model
+from kinetree.model.model import WORLD, Frame, JointRotor, Model
 from kinetree.model.motors import describe_motors
 from kinetree.model.springs import describe_springs
 from kinetree.scalars import Scalar
@@ -140,33 +137,3 @@ def rotor_ratio(rotor: JointRotor, joint: Joint) -> Scalar:
         return quotient
     near = (quotient, math.nextafter(quotient, math.inf), math.nextafter(quotient, -math.inf))
     return next((x for x in near if x * scale == ratio), quotient)
-
-
-def numbers_of(model: Model) -> Iterator[tuple[str, Array | Scalar | tuple[Scalar, ...]]]:
-    """Name and value of every number of a model that decides its dynamics."""
-    yield from ((key, getattr(model, key)) for key in ("M_pi", *BODY, "gravity"))
-    yield from ((f"{key} of the base", x) for key, x in zip(BODY, model.base, strict=True))
-    for x in model.joints:
-        yield f"axis of joint {x.name!r}", () if x.screw is None else x.screw
-        yield f"drive of joint {x.name!r}", (x.scale, x.offset, x.armature)
-        yield f"friction of joint {x.name!r}", friction_numbers(x.friction)
-    for rotor in model.rotors:
-        name = model.joints[rotor.joint].name
-        yield f"rotor of joint {name!r}", (rotor.inertia, rotor.ratio, *rotor.s)
-    for spring in model.springs:
-        points = [number for point in spring.points for number in point.at]
-        levels = spring.stiffness, spring.rest, spring.damping, spring.play
-        numbers = *levels, *spring.arms, *points
-        yield f"spring {spring.name!r}", numbers
-    for actuator in model.actuators:
-        if actuator.points:
-            numbers = tuple(number for point in actuator.points for number in point.at)
-            yield f"actuator {actuator.name!r}", numbers
-    for motor in model.motors:
-        numbers = motor.inertia, *motor.arms, *friction_numbers(motor.friction)
-        yield f"motor {motor.name!r}", numbers
-    yield from ((f"pose of frame {name!r}", frame.T_if) for name, frame in model.frames.items())
-    if model.constraints is not None:
-        yield from model.constraints.numbers()
-    if model.contacts is not None:
-        yield "contacts", numbers_in(model.contacts)

@@ -5,7 +5,7 @@ once: in ARGUMENTS of quantity.py for those that quantities have, and in OTHERS 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
 from textwrap import fill
@@ -27,9 +27,12 @@ OTHERS = {
         "and N; or {frame: wrench}; None: no wrench."
     ),
     "V_base": (
-        "twist (angular, linear) of the base in {s}, shape (6,), rad/s and m/s; None: at rest."
+        "twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s; None: at "
+        "rest."
     ),
-    "dV_base": "acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None: zero.",
+    "dV_base": (
+        "acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None: zero."
+    ),
     "frame": "name of a frame of the robot; None: the tool.",
     "expressed": '"body", "space" or "aligned": the axes and reference point of the twist.',
     "rows": (
@@ -61,6 +64,11 @@ ENTRY = re.compile(r"^ {4}\w.*(?:\n {5,}.*)*", re.MULTILINE)  # "a, b: text" des
 def documented(function: Function) -> Function:
     """Complete the `Args:` section of a function's docstring; entries that it has are kept."""
     return _completed(function, "")
+
+
+def entries_of(names: Iterable[str]) -> list[str]:
+    """Entries of an `Args:` section for names that mean the same everywhere."""
+    return [entry for name in names if (entry := _common(name, ""))]
 
 
 def documented_batch(function: Function) -> Function:

@@ -59,9 +59,9 @@ class JointFriction:
     coulomb: Pair = (0, 0)
     function: "TracedLaw | None" = None
     _: KW_ONLY
+    load: Pair = (0, 0)
     stribeck: JointStribeck | None = None
     sigmoid: Sigmoid | None = None
-    load: Pair = (0, 0)
     presliding: Presliding | None = None
 
 
@@ -270,33 +270,6 @@ def described_friction(friction: JointFriction) -> Friction:
     )
 
 
-def converted_friction(friction: JointFriction, change: Callable[[Any], Any]) -> JointFriction:
-    """The same friction with every number converted, but for exponents, which stay plain."""
-
-    def pair(x: Pair) -> Pair:
-        first = change(x[0])
-        return first, first if is_symmetric(x) else change(x[1])
-
-    bend = friction.stribeck
-    smooth = {name: change_numbers(law, change) for name, law in smooth_laws(friction).items()}
-    return JointFriction(
-        pair(friction.viscous),
-        pair(friction.coulomb),
-        friction.function,
-        stribeck=None
-        if bend is None
-        else JointStribeck(pair(bend.static), change(bend.speed), bend.exponent),
-        load=pair(friction.load),
-        presliding=friction.presliding,
-        **smooth,
-    )
-
-
-def change_numbers(law: SmoothLaw, change: Callable[[Any], Any]) -> Any:
-    """The smooth law with every number changed."""
-    return type(law)(**{name: change(value) for name, value in law_numbers(law).items()})
-
-
 def with_coefficients(friction: JointFriction, viscous: Pair, coulomb: Pair) -> JointFriction:
     """The same laws with other viscous and Coulomb coefficients; static friction moves along."""
     shape = friction.stribeck
@@ -305,20 +278,6 @@ def with_coefficients(friction: JointFriction, viscous: Pair, coulomb: Pair) -> 
         first, second = (static + (new - old) for static, old, new in levels)
         shape = replace(shape, static=(first, second))
     return replace(friction, viscous=viscous, coulomb=coulomb, stribeck=shape)
-
-
-def friction_numbers(friction: JointFriction) -> tuple[Scalar, ...]:
-    """The numbers of the friction that may be symbols, in a fixed order: all but exponents.
-
-    Laws that are absent give no numbers.
-    """
-    numbers = [*friction.viscous, *friction.coulomb, *friction.load]
-    if friction.stribeck is not None:
-        shape = friction.stribeck
-        numbers += [*shape.static, shape.speed]
-    for law in smooth_laws(friction).values():
-        numbers += law_numbers(law).values()
-    return tuple(numbers)
 
 
 def beyond_coefficients(friction: JointFriction) -> JointFriction:
@@ -363,9 +322,10 @@ def has_more_laws(friction: JointFriction) -> bool:
 
 
 def is_symmetric(pair: Pair) -> bool:
-    """Return True if both are one object or equal numbers."""
+    """Return True if both are one object, equal numbers or equal expressions."""
     a, b = pair
-    return a is b or (isinstance(a, int | float) and isinstance(b, int | float) and a == b)
+    known = all(isinstance(x, Number) or hasattr(x, "free_symbols") for x in pair)
+    return a is b or (known and bool(a == b))
 
 
 def is_zero(pair: Pair) -> bool:

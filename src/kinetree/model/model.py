@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
+from kinetree.core.records import PLAIN, number_fields, retyped
 from kinetree.core.tables import counted, listing, notebook_table
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
@@ -22,7 +23,6 @@ from kinetree.model.constraints import Constraints
 from kinetree.model.contacts import Collisions, Contacts, check_places
 from kinetree.model.friction import (
     JointFriction,
-    converted_friction,
     joint_friction,
     with_efficiency,
 )
@@ -130,7 +130,7 @@ class Model:
     actuators: tuple[JointActuator, ...] = ()
     constraints: Constraints | None = None
     contacts: Contacts | None = None
-    collisions: Collisions = Collisions()
+    collisions: Collisions = field(default=Collisions(), metadata=PLAIN)
     notes: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
 
@@ -489,51 +489,10 @@ class Model:
         Args:
             scalar: type of the numbers, or a function that converts one.
         """
-
-        def convert(x: Array) -> Array:
-            entries = [scalar(v) for v in x.ravel().tolist()]
-            if all(isinstance(v, float) for v in entries):
-                return np.array(entries).reshape(x.shape)
-            out = np.empty(len(entries), object)
-            out[:] = entries
-            return out.reshape(x.shape)
-
-        def joint(x: Joint) -> Joint:
-            return dataclasses.replace(
-                x,
-                screw=None if x.screw is None else convert(x.screw),
-                scale=x.scale if x.scale == 1 else scalar(x.scale),
-                offset=x.offset if x.offset == 0 else scalar(x.offset),
-                armature=scalar(x.armature),
-                friction=converted_friction(x.friction, scalar),
-            )
-
-        m, com, I_com = self.base
-        return self.replace(
-            **{key: convert(getattr(self, key)) for key in ("M_pi", *BODY, "gravity")},
-            joints=tuple(joint(x) for x in self.joints),
-            base=(scalar(m), convert(com), convert(I_com)),
-            frames={name: Frame(x.link, convert(x.T_if)) for name, x in self.frames.items()},
-            rotors=tuple(
-                dataclasses.replace(
-                    x, inertia=scalar(x.inertia), ratio=scalar(x.ratio), s=convert(x.s)
-                )
-                for x in self.rotors
-            ),
-            springs=tuple(x.astype(scalar) for x in self.springs),
-            actuators=tuple(x.astype(scalar) for x in self.actuators),
-            motors=tuple(
-                dataclasses.replace(
-                    x,
-                    inertia=scalar(x.inertia),
-                    arms=tuple(a if a == 1 else scalar(a) for a in x.arms),
-                    friction=converted_friction(x.friction, scalar),
-                )
-                for x in self.motors
-            ),
-            constraints=None if self.constraints is None else self.constraints.astype(scalar),
-            contacts=None if self.contacts is None else self.contacts.astype(scalar),
-        )
+        names = (x for x in number_fields(Model) if x != "contacts")
+        changed = {name: retyped(getattr(self, name), scalar) for name in names}
+        contacts = None if self.contacts is None else self.contacts.astype(scalar)
+        return self.replace(**changed, contacts=contacts)
 
     def replace(self, **changes: Any) -> "Model":
         """Return a copy with some fields changed.

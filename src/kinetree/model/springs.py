@@ -6,8 +6,8 @@ a part of the coefficient, and offset a part of the rest position. The model has
 entries of q alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kinetree.core.arrays import ArrayLike, array, known_number, scalar
@@ -31,10 +31,6 @@ class PathPoint:
     link: int
     at: tuple[Scalar, ...]
 
-    def astype(self, scalar: Callable[[Any], Scalar]) -> "PathPoint":
-        """The point with numbers of another kind."""
-        return replace(self, at=tuple(map(scalar, self.at)))
-
 
 @dataclass(frozen=True)
 class JointSpring:
@@ -54,17 +50,6 @@ class JointSpring:
     damping: Scalar = 0
     points: tuple[PathPoint, ...] = ()
     play: Scalar = 0
-
-    def astype(self, scalar: Callable[[Any], Scalar]) -> "JointSpring":
-        """The spring with its numbers of another kind; plain 0 and 1 stay, which cost nothing."""
-        kept = {name: getattr(self, name) for name in ("rest", "damping", "play")}
-        return replace(
-            self,
-            stiffness=scalar(self.stiffness),
-            arms=tuple(a if a == 1 else scalar(a) for a in self.arms),
-            points=tuple(x.astype(scalar) for x in self.points),
-            **{name: x if x == 0 else scalar(x) for name, x in kept.items()},
-        )
 
 
 def build_springs(

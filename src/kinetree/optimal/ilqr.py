@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine import background
 from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads
 from kinetree.engine.compiler.graph import Graph, Node, Port
@@ -131,7 +130,7 @@ class Solver:
         self.function = None
         if target is None:
             return
-        self.codes = {name: early(graph) for name, graph in self.graphs.items()}
+        self.codes = {name: Programs(graph) for name, graph in self.graphs.items()}
         sources = cache.source_hash("optimal/driver.py", "optimal/riccati.py")
         self.code = load_or_compile(
             [sources, str(s)], target, lambda: driver.Driver(s).text(target.triple), [driver.SYMBOL]
@@ -276,8 +275,6 @@ class Memory:
             scratch = self.scratches.pop()
         except IndexError:
             scratch = Scratch(self)
-        if scratch.early:
-            scratch.enter()
         scratch.words[:3] = part.start, part.stop, iterations
         if self.solver.sizes.limited:
             np.concatenate([self.bounds.low, self.bounds.high], out=scratch.params[0, 1:])
@@ -353,23 +350,9 @@ class Scratch:
         }  # fmt: skip
         self.kept = arrays, run
         self.words = np.array([values.get(name, 0) for name in driver.WORDS], np.int64)
-        self.address, self.codes = address(self.words), solver.codes
-        self.enter()
-
-    def enter(self) -> None:
-        """Take the code of the kernels that is there now."""
-        self.early = any(code.is_first for code in self.codes.values())
-        for name, code in self.codes.items():
+        self.address = address(self.words)
+        for name, code in solver.codes.items():
             self.words[driver.WORDS.index(f"{name}_code")] = code.loop("float64").address
-
-
-def early(graph: Graph) -> Programs:
-    """The code of a graph; if it takes long, other code answers while it is compiled."""
-    programs = Programs(graph)
-    if background.pays(graph) and not programs.has_code("float64"):
-        programs.answer_first()
-        background.submit(programs, lambda: None)
-    return programs
 
 
 def padded(pattern: Pattern, width: int) -> Pattern:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Unpack, cast, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from kinetree.core.options import switch
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
@@ -27,12 +26,11 @@ class Kernels(RobotCore):
         quantity: str,
         *,
         target: Cpu = ...,
-        wait: bool = ...,
         **options: Unpack[KernelOptions],
     ) -> Kernel: ...
     @overload
     def compile(
-        self, quantity: str, *, target: Cuda, wait: bool = ..., **options: Unpack[KernelOptions]
+        self, quantity: str, *, target: Cuda, **options: Unpack[KernelOptions]
     ) -> CudaKernel: ...
     def compile(
         self,
@@ -45,7 +43,6 @@ class Kernels(RobotCore):
         free: Sequence[str] = (),
         sparse: bool = False,
         target: Cpu | Cuda = "cpu",
-        wait: bool = False,
     ) -> Kernel | CudaKernel:
         """Compile a quantity for this robot, with options.
 
@@ -66,8 +63,6 @@ class Kernels(RobotCore):
                 robot does not make zero, each once; `kernel.pattern` has their places, and
                 `kernel.pattern.dense` makes the results of it.
             target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
-            wait: whether to wait for the machine code of a large kernel, which is compiled in the
-                background while slower code gives the same results.
 
         Returns:
             A kernel; `help` shows its arguments.
@@ -80,12 +75,10 @@ class Kernels(RobotCore):
         """
         from kinetree.engine.kernels.memo import kernel
 
-        switch(wait, "wait")
-        compiled = kernel(
+        return kernel(
             self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
             free=free, sparse=sparse, target=target,
         )  # fmt: skip
-        return cast("Kernel", compiled).wait() if wait and target == "cpu" else compiled
 
     @overload
     def derivative(

@@ -6,18 +6,18 @@ its root (0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 of angles in steps of pi/6 and pi/4); 
 is that of a quaternion of nearby fractions.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, known
+from kinetree.core.records import mapped, number_fields
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.files.description.records import Note
 from kinetree.model import Frame, Joint, Model
-from kinetree.model.constraints import Closure, Constraints, Coupling
-from kinetree.model.friction import converted_friction
+from kinetree.model.constraints import Closure, Coupling
 from kinetree.spatial import cross, quaternion
 from kinetree.spatial.so3 import quaternion_rotation
 from kinetree.symbols.ring import Expression
@@ -41,72 +41,37 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
             notes.append(Note(f"rotation of {owner} taken as exact, {change:.1e} away"))
         return _pose(R, exact_array(T[:3, 3]))
 
-    homes = zip(model.M_pi, model.joints, strict=True)
-    M_pi = [pose(M, f"joint {joint.name!r}") for M, joint in homes]
-    frames = {
-        name: Frame(frame.link, pose(frame.T_if, f"frame {name!r}"))
-        for name, frame in model.frames.items()
-    }
-    exact = model.replace(
-        M_pi=np.array(M_pi, object).reshape(-1, 4, 4),
-        m=exact_array(model.m),
-        com=_rows(model.com),
-        I_com=_rows(model.I_com),
-        gravity=exact_array(model.gravity),
-        base=(exact_number(model.base[0]), exact_array(model.base[1]), exact_array(model.base[2])),
-        joints=tuple(_joint(joint, snap) for joint in model.joints),
-        rotors=tuple(
-            replace(
-                x,
-                inertia=exact_number(x.inertia),
-                ratio=exact_number(x.ratio),
-                s=exact_direction(np.asarray(x.s), snap),
-            )
-            for x in model.rotors
-        ),
-        springs=tuple(
-            replace(
-                x,
-                stiffness=exact_number(x.stiffness),
-                rest=exact_offset(x.rest),
-                arms=tuple(exact_number(arm) for arm in x.arms),
-                damping=exact_number(x.damping),
-                play=exact_number(x.play),
-                points=tuple(
-                    replace(p, at=tuple(exact_offset(entry) for entry in p.at)) for p in x.points
-                ),
-            )
-            for x in model.springs
-        ),
-        motors=tuple(
-            replace(
-                x,
-                inertia=exact_number(x.inertia),
-                arms=tuple(exact_number(arm) for arm in x.arms),
-                friction=converted_friction(x.friction, exact_number),
-            )
-            for x in model.motors
-        ),
-        frames=frames,
-        constraints=_constraints(model.constraints, pose),
-    )
-    return exact, notes
-
-
-def _constraints(
-    constraints: Constraints | None, pose: Callable[[Array, str], Array]
-) -> Constraints | None:
-    """Exact numbers of constraints; frames become as those of the model do."""
-    if constraints is None:
-        return None
-
-    def item(x: Closure | Coupling) -> Closure | Coupling:
+    def closed(x: Closure | Coupling) -> Closure | Coupling:
         if isinstance(x, Coupling):
             return x
         owner = f"constraint {x.name!r}"
         return replace(x, T_a=pose(x.T_a, owner), T_b=pose(x.T_b, owner))
 
-    return replace(constraints, items=tuple(map(item, constraints.items))).astype(exact_number)
+    def hinged(x: Joint) -> Joint:
+        if x.screw is None:
+            return x
+        return replace(x, screw=exact_screw(np.asarray(x.screw), snap, x.type == REVOLUTE))
+
+    rules = {**RULES, "s": lambda s: exact_direction(np.asarray(s), snap)}
+
+    def number(x: Any, field: str) -> Any:
+        usual = exact_array if isinstance(x, np.ndarray) else exact_number
+        return rules.get(field, usual)(x)
+
+    parts = {x: mapped(getattr(model, x), number, x) for x in number_fields(Model)}
+    exact = model.replace(**parts)
+    homes = zip(model.M_pi, model.joints, strict=True)
+    M_pi = [pose(M, f"joint {joint.name!r}") for M, joint in homes]
+    frames = {
+        name: Frame(x.link, pose(x.T_if, f"frame {name!r}")) for name, x in model.frames.items()
+    }
+    held = exact.constraints
+    return exact.replace(
+        M_pi=np.array(M_pi, object).reshape(-1, 4, 4),
+        joints=tuple(map(hinged, exact.joints)),
+        frames=frames,
+        constraints=None if held is None else replace(held, items=tuple(map(closed, held.items))),
+    ), notes
 
 
 def _rows(x: Array) -> Array:
@@ -119,20 +84,6 @@ def _pose(R: Array, p: Array) -> Array:
 
     row = [Integer(0), Integer(0), Integer(0), Integer(1)]
     return np.array([[*R[k], p[k]] for k in range(3)] + [row], object)
-
-
-def _joint(joint: Joint, snap: float) -> Joint:
-    screw = joint.screw
-    return replace(
-        joint,
-        screw=None
-        if screw is None
-        else exact_screw(np.asarray(screw), snap, joint.type == REVOLUTE),
-        scale=exact_number(joint.scale),
-        offset=exact_offset(joint.offset),
-        armature=exact_number(joint.armature),
-        friction=converted_friction(joint.friction, exact_number),
-    )
 
 
 def exact_offset(offset: Expression) -> Expression:
@@ -266,3 +217,15 @@ def exact_screw(S: Array, snap: float, hinge: bool) -> Array:
     point = exact_array([float(f"{x:.15g}") for x in cross(w, v)])
     pitch = 0 if hinge else exact_number(float(f"{float(w @ v):.15g}"))
     return np.concatenate([axis, cross(point, axis) + axis * pitch])
+
+
+def _unchanged(x: Any) -> Any:
+    return x
+
+
+# how the numbers of a field become exact where it is not number by number; poses and screws follow
+RULES = {
+    **dict.fromkeys(("M_pi", "T_if", "T_a", "T_b", "screw"), _unchanged),
+    **dict.fromkeys(("rest", "offset", "at"), exact_offset),
+    **dict.fromkeys(("com", "I_com"), _rows),
+}

@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.core.records import named_numbers
 from kinetree.errors import InputError
 from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Frame, Joint, Model
 from kinetree.model.constraints import Closure, Coupling
-from kinetree.model.describe import numbers_of
 from kinetree.model.joint import COORDINATES, RATES
 from kinetree.symbols.ring import Expression
 
@@ -275,7 +275,7 @@ def _dotted_symbol() -> type[Any]:
 
 def model_symbols(model: Model) -> set[Expression]:
     """All symbols in the data of an exact model."""
-    return _symbols(x for _, values in numbers_of(model) for x in np.asarray(values).flat)
+    return _symbols(x for _, values in named_numbers(model) for x in np.asarray(values).flat)
 
 
 def _symbols(entries: Iterable[Expression]) -> set[Expression]:

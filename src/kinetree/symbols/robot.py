@@ -10,6 +10,7 @@ from kinetree import dynamics
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.labels import Alignment
 from kinetree.core.options import typed
+from kinetree.core.records import retyped
 from kinetree.core.tables import notebook_table
 from kinetree.dynamics.constraints.dynamics import solvable
 from kinetree.errors import InputError, NameLookupError, need
@@ -364,7 +365,7 @@ class SymbolicRobot:
     def _reduced(self) -> ReducedForms:
         constraints = constraints_of(self.model, "an equation of constraints in closed form")
         solvable(self.model)
-        numbers = constraints.astype(self._reader.read)
+        numbers = retyped(constraints, self._reader.read)
         return ReducedForms(self._presenter, self._model, numbers, self._q, self._dq, self._M)
 
     def _moving(self, name: str) -> ReducedForms:

@@ -22,6 +22,7 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array
+from kinetree.core.records import numbers_in
 from kinetree.dynamics.lean import lean_model
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.compiler.interpret import interpret
@@ -29,7 +30,6 @@ from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Model
-from kinetree.model.friction import friction_numbers
 from kinetree.robot import Robot
 from kinetree.testing.bits_robots import Draw, built_in_robots, drawn_robot
 
@@ -183,7 +183,7 @@ def _model_numbers(model: Model) -> Iterator[Any]:
     for joint in model.joints:
         yield () if joint.screw is None else joint.screw
         yield joint.scale, joint.offset, joint.armature
-        yield friction_numbers(joint.friction)
+        yield numbers_in(joint.friction)
     for rotor in model.rotors:
         yield from ((rotor.inertia, rotor.ratio), rotor.s)
     for spring in model.springs:
@@ -191,7 +191,7 @@ def _model_numbers(model: Model) -> Iterator[Any]:
         yield from ((x,) for x in (spring.damping, spring.play) if x)
         yield from (point.at for point in spring.points)
     for motor in model.motors:
-        yield from ((motor.inertia,), motor.arms, friction_numbers(motor.friction))
+        yield from ((motor.inertia,), motor.arms, numbers_in(motor.friction))
     for frame in model.frames.values():
         yield frame.T_if
     lean = lean_model(model)

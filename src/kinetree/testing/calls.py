@@ -43,7 +43,7 @@ def states(size: int, inputs: int, n: int) -> Arrays:
 def panda(name: str, size: int, dtype: str = "float64") -> tuple[Any, Arrays]:
     """Return a compiled kernel of the Panda, and its arguments for some states."""
     robot = robots.panda()
-    kernel: Any = robot.compile(name).wait()
+    kernel: Any = robot.compile(name)
     arguments = states(size, len(kernel.graph.inputs), robot.n)
     return kernel, tuple(x.astype(dtype) for x in arguments)
 
@@ -131,7 +131,7 @@ def thread_counts(_: Options) -> Iterator[Finding]:
 def bits(robot: Robot | None = None) -> str:
     """Return a hash of results of a new kernel, on one and on two threads."""
     robot = robot or robots.panda()
-    kernel = robot.compile("inverse_dynamics").wait()
+    kernel = robot.compile("inverse_dynamics")
     arguments, digest = states(5000, 3, robot.n), hashlib.sha256()
     for count in (1, 2):
         with threads(count):

@@ -6,9 +6,9 @@ from numbers import Real
 import numpy as np
 
 from kinetree.core.arrays import is_numeric
+from kinetree.core.records import named_numbers
 from kinetree.errors import InputError, NameLookupError
 from kinetree.model.constrain import without_constraints
-from kinetree.model.describe import numbers_of
 from kinetree.robot import Robot
 from kinetree.testing.laws import (
     AGREEMENT,
@@ -60,7 +60,7 @@ def check_robot(
             "check_robot(Robot(model)) for a model, check_robot(kinetree.load(path)) for a file."
         )
     without_constraints(robot.model, "check_robot")
-    if not all(is_numeric(np.asarray(x)) for _, x in numbers_of(robot.model)):
+    if not all(is_numeric(np.asarray(x)) for _, x in named_numbers(robot.model)):
         raise InputError(
             f"{robot.name!r} has symbols or other objects instead of numbers; expected floats. "
             "Replace them first, e.g. with model.astype(float)."

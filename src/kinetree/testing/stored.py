@@ -66,7 +66,7 @@ def unusual_angles(_: Options) -> Iterator[Finding]:
     """Check kernels at unusual angles: the interpreter's bits, and the direct form's numbers."""
     for name, (dtype, limit) in product(AT_ANGLES, ANGLE_ERRORS.items()):
         robot = getattr(robots, name)()
-        kernel: Any = robot.compile("inverse_dynamics").wait()
+        kernel: Any = robot.compile("inverse_dynamics")
         angles = [x for x in ANGLES if abs(x) <= np.finfo(dtype).max] + [np.inf, -np.inf, np.nan]
         q = np.array([(x, *[y] * (robot.n - 1)) for x in angles for y in (0.5, 1e6, x)], dtype)
         dq = np.tile(np.arange(1, robot.n + 1) / 8, (len(q), 1)).astype(dtype)

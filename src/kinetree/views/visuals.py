@@ -18,11 +18,11 @@ from kinetree.files.description.findings import Findings
 from kinetree.files.description.meshes import MeshFolder
 from kinetree.files.description.mjcf import compile_file
 from kinetree.files.description.mjcf.links import mesh_geoms
-from kinetree.files.description.packages import own_package
 from kinetree.files.description.sdf import link_frames
 from kinetree.files.description.sdf.elements import numbers_in, shape_pose
 from kinetree.files.description.sdf.frames import Frame
 from kinetree.files.description.source import decode, path_text, read_bytes
+from kinetree.files.description.sources import own_package
 from kinetree.files.description.urdf.parts import Part, origin_pose
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, parse_xml, show

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.core.records import numbers_in
 from kinetree.dynamics import inverse_dynamics
 from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError
 from kinetree.friction import Friction, Sigmoid, Stribeck
 from kinetree.joints import Mimic
 from kinetree.model import build_model, describe_model, random_model
-from kinetree.model.friction import friction_numbers
 
 ROBOT = kt.robots.planar_2r()
 NAME = ROBOT.model.joint_names[0]
@@ -40,9 +40,7 @@ def test_copies_of_a_robot_keep_their_friction(seed):
     assert [x.friction for x in again.joints] == plain
     assert [x.friction for x in pickle.loads(pickle.dumps(model)).joints] == plain
     floats = model.astype(float)
-    assert [friction_numbers(x.friction) for x in floats.joints] == [
-        friction_numbers(x) for x in plain
-    ]
+    assert [numbers_in(x.friction) for x in floats.joints] == [numbers_in(x) for x in plain]
     rng = np.random.default_rng(seed)
     q = kt.dynamics.random(model, rng)
     state = q, *rng.normal(size=(2, model.n))

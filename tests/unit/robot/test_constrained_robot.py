@@ -72,8 +72,7 @@ DOORS = {
     "lock of a model": lambda: reshape.lock(MODEL, {"crank": 0.1}),
     "describe_model": lambda: describe_model(MODEL),
     "check_robot": lambda: kt.testing.check_robot(ROBOT),
-    "rollouts": lambda: kt.parallel.rollouts(ROBOT, 2, q0=Q, duration=0.1),
-    "envelope": lambda: kt.parallel.envelope(ROBOT, 10),
+    "envelope": lambda: kt.studies.envelope(ROBOT, 10),
 }
 
 

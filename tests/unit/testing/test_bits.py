@@ -15,7 +15,6 @@ QUICK = ("inverse_dynamics", "mass_matrix", "pose")
 @pytest.fixture(autouse=True)
 def _no_cache(monkeypatch):
     monkeypatch.setenv("KINETREE_CACHE", "0")
-    monkeypatch.setenv("KINETREE_BACKGROUND", "0")
 
 
 def wrong(**given):

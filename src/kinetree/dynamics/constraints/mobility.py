@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
+from kinetree.core.records import retyped
 from kinetree.core.tables import counted, listing
 from kinetree.dynamics.constraints.alignment import Misalignment, misalignment
 from kinetree.dynamics.constraints.closures import plain_floats
@@ -161,7 +162,7 @@ def constrain(
     numbers = as_floats(tree.replace(constraints=resolved))
     start = None if near is None else np.array(coordinates(numbers, near), float)
     samples, tilt, chosen = _decided(numbers, resolved, start, independent)
-    placed = numbers.replace(constraints=chosen.astype(float))
+    placed = numbers.replace(constraints=retyped(chosen, float))
     home = home_position(placed, samples.positions, start)
     notes = list[Note]()
     if chosen.gap > CLOSED:
@@ -205,7 +206,7 @@ def _eased(
     tilt = misalignment(model, samples.positions, TILT * samples.relative)
     if tilt is None:
         return samples, None
-    check_regular(plain_floats(model), resolved.astype(float), samples.positions)
+    check_regular(plain_floats(model), retyped(resolved, float), samples.positions)
     eased = eased_positions(model, tilt, start)
     if eased is None:
         return samples, tilt
@@ -220,7 +221,7 @@ def _chosen(
 ) -> Constraints:
     """The constraints with rows, joints and scales chosen at closed positions of a robot."""
     closed, gap = samples.positions, samples.gap
-    check_regular(plain_floats(model), resolved.astype(float), closed)
+    check_regular(plain_floats(model), retyped(resolved, float), closed)
     # J M^-1/2, rows divided by their typical length; J itself is kept for lambda and tau
     lengths = np.sqrt(np.mean([dots(at.measured, at.measured) for at in closed], axis=0))
     floor = lengths.max(initial=0) * max(1e-9, TILT * samples.relative)

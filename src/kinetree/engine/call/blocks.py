@@ -203,10 +203,10 @@ def optimised(texts: Sequence[str], target: Target) -> str:
     More of LLVM's optimiser takes ten times as long and saves nothing that can be measured.
     """
     llvm = engine.binding()
-    module = engine.parse("\n".join(texts))
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(engine.target_machine(target, 1), options)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
-    passes.run(module, builder)
-    return str(module)
+    with engine.parsed("\n".join(texts)) as module:
+        passes.run(module, builder)
+        return str(module)

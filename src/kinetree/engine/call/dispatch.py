@@ -51,10 +51,6 @@ def _nothing() -> None:
     return None
 
 
-def _none_waits(states: int) -> None:
-    return None
-
-
 class Dispatch:
     """Calls the gufunc of a graph. Its float32 loop is compiled when a call first asks for it."""
 
@@ -68,7 +64,6 @@ class Dispatch:
         "_single",
         "_states",
         "axes",
-        "before_many",
         "dtypes",
         "entered",
         "graph",
@@ -90,9 +85,9 @@ class Dispatch:
         self._named: NamedStates | None = None
         self.operation: object = None  # what `kinetree.engine.tensors` made of the graph
         self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
-        self.before_many: Callable[[int], None] = _none_waits  # of so many states
         self._nin = len(graph.inputs)
-        self.renew()
+        self._single = {"float64": self._make(("float64",))} if "float64" in dtypes else {}
+        self._every = self._single.get("float64") if dtypes == ("float64",) else None
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
         self._states = math.ceil(
             THREADED_OPERATIONS / (graph.operations + OPERATIONS_PER_NUMBER * numbers + 1)
@@ -117,11 +112,6 @@ class Dispatch:
     def loop(self, dtype: str) -> InnerLoop:
         """Return the inner loop over states."""
         return self._loop(dtype)
-
-    def renew(self) -> None:
-        """Take the loops that are there now: those of float64 may have been compiled meanwhile."""
-        self._single = {"float64": self._make(("float64",))} if "float64" in self.dtypes else {}
-        self._every = self._single.get("float64") if self.dtypes == ("float64",) else None
 
     def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
         """Return the gufunc with the loops of `dtypes`, the narrowest first."""
@@ -158,10 +148,6 @@ class Dispatch:
                 if (call := foreign.call_for(arrays)) is not None:
                     return call(self, arrays, options)
                 looked = True
-        if large:
-            pairs = zip(arrays, self.graph.inputs, strict=False)
-            sizes = [x.size // max(y.size, 1) for x, y in pairs if isinstance(x, np.ndarray)]
-            self.before_many(max(sizes))
         try:
             gufunc: Any = self._suited(arrays, options)
             if large:

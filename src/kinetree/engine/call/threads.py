@@ -149,19 +149,12 @@ class Pieces:
             raise self._errors[0]
 
 
-def run(
-    pieces: Sequence[Callable[[], object]],
-    count: int,
-    offer: Callable[[Callable[[], None]], None] | None = None,
-) -> None:
+def run(pieces: Sequence[Callable[[], object]], count: int) -> None:
     """Run all pieces on up to `count` threads, this one included, and wait for them.
 
     The first error is raised after all threads have stopped: the pieces write into shared arrays.
-    offer: is given the function by which further threads take part.
     """
     shared = Pieces(pieces)
-    if offer is not None:
-        offer(shared.work)
     # this thread works too, so all pieces are done even if no helper ever starts
     helpers = start_helpers(shared.work, min(count, len(pieces)) - 1)
     shared.work()

@@ -122,7 +122,7 @@ def table() -> Any:
     rows |= {f"float{k}": id(np.dtype(f"float{k}")) for k in (32, 64)}
     rows |= {"None": id(None), "False": id(False), "out": id(OUT), "only_out": id(ONLY_OUT)}
     rows |= {name: id(name) for name in NAMES} | dict.fromkeys(PACKAGE, 0)
-    code = shared.present()
+    code = shared_code()
     rows |= dict(zip(OWN, (code.address("enter"), *make_pool(code)), strict=True))
     for name in ROWS:
         if name in arrays:
@@ -141,13 +141,8 @@ def usable() -> bool:
 
 
 def shared_code() -> Code:
-    """Return the machine code that all kernels share, compiled with effort."""
-    return shared.final()
-
-
-def use_shared_code() -> None:
-    """Let all kernels enter the code that was compiled with effort."""
-    table()[ROWS.index("enter")] = shared_code().address("enter")
+    """Return the machine code that all kernels share."""
+    return shared.code()
 
 
 def _shared_parts(target: Target) -> list[str]:

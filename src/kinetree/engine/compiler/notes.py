@@ -5,7 +5,7 @@ collects them (`with collecting() as stages:`), in the thread that collects, and
 elsewhere. A stage inside of another is a part of it and is not noted itself.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -84,12 +84,3 @@ def note(*stages: Stage) -> None:
     noted = _noted.get()
     if noted is not None:
         noted.extend(stages)
-
-
-def shared(seconds: float, parts: Sequence[tuple[str, float]]) -> list[Stage]:
-    """Return stages that share a time in the proportions of their parts.
-
-    Stages that are done on several threads at once have more seconds together than passed.
-    """
-    total = sum(part for _, part in parts) or 1.0
-    return [Stage(name, seconds * part / total) for name, part in parts]

@@ -12,6 +12,8 @@ import numpy as np
 from kinetree import dynamics
 from kinetree.core.arrays import Array, is_numeric, strangest
 from kinetree.core.axis import Axis
+from kinetree.core.records import named_numbers
+from kinetree.dynamics.traced import maker
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
@@ -22,7 +24,6 @@ from kinetree.engine.kernels.stored import stored_graph
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
-from kinetree.model.describe import numbers_of
 from kinetree.model.labelled import DIRECTIONS, letter_axis
 from kinetree.model.quantity import Make
 
@@ -58,12 +59,9 @@ def _traced(
     model: Model, request: Request, function: Callable[..., Any], ports: Sequence[Port]
 ) -> Graph:
     # none of these is imported for a graph that is stored on disk
-    from kinetree.engine.background import prepare
     from kinetree.engine.compiler.optimise import optimise
     from kinetree.engine.compiler.trace import trace
 
-    if request.target == "cpu":
-        prepare()  # while this thread traces
     quantity = request.quantity
     if request.wrt is not None:
         graphs: list[Graph] = []
@@ -123,9 +121,6 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
 
 def recorded_program(model: Model, request: Request) -> Graph:
     """Return the program of a quantity, loops over the links, in place of its graph."""
-    from kinetree.engine.background import prepare
-
-    prepare()
     if request.wrt is not None:
         return computation(*_second(model, request), looped=True)
     function, ports = _prepared(model, request)
@@ -182,7 +177,7 @@ def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[
     """Check a request for this robot; return the function to trace and its arguments."""
     quantity, free = request.quantity, request.free
     check_model(model)
-    make = quantity.make
+    make = maker(quantity)
     if model.constraints is not None:
         from kinetree.dynamics.constraints.quantities import HONOURED, check_honoured
 
@@ -390,7 +385,7 @@ def check_model(model: Model) -> None:
             "kinetree.dynamics computes its quantities. If the whole robot floats, "
             "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
         )
-    for name, x in numbers_of(model):
+    for name, x in named_numbers(model):
         if not is_numeric(np.asarray(x)):
             entry = strangest(x)
             raise ModelError(

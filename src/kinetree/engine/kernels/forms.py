@@ -12,47 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.model import Model
 
-# quantities that consist of one pass over the links outward and one inward: operations for one
-# generic link; the last takes 450, and is given 300 so that humanoids keep straight-line code
+# operations of inverse dynamics for one generic link, which a step of a method takes for each rate
 INVERSE = 165
-RECURSIONS = {
-    **dict.fromkeys(
-        ("inverse_dynamics", "bias_forces", "gravity_forces", "coriolis_forces"), INVERSE
-    ),
-    "kinetic_energy": 115,
-    "momentum": 125,
-    "centroidal_momentum": 280,
-    "center_of_mass_jacobian": 70,
-    "centroidal_momentum_matrix": 190,
-    "centroidal_momentum_matrix_rate": 300,
-}
-# quantities of a frame, one pass over the links on the way from the frame to the base
-WALKS = {
-    "pose": 60,
-    "body_jacobian": 66,
-    "space_jacobian": 115,
-    "body_jacobian_rate": 108,
-    "space_jacobian_rate": 168,
-    "frame_velocity": 78,
-    "frame_acceleration": 131,
-}
-# matrices, which have an entry for every joint and ancestor: operations for a link, for a pair, and
-# for a joint and two of its ancestors. Mass matrices count more than there are, by a quarter and
-# twice: their loops lose least
 SECOND = "second derivatives of inverse_dynamics"
-MATRICES = {
-    "mass_matrix": (200, 38, 0),
-    "inverse_mass_matrix": (160, 30, 10),
-    "coriolis_matrix": (400, 84, 0),
-    "mass_matrix_rate": (400, 84, 0),
-    "inverse_dynamics_derivatives": (650, 135, 0),
-    "bias_forces_rate": (650, 140, 0),
-    "task_space": (600, 60, 2),
-    SECOND: (500, 170, 0),
-}
+OF_SECOND = (500, 170, 0)  # its operations for a link, a pair and a triple of joints
 FORWARD = "forward_dynamics"
 STEP = "step_"  # before the names of methods
 
@@ -70,19 +37,20 @@ def is_looped(model: Model, name: str, frame: str | None = None) -> bool:
     frame: of a quantity of a frame; the tool when None.
     """
     forward = name == FORWARD or _is_explicit_step(name)
-    if not forward and name not in (*MATRICES, *RECURSIONS, *WALKS):
-        return False
-    if model.constraints is not None:
+    counts = OF_SECOND if name == SECOND else DECLARED[name].loops if name in DECLARED else ()
+    if not (forward or counts) or model.constraints is not None:
         return False
     if any(spring.points for spring in model.springs):  # a path needs the poses of its links
         return False
-    links = model.path(model.frame(frame).link) if name in WALKS else list(model.links)
+    # of a frame, a loop passes the links on the way from it to the base
+    framed = name in DECLARED and DECLARED[name].framed and len(counts) == 1
+    links = model.path(model.frame(frame).link) if framed else list(model.links)
     plain = (np.asarray(model.M_pi)[links, :3, :3] == 0).sum((1, 2)) >= ZEROS_OF_ONE_AXIS
     share = 1 - (1 - ONE_AXIS_SHARE) * float(plain.sum()) / max(1, len(plain))
-    if name in MATRICES:
-        counts = len(links), related(model, 1), related(model, 2)
-        return float(np.dot(MATRICES[name], counts)) * share > LONGEST_MATRIX
-    operations = float((RECURSIONS | WALKS).get(name, INVERSE) * len(links))
+    if len(counts) > 1:
+        joints = len(links), related(model, 1), related(model, 2)
+        return float(np.dot(counts, joints)) * share > LONGEST_MATRIX
+    operations = float((counts[0] if counts else INVERSE) * len(links))
     if forward and operations * share <= LONGEST_STRAIGHT:
         from kinetree.dynamics.grouping import estimated
 

@@ -7,16 +7,13 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import names
+from kinetree.core.records import named_numbers, numbers_in, unchecked, with_numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.files.description.contacts import (
     above_zero,
     at_least_zero,
-    number_names,
-    numbers_in,
     share,
-    unchecked,
-    with_numbers,
 )
 from kinetree.files.description.friction import Friction
 from kinetree.model import Model
@@ -71,7 +68,9 @@ def owners(model: Model, name: str) -> Sequence[str]:
     if name not in OF_CONTACTS:
         return model.link_names
     contacts = contacts_of_model(model, name)
-    return number_names(contacts.ground) if name == "ground" else contacts.names
+    if name == "ground":
+        return [key for key, _ in named_numbers(contacts.ground)]
+    return contacts.names
 
 
 def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Model:

@@ -18,7 +18,6 @@ from kinetree.engine.compiler.notes import Stage, collecting
 from kinetree.engine.compiler.store import StoredGraph
 from kinetree.errors import KinetreeError
 from kinetree.model import Model
-from kinetree.model.constraints import Constraints
 
 SOURCES = (
     "spatial",
@@ -34,6 +33,7 @@ SOURCES = (
 IGNORED = {
     "Model": ("name", "link_names", "base_name", "collisions", "notes", "warnings"),
     "Joint": ("limits",),
+    "Constraints": ("given", "home"),
 }
 
 
@@ -86,9 +86,6 @@ def hashed(model: Model) -> str:
 
 def _text(value: Any) -> str:
     """Return a text of everything that a value consists of, the same in every process."""
-    if isinstance(value, Constraints):
-        numbers = [(name, np.asarray(x).tolist()) for name, x in value.numbers()]
-        return repr((value.structure(), numbers))
     if isinstance(digest := getattr(value, "digest", None), str):  # a function of the user
         return digest
     if is_dataclass(value):

@@ -15,6 +15,9 @@ from kinetree.errors import CompileError
 
 log = logging.getLogger(__name__)
 
+S_PER_LINE = 4e-5  # s of one core to emit and compile a line of LLVM IR
+LONG_TEXT = 25_000  # lines that take about a second
+
 # sources that decide the code made of a graph
 EMITTER = (
     "engine/llvm",
@@ -37,10 +40,6 @@ EMITTER = (
 class Shared:
     """Machine code that all kernels share; it is never released.
 
-    Where it is not stored it is compiled twice. `early` makes no effort and takes a sixth of the
-    time of `final`, so that the first answer on a machine comes sooner; its functions take up to
-    twice as long.
-
     Args:
         key, names, effort: as in `load_or_compile`, for the target of this machine.
         parts: functions and declarations of the module as LLVM IR, with variables on the stack.
@@ -54,42 +53,18 @@ class Shared:
         effort: int | None = None,
     ) -> None:
         self._key, self._parts, self._names, self._effort = key, parts, names, effort
-        self._early: engine.Code | None = None
-        self._final: engine.Code | None = None
-        self._lock = threading.RLock()
+        self._code: engine.Code | None = None
+        self._lock = threading.Lock()
 
-    def early(self) -> engine.Code:
-        """Return the best code that is there, in memory or on disk; make it in a hurry if none."""
-        if found := self._final or self._early:
-            return found
-        with engine.calls, self._lock:  # no fork finds it locked
-            if self._final is None and self._early is None:
-                target = host_target()
-                entry = code_key(self._key, target) if folder.enabled() else ""
-                self._final = load_stored(entry, target, self._names)
-                if self._final is None:
-                    text = "\n".join(self._parts(target))
-                    code = engine.assemble_module(text, target, 0)
-                    self._early = engine.load(code, target, self._names)
-        return self.present()
-
-    def present(self) -> engine.Code:
-        """Return the best code that is there or that another thread makes; `final` if none."""
-        if found := self._final or self._early:
-            return found
-        with engine.calls, self._lock:
-            return self._final or self._early or self.final()
-
-    def final(self) -> engine.Code:
-        """Return the code for all later calls."""
-        if self._final is not None:  # every batch on several threads asks for it
-            return self._final
-        with engine.calls, self._lock:
-            if self._final is None:
-                target = host_target()
-                text = functools.partial(self._optimised, target)
-                self._final = load_or_compile(self._key, target, text, self._names, self._effort)
-            return self._final
+    def code(self) -> engine.Code:
+        """Return the machine code, compiled or loaded at the first call."""
+        if self._code is None:
+            with self._lock:
+                if self._code is None:
+                    target = host_target()
+                    text = functools.partial(self._optimised, target)
+                    self._code = load_or_compile(self._key, target, text, self._names, self._effort)
+        return self._code
 
     def _optimised(self, target: Target) -> str:
         from kinetree.engine.call.blocks import optimised  # not for code that is on disk
@@ -114,12 +89,18 @@ def load_or_compile(
     loaded = load_stored(entry, target, names)
     if loaded is not None:
         return loaded
+    start = perf_counter()
     with stage("emit"):
         emitted = text()
+    lines = emitted.count("\n")
+    if lines > LONG_TEXT:
+        log.info("kinetree compiles %d lines of code, about %.0f s", lines, lines * S_PER_LINE)
     code = engine.assemble(emitted, target, effort)
     cache.store(entry, code)
     with stage("load"):
-        return engine.load(code, target, names)
+        loaded = engine.load(code, target, names)
+    log.info("kinetree compiled %d lines of code in %.2f s", lines, perf_counter() - start)
+    return loaded
 
 
 def load_stored(entry: str, target: Target, names: Sequence[str]) -> engine.Code | None:

@@ -6,15 +6,14 @@ generator may raise a flag by computing early a value that is not needed. The lo
 therefore restores the flags (`emit_quiet`).
 """
 
-from kinetree.engine.cache import folder
 from kinetree.engine.call.fastcall import emit_call
 from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.call.plan import emit_one
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.notes import Stage, collecting, stage
+from kinetree.engine.compiler.notes import Stage, collecting
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.object_code import code_key, load_or_compile, load_stored
+from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
 
 # names in the object code; the user's name is not in it, so that equal graphs share an entry
@@ -40,22 +39,20 @@ UNKNOWN = ("", "", "")
 class Programs:
     """Machine code of `graph` for each number type."""
 
-    __slots__ = ("__weakref__", "_codes", "_first", "graph", "stages", "target")
+    __slots__ = ("__weakref__", "_codes", "graph", "stages", "target")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.target = host_target()
         self._codes: dict[str, engine.Code] = {}
-        self._first: engine.Code | None = None  # answers in float64 until the code is there
         self.stages: dict[str, list[Stage]] = {}  # how the code of each number type was made
 
     def text(self, dtype: str) -> str:
         """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
         # imported here: a kernel from the cache needs no emitter
-        with engine.calls:  # a fork must not find a module half imported
-            from kinetree.engine.compiler.program import Program
-            from kinetree.engine.llvm.emit import emit
-            from kinetree.engine.llvm.looped import emit_program
+        from kinetree.engine.compiler.program import Program
+        from kinetree.engine.llvm.emit import emit
+        from kinetree.engine.llvm.looped import emit_program
 
         graph: Graph | Program = self.graph  # a program may take the place of a graph
         if isinstance(graph, Program):
@@ -85,60 +82,18 @@ class Programs:
                 self.stages.setdefault(dtype, []).extend(stages)
         return self._codes[dtype]
 
-    def has_code(self, dtype: str) -> bool:
-        """Return True if the machine code is in memory, or was in the cache."""
-        if dtype not in self._codes and folder.enabled():
-            with collecting() as stages:
-                entry = code_key([digest(self.graph), dtype], self.target)
-                code = load_stored(entry, self.target, exported(dtype))
-            if code is not None and self._codes.setdefault(dtype, code) is code:
-                self.stages[dtype] = stages
-        return dtype in self._codes
-
-    def answer_first(self) -> None:
-        """Make code that is there at once and gives the same bits, in float64, in more time."""
-        # imported here: a kernel from the cache needs neither
-        from kinetree.engine.call.vectorcall import shared
-        from kinetree.engine.compiler.flat import flattened
-        from kinetree.engine.llvm.walk import Walked, walker
-
-        with collecting() as stages:
-            with stage("flatten"):
-                flat = flattened(self.graph)
-            with stage("walker"):
-                walker.early()
-            with stage("first code"):
-                quiet = emit_quiet(self.target.triple, SYMBOL)
-                self._first = Walked(flat, SYMBOL, shared.early().address("enter"), quiet)
-        self.stages["float64"] = stages
-
-    def adopt(self, dtype: str, code: engine.Code) -> None:
-        """Take code that was made from an equal graph."""
-        self._codes.setdefault(dtype, code)
-
-    @property
-    def is_first(self) -> bool:
-        """Whether calls in float64 still run the code of `answer_first`."""
-        return self._first is not None and "float64" not in self._codes
-
-    def present(self, dtype: str) -> engine.Code:
-        """Return the code that is there, or make it."""
-        if dtype == "float64" and self._first is not None and dtype not in self._codes:
-            return self._first
-        return self.code(dtype)
-
     def loop(self, dtype: str) -> InnerLoop:
         """Return the inner loop over states."""
-        code = self.present(dtype)
+        code = self.code(dtype)
         return InnerLoop(dtype, code.address(f"{SYMBOL}_quiet"), code)
 
     def one(self, dtype: str) -> int:
         """Return the address of the code for one state, given an array of addresses."""
-        return self.present(dtype).address(f"{SYMBOL}_at")
+        return self.code(dtype).address(f"{SYMBOL}_at")
 
     def entry(self) -> int:
         """Return the address of the call of a single state."""
-        return self.present("float64").address(f"{SYMBOL}_call")
+        return self.code("float64").address(f"{SYMBOL}_call")
 
 
 def exported(dtype: str) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.engine.cuda.kernel import few_states
-from kinetree.engine.kernel import Kernel, has_llvm
+from kinetree.engine.kernel import has_llvm
 from kinetree.engine.tensors import xla_frame
 from kinetree.engine.tensors.cupy import on_stream, view
 from kinetree.engine.tensors.operation import Operation
@@ -55,8 +55,6 @@ def cpu_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
     if not has_llvm():
         return slow, None
     dispatch = operation.dispatch(dtype)
-    if isinstance(entered := dispatch.entered(), Kernel):
-        entered.wait()  # the address of the loop is kept for good
     common = operation.graph, xla_frame.version(), address_of(slow)
     return loaded(CpuHandler(*common, dispatch.loop(dtype), dispatch.large), slow)
 

@@ -5,20 +5,20 @@ symbols or traced scalars, which checks leave alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from kinetree.core import options
 from kinetree.core.arrays import ArrayLike, array, known_number, scalar, unit
+from kinetree.core.records import mapped
 from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 
 MAX_CONTACTS = 128  # a kernel of a step has operations of the order of the square of this number
 MAX_CELLS = 4096  # of a height field: every step computes all of them, for every contact
 Vector = tuple[Scalar, ...]
-Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -300,50 +300,7 @@ class Contacts:
             number: type of the numbers, or a function that converts one.
         """
         # plain 0 stays, which costs nothing
-        return converted(self, lambda x: x if isinstance(x, float) and x == 0 else number(x))
-
-
-def converted(value: Any, number: Callable[[Any], Scalar]) -> Any:
-    """A record of this module with every number converted, in the order of `numbers_in`."""
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [x.name for x in fields(value)]
-        return unchecked(value, **{x: converted(getattr(value, x), number) for x in names})
-    if isinstance(value, tuple):
-        return tuple(converted(x, number) for x in value)
-    return value if value is None or isinstance(value, str) else number(value)
-
-
-def unchecked(record: Record, **changes: Any) -> Record:
-    """A record with other values and no check of them, which traced scalars do not allow."""
-    copy = object.__new__(type(record))
-    copy.__dict__.update({**record.__dict__, **changes})
-    return copy
-
-
-def with_numbers(value: Record, numbers: Iterable[Scalar]) -> Record:
-    """A record of this module with other numbers, in the order of `numbers_in`."""
-    given = iter(numbers)
-    return converted(value, lambda _: next(given))
-
-
-def number_names(value: Any, name: str = "") -> tuple[str, ...]:
-    """Names of the numbers of a record, in the order of `numbers_in`: normal.0, point.2."""
-    if is_dataclass(value):
-        parts = [(x.name, getattr(value, x.name)) for x in fields(value)]
-    elif isinstance(value, tuple):
-        parts = [(str(k), x) for k, x in enumerate(value)]
-    else:
-        return () if value is None or isinstance(value, str) else (name,)
-    return tuple(y for key, x in parts for y in number_names(x, f"{name}.{key}" if name else key))
-
-
-def numbers_in(value: Any) -> Vector:
-    """All numbers of a record of this module, in the order of its fields."""
-    if is_dataclass(value):
-        return numbers_in(tuple(getattr(value, x.name) for x in fields(value)))
-    if isinstance(value, tuple):
-        return tuple(number for x in value for number in numbers_in(x))
-    return () if value is None or isinstance(value, str) else (value,)
+        return mapped(self, lambda x, _: x if isinstance(x, float) and x == 0 else number(x))
 
 
 def at_least_zero(value: Any, name: str, unit: str = "") -> Scalar:

@@ -16,8 +16,8 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.collada import read_collada
-from kinetree.files.description.packages import Packages
 from kinetree.files.description.source import lies_in, read_bytes, real_path
+from kinetree.files.description.sources import Sources
 
 MISSING = "does not exist, or is outside the chosen folder"
 MAX_MESH = 32 * 2**20  # bytes of one mesh file
@@ -58,7 +58,7 @@ class MeshFolder:
 
     def __init__(self, source: Path, folder: Path) -> None:
         self.source, self.folder = source.resolve(), folder.resolve()
-        self.packages = Packages(self.source / "robot", (self.folder,), {})
+        self.packages = Sources(self.source / "robot", (self.folder,), variables={})
         self.left = MAX_TOTAL
         self.read: dict[Path, TriangleMesh] = {}
 
@@ -117,7 +117,7 @@ class MeshFolder:
                 if root.name == package:
                     yield root / inside
             try:  # by the name in package.xml, which can differ from the name of the folder
-                yield self.packages.find(package, "") / inside
+                yield self.packages.package(package, "") / inside
             except ParseError:
                 return
         else:

@@ -10,13 +10,13 @@ import numpy as np
 
 from kinetree.core.arrays import known, strangest
 from kinetree.core.options import is_one_of
+from kinetree.core.records import named_numbers
 from kinetree.core.tables import exact_number as number
 from kinetree.core.tables import listing
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment
 from kinetree.model import WORLD, GearedMotor, Joint, JointFriction, JointSpring, Model
-from kinetree.model.describe import numbers_of
 from kinetree.model.friction import has_more_laws, law_texts
 from kinetree.scalars import Scalar
 
@@ -55,7 +55,7 @@ def check_policy(policy: str) -> None:
 
 def in_floats(model: Model, format: str) -> Model:
     """Convert the model to floats; raise InputError if it has symbols."""
-    for name, x in numbers_of(model):
+    for name, x in named_numbers(model):
         if known(np.asarray(x)) is None:
             raise InputError(
                 f"{name} of {model.name!r} has symbols, such as {strangest(x)}; {format} needs "

@@ -10,7 +10,6 @@ from kinetree import scalars
 from kinetree.engine import Graph, Kernel, Node, Port, optimise, trace
 from kinetree.engine.call import vectorcall
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.walk import walker
 
 
 def three_joints(q, dq, ddq):
@@ -76,9 +75,8 @@ def own_cache(cache_home, monkeypatch):
 
 
 def shared_code_is_there():
-    """Wait for the code that all kernels share, which the background would make meanwhile."""
-    if vectorcall.usable():
-        walker.final()
+    """Make the code that all kernels share."""
+    vectorcall.usable()
 
 
 @pytest.fixture

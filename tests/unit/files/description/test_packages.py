@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kinetree.errors import ParseError
-from kinetree.files.description.packages import Packages
+from kinetree.files.description.sources import Sources
 
 MANIFEST = "<package><name>{}</name></package>"
 
@@ -17,7 +17,7 @@ def package(folder, name=None):
 
 
 def found(path, name="parts", folders=(), **environment):
-    return Packages(path, folders, environment).find(name, "x.xacro:1")
+    return Sources(path, folders, variables=environment).package(name, "x.xacro:1")
 
 
 def refused(path, name="parts", folders=(), **environment):
@@ -69,8 +69,8 @@ def test_the_places_have_an_order(tmp_path):
 
 def test_of_two_in_one_place_the_nearer_is_taken_and_both_are_named(tmp_path):
     near, far = package(tmp_path / "a/repo/parts"), package(tmp_path / "b/repo/parts")
-    packages = Packages(tmp_path / "a/repo/arm/x.xacro", [tmp_path], {})
-    assert packages.find("parts", "") == near
+    packages = Sources(tmp_path / "a/repo/arm/x.xacro", [tmp_path], variables={})
+    assert packages.package("parts", "") == near
     assert str(far) in packages.notes[0].text
 
 
@@ -87,6 +87,6 @@ def test_a_link_to_a_package_is_the_same_package(tmp_path):
 @pytest.mark.parametrize("inside", ["../a", "m/../../a", r"..\a", r"m\..\..\a"])
 def test_references_do_not_lead_out_of_their_package(tmp_path, inside):
     package(tmp_path / "ws/parts-1", "parts")
-    packages = Packages(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], {})
+    packages = Sources(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], variables={})
     with pytest.raises(ParseError, match="leads out of its package"):
-        packages.locate(f"package://parts/{inside}", tmp_path / "x", "x:1")
+        packages.locate(f"package://parts/{inside}", [tmp_path / "x"], "x:1")

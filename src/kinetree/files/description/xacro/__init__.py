@@ -3,38 +3,58 @@
 The language: https://github.com/ros/xacro/wiki. Elements keep the file and line that they come
 from. Expressions cannot run code (see `expressions`). A file can make the reader open XML and YAML
 files in its own package, in packages that it uses and in folders that the caller names (see
-`files`), and sees environment variables only if the caller allows it.
+`Sources`), and sees environment variables only if the caller allows it: a variable may be a secret,
+and the name of a link would show it.
+
+Relative paths are relative to the file that is being read, as in ROS; where the text stands in
+another file (the body of a macro, a property that is evaluated later) and only that file's folder
+has the path, it is taken from there. The current folder never counts.
 """
 
+import glob
+import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from kinetree.errors import ParseError
+from kinetree.errors import InputError, ParseError, need
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.records import ArgumentValue
-from kinetree.files.description.source import MissingFileError, path_text, seen_path
+from kinetree.files.description.source import decode, environment, is_confined, path_text, seen_path
+from kinetree.files.description.sources import Sources
 from kinetree.files.description.xacro.expressions import (
+    MOST_ENTRIES,
     Evaluator,
     ExpressionError,
     Function,
     Namespace,
+    bounded,
     literal,
     truth,
 )
-from kinetree.files.description.xacro.files import Files
-from kinetree.files.description.xacro.inputs import YAML_SIZE, Arguments, load_yaml
 from kinetree.files.description.xacro.scope import Block, Lazy, Macro, Scope, macro_of, scanned
-from kinetree.files.description.xacro.substitutions import Substitutions
-from kinetree.files.description.xml import Element, clip, show
+from kinetree.files.description.xml import Element, clip, parse_xml, show
 
 PREFIX = "xacro:"
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NAME = re.compile(r"[A-Za-z_][\w.:-]*")
+PATTERN = re.compile(r"[*?[]")
+USED = re.compile(r"\$\(arg\s+([^\s()]+)\s*\)")
 MOST_ELEMENTS = 200_000  # visited, those of macros each time
+DEEPEST = 40  # files that include each other in a row
+YAML_SIZE = 2**19  # bytes of all YAML files of a robot: PyYAML takes seconds for a megabyte
+UNITS = {  # factor of the base unit: rad, m
+    "radians": 1.0, "degrees": math.pi / 180.0,
+    "meters": 1.0, "millimeters": 0.001, "foot": 0.3048, "inches": 0.0254,
+}  # fmt: skip
+KNOWN = "find, arg, env, optenv, eval, dirname, cwd"
+PERMISSION = "environment=True of kt.load (--environment on the command line)"
 
 
 @dataclass(frozen=True)
@@ -69,30 +89,48 @@ def expand_xacro(
         ParseError: the file cannot be expanded; the message has file:line:column and the remedy.
     """
     findings = Findings() if findings is None else findings
-    place = Path(path_text(path))
-    files = Files(place, folders, findings, text)
-    reader = _Reader(files, Arguments(place.name, arguments), findings, environment)
+    sources = Sources(path_text(path) if text is None else None, folders)
+    reader = _Reader(Path(path_text(path)), sources, text, arguments, findings, environment)
     try:
         root = reader.expand()
     except ParseError as error:
-        hint = reader.arguments.unknown()
-        if not hint:
+        if not (hint := reader.unknown()):
             raise
         raise type(error)(f"{error} {hint}") from None
     except RecursionError:
         raise ParseError(
-            f"{place.name}: macros, blocks or expressions are nested too deeply; does a macro "
-            "call itself without an end?"
+            f"{reader.main.name}: macros, blocks or expressions are nested too deeply; does a "
+            "macro call itself without an end?"
         ) from None
     finally:
-        findings.notes += files.packages.notes
-    if unknown := reader.arguments.unknown():
-        findings.warn(
-            files.roots[files.main], f"{unknown} It is ignored. {reader.arguments.listed()}"
+        findings.notes += sources.notes
+    source = reader.roots[reader.main]
+    if unknown := reader.unknown():
+        findings.warn(source, f"{unknown} It is ignored. {reader.listed()}")
+    if reader.values:
+        each = (
+            f"{k}:={clip(x)}{' (given)' * (k in reader.given)}" for k, x in reader.values.items()
         )
-    if reader.arguments.values:
-        findings.note(files.roots[files.main], reader.arguments.in_force())
-    return Expanded(root, reader.arguments.values, tuple(reader.macros))
+        findings.note(source, f"arguments: {', '.join(each)}.")
+    return Expanded(root, reader.values, tuple(reader.macros))
+
+
+def argument_texts(arguments: Mapping[str, ArgumentValue] | None) -> dict[str, str]:
+    """Arguments as texts, as xacro has them. True and False are written true and false."""
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise InputError(
+            f"arguments is {type(arguments).__name__}; expected a dictionary such as "
+            "{'prefix': 'left_'}."
+        )
+    texts: dict[str, str] = {}
+    for name, value in (arguments or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
+            raise InputError(
+                f"argument {name!r} is {value!r}; expected a name and a text, number or truth "
+                "value."
+            )
+        texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return texts
 
 
 class _Reader:
@@ -103,38 +141,154 @@ class _Reader:
     """
 
     def __init__(
-        self, files: Files, arguments: Arguments, findings: Findings, sees_environment: bool
+        self,
+        path: Path,
+        sources: Sources,
+        text: str | None,
+        arguments: Mapping[str, ArgumentValue] | None,
+        findings: Findings,
+        sees_environment: bool,
     ) -> None:
-        self.files = files
-        self.arguments = arguments
-        self.findings = findings
-        self.yaml: dict[Path, Any] = {}  # data of YAML files
-        self.yaml_left = YAML_SIZE  # bytes that may still be read
+        self.main, self.sources, self.source_text = Path(os.path.abspath(path)), sources, text
+        self.findings, self.sees_environment = findings, sees_environment
+        self.roots: dict[Path, Element] = {}
+        self.paths: dict[str, Path] = {}  # by the names of files in messages
+        self.reading: list[Path] = []  # each included by the one before
+        self.given = argument_texts(arguments)
+        self.values = dict(self.given)
+        self.declared: dict[str, str | None] = {}  # defaults as written; None: required
+        self.yaml: dict[Path, Any] = {}
+        self.yaml_left = YAML_SIZE
         self.macros: dict[str, None] = {}  # an ordered set
         self.count = 0  # of elements visited
         self.current = Element("", {}, "", 0, 0)  # that an expression stands in
         self.evaluator = Evaluator()
         self.evaluator.functions |= self._own_functions()
-        self.substitutions = Substitutions(
-            self.evaluator, files, arguments, findings, sees_environment
-        )
 
     def expand(self) -> Element:
         """The root of the expanded file."""
-        source = self.load(self.files.main)
+        source = self.load(self.main)
         scope = Scope(None)
         root = Element(source.tag, {}, source.file, source.line, source.column)
-        with self.files.inside(self.files.main, source):
+        with self.inside(self.main, source):
             self.inner(source, root, scope)
             # last: <robot name="$(arg name)"> may use an argument that is declared inside
             root.attributes = self.attributes(source, scope) | root.attributes
         return root
 
+    # files
+
     def load(self, path: Path) -> Element:
-        """The root of an XML file; the arguments that it declares are remembered."""
-        if path not in self.files.roots:
-            self.arguments.remember(self.files.load(path))
-        return self.files.roots[path]
+        """The root of an XML file; the arguments that it declares or uses are remembered."""
+        if path in self.roots:
+            return self.roots[path]
+        ends = ("/".join(path.parts[-k:]) for k in range(1, len(path.parts)))
+        label = next((x for x in ends if x not in self.paths), str(path))
+        self.paths[label] = path
+        if self.is_text(path):
+            root = parse_xml(self.source_text or "", label)
+        else:
+            root = self.sources.parse(path, label)
+        self.roots[path] = root
+        used: list[str] = []
+        waiting = [root]
+        while waiting:
+            element = waiting.pop()
+            waiting += reversed(element.children)
+            name = element.attributes.get("name", "")
+            if element.tag == "xacro:arg" and self.declared.get(name) is None:
+                self.declared[name] = element.attributes.get("default")
+            for text in (element.text, *element.attributes.values()):
+                used += USED.findall(text)
+        for name in used:
+            self.declared.setdefault(name, None)
+        return root
+
+    def is_text(self, path: Path) -> bool:
+        """Return True if `path` is the name of a text that lies in no folder."""
+        return self.source_text is not None and path == self.main
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file that is being read; raise ParseError if it is a text."""
+        if self.is_text(self.reading[-1]):
+            raise ParseError(
+                f"{self.main.name}: a text has no folder of its own, which $(dirname) and patterns "
+                "of file names need. Load the file instead, by its path."
+            )
+        return self.reading[-1].parent
+
+    @contextmanager
+    def inside(self, path: Path, element: Element) -> Generator[None]:
+        """Read `path`, which `element` includes, for the duration of a with statement."""
+        if len(self.reading) >= DEEPEST:
+            chain = ", ".join(file.name for file in self.reading[-3:])
+            text = f"{len(self.reading)} files include each other in a row ({chain})"
+            raise ParseError(f"{element.place}: {text}; does a file include itself?")
+        self.reading.append(path)
+        try:
+            yield
+        finally:
+            self.reading.pop()
+
+    def located(self, name: str, element: Element) -> Path:
+        """The file of a name in the text of `element`, relative to the file being read."""
+        files = [self.reading[-1], self.paths.get(element.file, self.reading[-1])]
+        near = [file.parent for file in files if not self.is_text(file)]
+        near += self.sources.folders if self.source_text is not None else []
+        return self.sources.locate(name, near, element.where)
+
+    def matches(self, name: str, element: Element) -> list[Path]:
+        """The files that a name means; several if it is a pattern with *, ? or [."""
+        if not PATTERN.search(name):
+            return [self.located(name, element)]
+        pattern = self.sources.locate(name, [self.folder], element.where)
+        fixed = takewhile(lambda part: not PATTERN.search(part), pattern.parts)
+        self.sources.check(Path(*fixed), name, element.where)
+        found = sorted(map(Path, glob.glob(str(pattern))))
+        if not found:
+            self.findings.warn(element, f"no file matches {clip(name, 200)!r}.")
+        return [self.sources.check(path, name, element.where) for path in found]
+
+    # arguments
+
+    def argument_value(self, name: str) -> str:
+        """The value of an argument; ExpressionError if it has none."""
+        self.declared.setdefault(name, None)
+        if name not in self.values:
+            raise ExpressionError(
+                f"the argument {name!r} has no value here. {self.listed()} Give it in "
+                f"arguments= of kt.load (--arg {name}:=VALUE on the command line)"
+            )
+        return self.values[name]
+
+    def converted(self, name: str) -> str | int | float | bool:
+        """The value of an argument in $(eval ...): a number or truth value if it looks like one."""
+        text = self.argument_value(name)
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:
+            return {"true": True, "false": False}.get(text.lower(), text)
+
+    def listed(self) -> str:
+        """The arguments of the files read so far, with their defaults, as a sentence."""
+        each = [
+            f"{name} (required)" if default is None else f"{name}:={clip(default)}"
+            for name, default in self.declared.items()
+        ]
+        file = self.main.name
+        return f"The arguments of {file} are {', '.join(each)}." if each else (
+            f"{file} has no arguments."
+        )  # fmt: skip
+
+    def unknown(self) -> str:
+        """A sentence about the first given argument that no file read so far has, or nothing."""
+        for name in self.given:
+            if name not in self.declared:
+                near = get_close_matches(name, list(self.declared), 1)
+                hint = f" Is {near[0]!r} meant?" if near else ""
+                return f"{self.main.name} has no argument {name!r}.{hint}"
+        return ""
 
     # elements
 
@@ -144,34 +298,33 @@ class _Reader:
             self.element(child, out, scope)
 
     def inner(self, source: Element, out: Element, scope: Scope) -> None:
-        """Expand text and children of `source` into `out`, without `source` itself."""
+        """Expand text and children of `source` into `out`, without `source` itself.
+
+        The text comes last: it may use a property that a child before it defines.
+        """
+        self.content(source, out, scope)
         if source.text:
             out.text += self.text(source.text, scope, source, "the text")
             out.interruption = out.interruption or source.interruption
-        self.content(source, out, scope)
 
     def element(self, child: Element, out: Element, scope: Scope) -> None:
         self.count += 1
         if self.count > MOST_ELEMENTS:
             text = f"the file takes more than {MOST_ELEMENTS} elements, macros and includes counted"
             raise ParseError(f"{child.place}: {text}; does a macro call itself without an end?")
-        if not child.tag.startswith(PREFIX):
+        word = child.tag.removeprefix(PREFIX)
+        if word == child.tag:
             self.plain(child, child.tag, out, scope)
-            return
-        word = child.tag[len(PREFIX) :]
-        method = ELEMENTS.get(word)
-        if method is None:
-            self.call(word, child, out, scope)
+        elif word in ELEMENTS:
+            ELEMENTS[word](self, child, out, scope)
         else:
-            method(self, child, out, scope)
+            self.call(word, child, out, scope)
 
     def plain(self, child: Element, tag: str, out: Element, scope: Scope) -> None:
         new = Element(tag, {}, child.file, child.line, child.column)
         new.attributes = self.attributes(child, scope)
-        new.text = self.text(child.text, scope, child, "the text") if child.text else ""
-        new.interruption = child.interruption
         out.children.append(new)
-        self.content(child, new, scope)
+        self.inner(child, new, scope)
 
     def attributes(self, element: Element, scope: Scope) -> dict[str, str]:
         return {
@@ -190,8 +343,7 @@ class _Reader:
 
     def if_(self, child: Element, out: Element, scope: Scope) -> None:
         (value,) = self.required(child, "value")
-        holds = self.condition(value, scope, child)
-        if holds is (child.tag == f"{PREFIX}if"):
+        if self.condition(value, scope, child) is (child.tag == f"{PREFIX}if"):
             self.inner(child, out, scope)
 
     def condition(self, text: str, scope: Scope, element: Element) -> bool:
@@ -203,8 +355,8 @@ class _Reader:
     def argument(self, child: Element, out: Element, scope: Scope) -> None:
         (name,) = self.required(child, "name", optional=("default",))
         default = child.attributes.get("default")
-        if name not in self.arguments.values and default is not None:
-            self.arguments.values[name] = str(self.evaluate(default, scope, child, "default"))
+        if name not in self.values and default is not None:
+            self.values[name] = str(self.evaluate(default, scope, child, "default"))
 
     def property(self, child: Element, out: Element, scope: Scope) -> None:
         optional = ("value", "default", "remove", "scope", "lazy_eval")
@@ -217,17 +369,14 @@ class _Reader:
         if value is None:
             return
         lazy = self.condition(child.attributes.get("lazy_eval", "true"), scope, child)
-        reach = child.attributes.get("scope")
-        target = scope
-        if reach == "global":
-            target, lazy = scope.top(), False
-        elif reach == "parent":
-            if scope.parent is None:
-                self.findings.warn(child, f"property {show(name)} has no parent scope; not set.")
-                return
-            target, lazy = scope.calling(), False
-        elif reach not in (None, "local"):
-            raise self.fault(child, "scope", str(reach), "expected 'local', 'parent' or 'global'")
+        reach = child.attributes.get("scope", "local")
+        if reach not in ("local", "parent", "global"):
+            raise self.fault(child, "scope", reach, "expected 'local', 'parent' or 'global'")
+        if reach == "parent" and scope.parent is None:
+            self.findings.warn(child, f"property {show(name)} has no parent scope; not set.")
+            return
+        targets = {"global": scope.top, "parent": scope.calling, "local": lambda: scope}
+        target, lazy = targets[reach](), lazy and reach == "local"
         if isinstance(value, Block):
             target.values[f"**{name}"] = value
         elif not lazy:
@@ -267,48 +416,43 @@ class _Reader:
         inside = scope
         if "ns" in child.attributes:
             name = str(self.evaluate(child.attributes["ns"], scope, child, "ns"))
-            inside = Scope(scope, namespace=name)
-            scope.values[name] = inside
+            scope.values[name] = inside = Scope(scope, namespace=name)
         name = str(self.evaluate(spec, scope, child, "filename"))
-        for path in self.files.matches(name, child):
-            if not path.is_file():
-                if optional:
-                    continue
+        for path in self.matches(name, child):
+            if path.is_file():
+                source = self.load(path)
+                with self.inside(path, child):
+                    self.inner(source, out, inside)
+            elif not optional:
                 raise ParseError(
                     f"{child.place}: <xacro:include> names the file {clip(name, 200)!r}, which is "
                     f"not there: {path}. {self._why_missing()}"
                 )
-            source = self.load(path)
-            with self.files.inside(path, child):
-                self.inner(source, out, inside)
 
     def insert_block(self, child: Element, out: Element, scope: Scope) -> None:
         (name,) = self.required(child, "name")
         block = scope.find(f"**{name}", scope.find(f"*{name}"))
         if not isinstance(block, Block):
             raise self.fault(child, "name", name, "no block of that name was given")
-        if block.whole:
-            self.element(block.element, out, scope)
-        else:
-            self.inner(block.element, out, scope)
+        (self.element if block.whole else self.inner)(block.element, out, scope)
 
     def named_element(self, child: Element, out: Element, scope: Scope) -> None:
         text = child.attributes.get("xacro:name", "")
         tag = str(self.evaluate(text, scope, child, "xacro:name"))
-        if not re.fullmatch(r"[A-Za-z_][\w.:-]*", tag):
+        if not NAME.fullmatch(tag):
             raise self.fault(child, "xacro:name", tag, "expected the name of an element")
-        if tag.startswith(PREFIX):
-            renamed = Element(tag, dict(child.attributes), child.file, child.line, child.column)
-            renamed.children, renamed.text = child.children, child.text
-            renamed.attributes.pop("xacro:name")
-            self.element(renamed, out, scope)
-        else:
+        if not tag.startswith(PREFIX):
             self.plain(child, tag, out, scope)
+            return
+        attributes = {k: x for k, x in child.attributes.items() if k != "xacro:name"}
+        renamed = Element(tag, attributes, child.file, child.line, child.column)
+        renamed.children, renamed.text = child.children, child.text
+        self.element(renamed, out, scope)
 
     def attribute(self, child: Element, out: Element, scope: Scope) -> None:
         name, value = self.required(child, "name", "value")
         name = str(self.evaluate(name, scope, child, "name"))
-        if not re.fullmatch(r"[A-Za-z_][\w.:-]*", name):
+        if not NAME.fullmatch(name):
             raise self.fault(child, "name", name, "expected the name of an attribute")
         out.attributes[name] = self.text(value, scope, child, "value")
 
@@ -317,12 +461,7 @@ class _Reader:
         self.call(name, child, out, scope, skipped=("macro",))
 
     def call(
-        self,
-        name: str,
-        child: Element,
-        out: Element,
-        scope: Scope,
-        skipped: tuple[str, ...] = (),
+        self, name: str, child: Element, out: Element, scope: Scope, skipped: tuple[str, ...] = ()
     ) -> None:
         """Expand a macro: its parameters by name, its blocks in order, its body in a new scope.
 
@@ -334,15 +473,19 @@ class _Reader:
             hint = f" Is {near[0]!r} meant?" if near else ""
             text = f"there is no macro {show(name)} here; is an include missing?{hint}"
             raise ParseError(f"{child.place}: <{clip(child.tag)}>: {text}")
-        local = Scope(home)
-        missing = dict(macro.parameters)
+        called, local, missing = (
+            f"macro {show(name)} of {macro.where}",
+            Scope(home),
+            macro.parameters,
+        )
+        missing = dict(missing)
         for key, value in child.attributes.items():
             if key in skipped or key.startswith("xmlns"):
                 continue
             if key not in missing or key.startswith("*"):
                 expected = ", ".join(macro.parameters) or "no parameters"
                 text = f"has no parameter {show(key)}; expected {expected}"
-                raise ParseError(f"{child.place}: macro {show(name)} of {macro.where} {text}.")
+                raise ParseError(f"{child.place}: {called} {text}.")
             local.values[key] = literal(self.evaluate(value, scope, child, key))
             del missing[key]
         expanded = Element(child.tag, {}, child.file, child.line, child.column)
@@ -351,13 +494,13 @@ class _Reader:
         for key in [key for key in missing if key.startswith("*")]:
             block = next(blocks, None)
             if block is None:
-                text = f"macro {show(name)} of {macro.where} needs the block {show(key)}"
-                raise ParseError(f"{child.place}: {text}: an element inside <{clip(child.tag)}>.")
+                text = f"needs the block {show(key)}: an element inside <{clip(child.tag)}>."
+                raise ParseError(f"{child.place}: {called} {text}")
             local.values[key] = Block(block, whole=not key.startswith("**"))
             del missing[key]
         for block in blocks:
-            text = f"macro {show(name)} of {macro.where} has no use for <{clip(block.tag)}>"
-            raise ParseError(f"{block.place}: {text}; it takes fewer blocks.")
+            text = f"has no use for <{clip(block.tag)}>; it takes fewer blocks."
+            raise ParseError(f"{block.place}: {called} {text}")
         for key, default in missing.items():
             local.values[key] = self.default(key, default, macro, scope, child)
         self.inner(macro.element, out, local)
@@ -380,14 +523,12 @@ class _Reader:
     def required(
         self, element: Element, *names: str, optional: tuple[str, ...] = ()
     ) -> tuple[str, ...]:
+        """The values of attributes; a warning about one that is not part of xacro."""
         for name in names:
             if name not in element.attributes:
                 raise ParseError(f"{element.place}: <{element.tag}> has no attribute {name!r}.")
-        extra = [
-            key
-            for key in element.attributes
-            if key not in names and key not in optional and not key.startswith("xmlns")
-        ]
+        known = {*names, *optional}
+        extra = [k for k in element.attributes if k not in known and not k.startswith("xmlns")]
         if extra:
             text = f"attribute {show(extra[0])} of <{element.tag}> is not part of xacro; not read."
             self.findings.warn(element, text)
@@ -399,32 +540,25 @@ class _Reader:
         """A text with its ${...} and $(...): the value itself if the text is one of them."""
         if "$" not in text:
             return text
-        try:
-            pieces = [
-                self._piece(kind, inside, scope, element, what) for kind, inside in scanned(text)
-            ]
-            return pieces[0] if len(pieces) == 1 else self.joined(pieces)
-        except ExpressionError as error:
-            raise self.fault(element, what, text, str(error)) from None
-
-    def joined(self, pieces: list[Any]) -> str:
-        """The pieces of a text as one; counted as work, since each is a new text."""
-        return self.evaluator.made("".join(map(str, pieces)))
-
-    def _piece(self, kind: str, inside: str, scope: Scope, element: Element, what: str) -> Any:
-        if kind == "text":
-            return inside
-        inside = str(self.evaluate(inside, scope, element, what))
-        if kind == "${":
-            return self.expression(inside, scope, element)
-        return self.substitutions.value(inside, element, scope)
-
-    def expression(self, text: str, scope: Scope, element: Element) -> Any:
         previous, self.current = self.current, element
         try:
-            return self.evaluator.value(text, lambda name: self.value_of(name, scope))
+            pieces = [
+                inside if kind == "text" else self._piece(kind, inside, scope, element, what)
+                for kind, inside in scanned(text)
+            ]
+            if len(pieces) == 1:
+                return pieces[0]
+            return self.evaluator.spend("".join(map(str, pieces)))
+        except ExpressionError as error:
+            raise self.fault(element, what, text, str(error)) from None
         finally:
             self.current = previous
+
+    def _piece(self, kind: str, inside: str, scope: Scope, element: Element, what: str) -> Any:
+        inside = str(self.evaluate(inside, scope, element, what))
+        if kind == "${":
+            return self.evaluator.value(inside, lambda name: self.value_of(name, scope))
+        return self.substitution(inside, scope)
 
     def value_of(self, name: str, scope: Scope) -> Any:
         """The value of a property, evaluated where it was defined when first used."""
@@ -445,25 +579,104 @@ class _Reader:
         home.values[name] = evaluated
         return evaluated
 
-    def _why_missing(self) -> str:
-        """A hint for a file that is not there: paths are often made of arguments."""
-        text = "Relative paths start from the folder of the file that names them."
-        return f"{text} {self.arguments.listed()}" if self.arguments.declared else text
-
     def fault(self, element: Element, what: str, text: str, reason: str) -> ParseError:
         """The error of a text that cannot be evaluated: where, what and why."""
         return ParseError(
             f"{element.place}: <{clip(element.tag)}> {what}={show(text)}: {reason.rstrip('.')}."
         )
 
+    # substitutions
+
+    def substitution(self, text: str, properties: Scope) -> str:
+        """The text that $(TEXT) stands for."""
+        word, _, rest = text.strip().partition(" ")
+        values = rest.split()
+        calls = self._substitutions()
+        if word == "eval":
+            return str(self._eval(rest, properties))
+        if word == "optenv" and values:
+            return self._variable(values[0], " ".join(values[1:]))
+        if word in calls and len(values) == (word not in ("cwd", "dirname")):
+            return str(calls[word](*values))
+        raise ExpressionError(f"$({clip(text)}) is not known; expected one of {KNOWN}")
+
+    def _substitutions(self) -> dict[str, Callable[..., str]]:
+        return {
+            "arg": self.argument_value,
+            "cwd": self._current_folder,
+            "dirname": lambda: seen_path(self.folder),
+            "find": lambda name: seen_path(self.sources.package(str(name), self.current.where)),
+            "env": lambda name: self._variable(str(name), None),
+            "optenv": lambda name, default="": self._variable(str(name), str(default)),
+        }
+
+    def _current_folder(self) -> str:
+        if is_confined():
+            raise ExpressionError(
+                "$(cwd), a folder of this machine, is not known to files that were opened "
+                "together; expected $(dirname), the folder of the file"
+            )
+        self.findings.note(self.current, "$(cwd) is the current folder of the process.")
+        return os.getcwd()
+
+    def _eval(self, text: str, properties: Scope) -> Any:
+        """The value of $(eval TEXT), which sees the arguments and no properties, as in ROS."""
+        if "__" in text:
+            raise ExpressionError("two underscores are not allowed in $(eval ...)")
+        calls = self._substitutions() | {"arg": self.converted}
+        calls.pop("cwd")
+        own = {name: Function(name, call) for name, call in calls.items()}
+        mathematics, python = (self.evaluator.functions[x].values for x in ("math", "python"))
+        truths = {"true": True, "false": False}
+
+        def value(name: str) -> Any:
+            for known in (own, mathematics, truths):  # names that hide arguments, as in ROS
+                if name in known:
+                    return known[name]
+            if name in self.values:
+                return self.converted(name)
+            if name in python:
+                return python[name]
+            hint = f"; the property is ${{{name}}}" if name in properties else ""
+            raise ExpressionError(
+                f"{name!r} is not an argument that has a value here, and $(eval ...) sees no "
+                f"properties{hint}. {self.listed()}"
+            )
+
+        return self.evaluator.value(text, value)
+
+    def _variable(self, name: str, default: str | None) -> str:
+        """The value of an environment variable, if the caller lets the file see it.
+
+        A default is used instead, with a warning if the variable is set.
+        """
+        known = f"the environment variable {show(name)} is"
+        if self.sees_environment and name in environment():
+            self.findings.note(self.current, f"{known} read.")
+            return environment()[name]
+        if default is None:
+            raise ExpressionError(
+                f"{known} not set"
+                if self.sees_environment
+                else f"{known} not read: files see no environment. If the file is to be trusted, "
+                f"allow it by {PERMISSION}"
+            )
+        if name in environment():
+            self.findings.warn(
+                self.current,
+                f"{known} set, but files see no environment: the default {show(default)} is used. "
+                f"Reading it is allowed by {PERMISSION}.",
+            )
+        return default
+
     # functions of expressions
 
     def _own_functions(self) -> dict[str, Function | Namespace]:
         own: dict[str, Callable[..., Any]] = {
             "load_yaml": self._load_yaml,
-            "abs_filename": lambda name: seen_path(self.files.located(str(name), self.current)),
+            "abs_filename": lambda name: seen_path(self.located(str(name), self.current)),
             "dotify": dict,
-            "arg": lambda name: self.arguments.value(str(name)),
+            "arg": lambda name: self.argument_value(str(name)),
             "tokenize": _tokens,
             "message": lambda *texts, **_: self._report(self.findings.note, texts),
             "warning": lambda *texts, **_: self._report(self.findings.warn, texts),
@@ -476,17 +689,19 @@ class _Reader:
         return {**direct, "xacro": Namespace("xacro", functions)}
 
     def _load_yaml(self, name: object) -> Any:
-        path = self.files.located(str(name), self.current)
-        if path in self.yaml:
-            return self.yaml[path]
-        try:
-            self.yaml[path], size = load_yaml(path, self.evaluator, self.yaml_left)
-            self.yaml_left -= size
-            return self.yaml[path]
-        except ParseError as error:
-            missing = isinstance(error, MissingFileError) or path.is_dir()
-            text = f"there is no file {path}. {self._why_missing()}" if missing else str(error)
-            raise ExpressionError(text) from None
+        path = self.located(str(name), self.current)
+        if path not in self.yaml:
+            if not path.is_file():
+                raise ExpressionError(f"there is no file {path}. {self._why_missing()}")
+            data = self.sources.read(path, self.yaml_left)
+            self.yaml_left -= len(data)
+            self.yaml[path] = yaml_of(decode(data, path.name), path.name, self.evaluator)
+        return self.yaml[path]
+
+    def _why_missing(self) -> str:
+        """A hint for a file that is not there: paths are often made of arguments."""
+        text = "Relative paths start from the folder of the file that names them."
+        return f"{text} {self.listed()}" if self.declared else text
 
     def _report(self, add: Callable[[Element, str], None], texts: tuple[object, ...]) -> str:
         """Add a message of the file itself to the findings; the expression's value is empty."""
@@ -510,6 +725,40 @@ class _Values(Mapping[str, Any]):
         return len(self.scope.values)
 
 
+def yaml_of(text: str, name: str, evaluator: Evaluator) -> Any:
+    """Data of a YAML text, plain values only; !degrees and the like scale numbers."""
+    yaml = need("yaml", "xacro", f"{name} is a YAML file, which")
+
+    class Loader(yaml.SafeLoader):
+        """A class of this call alone: constructors added here do not affect other users of yaml."""
+
+        entries = 0  # of all mappings, those that merge keys (<<) copy counted each time
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self.entries += len(node.value)
+            if self.entries > MOST_ENTRIES:
+                raise yaml.YAMLError(f"its mappings have more than {MOST_ENTRIES} entries")
+
+    def constructor(factor: float) -> Callable[[Any, Any], float]:
+        def construct(loader: Any, node: Any) -> float:
+            return float(evaluator.value(str(loader.construct_scalar(node)), _no_names)) * factor
+
+        return construct
+
+    for unit, factor in UNITS.items():
+        Loader.add_constructor(f"!{unit}", constructor(factor))
+    try:
+        return bounded(yaml.load(text, Loader))
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ExpressionError(f"{name} is not YAML that can be read: {reason[:300]}") from None
+
+
+def _no_names(name: str) -> object:
+    raise KeyError(name)
+
+
 def _tokens(text: object, sep: str = ",; ", skip_empty: bool = True) -> list[str]:
     """The parts of a text between any of the characters in `sep`."""
     parts = re.split(f"[{re.escape(str(sep))}]", str(text)) if sep else [str(text)]
@@ -520,7 +769,7 @@ def _stop(*texts: object) -> None:
     raise ExpressionError(f"the file stops with: {' '.join(map(str, texts))}")
 
 
-ELEMENTS = {
+ELEMENTS: dict[str, Callable[[_Reader, Element, Element, Scope], None]] = {
     "if": _Reader.if_,
     "unless": _Reader.if_,
     "arg": _Reader.argument,

@@ -7,7 +7,6 @@ bounded.
 """
 
 import ast
-import inspect
 import math
 import operator
 import re
@@ -23,6 +22,7 @@ MOST_ENTRIES = 100_000  # characters and entries of one value, those of its entr
 MOST_BITS = 4096  # of a whole number
 WEIGHT_OF_STEP = 4  # entries whose weighing takes the time of a step
 UNBOUNDED = ("factorial", "comb", "perm", "prod", "lcm")  # functions of math that are left out
+SIZED = (str, list, tuple, dict, set, frozenset)
 WIDE_FORMAT = re.compile(r"\*|[0-9]{4}")  # '%9999d' makes a text of that length
 
 
@@ -40,20 +40,6 @@ class Function:
 
     def __str__(self) -> str:
         return f"<function {self.name}>"
-
-
-def check_arguments(
-    function: Function, values: tuple[object, ...], named: Mapping[str, object]
-) -> None:
-    """Raise ExpressionError if a function does not take these arguments."""
-    try:
-        signature = inspect.signature(function.call)
-    except ValueError:  # some functions of Python have none
-        return
-    try:
-        signature.bind(*values, **named)
-    except TypeError as error:
-        raise ExpressionError(f"{function.name}() cannot be called so: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,36 +130,30 @@ class Evaluator:
         """Call a function of the language."""
         if not isinstance(function, Function):
             raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
-        self.spend([*values, *named.values()])
         try:
-            return self.made(function.call(*values, **named))
-        except TypeError:
-            check_arguments(function, values, named)
-            raise
+            return bounded(function.call(*values, **named))
+        except TypeError as error:
+            raise ExpressionError(f"{function.name}() cannot be called so: {error}") from None
 
-    def made(self, value: T) -> T:
-        """`value`, which was just computed; raise if it is too large, and count its cost."""
-        self.spend(bounded(value))
-        return value
-
-    def spend(self, value: object) -> None:
-        """Count the steps of work with a value: large ones cost more than a step."""
-        self.steps += weight(value) // WEIGHT_OF_STEP
+    def spend(self, value: Any) -> Any:
+        """`value`; count the steps of work with it, since large ones cost more than a step."""
+        self.steps += 1 + weight(bounded(value)) // WEIGHT_OF_STEP
         if self.steps > MOST_STEPS:
             raise ExpressionError(f"the file takes more than {MOST_STEPS} steps to evaluate")
+        return value
 
     def _node(self, node: ast.AST, names: Names) -> Any:
-        self.steps += 1
         self.spend(None)
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise ExpressionError(f"{type(node).__name__} is not allowed in expressions")
-        return method(node, names)
+        value = method(node, names)
+        return self.spend(value) if isinstance(value, SIZED) else bounded(value)
 
     def _constant(self, node: ast.Constant, names: Names) -> Any:
         if not isinstance(node.value, str | int | float | None):
             raise ExpressionError(f"{type(node.value).__name__} is not allowed in expressions")
-        return bounded(node.value)
+        return node.value
 
     def _name(self, node: ast.Name, names: Names) -> Any:
         try:
@@ -192,7 +172,7 @@ class Evaluator:
             raise ExpressionError(f"{type(node.op).__name__} is not allowed in expressions")
         a, b = self._node(node.left, names), self._node(node.right, names)
         _check_size(type(node.op), a, b)
-        return self.made(BINARY[type(node.op)](a, b))
+        return BINARY[type(node.op)](a, b)
 
     def _boolop(self, node: ast.BoolOp, names: Names) -> Any:
         value = None
@@ -206,7 +186,6 @@ class Evaluator:
         left = self._node(node.left, names)
         for sign, part in zip(node.ops, node.comparators, strict=True):
             right = self._node(part, names)
-            self.spend((left, right))
             if not COMPARE[type(sign)](left, right):
                 return False
             left = right
@@ -217,7 +196,7 @@ class Evaluator:
 
     def _list(self, node: ast.List | ast.Tuple | ast.Set, names: Names) -> Any:
         kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
-        return self.made(kind(self._each(node.elts, names)))
+        return kind(self._each(node.elts, names))
 
     _tuple = _set = _list
 
@@ -235,13 +214,13 @@ class Evaluator:
         if len(keys) != len(node.keys):
             raise ExpressionError("** is not allowed in expressions")
         pairs = zip(self._each(keys, names), self._each(node.values, names), strict=True)
-        return self.made(dict(pairs))
+        return dict(pairs)
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Any:
         value, index = self._node(node.value, names), self._node(node.slice, names)
         if not isinstance(value, str | list | tuple | dict):
             raise ExpressionError(f"{type(value).__name__} has no entries")
-        return self.made(value[index])
+        return value[index]
 
     def _slice(self, node: ast.Slice, names: Names) -> slice:
         parts = (node.lower, node.upper, node.step)
@@ -257,7 +236,6 @@ class Evaluator:
             method = OWN_METHODS[name]
             return Function(name, lambda *given: method(value, *given))
         if name in METHODS.get(type(value), ()):
-            self.spend(value)
             return Function(name, getattr(value, name))
         if isinstance(value, dict):
             if name in value:
@@ -290,21 +268,18 @@ class Evaluator:
         return Function("lambda", call)
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> list[Any]:
-        values = [self._node(node.elt, local) for local in self._loops(node.generators, names)]
-        return self.made(values)
+        return [self._node(node.elt, local) for local in self._loops(node.generators, names)]
 
     _generatorexp = _listcomp
 
     def _setcomp(self, node: ast.SetComp, names: Names) -> set[Any]:
-        values = {self._node(node.elt, local) for local in self._loops(node.generators, names)}
-        return self.made(values)
+        return {self._node(node.elt, local) for local in self._loops(node.generators, names)}
 
     def _dictcomp(self, node: ast.DictComp, names: Names) -> dict[Any, Any]:
-        pairs = {
+        return {
             self._node(node.key, local): self._node(node.value, local)
             for local in self._loops(node.generators, names)
         }
-        return self.made(pairs)
 
     def _loops(self, loops: list[ast.comprehension], names: Names) -> Iterable[Names]:
         if not loops:
@@ -317,7 +292,7 @@ class Evaluator:
                 yield from self._loops(inner, local)
 
     def _joinedstr(self, node: ast.JoinedStr, names: Names) -> str:
-        return self.made("".join(str(self._node(part, names)) for part in node.values))
+        return "".join(str(self._node(part, names)) for part in node.values)
 
     def _formattedvalue(self, node: ast.FormattedValue, names: Names) -> str:
         value = self._node(node.value, names)

@@ -1,15 +1,12 @@
 """Compile, load, let go."""
 
 import gc
-import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from kinetree.engine import Kernel
 from kinetree.engine.llvm import engine
@@ -81,29 +78,3 @@ def test_importing_kernels_imports_no_llvm():
     code = "import sys, kinetree.engine.kernel; print('llvmlite' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
-def test_an_interruption_does_not_keep_the_lock_of_calls():
-    """A thread that compiles later would wait for it for good."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    calls = engine.Calls()
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for k in range(1000):
-            with pytest.raises(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, 5e-5 + 1e-7 * k)
-                while True:
-                    with calls:
-                        pass
-            calls._here.depth = 0  # of calls that were interrupted at their end
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    entered = threading.Thread(target=calls.__enter__, daemon=True)
-    entered.start()
-    entered.join(60)
-    assert not entered.is_alive()

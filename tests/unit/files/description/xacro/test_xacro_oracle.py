@@ -72,6 +72,8 @@ SNIPPETS = {
         <xacro:property name="which" value="m"/><xacro:call macro="${which}" a="1"/>""",
     "elements": """<xacro:element xacro:name="${'li' + 'nk'}" name="a"><b/></xacro:element>
         <link name="c"><xacro:attribute name="d" value="x${1 + 1}"/></link>""",
+    "text after a property": """<link name="a"><t><xacro:property name="late" value="7"/>${late}</t>
+        </link>""",
     "text": """<link name="a"><t>one ${1 + 1} $(arg u)</t><s>plain</s></link>""",
     "include": """<xacro:include filename="part.xacro"/><xacro:part n="${k}"/>""",
     "include of a folder": """<xacro:include filename="sub/inner.xacro"/><link name="${inner}"/>""",

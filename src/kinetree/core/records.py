@@ -1,0 +1,100 @@
+"""Numbers of records: found by the types of their fields, changed, listed and named.
+
+A field holds numbers of any kind (floats, symbols, traced scalars) if `Scalar` or `Array` is a part
+of its type. Other fields are plain: indices, names, and floats that decide no result or the form of
+one, such as limits and exponents. `field(metadata=PLAIN)` makes any field plain.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar, get_args
+
+import numpy as np
+
+from kinetree.core.arrays import Named, converted
+from kinetree.scalars import Scalar
+
+Record = TypeVar("Record")
+PLAIN = {"plain": True}
+# numbers that stay as they are in another kind of numbers, because they cost nothing
+KEPT = {"scale": 1, "arms": 1, "offset": 0, "rest": 0, "damping": 0, "play": 0}
+
+
+@cache
+def number_fields(kind: type) -> tuple[str, ...]:
+    """Names of the fields of a kind of record that hold numbers."""
+    found = (x for x in fields(kind) if not x.metadata.get("plain"))
+    return tuple(x.name for x in found if _holds_numbers(x.type))
+
+
+def _holds_numbers(kind: Any) -> bool:
+    if is_dataclass(kind):
+        return bool(number_fields(kind))  # type: ignore[arg-type]
+    return kind is Scalar or isinstance(kind, Named) or any(map(_holds_numbers, get_args(kind)))
+
+
+def mapped(value: Record, change: Callable[[Any, str], Any], field: str = "") -> Record:
+    """The record with every number and array changed, without its checks.
+
+    Args:
+        value: a record; or tuples, mappings and numbers, as its fields hold them.
+        change: returns the new number or array, from the old one and the name of its field.
+        field: name of the field that holds `value`.
+    """
+    result: Any = value
+    if is_dataclass(value):
+        names = number_fields(type(value))
+        result = unchecked(value, **{x: mapped(getattr(value, x), change, x) for x in names})
+    elif isinstance(value, Mapping):
+        result = {key: mapped(x, change, field) for key, x in value.items()}
+    elif isinstance(value, tuple | list):
+        result = tuple(mapped(x, change, field) for x in value)
+    elif value is not None and not isinstance(value, str):
+        result = change(value, field)
+    return result
+
+
+def retyped(value: Record, scalar: Callable[[Any], Any]) -> Record:
+    """The record with every number of another kind, which `scalar` makes of it."""
+
+    def change(x: Any, field: str) -> Any:
+        if isinstance(x, np.ndarray):
+            return converted(x, scalar)
+        return x if field in KEPT and x == KEPT[field] else scalar(x)
+
+    return mapped(value, change)
+
+
+def unchecked(record: Record, **changes: Any) -> Record:
+    """A record with other values and no check of them, which traced scalars do not allow."""
+    copy = object.__new__(type(record))
+    copy.__dict__.update({**record.__dict__, **changes})
+    return copy
+
+
+def named_numbers(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every number and array of a record with its name: normal.0, joints.elbow.armature."""
+    if is_dataclass(value):
+        parts = [(x, getattr(value, x)) for x in number_fields(type(value))]
+    elif isinstance(value, Mapping):
+        parts = [*value.items()]
+    elif isinstance(value, tuple | list):
+        parts = [(getattr(x, "name", k), x) for k, x in enumerate(value)]
+    else:
+        if value is not None and not isinstance(value, str):
+            yield name, value
+        return
+    for key, x in parts:
+        yield from named_numbers(x, f"{name}.{key}" if name else str(key))
+
+
+def numbers_in(value: Any) -> tuple[Any, ...]:
+    """Every number and array of a record, in the order of its fields."""
+    return tuple(x for _, x in named_numbers(value))
+
+
+def with_numbers(value: Record, numbers: Iterable[Any]) -> Record:
+    """The record with other numbers, in the order of `numbers_in`."""
+    given = iter(numbers)
+    return mapped(value, lambda _, field: next(given))
