@@ -8,7 +8,7 @@ one. Joint forces, M, C, energies and momentum do not depend on the choice.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from kinetree.model.inputs import coordinates, link_pose, zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments, mirrored, rotated
-
-if TYPE_CHECKING:
-    from kinetree.dynamics.joints.springs import Springs
 
 Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 X = TypeVar("X")  # a quantity of a link in the frame of the link
@@ -171,14 +168,14 @@ class Tree:
     """The links, parents before children, of which the last ones are drives (`drives.py`).
 
     The joints and motors of `model` have friction; positions, masses and gravity of `model` itself
-    are not used. up: acceleration of the base, (3,), which stands for gravity. springs: those of
-    `model` at this position; None if it has none.
+    are not used. up: acceleration of the base, (3,), which stands for gravity. springs: the
+    Springs of `model` at this position (joints/springs.py); None if it has none.
     """
 
     model: Model
     links: tuple[TreeLink, ...]
     up: Array
-    springs: "Springs | None" = None
+    springs: Any = None
 
     @property
     def numbers(self) -> range:
