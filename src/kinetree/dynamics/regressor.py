@@ -100,16 +100,24 @@ def _regressor(model: Model, q: Array, dq: Array, ddq: Array, dq_r: Array | None
 
 
 def link_rows(J: Array, motion: LinkMotion) -> Array:
-    """Coefficients of (m, h, I) of a link in the joint forces, (n, 10).
+    """Coefficients of (m, h, I) of a link in the joint forces, (n, 10); J is its body Jacobian.
 
-    The moments Sigma of `power` are tr(I) / 2 - I.
+    The moment of a reference is I a + (omega x I omega_r + omega_r x I omega) / 2, with
+    a = alpha + omega_r x omega / 2.
     """
+    omega, omega_r = motion.omega, motion.omega_r
+    a = motion.alpha + cross(omega_r, omega) / 2
     rows = []
     for w, l in zip(J[:3].T, J[3:].T, strict=True):
-        m, x, y, z, xx, yy, zz, xy, xz, yz = power(motion, w, l)
-        half = (xx + yy + zz) / 2
-        rows.append([m, x, y, z, half - xx, -xy, -xz, half - yy, -yz, half - zz])
+        h = motion.B.T @ l + cross(motion.a, w)
+        turning = _quadratic(cross(w, omega), omega_r) + _quadratic(cross(w, omega_r), omega)
+        rows.append([l @ motion.a, *h, *(_quadratic(w, a) + turning / 2)])
     return np.array(rows).reshape(-1, 10)
+
+
+def _quadratic(a: Array, b: Array) -> Array:
+    """Coefficients of the six entries of I in a . I b."""
+    return np.array([a[i] * b[j] + (a[j] * b[i] if i != j else 0) for i, j in INDEX])
 
 
 def _with_rotors(model: Model, blocks: Mapping[int, Array]) -> tuple[list[Array], list[Array]]:
@@ -201,9 +209,7 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
 
 def _kinetic_row(omega: Array, v: Array) -> Array:
     """Kinetic energy of a link over (m, h, I), (1, 10)."""
-    x, y, z = omega
-    inertia = [x * x / 2, x * y, x * z, y * y / 2, y * z, z * z / 2]
-    return np.array([[v @ v / 2, *cross(v, omega), *inertia]])
+    return np.array([[v @ v / 2, *cross(v, omega), *_quadratic(omega, omega) / 2]])
 
 
 def _drive_row(squared: Scalar) -> Array:

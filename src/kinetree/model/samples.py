@@ -173,5 +173,6 @@ def _random_drive(rng: np.random.Generator, names: list[str], type: str) -> dict
     function = (lambda dq: 0.1 * dq * dq * dq) if rng.random() < 0.3 else None
     viscous, coulomb = rng.uniform(0, 1, 2), rng.uniform(0, 1, 2)
     friction = Friction(tuple(viscous.tolist()), tuple(coulomb.tolist()), function)
-    armature = float(rng.uniform(0, 0.1)) if type not in ("planar", "free") else 0.0
+    armature = float(rng.uniform(0, 0.1))
+    armature = 0.0 if type in ("planar", "free") else armature
     return {"rotor": rotor, "armature": armature, "friction": friction}

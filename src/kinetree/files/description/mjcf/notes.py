@@ -79,13 +79,6 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node], equality: Equality) -> t
     if free:
         text = "q of a free joint is the pose in the world, its zero the origin"
         notes.append(_listed(text, free))
-        armed = [
-            name
-            for j, name in joints
-            if types[j] == FREE and model.dof_armature[model.jnt_dofadr[j]]
-        ]
-        if armed:
-            notes.append(_listed("armature of free joints is ignored; they have no motor", armed))
     limited = [name for j, name in joints if types[j] == BALL and model.jnt_limited[j]]
     if limited:
         notes.append(_listed("the cone that limits a ball joint is not kept", limited))
@@ -180,8 +173,10 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
     yield "joints", names, "of joint damping only the part linear in the speed is kept"
     names = [key for key in ("density", "viscosity") if getattr(m.opt, key)]
     yield "", names, "the medium around the robot (fluid forces) is ignored"
+    free = [(j, n) for j, n in joints if int(m.jnt_type[j]) == FREE]
+    names = [n for j, n in free if m.dof_armature[int(m.jnt_dofadr[j])]]
+    yield "joints", names, "armature of free joints is ignored; they have no motor"
     if not disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
-        free = [(j, n) for j, n in joints if int(m.jnt_type[j]) == FREE]
         names = [n for j, n in free if m.dof_frictionloss[int(m.jnt_dofadr[j])]]
         text = "dry friction of free joints acts along the axes of the body, not of the world"
         yield "joints", names, text
