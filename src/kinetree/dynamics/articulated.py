@@ -18,12 +18,11 @@ that motion: dx of a link is dx of its parent and A ddq of its joint, without te
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.grouping import Group
 from kinetree.dynamics.joints.motors import motor_inertia
 from kinetree.dynamics.joints.rotors import armature
@@ -42,9 +41,6 @@ from kinetree.spatial.matrices import (
     solve_inward,
     solve_outward,
 )
-
-if TYPE_CHECKING:
-    from kinetree.dynamics.tiles import TiledFactor
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +111,6 @@ def added(x: Body | None, y: Body) -> Body:
     return articulated(x) + articulated(y)
 
 
-@piece
 def combined(x: Articulated, y: Articulated, wrench: Pair, other: Pair) -> tuple[Articulated, Pair]:
     """Two bodies on one link, and their wrenches, as one."""
     return x + y, plus(wrench, other)
@@ -134,7 +129,7 @@ class Hinge:
 class Joints:
     """The eliminated joints of a group: the factor of M, the columns L^-T P^T, and L^-T r."""
 
-    M: "Factor | TiledFactor"
+    M: Factor
     P: list[Pair]
     r: Array
 
@@ -172,7 +167,6 @@ def hinge_inward(
     return (hinge, link.body, own[i]) if handed is None else (hinge, *handed)
 
 
-@piece
 def eliminate(
     to: Step | None,
     A: Array,
@@ -232,7 +226,6 @@ def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
     return Articulated(*(np.array(x) for x in (I, H, m)))
 
 
-@piece
 def hinge_outward(
     to: Step, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
 ) -> tuple[Scalar, Pair]:

@@ -11,7 +11,6 @@ Dry friction counts with its slope beside rest.
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.dynamics.tiles import product
 from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
@@ -31,7 +30,7 @@ def bias_forces_rate(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) 
 def tree_bias_forces_rate(tree: Tree, dq: Array, ddq: Array) -> Array:
     """dh/dt, (n,), of a tree."""
     dtau_dq, dtau_dv = tree_derivatives(tree, dq, zeros(tree.model.n))
-    return product(dtau_dq, dq) + product(dtau_dv, ddq)
+    return dtau_dq @ dq + dtau_dv @ ddq
 
 
 BIAS_FORCES_RATE = Quantity(

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.coriolis_matrix import (
     Spread,
@@ -68,7 +67,6 @@ def tree_center_of_mass_jacobian(tree: Tree) -> Array:
     return np.array(J).reshape(-1, 3).T
 
 
-@piece
 def unit_force(body: Moments, R: Array, w: Array, l: Array) -> Array:
     """Linear momentum of a body for unit rate of its joint along (w, l), in the axes of {s}."""
     return R @ body.momentum(w, l)[0]
@@ -87,7 +85,6 @@ def tree_centroidal_matrix(tree: Tree) -> Array:
     return _joined(n, f)
 
 
-@piece
 def plus_column(
     n: Array, f: Array, body: Moments, place: FrameMotion, center: Array, w: Array, l: Array
 ) -> Pair:
@@ -120,7 +117,6 @@ def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:
     return _joined(dn, df)
 
 
-@piece
 def column_rate(
     body: Moments,
     spread: Spread,

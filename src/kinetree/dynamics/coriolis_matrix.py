@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.drive_terms import Matrix, add_drives_to_coriolis_matrix
 from kinetree.dynamics.inverse_dynamics import tree_bias_forces
@@ -124,7 +123,6 @@ class MomentumRates:
     Q: Array
 
 
-@piece
 def momentum_rates(
     body: Moments, spread: Spread, omega: Array, w: Array, l: Array
 ) -> MomentumRates:
@@ -147,7 +145,6 @@ def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], dict[int, 
     return {i: x[0] for i, x in velocities.items()}, {i: x[1] for i, x in velocities.items()}
 
 
-@piece
 def added_spread(
     to: Step, spread: Spread, body: Moments, u: Array, twice: bool, parent: Spread
 ) -> Spread:
@@ -197,7 +194,6 @@ def _add_column(
         rate = pass_rates(link.to, u[j], rate)
 
 
-@piece
 def rates_on_axis(A: Array, omega: Array, rate: MomentumRates, other: bool) -> tuple[Any, ...]:
     """Entry of a joint with axis A, and if it is another one the two parts of the opposite entry.
 
@@ -210,7 +206,6 @@ def rates_on_axis(A: Array, omega: Array, rate: MomentumRates, other: bool) -> t
     return entry, cross(omega, w) @ rate.n + cross(omega, l) @ rate.f, w @ rate.Q
 
 
-@piece
 def pass_rates(to: Step, u: Array, rate: MomentumRates) -> MomentumRates:
     """The same about the parent's origin; u: velocity of the link's from it."""
     f, n = to.pair_inward(rate.f, rate.n)

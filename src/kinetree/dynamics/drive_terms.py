@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.inverse_dynamics import LinkMotion
 from kinetree.dynamics.joints.motors import motor_inertia
 from kinetree.dynamics.joints.rotors import (
@@ -51,7 +50,6 @@ def add_drives_to_mass_matrix(tree: Tree, M: Matrix) -> None:
         M[d][e] = M[d][e] + inertia
 
 
-@piece
 def pass_spin(to: Step, A: Array, n: Array) -> tuple[Array, Array]:
     """An angular momentum on a joint's axes, (k,), and in the axes of the parent."""
     return A[:3].T @ n, to.inward(n)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.drive_terms import spin_momenta
 from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
@@ -118,7 +117,6 @@ def tree_momentum(tree: Tree, dq: Array) -> Array:
     return np.concatenate([n, f])
 
 
-@piece
 def plus_momentum(body: Moments, w: Array, l: Array, f: Array, n: Array) -> Pair:
     """The momentum (f, n) with that of a body for a twist (w, l)."""
     return plus((f, n), body.momentum(w, l))
@@ -128,14 +126,7 @@ def _traced_centroidal_momentum(
     model: Model, regrouped: bool, frame: str | None
 ) -> Callable[..., Array]:
     lean = lean_model(model, regrouped=False)
-    if not is_recording():
-        return lambda q, dq: about(center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq))
-
-    def function(q: Array, dq: Array) -> Array:
-        tree = lean_tree(lean, q)
-        return about(tree_center_of_mass(tree), tree_momentum(tree, dq))
-
-    return function
+    return lambda q, dq: about(center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq))
 
 
 KINETIC_ENERGY = Quantity(

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, is_numeric
-from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.elimination import solve_tree
 from kinetree.dynamics.grouping import Group, cheapest, finest
@@ -91,8 +90,7 @@ def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
 
     Sines, cosines and steps of the tree are shared by all of it.
     """
-    # a loop over the links has one piece for every joint, and none for a branch as a whole
-    groups = finest(tree.model) if is_recording() else cheapest(tree.model)
+    groups = cheapest(tree.model)
     if len(groups) > 1:
         return by_articulated_bodies(tree, groups, dq, tau)
     h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
@@ -135,7 +133,6 @@ class BiasMotion:
     B: Array
 
 
-@piece
 def bias_link(
     to: Step, A: Array, p: BiasMotion, rate: Array, body: Moments, load: Load | None
 ) -> tuple[BiasMotion, Pair]:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
 from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
@@ -171,7 +170,6 @@ def link_motions(
     return tree.outward(base_motion(tree), step)
 
 
-@piece
 def link_motion(
     to: Step, A: Array, p: LinkMotion, rate: Array, change: Array, rate_r: Array | None
 ) -> LinkMotion:
@@ -211,7 +209,6 @@ def joint_wrenches(
     return whole
 
 
-@piece
 def wrench_inward(
     to: Step | None,
     body: Moments,

@@ -6,9 +6,8 @@ ancestors. Entries of unrelated joints are exact zeros. `textbook` has M by Jaco
 calls of inverse dynamics, to check against.
 
 For the inverse M is factored as L^T D L without fill and solved for the columns of the unit matrix,
-whose zeros the elimination skips. A large robot takes articulated bodies (`elimination.py`), or, if
-rotors, mimic joints or joints of several degrees of freedom tie joints together, inverts L in
-tiles. One half of the inverse is computed and mirrored, so that it is symmetric to the last digit.
+whose zeros the elimination skips. One half of the inverse is computed and mirrored, so that it is
+symmetric to the last digit.
 """
 
 from collections.abc import Callable
@@ -16,11 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.tiles import LARGE_TILE, factor_in_tiles
 from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Pair, Step, Tree, body_onto
 from kinetree.model import Model
@@ -68,13 +65,11 @@ def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) 
                 M[column][row] = M[column][row] + entry
 
 
-@piece
 def unit_momentum(body: Moments, w: Array, l: Array) -> Pair:
     """The momentum of a body for a unit rate of its joint along (w, l)."""
     return body.momentum(w, l)
 
 
-@piece
 def pass_momentum(to: Step, A: Array, f: Array, n: Array) -> tuple[Array, Array, Array]:
     """A momentum on a joint's axes, (k,), and as the parent's: f and n."""
     return A.T @ np.concatenate([n, f]), *to.pair_inward(f, n)
@@ -93,24 +88,12 @@ def inverse_mass_matrix(model: Model, q: StateLike) -> Array:
 
 def tree_inverse_mass_matrix(tree: Tree) -> Array:
     """M^-1, (n, n)."""
-    n = tree.model.n
-    if is_recording():  # of a large robot, as pieces
-        from kinetree.dynamics.elimination import accelerations_of_unit_forces
-        from kinetree.dynamics.grouping import finest
-
-        groups = finest(tree.model)
-        if all(group.is_hinge for group in groups):
-            return accelerations_of_unit_forces(tree, groups)
-        return mirrored_half(factor_in_tiles(tree_mass_matrix(tree), LARGE_TILE).inverse())
-    return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
+    return mirrored_half(mass_solver(tree)(np.eye(tree.model.n, dtype=int)))
 
 
 def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
     """Return the function that solves M X = B for X, (n,) or (n, k); M: if it is known already."""
     M = tree_mass_matrix(tree) if M is None else M
-    if is_recording():
-        made = factor_in_tiles(M, LARGE_TILE)
-        return lambda B: made.solve_outward(made.solve_inward(B))
     factor = factor_mass_matrix(tree.model, M)
     return lambda B: solve(factor, B)
 
