@@ -91,7 +91,7 @@ class Case:
 
     @cached_property
     def kernel(self) -> kt.kernels.Kernel:
-        return self.robot.compile(self.name, wait=True, **self.compile_options)
+        return self.robot.compile(self.name, **self.compile_options)
 
     @cached_property
     def result(self) -> list[np.ndarray]:
