@@ -42,12 +42,14 @@ WORKERS = 12
 def robots(models: Path | None) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     """Name, model or the error of loading it, and quantities."""
     import kinetree as kt
-    from kinetree.dynamics.quantities import DERIVED, QUANTITIES
+    from kinetree.dynamics.quantities import DECLARED
+
+    of_trees = tuple(name for name, x in DECLARED.items() if not x.letters & {*"mdc"})
 
     for name in kt.robots.TREES:
         every = name in ALL_OF
         model = getattr(kt.robots, name)().model
-        yield name, model, (*QUANTITIES, *DERIVED) if every else USUAL
+        yield name, model, of_trees if every else USUAL
     if models is None:
         return
     with (models / "manifest.csv").open(newline="") as file:

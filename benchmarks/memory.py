@@ -21,7 +21,7 @@ import numpy as np
 import kinetree as kt
 from benchmarks.machine import describe
 from benchmarks.record import table
-from kinetree.dynamics.quantities import DECLARED, NO_ATTRIBUTE
+from kinetree.dynamics.quantities import DECLARED
 
 STATES = 1_000_000
 MAX_BYTES = 3e9  # of inputs and outputs; quantities with larger results get fewer states
@@ -36,7 +36,7 @@ SIZES = (3, 6, 7, 12, 18, 30)  # joints of the robots of the workbench, in turn
 
 def names() -> list[str]:
     """Quantities of a tree, and what Robot makes of them."""
-    plain = [x for x in DECLARED if x not in NO_ATTRIBUTE and not x.startswith(LEFT_OUT)]
+    plain = [x for x in DECLARED.methods if not x.startswith(LEFT_OUT)]
     return [*plain, "task_space", STEP, LINEARIZE, SECOND]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import dynamics, spatial
-from kinetree.dynamics.quantities import QUANTITIES
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.model import WORLD, Model, zeros
 from robot_states import State, random_state, size
 
@@ -25,13 +25,13 @@ def textbook(model: Model, name: str, given: list[Any], frame: str | None = None
         q, dq, *loads = given
         return dynamics.inverse_dynamics(model, q, dq, zeros(model.n), *loads)
     function = getattr(dynamics, "forward_kinematics" if name == "link_poses" else name)
-    return function(model, *given, *([frame] if QUANTITIES[name].framed else []))
+    return function(model, *given, *([frame] if DECLARED[name].framed else []))
 
 
 def arguments(name: str, wrenches: bool, x: State) -> list[Any]:
     """The arguments of a quantity from a state."""
     known = {"q": x.q, "dq": x.dq, "ddq": x.ddq, "tau": 10 * x.ddq[::-1]}
-    return [*(known[key] for key in QUANTITIES[name].inputs), *([x.F_ext] if wrenches else [])]
+    return [*(known[key] for key in DECLARED[name].inputs), *([x.F_ext] if wrenches else [])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ from functools import cache
 import numpy as np
 
 import kinetree as kt
-from kinetree.dynamics.quantities import DERIVED, QUANTITIES
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels import free_values
 from kinetree.friction import Friction, Sigmoid, Stribeck
 from kinetree.joints import Spring
 from kinetree.kernels import Kernel
 
-NAMES = [*QUANTITIES, *DERIVED, "frame_acceleration", "task_space"]
+NAMES = [name for name, x in DECLARED.items() if not x.letters & {*"mdc"}]
 FREE = ("mass", "com", "inertia", "gravity", "friction")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from kinetree.dynamics.quantities import DECLARED, NO_ATTRIBUTE
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels.help import quantity_help
 from kinetree.model.quantity import Quantity
 
@@ -139,7 +139,7 @@ def docstring(quantity: Quantity, indent: str) -> str:
 
 def stub() -> str:
     """The text of the file."""
-    attributes = [DECLARED[x] for x in DECLARED if x not in NO_ATTRIBUTE]
+    attributes = [DECLARED[x] for x in DECLARED.methods]
     parts = [HEAD]
     for quantity in attributes:
         if not quantity.framed:

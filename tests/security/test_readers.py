@@ -61,15 +61,14 @@ class Mark:
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.npy"])
-@pytest.mark.parametrize("reader", [kt.motion.read, kt.parallel.read], ids=["motion", "study"])
-def test_pickled_objects_of_a_recording_or_study_are_not_unpickled(tmp_path, name, reader):
+def test_pickled_objects_of_a_recording_are_not_unpickled(tmp_path, name):
     mark = np.array([Mark(tmp_path / "mark")], object)
     if name == "a.npz":
         np.savez(tmp_path / name, t=mark, q=mark, dq=mark)
     else:
         np.save(tmp_path / name, mark, allow_pickle=True)
     with pytest.raises(KinetreeError):
-        reader(tmp_path / name)
+        kt.motion.read(tmp_path / name)
     assert not (tmp_path / "mark").exists()
 
 

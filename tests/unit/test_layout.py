@@ -20,7 +20,7 @@ ROOMS = (
     "friction", "joints", "model", "files/convert", "dynamics", "engine", "engine/kernels",
     "kernels", "files/report", "symbols", "engine/tensors", "files/write", "engine/export",
     "explain", "motion", "simulate", "controllers", "robot", "robots", "files/loading", "identify",
-    "optimal", "contacts", "testing", "parallel", "views", "constraints", "__init__", "cli",
+    "optimal", "contacts", "testing", "studies", "views", "constraints", "__init__", "cli",
     "__main__",
 )  # fmt: skip
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}

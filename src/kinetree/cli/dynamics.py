@@ -284,10 +284,10 @@ def _algorithm(model: Model, quantity: str) -> Function:
         quantity = "forward_dynamics_by_articulated_bodies"
     if quantity == "coriolis_forces":  # without the matrix C
         from kinetree.dynamics.book import book_tree
-        from kinetree.dynamics.inverse_dynamics import tree_bias_forces
+        from kinetree.dynamics.inverse_dynamics import bias_forces
         from kinetree.dynamics.tree import weightless
 
-        return lambda q, dq: tree_bias_forces(weightless(book_tree(model, q)), dq)
+        return lambda q, dq: bias_forces(weightless(book_tree(model, q)), dq)
     return partial(getattr(dynamics, quantity), model)
 
 

@@ -67,8 +67,9 @@ def export(
 
     JSON has robot, quantity, language, function and files: their texts, or with -o their names.
     """
+    from kinetree.dynamics.quantities import DECLARED
     from kinetree.engine.export import export as write
-    from kinetree.engine.kernels.quantities import DECLARED, STEPS
+    from kinetree.engine.kernels.step import STEPS
     from kinetree.errors import InputError
     from kinetree.model.labelled import DIRECTIONS
 

@@ -23,13 +23,13 @@ from kinetree.controllers.terms import (
 )
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.dynamics.coriolis_matrix import tree_coriolis_matrix
+from kinetree.dynamics.coriolis_matrix import coriolis_matrix
 from kinetree.dynamics.joints.friction import (
     friction_forces,
 )
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.lean import LeanModel, lean_model, lean_tree
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.parameters import LINK, ParameterLayout
 from kinetree.dynamics.regressor import numbers_of, reference_forces
 from kinetree.dynamics.tree import Tree
@@ -131,4 +131,4 @@ def drives(tree: Tree, dq: Array, dq_r: Array, ddq_r: Array) -> Array | int:
     model = tree.model
     if not (tree.rotors or model.motors) and all(np.all(x.armature == 0) for x in model.joints):
         return 0
-    return tree_mass_matrix(tree) @ ddq_r + tree_coriolis_matrix(tree, dq) @ dq_r
+    return mass_matrix(tree) @ ddq_r + coriolis_matrix(tree, dq) @ dq_r

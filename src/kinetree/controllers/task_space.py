@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.controllers.terms import (
     BY_JOINT,
     Gained,
@@ -22,13 +23,12 @@ from kinetree.controllers.terms import (
     as_reference,
     errors,
     gain,
-    inverse_dynamics,
     model_for,
     solve_mass_matrix,
+    tree_forces,
 )
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.dynamics.kinematics import body_jacobian, body_jacobian_rate, pose
 from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.model.quantity import task_rows
@@ -172,9 +172,10 @@ def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalVal
     """The frame's motion and its reference, in the axes of {s} at the frame's origin."""
     used, rows = model_for(law.model, model, type(law).__name__), task_rows(law.rows)
     T_d, V_d, dV_d = wanted_motion(given["reference"])
-    T = pose(used, q, law.frame)
+    T = dynamics.pose(used, q, law.frame)
     R = T[:3, :3]
-    J_b, dJ_b = body_jacobian(used, q, law.frame), body_jacobian_rate(used, q, dq, law.frame)
+    J_b = dynamics.body_jacobian(used, q, law.frame)
+    dJ_b = dynamics.body_jacobian_rate(used, q, dq, law.frame)
     V_b, a_b = J_b @ dq, dJ_b @ dq
     J = np.concatenate([R @ J_b[:3], R @ J_b[3:]])
     bias = np.concatenate([R @ a_b[:3], R @ (a_b[3:] + cross(V_b[:3], V_b[3:]))])
@@ -193,7 +194,7 @@ def read_task(law: FrameLaw, model: Model, q: Array, dq: Array, given: SignalVal
 
 def joint_forces(task: Task, q: Array, dq: Array, F: Array) -> Array:
     """tau = J^T F + M ddq_0 + h, (n,)."""
-    return inverse_dynamics(task.model, q, dq, task.ddq_0) + task.J.T @ F
+    return tree_forces(task.model, q, dq, task.ddq_0) + task.J.T @ F
 
 
 def wanted_motion(parts: tuple[Array, ...]) -> tuple[Array, Array, Array]:

@@ -16,19 +16,18 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, is_numeric
 from kinetree.core.containers import has_labels, refuse_labels
-from kinetree.dynamics.constraints.closures import tree_constraints
+from kinetree.dynamics.constraints.closures import lean_items, tree_constraints
 from kinetree.dynamics.constraints.dynamics import (
     check_sufficient,
     motor_shares,
     solvable,
     tree_motion,
 )
-from kinetree.dynamics.constraints.quantities import lean_items
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.friction import friction_forces, frictionless
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.lean import LeanModel, lean_model, lean_tree
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.stiction import dry_friction, slip, without_dry_friction
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.engine.kernels.memo import kernel, remembered
@@ -70,9 +69,9 @@ def lean(model: Model) -> LeanModel:
     return lean_model(model, regrouped=False)
 
 
-def inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
+def tree_forces(model: Model, q: Array, dq: Array, ddq: Array) -> Array:
     """tau of a motion of the tree, friction and rotors included, (n,)."""
-    return tree_inverse_dynamics(lean_tree(lean(model), q), dq, ddq)
+    return inverse_dynamics(lean_tree(lean(model), q), dq, ddq)
 
 
 def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_d: Array) -> Array:
@@ -85,9 +84,9 @@ def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_
     """
     dry = dry_friction(model, dq)
     if not dry or all(isinstance(x, int) and x == 0 for x in dq_d.tolist()):
-        return inverse_dynamics(model, q, dq, ddq)
+        return tree_forces(model, q, dq, ddq)
     bare = replace(lean(model), model=frictionless(model))
-    moving = tree_inverse_dynamics(lean_tree(bare, q), dq, ddq)
+    moving = inverse_dynamics(lean_tree(bare, q), dq, ddq)
     smooth, way, share = friction_forces(without_dry_friction(model), dq), list[Any](), list[Any]()
     motors = motor_rates(model)
     if motors is not None:
@@ -105,12 +104,12 @@ def starting_inverse_dynamics(model: Model, q: Array, dq: Array, ddq: Array, dq_
 def static_forces(model: Model, q: Array) -> Array:
     """g(q) and the forces of springs, (n,): joint forces that keep the tree at rest."""
     smooth, none = replace(lean(model), model=frictionless(model)), zeros(model.n)
-    return tree_inverse_dynamics(lean_tree(smooth, q), none, none)
+    return inverse_dynamics(lean_tree(smooth, q), none, none)
 
 
 def solve_mass_matrix(model: Model, q: Array, columns: Array) -> Array:
     """M(q)^-1 times columns (n, k)."""
-    M = factor_mass_matrix(model, tree_mass_matrix(lean_tree(lean(model), q)))
+    M = factor_mass_matrix(model, mass_matrix(lean_tree(lean(model), q)))
     return np.array([*map(list, solve(M, columns))])
 
 

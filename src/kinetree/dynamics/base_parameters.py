@@ -21,7 +21,8 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.core.options import count, is_one_of
 from kinetree.core.tables import notebook_table
-from kinetree.dynamics.constraints.at_state import constraint_bias, constraint_jacobian
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import motor_matrix
 from kinetree.dynamics.constraints.projection import CUTOFF, Closed, close, textbook
 from kinetree.dynamics.constraints.row_space import least_squares, row_space
@@ -284,8 +285,8 @@ class _LivelyWalk:
                 self.q = at.q
                 break
         dq, y = allowed(), allowed() / units.time
-        gamma = np.asarray(constraint_bias(model, self.q, dq), float)
-        J = np.asarray(constraint_jacobian(model, self.q), float)
+        there = tree_constraints(book_tree(model, self.q), placed(model), self.q, dq)
+        J, gamma = np.asarray(there.J, float), np.asarray(there.gamma, float)
         return self.q, dq, y - unit * least_squares(J * unit, gamma, CUTOFF)
 
 
@@ -295,7 +296,8 @@ def _is_regular(model: Model, units: NaturalUnits, at: Closed) -> bool:
     if not at.residual <= constraints.tolerance:
         return False
     try:
-        P = motor_matrix(model, np.asarray(constraint_jacobian(model, at.q), float))
+        J = tree_constraints(book_tree(model, at.q), placed(model), at.q).J
+        P = motor_matrix(model, np.asarray(J, float))
     except SingularityError:
         return False
     levers = np.asarray(P, float) * units.levers / units.levers[:, None]

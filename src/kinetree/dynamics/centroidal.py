@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import book_tree
+from kinetree.core.arrays import Array
 from kinetree.dynamics.coriolis_matrix import (
     Spread,
     added_spread,
@@ -29,36 +28,30 @@ from kinetree.dynamics.coriolis_matrix import (
 )
 from kinetree.dynamics.energy import base_body, mass_to_divide_by
 from kinetree.dynamics.frames import FrameMotion, frame_motions
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Pair, Tree
-from kinetree.model import WORLD, Model
-from kinetree.model.inputs import rates, zeros
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model import WORLD
+from kinetree.model.inputs import zeros
+from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 
 
-@labelled("3", "n")
-def center_of_mass_jacobian(model: Model, q: StateLike) -> Array:
-    """J of the centre of mass, (3, n): its velocity in {s} is J dq, m/s for a unit of each rate."""
-    return tree_center_of_mass_jacobian(book_tree(model, q))
+@quantity(
+    "q -> J_com: 3 n",
+    meaning="Jacobian of the centre of mass",
+    unit="m/s for a unit of each rate",
+    formula="velocity of the centre of mass is J dq",
+    whole=True,
+)
+def center_of_mass_jacobian(tree: Tree) -> Array:
+    """Jacobian of the centre of mass: its velocity in {s} is J dq.
 
-
-@labelled("6", "n")
-def centroidal_momentum_matrix(model: Model, q: StateLike) -> Array:
-    """A_G(q), (6, n): `centroidal_momentum` (angular, linear) is A_G dq, N m s and N s."""
-    return tree_centroidal_matrix(book_tree(model, q))
-
-
-@labelled("6", "n")
-def centroidal_momentum_matrix_rate(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """dA_G/dt along dq, (6, n): the rate of `centroidal_momentum` is A_G ddq + dA_G/dt dq."""
-    return tree_centroidal_matrix_rate(book_tree(model, q), rates(model, dq, "dq"))
-
-
-def tree_center_of_mass_jacobian(tree: Tree) -> Array:
-    """(3, n); the tree must not be regrouped."""
+    Example:
+        >>> robot.center_of_mass_jacobian([0.1, 0.2]).round(3)
+        array([[-0.128, -0.055],
+               [ 0.905,  0.177],
+               [ 0.   ,  0.   ]])
+    """
     mass = mass_to_divide_by(tree.model)
     bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree)
     J = [zeros(3)] * tree.model.n
@@ -72,8 +65,20 @@ def unit_force(body: Moments, R: Array, w: Array, l: Array) -> Array:
     return R @ body.momentum(w, l)[0]
 
 
-def tree_centroidal_matrix(tree: Tree) -> Array:
-    """A_G, (6, n); the tree must not be regrouped."""
+@quantity(
+    "q -> A_G: 6 n",
+    meaning="centroidal momentum matrix",
+    unit="N m s and N s for a unit of each rate",
+    formula="A_G, h_G = A_G dq",
+    whole=True,
+)
+def centroidal_momentum_matrix(tree: Tree) -> Array:
+    """Centroidal momentum matrix A_G: `centroidal_momentum` is A_G dq.
+
+    Example:
+        >>> robot.centroidal_momentum_matrix([0.1, 0.2])[2].round(3)
+        array([8.877, 3.93 ])
+    """
     bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree)
     center = bodies[WORLD].h / mass_to_divide_by(tree.model)
     n, f = ([zeros(3)] * tree.model.n for _ in range(2))
@@ -95,8 +100,20 @@ def plus_column(
     return n + R @ n_i + cross(arm, force), f + force
 
 
-def tree_centroidal_matrix_rate(tree: Tree, dq: Array) -> Array:
-    """dA_G/dt, (6, n); the tree must not be regrouped."""
+@quantity(
+    "q dq -> dA_G: 6 n",
+    meaning="rate of A_G",
+    unit="the units of A_G per second",
+    formula="dA_G/dt",
+    whole=True,
+)
+def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
+    """Rate of A_G: the rate of `centroidal_momentum` is A_G ddq + dA_G dq.
+
+    Example:
+        >>> robot.centroidal_momentum_matrix_rate([0.1, 0.2], [1, 0.5])[3].round(3)
+        array([-40.741, -10.891])
+    """
     mass = mass_to_divide_by(tree.model)
     omega, u = link_velocities(tree, dq)
     bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree, dq)
@@ -137,40 +154,3 @@ def column_rate(
 def _joined(n: list[Any], f: list[Any]) -> Array:
     columns = [np.concatenate(pair) for pair in zip(n, f, strict=True)]
     return np.array(columns).reshape(-1, 6).T
-
-
-CENTER_OF_MASS_JACOBIAN = Quantity(
-    "center_of_mass_jacobian", "q",
-    (Result("J_com", "3 n", "Jacobian of the centre of mass", "m/s for a unit of each rate"),),
-    "Jacobian of the centre of mass: its velocity in {s} is J dq.",
-    "velocity of the centre of mass is J dq",
-    over_tree(tree_center_of_mass_jacobian, 0, whole=True),
-    (
-        "robot.center_of_mass_jacobian([0.1, 0.2]).round(3)",
-        "array([[-0.128, -0.055],\n       [ 0.905,  0.177],\n       [ 0.   ,  0.   ]])",
-    ),
-)  # fmt: skip
-CENTROIDAL_MOMENTUM_MATRIX = Quantity(
-    "centroidal_momentum_matrix", "q",
-    (
-        Result(
-            "A_G", "6 n", "centroidal momentum matrix",
-            "N m s and N s for a unit of each rate",
-        ),
-    ),
-    "Centroidal momentum matrix A_G: `centroidal_momentum` is A_G dq.",
-    "A_G, h_G = A_G dq",
-    over_tree(tree_centroidal_matrix, 0, whole=True),
-    ("robot.centroidal_momentum_matrix([0.1, 0.2])[2].round(3)", "array([8.877, 3.93 ])"),
-)  # fmt: skip
-CENTROIDAL_MOMENTUM_MATRIX_RATE = Quantity(
-    "centroidal_momentum_matrix_rate", "q dq",
-    (Result("dA_G", "6 n", "rate of A_G", "the units of A_G per second"),),
-    "Rate of A_G: the rate of `centroidal_momentum` is A_G ddq + dA_G dq.",
-    "dA_G/dt",
-    over_tree(tree_centroidal_matrix_rate, 1, whole=True),
-    (
-        "robot.centroidal_momentum_matrix_rate([0.1, 0.2], [1, 0.5])[3].round(3)",
-        "array([-40.741, -10.891])",
-    ),
-)  # fmt: skip

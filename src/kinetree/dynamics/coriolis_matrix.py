@@ -19,35 +19,14 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.drive_terms import Matrix, add_drives_to_coriolis_matrix
-from kinetree.dynamics.inverse_dynamics import tree_bias_forces
-from kinetree.dynamics.joints.springs import without_passive_forces
-from kinetree.dynamics.traced import over_tree
-from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, body_onto
+from kinetree.dynamics.inverse_dynamics import bias_forces
+from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, body_onto, weightless
 from kinetree.model import Model
-from kinetree.model.inputs import rates, zeros
+from kinetree.model.inputs import zeros
 from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.quantity import quantity
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
-
-
-@labelled("n", "n")
-def coriolis_matrix(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric."""
-    return tree_coriolis_matrix(book_tree(model, q), rates(model, dq, "dq"))
-
-
-@labelled("n")
-def coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """c(q, dq) = C dq, (n,): the centrifugal and Coriolis part of tau."""
-    return coriolis_matrix(model, q, dq) @ rates(model, dq, "dq")
-
-
-@labelled("n", "n")
-def mass_matrix_rate(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """dM/dt along dq, (n, n): C + C^T."""
-    C = coriolis_matrix(model, q, dq)
-    return C + C.T
 
 
 @labelled("n", "n", "n")
@@ -58,12 +37,24 @@ def christoffel_symbols(model: Model, q: StateLike) -> Array:
     joints are not derivatives of coordinates; with them the symbols are not symmetric.)
     """
     unit, tree = np.eye(model.n, dtype=int), book_tree(model, q)
-    slices = [tree_coriolis_matrix(tree, e) for e in unit]
+    slices = [coriolis_matrix(tree, e) for e in unit]
     return np.array(slices).reshape(model.n, model.n, model.n).transpose(1, 2, 0)
 
 
-def tree_coriolis_matrix(tree: Tree, dq: Array) -> Array:
-    """C(q, dq), (n, n), with armature and rotors."""
+@quantity(
+    "q dq -> C: n n",
+    meaning="Coriolis matrix of the Christoffel symbols",
+    unit="the units of M per second",
+    formula="C(q, dq), dM - 2C skew",
+)
+def coriolis_matrix(tree: Tree, dq: Array) -> Array:
+    """Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.
+
+    Example:
+        >>> robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)
+        array([[-0.755, -2.265],
+               [ 1.51 ,  0.   ]])
+    """
     n = tree.model.n
     omega, u = link_velocities(tree, dq)
     spreads = {i: rigid(link.body, omega[i]) for i, link in enumerate(tree.links)}
@@ -213,47 +204,35 @@ def pass_rates(to: Step, u: Array, rate: MomentumRates) -> MomentumRates:
     return MomentumRates(f, n, df, dn, to.inward(rate.Q) + cross(u, f))
 
 
-def _tree_mass_matrix_rate(tree: Tree, dq: Array) -> Array:
-    C = tree_coriolis_matrix(tree, dq)
+@quantity(
+    "q dq -> dM: n n",
+    meaning="rate of the mass matrix",
+    unit="the units of M per second",
+    formula="dM/dt",
+)
+def mass_matrix_rate(tree: Tree, dq: Array) -> Array:
+    """Rate of the mass matrix: dM/dt = C + C^T.
+
+    Example:
+        >>> robot.mass_matrix_rate([0.1, 0.2], [1, 0.5]).round(3)
+        array([[-1.51 , -0.755],
+               [-0.755,  0.   ]])
+    """
+    C = coriolis_matrix(tree, dq)
     return C + C.T
 
 
-def _weightless_model(model: Model) -> Model:
-    return without_passive_forces(model).with_gravity(zeros(3))
+@quantity(
+    "q dq -> c: n",
+    meaning="Coriolis and centrifugal forces",
+    unit="N m or N",
+    formula="c(q, dq) = C dq",
+)
+def coriolis_forces(tree: Tree, dq: Array) -> Array:
+    """Coriolis and centrifugal joint forces: c(q, dq) = C dq.
 
-
-CORIOLIS_MATRIX = Quantity(
-    "coriolis_matrix", "q dq",
-    (
-        Result(
-            "C", "n n", "Coriolis matrix of the Christoffel symbols",
-            "the units of M per second",
-        ),
-    ),
-    "Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.",
-    "C(q, dq), dM - 2C skew",
-    over_tree(tree_coriolis_matrix, 1),
-    (
-        "robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)",
-        "array([[-0.755, -2.265],\n       [ 1.51 ,  0.   ]])",
-    ),
-)  # fmt: skip
-CORIOLIS_FORCES = Quantity(
-    "coriolis_forces", "q dq",
-    (Result("c", "n", "Coriolis and centrifugal forces", "N m or N"),),
-    "Coriolis and centrifugal joint forces: c(q, dq) = C dq.",
-    "c(q, dq) = C dq",
-    over_tree(tree_bias_forces, 1, of=_weightless_model),
-    ("robot.coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)", "array([-1.887,  1.51 ])"),
-)  # fmt: skip
-MASS_MATRIX_RATE = Quantity(
-    "mass_matrix_rate", "q dq",
-    (Result("dM", "n n", "rate of the mass matrix", "the units of M per second"),),
-    "Rate of the mass matrix: dM/dt = C + C^T.",
-    "dM/dt",
-    over_tree(_tree_mass_matrix_rate, 1),
-    (
-        "robot.mass_matrix_rate([0.1, 0.2], [1, 0.5]).round(3)",
-        "array([[-1.51 , -0.755],\n       [-0.755,  0.   ]])",
-    ),
-)  # fmt: skip
+    Example:
+        >>> robot.coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)
+        array([-1.887,  1.51 ])
+    """
+    return bias_forces(weightless(tree), dq)

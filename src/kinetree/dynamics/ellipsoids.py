@@ -10,6 +10,7 @@ from kinetree.core.tables import notebook_table
 from kinetree.dynamics.kinematics import body_jacobian, pose
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
+from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
@@ -52,7 +53,7 @@ def mass_ellipsoid(
     """
     q = coordinates(model, q)
     J = _turned_jacobian(model, q, frame, part)
-    M = np.asarray(mass_matrix(model, q), float)
+    M = np.asarray(mass_matrix(placed_tree(model, q)), float)
     return inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 
@@ -73,8 +74,9 @@ def _turned_jacobian(model: Model, q: Array, frame: str | None, part: str) -> Ar
     without_constraints(model, "An ellipsoid")
     if not is_one_of(part, PARTS):
         raise InputError(f"part is {part!r}; expected {' or '.join(PARTS)}.")
-    R_sb = np.asarray(pose(model, q, frame), float)[:3, :3]
-    return R_sb @ np.asarray(body_jacobian(model, q, frame), float)[PARTS[part]]
+    tree, place = placed_tree(model, q), model.frame(frame)
+    R_sb = np.asarray(pose(tree, place), float)[:3, :3]
+    return R_sb @ np.asarray(body_jacobian(tree, place), float)[PARTS[part]]
 
 
 def inverse_ellipsoid(mobility: Array, power: float) -> Ellipsoid:

@@ -6,42 +6,52 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.drive_terms import spin_momenta
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.springs import spring_energy
 from kinetree.dynamics.kinematics import forward_kinematics
 from kinetree.dynamics.lean import lean_model, lean_tree
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Pair, Tree, pair_onto, plus, weightless
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented
-from kinetree.model.inputs import rates, zeros
+from kinetree.model.inputs import zeros
 from kinetree.model.joint import is_plain
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result, textbook
+from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 
 
-@labelled()
-def kinetic_energy(model: Model, q: StateLike, dq: StateLike) -> Any:
-    """dq^T M dq / 2, J: the energy of all links, armature and rotors."""
-    return tree_kinetic_energy(book_tree(model, q), rates(model, dq, "dq"))
+@quantity(
+    "q dq -> T",
+    meaning="kinetic energy",
+    unit="J",
+    formula="dq^T M dq / 2, J",
+)
+def kinetic_energy(tree: Tree, dq: Array) -> Any:
+    """Kinetic energy: T = dq^T M dq / 2.
+
+    Example:
+        >>> round(float(robot.kinetic_energy([0.1, 0.2], [1, 0.5])), 3)
+        27.38
+    """
+    return dq @ inverse_dynamics(weightless(tree), zeros(tree.model.n), dq) / 2
 
 
-def tree_kinetic_energy(tree: Tree, dq: Array) -> Any:
-    """dq . (M dq) / 2, where M dq is the inverse dynamics of ddq = dq at rest without gravity."""
-    return dq @ tree_inverse_dynamics(weightless(tree), zeros(tree.model.n), dq) / 2
-
-
-@labelled()
+@quantity(
+    "q -> U",
+    meaning="potential energy of gravity and springs",
+    unit="J",
+    formula="- sum of m g . x, and springs, J",
+    over="model",
+    weighs=True,
+)
 def potential_energy(model: Model, q: StateLike) -> Any:
-    """Energy of gravity and of the springs, J.
+    """Potential energy of gravity, zero at the origin of {s}, and of springs.
 
-    U = -sum of m g . x over all links and the base, zero at the origin of {s}, and the sum of
-    stiffness / 2 (x - rest)^2 over the springs. Its gradient is g + spring_forces.
+    Example:
+        >>> round(float(robot.potential_energy([0.1, 0.2])), 3)
+        51.414
     """
     T_si, g = forward_kinematics(model, q), model.gravity[3:]
     energy = -(model.base[0] * (g @ model.base[1]))
@@ -64,31 +74,26 @@ def mass_to_divide_by(model: Model) -> Any:
     return mass
 
 
-@labelled("3")
+@quantity(
+    "q -> p_com: 3",
+    meaning="position in the space frame",
+    unit="m",
+    formula="centre of mass in {s}, m",
+    over="model",
+)
 def center_of_mass(model: Model, q: StateLike) -> Array:
-    """Centre of mass of all links and the base, in {s}, (3,), m."""
+    """Centre of mass of all links and the base, in {s}.
+
+    Example:
+        >>> robot.center_of_mass([0.1, 0.2]).round(3)
+        array([0.905, 0.128, 0.   ])
+    """
     mass = mass_to_divide_by(model)
     T_si = forward_kinematics(model, q)
     h = model.base[0] * model.base[1]
     for T, m, com in zip(T_si, model.m, model.com, strict=True):
         h = h + (T[:3, :3] @ com + T[:3, 3]) * m
     return h / mass
-
-
-@labelled("6")
-def momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """Angular momentum about the origin of {s} and linear momentum, in {s}, (6,).
-
-    The spin of rotors on moving links and on the base is included; armature is not, because it is
-    not a body.
-    """
-    return tree_momentum(book_tree(model, q), rates(model, dq, "dq"))
-
-
-@labelled("6")
-def centroidal_momentum(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """Angular momentum about the centre of mass and linear momentum, axes of {s}, (6,)."""
-    return about(center_of_mass(model, q), momentum(model, q, dq))
 
 
 def about(point: Array, total: Array) -> Array:
@@ -107,8 +112,20 @@ def base_body(tree: Tree) -> Moments:
     return Moments(m, com * m, np.zeros((3, 3), int))
 
 
-def tree_momentum(tree: Tree, dq: Array) -> Array:
-    """(angular about the origin, linear), (6,), in {s}; the tree must not be regrouped."""
+@quantity(
+    "q dq -> H: 6",
+    meaning="momentum (angular, linear) in the space frame",
+    unit="N m s and N s",
+    formula="(angular, linear) in {s}",
+    whole=True,
+)
+def momentum(tree: Tree, dq: Array) -> Array:
+    """Momentum (angular, linear) of the robot about the origin of {s}, in {s}.
+
+    Example:
+        >>> robot.momentum([0.1, 0.2], [1, 0.5]).round(3)
+        array([ 0.   ,  0.   , 48.531, -6.364, 40.741,  0.   ])
+    """
     twists = tree.twists(dq)
     momenta = spin_momenta(tree, dq)
     for i, beyond in tree.inward(momenta, pair_onto):
@@ -126,58 +143,21 @@ def _traced_centroidal_momentum(
     model: Model, regrouped: bool, frame: str | None
 ) -> Callable[..., Array]:
     lean = lean_model(model, regrouped=False)
-    return lambda q, dq: about(center_of_mass(model, q), tree_momentum(lean_tree(lean, q), dq))
+    return lambda q, dq: about(center_of_mass(model, q), momentum(lean_tree(lean, q), dq))
 
 
-KINETIC_ENERGY = Quantity(
-    "kinetic_energy", "q dq",
-    (Result("T", "", "kinetic energy", "J"),),
-    "Kinetic energy: T = dq^T M dq / 2.",
-    "dq^T M dq / 2, J",
-    over_tree(tree_kinetic_energy, 1),
-    ("round(float(robot.kinetic_energy([0.1, 0.2], [1, 0.5])), 3)", "27.38"),
-)  # fmt: skip
-POTENTIAL_ENERGY = Quantity(
-    "potential_energy", "q",
-    (Result("U", "", "potential energy of gravity and springs", "J"),),
-    "Potential energy of gravity, zero at the origin of {s}, and of springs.",
-    "- sum of m g . x, and springs, J",
-    textbook(potential_energy),
-    ("round(float(robot.potential_energy([0.1, 0.2])), 3)", "51.414"),
-    weighs=True,
-)  # fmt: skip
-CENTER_OF_MASS = Quantity(
-    "center_of_mass", "q",
-    (Result("p_com", "3", "position in the space frame", "m"),),
-    "Centre of mass of all links and the base, in {s}.",
-    "centre of mass in {s}, m",
-    textbook(center_of_mass),
-    ("robot.center_of_mass([0.1, 0.2]).round(3)", "array([0.905, 0.128, 0.   ])"),
-)  # fmt: skip
-MOMENTUM = Quantity(
-    "momentum", "q dq",
-    (Result("H", "6", "momentum (angular, linear) in the space frame", "N m s and N s"),),
-    "Momentum (angular, linear) of the robot about the origin of {s}, in {s}.",
-    "(angular, linear) in {s}",
-    over_tree(tree_momentum, 1, whole=True),
-    (
-        "robot.momentum([0.1, 0.2], [1, 0.5]).round(3)",
-        "array([ 0.   ,  0.   , 48.531, -6.364, 40.741,  0.   ])",
-    ),
-)  # fmt: skip
-CENTROIDAL_MOMENTUM = Quantity(
-    "centroidal_momentum", "q dq",
-    (
-        Result(
-            "H_com", "6", "momentum (angular, linear) about the centre of mass",
-            "N m s and N s",
-        ),
-    ),
-    "Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.",
-    "about the centre of mass",
-    _traced_centroidal_momentum,
-    (
-        "robot.centroidal_momentum([0.1, 0.2], [1, 0.5]).round(3)",
-        "array([ 0.   ,  0.   , 10.842, -6.364, 40.741,  0.   ])",
-    ),
-)  # fmt: skip
+@quantity(
+    "q dq -> H_com: 6",
+    meaning="momentum (angular, linear) about the centre of mass",
+    unit="N m s and N s",
+    formula="about the centre of mass",
+    make=_traced_centroidal_momentum,
+)
+def centroidal_momentum(tree: Tree, dq: Array) -> Array:
+    """Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.
+
+    Example:
+        >>> robot.centroidal_momentum([0.1, 0.2], [1, 0.5]).round(3)
+        array([ 0.   ,  0.   , 10.842, -6.364, 40.741,  0.   ])
+    """
+    return about(tree_center_of_mass(tree), momentum(tree, dq))

@@ -17,50 +17,24 @@ from kinetree.dynamics.inverse_dynamics import (
     LinkMotion,
     base_motion,
     body_wrench,
+    inverse_dynamics,
     link_motion,
-    tree_inverse_dynamics,
 )
 from kinetree.dynamics.joints.configuration import random
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.rotors import rotor_forces, rotor_moments
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.quantity import quantity
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import solve
 
 LEAST_INERTIA = 1e-12  # share of the whole robot's inertia that counts as inertia
-
-
-@labelled("n")
-def forward_dynamics(
-    model: Model,
-    q: StateLike,
-    dq: StateLike,
-    tau: StateLike,
-    F_ext: Wrenches = None,
-    *,
-    F_tip: TipWrench = None,
-) -> Array:
-    """ddq = M^-1 (tau - h + J^T F_ext), (n,); forces of contacts with the ground are not in it.
-
-    Args:
-        F_ext, F_tip: as in `inverse_dynamics`.
-
-    Raises:
-        SingularityError: a joint moves no inertia; the message names it.
-    """
-    without_constraints(
-        model, "dynamics.forward_dynamics", "Use dynamics.constrained_forward_dynamics"
-    )
-    tree = book_tree(model, q, F_ext, F_tip)
-    return tree_forward_dynamics(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
 
 
 @labelled("n")
@@ -85,16 +59,28 @@ def forward_dynamics_by_articulated_bodies(
     return by_articulated_bodies(tree, finest(model), dq, tau)
 
 
-def tree_forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
-    """ddq, (n,), by the way that needs the fewest operations for this robot.
+@quantity(
+    "q dq tau -> ddq: n",
+    meaning="joint accelerations",
+    unit="rad/s^2 or m/s^2",
+    formula="ddq = M^-1 (tau - h + J^T F_ext)",
+    wrenches=True,
+    solves=True,
+    weighs=True,
+    instead="Use dynamics.constrained_forward_dynamics",
+)
+def forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
+    """Joint accelerations under joint forces, without contacts: ddq = M^-1 (tau - h + J^T F_ext).
 
-    Sines, cosines and steps of the tree are shared by all of it.
+    Example:
+        >>> robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)
+        array([-15.576,  28.535])
     """
     groups = cheapest(tree.model)
     if len(groups) > 1:
         return by_articulated_bodies(tree, groups, dq, tau)
-    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
-    return solve(factor_mass_matrix(tree.model, tree_mass_matrix(tree)), tau - h)
+    h = inverse_dynamics(tree, dq, zeros(tree.model.n))
+    return solve(factor_mass_matrix(tree.model, mass_matrix(tree)), tau - h)
 
 
 def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: Array) -> Array:
@@ -152,7 +138,7 @@ def check_inertia(model: Model) -> None:
     if _is_solid(model):
         return
     q, rest = random(model, np.random.default_rng(0)), zeros(model.n)
-    forward_dynamics(tree_of(model), q, rest, rest)
+    forward_dynamics(book_tree(tree_of(model), q), rest, rest)
 
 
 def _is_solid(model: Model) -> bool:
@@ -167,14 +153,3 @@ def _is_solid(model: Model) -> bool:
     return bool(
         m.min(initial=np.inf) > LEAST_INERTIA * mass and least > LEAST_INERTIA * mass * size * size
     )
-
-
-FORWARD_DYNAMICS = Quantity(
-    "forward_dynamics", "q dq tau",
-    (Result("ddq", "n", "joint accelerations", "rad/s^2 or m/s^2"),),
-    "Joint accelerations under joint forces, without contacts: ddq = M^-1 (tau - h + J^T F_ext).",
-    "ddq = M^-1 (tau - h + J^T F_ext)",
-    over_tree(tree_forward_dynamics, 2),
-    ("robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)", "array([-15.576,  28.535])"),
-    wrenches=True, solves=True, weighs=True,
-)  # fmt: skip

@@ -11,89 +11,48 @@ is hence the angular acceleration and the acceleration of the frame's origin as 
 without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt dq.
 """
 
-from kinetree.core.arrays import Array, StateLike
+from kinetree.core.arrays import Array
 from kinetree.dynamics.frames import body_walk, seen
-from kinetree.dynamics.traced import of_frame
-from kinetree.dynamics.tree import Tree, placed_tree
-from kinetree.model import Model
-from kinetree.model.inputs import rates
-from kinetree.model.labelled import labelled
+from kinetree.dynamics.tree import Tree
 from kinetree.model.model import Frame
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.quantity import quantity
 
 
-@labelled("6")
-def frame_velocity(
-    model: Model,
-    q: StateLike,
-    dq: StateLike,
-    frame: str | None = None,
-    *,
-    expressed: str = "body",
-) -> Array:
-    """Twist (angular, linear) of a frame, J dq, shape (6,), rad/s and m/s."""
-    tree, place = placed_tree(model, q), model.frame(frame)
-    return tree_frame_velocity(tree, place, expressed, rates(model, dq, "dq"))
+@quantity(
+    "q dq -> V: 6",
+    meaning="twist (angular, linear) of the frame",
+    unit="rad/s and m/s",
+    formula="V = J dq",
+    over="frame",
+    choices=("expressed",),
+)
+def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array:
+    """Twist (angular, linear) of a frame: V = J dq.
 
-
-@labelled("6")
-def frame_acceleration(
-    model: Model,
-    q: StateLike,
-    dq: StateLike,
-    ddq: StateLike,
-    frame: str | None = None,
-    *,
-    expressed: str = "body",
-) -> Array:
-    """Time derivative of `frame_velocity`, J ddq + dJ/dt dq, shape (6,), rad/s^2 and m/s^2."""
-    tree, place = placed_tree(model, q), model.frame(frame)
-    motion = rates(model, dq, "dq"), rates(model, ddq, "ddq")
-    return tree_frame_acceleration(tree, place, expressed, *motion)
-
-
-def tree_frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array:
-    """V of a frame, (6,); `place` is the frame in the tree's frame of its link."""
+    Example:
+        >>> robot.frame_velocity([0.1, 0.2], [1, 0.5], expressed='aligned').round(3)
+        array([ 0.   ,  0.   ,  1.5  , -0.454,  2.141,  0.   ])
+    """
     body = body_walk(tree, place)
     return seen(body, expressed, body.J @ dq)[0] @ (body.J @ dq)
 
 
-def tree_frame_acceleration(
-    tree: Tree, place: Frame, expressed: str, dq: Array, ddq: Array
-) -> Array:
-    """dV/dt of a frame, (6,)."""
+@quantity(
+    "q dq ddq -> dV: 6",
+    meaning="rate of the twist; in aligned axes the acceleration of the frame's origin",
+    unit="rad/s^2 and m/s^2",
+    formula="dV = J ddq + dJ/dt dq",
+    over="frame",
+    choices=("expressed",),
+)
+def frame_acceleration(tree: Tree, place: Frame, expressed: str, dq: Array, ddq: Array) -> Array:
+    """Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.
+
+    Example:
+        >>> robot.frame_acceleration([0.1, 0.2], [1, 0.5], [0, 2], expressed='aligned').round(3)
+        array([ 0.   ,  0.   ,  2.   , -3.187,  0.897,  0.   ])
+    """
     body = body_walk(tree, place, dq)
     V = body.J @ dq
     X, turning = seen(body, expressed, V)
     return X @ (body.J @ ddq + body.dJ @ dq + turning @ V)
-
-
-FRAME_VELOCITY = Quantity(
-    "frame_velocity", "q dq",
-    (Result("V", "6", "twist (angular, linear) of the frame", "rad/s and m/s"),),
-    "Twist (angular, linear) of a frame: V = J dq.",
-    "V = J dq",
-    of_frame(tree_frame_velocity),
-    (
-        "robot.frame_velocity([0.1, 0.2], [1, 0.5], expressed='aligned').round(3)",
-        "array([ 0.   ,  0.   ,  1.5  , -0.454,  2.141,  0.   ])",
-    ),
-    framed=True, choices=("expressed",),
-)  # fmt: skip
-FRAME_ACCELERATION = Quantity(
-    "frame_acceleration", "q dq ddq",
-    (
-        Result(
-            "dV", "6", "rate of the twist; in aligned axes the acceleration of the frame's origin",
-            "rad/s^2 and m/s^2",
-        ),
-    ),
-    "Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.",
-    "dV = J ddq + dJ/dt dq",
-    of_frame(tree_frame_acceleration),
-    (
-        "robot.frame_acceleration([0.1, 0.2], [1, 0.5], [0, 2], expressed='aligned').round(3)",
-        "array([ 0.   ,  0.   ,  2.   , -3.187,  0.897,  0.   ])",
-    ),
-    framed=True, choices=("expressed",),
-)  # fmt: skip

@@ -19,20 +19,60 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.dynamics import joints
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.model import WORLD, Model
-from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.quantity import at_state, quantity
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.twist import split
 
 
-@labelled("n")
-def inverse_dynamics(
+@quantity(
+    "q dq ddq -> tau: n",
+    meaning="joint forces",
+    unit="N m or N",
+    formula="tau = M ddq + h - J^T F_ext",
+    wrenches=True,
+    weighs=True,
+    instead="Use dynamics.constrained_inverse_dynamics",
+    caution="tau is NaN where the motors cannot make the motion, as at a dead centre.",
+)
+def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
+    """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
+
+    Example:
+        >>> robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)
+        array([385.633,  79.416])
+    """
+    motions = link_motions(tree, dq, ddq)
+    tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
+    alpha = {i: motion.alpha for i, motion in motions.items()}
+    drives = joints.rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
+    tau = tau + drives + joints.friction_forces(tree.model, dq)
+    return tau if tree.springs is None else tau + tree.springs.at(dq)
+
+
+@quantity(
+    "q dq -> h: n",
+    meaning="joint forces of a motion without acceleration",
+    unit="N m or N",
+    formula="h(q, dq) = c + g + springs + friction",
+    wrenches=True,
+    weighs=True,
+)
+def bias_forces(tree: Tree, dq: Array) -> Array:
+    """Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.
+
+    Example:
+        >>> robot.bias_forces([0.1, 0.2], [1, 0.5]).round(3)
+        array([362.168,  72.736])
+    """
+    return inverse_dynamics(tree, dq, zeros(tree.model.n))
+
+
+@at_state(inverse_dynamics)
+def inverse_dynamics_at_state(
     model: Model,
     q: StateLike,
     dq: StateLike,
@@ -59,9 +99,6 @@ def inverse_dynamics(
     Returns:
         tau: shape (n,), N m or N, with armature, rotors, springs and friction.
     """
-    without_constraints(
-        model, "dynamics.inverse_dynamics", "Use dynamics.constrained_inverse_dynamics"
-    )
     if formulation is not None:
         from kinetree.dynamics.textbook.newton_euler import newton_euler  # not for kernels
 
@@ -73,39 +110,7 @@ def inverse_dynamics(
     from kinetree.dynamics.book import book_tree, moving_base  # not for kernels
 
     tree = replace(book_tree(model, q, F_ext, F_tip), base=moving_base(model, V_base, dV_base))
-    return tree_inverse_dynamics(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
-
-
-@labelled("n")
-def bias_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """h(q, dq), (n,): forces of a motion without acceleration, c + g + springs + friction."""
-    return inverse_dynamics(tree_of(model), q, dq, zeros(model.n))
-
-
-@labelled("n")
-def gravity_forces(model: Model, q: StateLike) -> Array:
-    """Joint forces that hold the weight of a robot at rest: g(q) in M ddq + c + g = tau, (n,).
-
-    The base accelerates against gravity (equivalence principle). Equals the gradient of the
-    potential energy of a robot without springs; `spring_forces` has that of springs.
-    """
-    rest = zeros(model.n)
-    return inverse_dynamics(joints.without_passive_forces(tree_of(model)), q, rest, rest)
-
-
-def tree_inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
-    """tau of a motion, (n,), with friction, springs, armature, rotors and loads."""
-    motions = link_motions(tree, dq, ddq)
-    tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
-    alpha = {i: motion.alpha for i, motion in motions.items()}
-    drives = joints.rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
-    tau = tau + drives + joints.friction_forces(tree.model, dq)
-    return tau if tree.springs is None else tau + tree.springs.at(dq)
-
-
-def tree_bias_forces(tree: Tree, dq: Array) -> Array:
-    """h, (n,): c + g + springs + friction."""
-    return tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    return inverse_dynamics(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,35 +291,19 @@ def body_wrench(x: Moments, motion: LinkMotion | Motion) -> tuple[Array, Array]:
     return a * x.m + B @ h, cross(h, a) + turning
 
 
-def _tree_gravity_forces(tree: Tree) -> Array:
-    return tree_bias_forces(tree, zeros(tree.model.n))
-
-
-INVERSE_DYNAMICS = Quantity(
-    "inverse_dynamics", "q dq ddq",
-    (Result("tau", "n", "joint forces", "N m or N"),),
-    "Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.",
-    "tau = M ddq + h - J^T F_ext",
-    over_tree(tree_inverse_dynamics, 2),
-    ("robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)", "array([385.633,  79.416])"),
-    wrenches=True, weighs=True,
-    remark="tau is NaN where the motors cannot make the motion, as at a dead centre.",
-)  # fmt: skip
-BIAS_FORCES = Quantity(
-    "bias_forces", "q dq",
-    (Result("h", "n", "joint forces of a motion without acceleration", "N m or N"),),
-    "Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.",
-    "h(q, dq) = c + g + springs + friction",
-    over_tree(tree_bias_forces, 1),
-    ("robot.bias_forces([0.1, 0.2], [1, 0.5]).round(3)", "array([362.168,  72.736])"),
-    wrenches=True, weighs=True,
-)  # fmt: skip
-GRAVITY_FORCES = Quantity(
-    "gravity_forces", "q",
-    (Result("g", "n", "joint forces that carry the weight of the robot", "N m or N"),),
-    "Joint forces that carry the weight of the robot at rest: g(q), without springs.",
-    "g(q)",
-    over_tree(_tree_gravity_forces, 0, of=lambda model: joints.without_passive_forces(model)),
-    ("robot.gravity_forces([0.1, 0.2]).round(3)", "array([364.056,  71.226])"),
+@quantity(
+    "q -> g: n",
+    meaning="joint forces that carry the weight of the robot",
+    unit="N m or N",
+    formula="g(q)",
     weighs=True,
-)  # fmt: skip
+)
+def gravity_forces(tree: Tree) -> Array:
+    """Joint forces that carry the weight of the robot at rest: g(q), without springs.
+
+    Example:
+        >>> robot.gravity_forces([0.1, 0.2]).round(3)
+        array([364.056,  71.226])
+    """
+    smooth = replace(tree, model=joints.without_passive_forces(tree.model), springs=None)
+    return bias_forces(smooth, zeros(tree.model.n))

@@ -14,31 +14,28 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import book_tree
+from kinetree.core.arrays import Array
 from kinetree.dynamics.drive_terms import Matrix, add_drives_to_mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Pair, Step, Tree, body_onto
-from kinetree.model import Model
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.quantity import quantity
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import mirrored_half, solve
 
 
-@labelled("n", "n")
-def mass_matrix(model: Model, q: StateLike) -> Array:
-    """M(q), (n, n), symmetric positive definite, armature and rotors included."""
-    M = tree_mass_matrix(book_tree(model, q))
-    return np.array(M.tolist()).reshape(model.n, model.n)
+@quantity(
+    "q -> M: n n",
+    meaning="mass matrix with armature and rotors, symmetric",
+    unit="kg m^2, kg m or kg by the types of the joints",
+    formula="M(q)",
+)
+def mass_matrix(tree: Tree) -> Array:
+    """Mass matrix M(q), the inertia of the robot as its joints see it.
 
-
-def tree_mass_matrix(tree: Tree) -> Array:
-    """M(q), (n, n), with armature and rotors.
-
-    It is an array of objects, so that entries of unrelated joints stay integers 0, which
-    `factor_mass_matrix` takes as zeros by structure.
+    Example:
+        >>> robot.mass_matrix([0.1, 0.2]).round(3)
+        array([[43.137, 10.789],
+               [10.789,  3.34 ]])
     """
     n = tree.model.n
     M: Matrix = [[0] * n for _ in range(n)]
@@ -49,6 +46,7 @@ def tree_mass_matrix(tree: Tree) -> Array:
             momentum = unit_momentum(body, link.A[:3, k], link.A[3:, k])
             _add_column(tree, M, i, column, *momentum)
     add_drives_to_mass_matrix(tree, M)
+    # of objects: entries of unrelated joints stay integers 0, zeros by structure when M is factored
     return np.array(M, dtype=object).reshape(n, n)
 
 
@@ -75,54 +73,26 @@ def pass_momentum(to: Step, A: Array, f: Array, n: Array) -> tuple[Array, Array,
     return A.T @ np.concatenate([n, f]), *to.pair_inward(f, n)
 
 
-@labelled("n", "n")
-def inverse_mass_matrix(model: Model, q: StateLike) -> Array:
-    """M(q)^-1, (n, n), symmetric: accelerations for unit joint forces, armature included.
+@quantity(
+    "q -> M_inv: n n",
+    meaning="inverse of the mass matrix, symmetric",
+    unit="1/(kg m^2) or the like",
+    formula="M(q)^-1",
+    solves=True,
+)
+def inverse_mass_matrix(tree: Tree) -> Array:
+    """Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.
 
-    Raises:
-        SingularityError: a joint moves no inertia; the message names it.
+    Example:
+        >>> robot.inverse_mass_matrix([0.1, 0.2]).round(3)
+        array([[ 0.121, -0.39 ],
+               [-0.39 ,  1.558]])
     """
-    M_inv = tree_inverse_mass_matrix(book_tree(model, q))
-    return np.array(M_inv.tolist()).reshape(model.n, model.n)
-
-
-def tree_inverse_mass_matrix(tree: Tree) -> Array:
-    """M^-1, (n, n)."""
     return mirrored_half(mass_solver(tree)(np.eye(tree.model.n, dtype=int)))
 
 
 def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
     """Return the function that solves M X = B for X, (n,) or (n, k); M: if it is known already."""
-    M = tree_mass_matrix(tree) if M is None else M
+    M = mass_matrix(tree) if M is None else M
     factor = factor_mass_matrix(tree.model, M)
     return lambda B: solve(factor, B)
-
-
-MASS_MATRIX = Quantity(
-    "mass_matrix", "q",
-    (
-        Result(
-            "M", "n n", "mass matrix with armature and rotors, symmetric",
-            "kg m^2, kg m or kg by the types of the joints",
-        ),
-    ),
-    "Mass matrix M(q), the inertia of the robot as its joints see it.",
-    "M(q)",
-    over_tree(tree_mass_matrix, 0),
-    (
-        "robot.mass_matrix([0.1, 0.2]).round(3)",
-        "array([[43.137, 10.789],\n       [10.789,  3.34 ]])",
-    ),
-)  # fmt: skip
-INVERSE_MASS_MATRIX = Quantity(
-    "inverse_mass_matrix", "q",
-    (Result("M_inv", "n n", "inverse of the mass matrix, symmetric", "1/(kg m^2) or the like"),),
-    "Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.",
-    "M(q)^-1",
-    over_tree(tree_inverse_mass_matrix, 0),
-    (
-        "robot.inverse_mass_matrix([0.1, 0.2]).round(3)",
-        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
-    ),
-    solves=True,
-)  # fmt: skip

@@ -22,62 +22,56 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import book_tree
+from kinetree.core.arrays import Array
 from kinetree.dynamics.drive_terms import spin_momenta
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.motors import inertia_forces
 from kinetree.dynamics.joints.rotors import armature, armature_bias
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Pair, Tree, TreeLink, pair_onto, plus
-from kinetree.model import Model
-from kinetree.model.constrain import without_constraints
-from kinetree.model.inputs import rates, zeros
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.inputs import zeros
+from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 
 
-@labelled(("n",), ("n",))
-def momentum_balance(
-    model: Model, q: StateLike, dq: StateLike, tau: StateLike
-) -> tuple[Array, Array]:
-    """Momentum p = M dq of the joints, and its rate f without external forces, both (n,).
+@quantity(
+    "q dq -> c_T: n",
+    meaning="forces C^T dq, C of the Christoffel symbols",
+    unit="N m or N",
+    formula="C^T dq = dM/dt dq - c",
+)
+def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
+    """C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.
 
-    f = tau - friction + C^T dq - g - springs. Along any motion dp/dt = f + J^T F_ext.
-
-    Args:
-        tau: joint forces of the drives, shape (n,), N m or N.
-
-    Returns:
-        p: shape (n,), kg m^2/s or kg m/s.
-        f: shape (n,), N m or N.
+    Example:
+        >>> robot.transposed_coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)
+        array([ 0.   , -2.265])
     """
-    without_constraints(model, "momentum_balance")
-    return tree_momentum_balance(
-        book_tree(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
-    )
-
-
-@labelled("n")
-def transposed_coriolis_forces(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """C(q, dq)^T dq, (n,), N m or N: the part of dp/dt that the motion of the joints makes.
-
-    It equals dM/dt dq - c, and half the gradient of dq^T M dq for joints whose rates are those of
-    their coordinates. Observers and passivity-based controllers need it; C is not formed.
-    """
-    return tree_transposed_coriolis_forces(book_tree(model, q), rates(model, dq, "dq"))
-
-
-def tree_transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
-    """C^T dq, (n,), over a Tree."""
     twists = tree.twists(dq)
     turning = [_turned(*x.momentum, *twists[i]) for i, x in _beyond(tree, dq, twists).items()]
     return tree.joint_forces(turning) - armature_bias(tree.model, dq)
 
 
-def tree_momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
-    """The momentum p, (n,), and f, (n,), of `momentum_balance`, over a Tree."""
+@quantity(
+    "q dq tau -> p: n, f: n",
+    meaning=(
+        "momentum of the joints",
+        "rate of the momentum without contacts",
+    ),
+    unit=(
+        "kg m^2/s or kg m/s",
+        "N m or N",
+    ),
+    formula="p = M dq and dp/dt without contacts",
+    refused="The forces of constraints would be taken for contacts; use a robot without them",
+    method=False,
+)
+def momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
+    """Momentum p = M dq, and f = tau - friction + C^T dq - g - springs: dp/dt = f + J^T F_ext.
+
+    Example:
+        >>> robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)
+        array([-364.056,  -70.736])
+    """
     model, twists = tree.model, tree.twists(dq)
     beyond = _beyond(tree, dq, twists)
     turning = [_turned(*x.momentum, *twists[i]) for i, x in beyond.items()]
@@ -132,28 +126,3 @@ def _drive_momentum(tree: Tree, dq: Array, twists: Mapping[int, Pair]) -> Array:
         momentum[rotor.dof] = momentum[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
     momentum = np.array(momentum)
     return momentum + inertia_forces(tree.model, dq) if tree.model.motors else momentum
-
-
-MOMENTUM_BALANCE = Quantity(
-    "momentum_balance", "q dq tau",
-    (
-        Result("p", "n", "momentum of the joints", "kg m^2/s or kg m/s"),
-        Result("f", "n", "rate of the momentum without contacts", "N m or N"),
-    ),
-    "Momentum p = M dq, and f = tau - friction + C^T dq - g - springs: dp/dt = f + J^T F_ext.",
-    "p = M dq and dp/dt without contacts",
-    over_tree(tree_momentum_balance, 2),
-    (
-        "robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)",
-        "array([-364.056,  -70.736])",
-    ),
-    refused="The forces of constraints would be taken for contacts; use a robot without them",
-)  # fmt: skip
-TRANSPOSED_CORIOLIS_FORCES = Quantity(
-    "transposed_coriolis_forces", "q dq",
-    (Result("c_T", "n", "forces C^T dq, C of the Christoffel symbols", "N m or N"),),
-    "C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.",
-    "C^T dq = dM/dt dq - c",
-    over_tree(tree_transposed_coriolis_forces, 1),
-    ("robot.transposed_coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)", "array([ 0.   , -2.265])"),
-)  # fmt: skip

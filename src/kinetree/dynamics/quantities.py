@@ -1,28 +1,61 @@
-"""The index of quantities. Each of them is declared beside its algorithm.
+"""All quantities: every function of this folder that is declared with `@quantity`.
 
-A new quantity is a new file with its function of a Tree and its declaration, and its line here. The
-declaration of `mass_matrix` is called MASS_MATRIX; its file is imported when it is first needed.
+A declaration is found by reading the files, which takes 4 ms, and its file is imported when the
+quantity is first needed: importing all of them would take twenty times as long.
 """
 
+import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
 
+from kinetree.model.quantity import DECLARED as IMPORTED
 from kinetree.model.quantity import Quantity
+
+FOLDER = Path(__file__).parent
+PREFIX = "kinetree.dynamics."
+DECLARATION = re.compile(r"^@quantity\(((?:.*\n)*?)def (\w+)\(", re.MULTILINE)
+NO_METHOD = "method=False"
 
 
 class Index(Mapping[str, Quantity]):
-    """Declarations by name, each imported when it is first looked up.
+    """Declarations by name, each imported when it is first looked up."""
 
-    Args:
-        files: of each quantity, the file below `kinetree.dynamics`.
-    """
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The module of each quantity."""
+        return {name: module for name, (module, _) in self._found.items()}
 
-    def __init__(self, files: dict[str, str]) -> None:
-        self.files = files
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """The quantities that are attributes of Robot."""
+        return tuple(name for name, (_, options) in self._found.items() if NO_METHOD not in options)
+
+    @cached_property
+    def _found(self) -> dict[str, tuple[str, str]]:
+        """Module and options of each quantity."""
+        found: dict[str, tuple[str, str]] = {}
+        for path in FOLDER.rglob("*.py"):
+            module = PREFIX + ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+            for options, name in DECLARATION.findall(path.read_text(encoding="utf-8")):
+                found[name] = module, options
+        return dict(sorted(found.items())) or self._imported()
+
+    def _imported(self) -> dict[str, tuple[str, str]]:
+        """The same of a program that was packed without sources."""
+        for module in walk_packages([str(FOLDER)], PREFIX):
+            import_module(module.name)
+        return {
+            x.name: (x.function.__module__, "" if x.method else NO_METHOD)
+            for x in IMPORTED.values()
+        }
 
     def __getitem__(self, name: str) -> Quantity:
-        module = import_module(f"kinetree.dynamics.{self.files[name]}")
-        return getattr(module, name.upper())
+        if name not in IMPORTED:
+            import_module(self.files[name])
+        return IMPORTED[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.files
@@ -34,83 +67,4 @@ class Index(Mapping[str, Quantity]):
         return len(self.files)
 
 
-# with one result for each joint, link or frame
-QUANTITIES = Index(
-    {
-        "inverse_dynamics": "inverse_dynamics",
-        "forward_dynamics": "forward_dynamics",
-        "mass_matrix": "mass_matrix",
-        "bias_forces": "inverse_dynamics",
-        "gravity_forces": "inverse_dynamics",
-        "coriolis_forces": "coriolis_matrix",
-        "coriolis_matrix": "coriolis_matrix",
-        "mass_matrix_rate": "coriolis_matrix",
-        "kinetic_energy": "energy",
-        "potential_energy": "energy",
-        "center_of_mass": "energy",
-        "momentum": "energy",
-        "centroidal_momentum": "energy",
-        "friction_forces": "joints.friction",
-        "spring_forces": "joints.springs",
-        "link_poses": "kinematics",
-        "pose": "kinematics",
-        "body_jacobian": "kinematics",
-        "space_jacobian": "kinematics",
-        "body_jacobian_rate": "kinematics",
-        "space_jacobian_rate": "kinematics",
-    }
-)
-# derived from the dynamics: several results, or parameters instead of joints
-DERIVED = Index(
-    {
-        "inverse_dynamics_derivatives": "derivatives.inverse_dynamics",
-        "forward_dynamics_derivatives": "derivatives.forward_dynamics",
-        "regressor": "regressor",
-        "energy_regressor": "regressor",
-        "momentum_regressor": "regressor",
-    }
-)
-# balances for observers, which compare them over time
-BALANCES = Index(
-    {
-        "momentum_balance": "momentum_balance",
-    }
-)
-# terms of task-space and whole-body control; k counts the rows of a task
-WHOLE_BODY = Index(
-    {
-        "inverse_mass_matrix": "mass_matrix",
-        "bias_forces_rate": "bias_forces_rate",
-        "transposed_coriolis_forces": "momentum_balance",
-        "center_of_mass_jacobian": "centroidal",
-        "centroidal_momentum_matrix": "centroidal",
-        "centroidal_momentum_matrix_rate": "centroidal",
-        "reference_regressor": "regressor",
-        "frame_velocity": "frame_motion",
-        "frame_acceleration": "frame_motion",
-        "task_space": "task_space",
-    }
-)
-# of robots with constraints; m counts equations, d degrees of freedom
-CONSTRAINED = Index(
-    {
-        "constraint_errors": "constraints.quantities",
-        "constraint_jacobian": "constraints.quantities",
-        "constraint_bias": "constraints.quantities",
-        "constrained_forward_dynamics": "constraints.quantities",
-        "constrained_inverse_dynamics": "constraints.quantities",
-        "constraint_impulse": "constraints.quantities",
-        "reduced_dynamics": "constraints.quantities",
-    }
-)
-# of robots with contacts; c counts contacts
-TOUCHING = Index(
-    {
-        "contact_inverse_dynamics": "contacts.inverse",
-        "contact_points": "contacts.ground",
-    }
-)
-GROUPS = (QUANTITIES, DERIVED, BALANCES, WHOLE_BODY, CONSTRAINED, TOUCHING)
-DECLARED = Index({name: file for group in GROUPS for name, file in group.files.items()})
-# kernels whose method of Robot is written by hand, with further arguments
-NO_ATTRIBUTE = ("contact_inverse_dynamics", "momentum_balance", "task_space")
+DECLARED = Index()

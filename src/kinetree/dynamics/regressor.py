@@ -42,15 +42,13 @@ from kinetree.dynamics.joints.friction import refuse_load_friction
 from kinetree.dynamics.joints.rotors import armature_coriolis, armature_turning
 from kinetree.dynamics.joints.springs import spring_columns, spring_energies
 from kinetree.dynamics.kinematics import forward_kinematics, link_jacobians
-from kinetree.dynamics.parameters import parameter_axis
 from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.dynamics.tree import Pair, Tree
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result, textbook
+from kinetree.model.quantity import quantity
 from kinetree.scalars import sign
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
@@ -59,14 +57,19 @@ from kinetree.spatial.twist import split
 RECURSIVE = 64  # links from which twists take a recursion: Jacobians grow with their square
 
 
-@labelled("n", parameter_axis)
+@quantity(
+    "q dq ddq -> Y: n p",
+    meaning="regressor of the joint forces",
+    unit="N m or N for a unit of each parameter",
+    formula="Y, tau = Y pi",
+    over="model",
+)
 def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Array:
-    """Y, (n, p): inverse dynamics without external wrenches is Y pi.
+    """Regressor Y of the joint forces: tau = Y @ robot.parameters.
 
-    With constraints these are the forces of the motors: rows of joints without a motor are zero.
-
-    Args:
-        model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
+    Example:
+        >>> robot.regressor([0.1, 0.2], [1, 0], [0, 2]).shape
+        (2, 30)
     """
     q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
     if model.constraints is not None:
@@ -82,17 +85,26 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
     return _joined(blocks, model.n)
 
 
-@labelled("n", parameter_axis)
+@quantity(
+    "q dq dq_r ddq_r -> Y: n p",
+    meaning="regressor of the forces of the reference",
+    unit="N m or N for a unit of each parameter pi of `robot.parameters`",
+    formula="Y, Y pi = M ddq_r + C dq_r + g",
+    over="model",
+    weighs=True,
+    refused=(
+        "The joint forces of a robot with constraints are not linear in its parameters "
+        "alone; use the tree without constraints"
+    ),
+)
 def reference_regressor(
     model: Model, q: StateLike, dq: StateLike, dq_r: StateLike, ddq_r: StateLike
 ) -> Array:
-    """Y, (n, p), of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.
+    """Regressor of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.
 
-    C is the one of `coriolis_matrix`, so that dM/dt - 2 C is skew-symmetric. With dq_r = dq and
-    ddq_r = ddq this is `regressor`.
-
-    Args:
-        model: the robot; its geometry, gear ratios and gravity are used, its parameters are not.
+    Example:
+        >>> robot.reference_regressor([0.1, 0.2], [1, 0], [0.5, 0], [0, 2]).shape
+        (2, 30)
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     dq_r, ddq_r = rates(model, dq_r, "dq_r"), rates(model, ddq_r, "ddq_r")
@@ -181,13 +193,25 @@ def _motor_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     return [np.outer(a, row) for a, row in zip(model.motor_matrix, rows, strict=True)]
 
 
-@labelled((parameter_axis,), (parameter_axis,))
+@quantity(
+    "q dq -> y_T: p, y_U: p",
+    meaning=(
+        "regressor of the kinetic energy",
+        "regressor of the potential energy",
+    ),
+    unit=(
+        "J for a unit of each parameter",
+        "J for a unit of each parameter",
+    ),
+    formula="y_T, y_U: energies = y pi",
+    over="model",
+)
 def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, Array]:
-    """(y_T, y_U), each (p,): kinetic energy is y_T pi, potential energy y_U pi and a constant.
+    """Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.
 
-    T = m v.v / 2 + v . (omega x h) + omega . I omega / 2,   U = -g . (m p + R h)
-
-    The constant is the energy of the base, and that of springs at q = 0, which is not linear in pi.
+    Example:
+        >>> robot.energy_regressor([0.1, 0.2], [1, 0])[0].shape
+        (30,)
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     twists = _twists(model, q, dq)
@@ -213,9 +237,20 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
     return np.array(kinetic), np.array(potential)
 
 
-@labelled("6", parameter_axis)
+@quantity(
+    "q dq -> Y: 6 p",
+    meaning="regressor of the momentum",
+    unit="N m s and N s for a unit of each parameter",
+    formula="momentum = Y pi",
+    over="model",
+)
 def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """(6, p): momentum of the robot about the origin of {s}, angular first, is this times pi."""
+    """Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.
+
+    Example:
+        >>> robot.momentum_regressor([0.1, 0.2], [1, 0]).shape
+        (6, 30)
+    """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     twists, T_si = _twists(model, q, dq), forward_kinematics(model, q)
     blocks = []
@@ -291,58 +326,3 @@ def power(motion: LinkMotion, w: Array, v: Array) -> Array:
     C = -(skew(w) @ B).T
     second = [C[i, j] if i == j else C[i, j] + C[j, i] for i, j in PAIRS]
     return np.array([v @ a, *(B.T @ v + cross(a, w)), *second])
-
-
-REGRESSOR = Quantity(
-    "regressor", "q dq ddq",
-    (
-        Result(
-            "Y", "n p", "regressor of the joint forces",
-            "N m or N for a unit of each parameter",
-        ),
-    ),
-    "Regressor Y of the joint forces: tau = Y @ robot.parameters.",
-    "Y, tau = Y pi",
-    textbook(regressor),
-    ("robot.regressor([0.1, 0.2], [1, 0], [0, 2]).shape", "(2, 30)"),
-)  # fmt: skip
-ENERGY_REGRESSOR = Quantity(
-    "energy_regressor", "q dq",
-    (
-        Result("y_T", "p", "regressor of the kinetic energy", "J for a unit of each parameter"),
-        Result("y_U", "p", "regressor of the potential energy", "J for a unit of each parameter"),
-    ),
-    "Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.",
-    "y_T, y_U: energies = y pi",
-    textbook(energy_regressor),
-    ("robot.energy_regressor([0.1, 0.2], [1, 0])[0].shape", "(30,)"),
-)  # fmt: skip
-MOMENTUM_REGRESSOR = Quantity(
-    "momentum_regressor", "q dq",
-    (
-        Result(
-            "Y", "6 p", "regressor of the momentum",
-            "N m s and N s for a unit of each parameter",
-        ),
-    ),
-    "Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.",
-    "momentum = Y pi",
-    textbook(momentum_regressor),
-    ("robot.momentum_regressor([0.1, 0.2], [1, 0]).shape", "(6, 30)"),
-)  # fmt: skip
-REFERENCE_REGRESSOR = Quantity(
-    "reference_regressor", "q dq dq_r ddq_r",
-    (
-        Result(
-            "Y", "n p", "regressor of the forces of the reference",
-            "N m or N for a unit of each parameter pi of `robot.parameters`",
-        ),
-    ),
-    "Regressor of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.",
-    "Y, Y pi = M ddq_r + C dq_r + g",
-    textbook(reference_regressor),
-    ("robot.reference_regressor([0.1, 0.2], [1, 0], [0.5, 0], [0, 2]).shape", "(2, 30)"),
-    weighs=True,
-    refused="The joint forces of a robot with constraints are not linear in its parameters "
-            "alone; use the tree without constraints",
-)  # fmt: skip

@@ -22,15 +22,15 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.step_constraints import StepConstraints
-from kinetree.dynamics.forward_dynamics import tree_forward_dynamics
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.forward_dynamics import forward_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.friction import (
     sliding_friction,
     static_friction,
 )
 from kinetree.dynamics.joints.motors import motor_rates, with_motor_friction
 from kinetree.dynamics.joints.presliding import without_bristle_friction
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.dynamics.tree import Tree
 from kinetree.model import JointFriction, Model
@@ -103,7 +103,7 @@ def accelerations(tree: Tree, dq: Array, tau: Array, stop: Scalar = 0) -> Array:
     model = tree.model
     dry = dry_levels(model, dq)
     if not dry.slide:
-        return tree_forward_dynamics(tree, dq, tau)
+        return forward_dynamics(tree, dq, tau)
     b, M = smooth_equations(tree, dq, tau)
     way, goal = slide_or_hold(model, M, b, dry, dq, stop)
     return solve_in(model, M, b, dry.slide, way, goal)[0]
@@ -113,7 +113,7 @@ def smooth_equations(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
     """tau - h, (n,), without dry friction, and M, (n, n)."""
     n = tree.model.n
     smooth = replace(tree, model=without_dry_friction(tree.model))
-    return tau - tree_inverse_dynamics(smooth, dq, zeros(n)), tree_mass_matrix(tree)
+    return tau - inverse_dynamics(smooth, dq, zeros(n)), mass_matrix(tree)
 
 
 def slide_or_hold(

@@ -11,7 +11,7 @@ With J the Jacobian of k coordinates of a frame, and M ddq + c + g + springs + f
 A robot with fewer joints than coordinates moves in a subspace: J_bar is then the least-squares
 inverse (J^T J)^-1 J^T and Lambda = J_bar^T M J_bar, the generalised inverse on that subspace.
 
-`tree_task_space` runs on any scalar. On traced scalars it cannot raise an error where J has lost
+`task_space` runs on any scalar. On traced scalars it cannot raise an error where J has lost
 rank; there a `tolerance` makes the results NaN instead. J J^T - tolerance^2 has positive pivots
 exactly where all singular values of J are above the tolerance.
 """
@@ -28,20 +28,19 @@ from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.solve import float_choice, gram, one_or_nan
 from kinetree.dynamics.frames import tree_frame_jacobian
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.configuration import random
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.springs import without_passive_forces
 from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
-from kinetree.dynamics.mass_matrix import mass_solver, tree_mass_matrix
+from kinetree.dynamics.mass_matrix import mass_matrix, mass_solver
 from kinetree.dynamics.tree import Tree, weightless
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.model import Frame
-from kinetree.model.quantity import Make, Quantity, Result, check_expressed, task_rows
+from kinetree.model.quantity import Make, at_state, check_expressed, quantity, task_rows
 from kinetree.scalars import Scalar, where
 from kinetree.spatial.matrices import Factor, factor, mirrored_half, solve
 
@@ -93,56 +92,6 @@ class TaskSpace:
         return formulas(*(matrix(name, x) for name, x in parts))
 
 
-@documented
-def task_space(
-    model: Model,
-    q: StateLike,
-    dq: StateLike | None = None,
-    *,
-    V: ArrayLike | None = None,
-    frame: str | None = None,
-    expressed: str = "body",
-    rows: Sequence[int] | None = None,
-    damping: float = 0,
-    tolerance: float = TOLERANCE,
-) -> TaskSpace:
-    """Lambda(q) and eta(q, V) of a frame, for any number of joints.
-
-    Args:
-        dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
-        V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq: the rates follow
-            as J_bar V.
-        expressed: "body", "space" or "aligned", the axes and reference point of twist and wrench,
-            as in `frame_velocity`.
-        rows: which of the six coordinates (three angular, three linear) make the task; all when
-            None. A robot with fewer joints than rows moves in a subspace: Lambda is then the
-            generalised inverse on that subspace.
-        damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square root.
-        tolerance: J is singular if its smallest singular value is not above this; in the units of
-            J.
-
-    Raises:
-        SingularityError: J has lost rank, with its smallest singular value.
-    """
-    q = coordinates(model, q)
-    without_constraints(model, "dynamics.task_space")
-    check_expressed(expressed)
-    rows = task_rows(rows)
-    damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
-    tree, place = book_tree(model, q), model.frame(frame)
-    if damping == 0:
-        check_rank(model, q, frame, expressed, rows, tolerance)
-    if dq is not None and V is not None:
-        raise InputError("give the joint rates dq or the twist V, not both.")
-    motion = zeros(model.n) if dq is None else rates(model, dq, "dq")
-    twist = None if V is None else array(V, (len(rows),), "V")
-    matrices = tree_task_space(
-        tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
-    )
-    found = [np.array(x.tolist()).reshape(x.shape) for x in matrices]
-    return TaskSpace(*(x.astype(float) if is_numeric(x) else x for x in found))
-
-
 def check_rank(
     model: Model,
     q: Array,
@@ -184,7 +133,70 @@ class TaskTerms(NamedTuple):
     N: Array
 
 
-def tree_task_space(
+def task_maker(
+    *, by_twist: bool = False, option: Literal["damping", "tolerance"] | None = None
+) -> Make:
+    """Trace the terms of a task; NaN where J has lost rank.
+
+    by_twist: the second argument is the twist V instead of dq. option: a third argument; None: no
+    damping, and the usual tolerance.
+    """
+
+    def make(
+        model: Model, regrouped: bool, frame: str | None, expressed: str, rows: tuple[int, ...]
+    ) -> Callable[..., Any]:
+        if option != "damping":  # a task that is singular wherever one looks is refused
+            somewhere = random(model, np.random.default_rng(0))
+            limit = TOLERANCE if option is None else NOTHING
+            check_rank(model, somewhere, frame, expressed, rows, limit)
+        lean = lean_model(model, regrouped=regrouped)
+        task = Task(lean_frame(lean, frame), expressed, rows)
+
+        def function(q: Array, motion: Array, *more: Any) -> TaskTerms:
+            options = {"tolerance": TOLERANCE} if option is None else {option: more[0]}
+            twist = motion if by_twist else None
+            return task_space(lean_tree(lean, q), task, motion, V=twist, **options)
+
+        return function
+
+    return make
+
+
+@quantity(
+    "q dq -> J: k n, dJ: k n, Lambda: k k, eta: k, mu: k, p: k, J_bar: n k, N: n n",
+    meaning=(
+        "Jacobian of the task",
+        "rate of J",
+        "task-space inertia",
+        "bias wrench mu + p + J_bar^T (springs + friction)",
+        "part of eta by Coriolis and centrifugal forces",
+        "part of eta by gravity",
+        "dynamically consistent inverse of J",
+        "null-space projector 1 - J_bar J",
+    ),
+    unit=(
+        "rad/s and m/s for a unit of each rate",
+        "the units of J per second",
+        "kg m^2, kg m and kg",
+        "N m and N",
+        "N m and N",
+        "N m and N",
+        "inverse units of J",
+        "dimensionless",
+    ),
+    formula="J, dJ, Lambda, eta = mu + p + ..., J_bar, N of a frame",
+    make=task_maker(),
+    solves=True,
+    over="frame",
+    choices=("expressed", "rows"),
+    weighs=True,
+    refused=(
+        "A frame of a robot with constraints moves less freely than its tree; use the tree "
+        "without constraints"
+    ),
+    method=False,
+)
+def task_space(
     tree: Tree,
     task: Task,
     dq: Array,
@@ -193,15 +205,17 @@ def tree_task_space(
     damping: Scalar | None = None,
     tolerance: Scalar | None = None,
 ) -> TaskTerms:
-    """All terms of a task, over a Tree.
+    """Dynamics of k coordinates of a frame: F = Lambda dV + eta, with the null space of the task.
 
-    Args:
-        task: the coordinates of the task.
-        dq: joint rates, (n,), if V is None.
-        V: twist of the task, (k,), from which the rates follow.
-        damping: as in `task_space`; None: no damping.
-        tolerance: results are NaN where a singular value of J is not above it; None: no test.
+    All but J and dJ are NaN where J has lost rank (a singular value not above 1e-6).
+
+    Example:
+        >>> robot.compile('task_space', rows=(3, 4))([0.1, 0.2], [1, 0.5])[2].round(3)
+        array([[295.486,  21.12 ],
+               [ 21.12 ,   5.219]])
     """
+    # V: twist of the task, (k,), from which the rates follow. damping: as in `task_space_at_state`.
+    # tolerance: results are NaN where a singular value of J is not above it; None: no test
     place, expressed, rows = task
     chosen, n = list(rows), tree.model.n
     J = tree_frame_jacobian(tree, place, expressed)[0][chosen]
@@ -216,12 +230,62 @@ def tree_task_space(
     return TaskTerms(J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - J_bar @ J)
 
 
+@at_state(task_space)
+def task_space_at_state(
+    model: Model,
+    q: StateLike,
+    dq: StateLike | None = None,
+    *,
+    V: ArrayLike | None = None,
+    frame: str | None = None,
+    expressed: str = "body",
+    rows: Sequence[int] | None = None,
+    damping: float = 0,
+    tolerance: float = TOLERANCE,
+) -> TaskSpace:
+    """Lambda(q) and eta(q, V) of a frame, for any number of joints.
+
+    Args:
+        dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
+        V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq: the rates follow
+            as J_bar V.
+        expressed: "body", "space" or "aligned", the axes and reference point of twist and wrench,
+            as in `frame_velocity`.
+        rows: which of the six coordinates (three angular, three linear) make the task; all when
+            None. A robot with fewer joints than rows moves in a subspace: Lambda is then the
+            generalised inverse on that subspace.
+        damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square root.
+        tolerance: J is singular if its smallest singular value is not above this; in the units of
+            J.
+
+    Raises:
+        SingularityError: J has lost rank, with its smallest singular value.
+    """
+    q = coordinates(model, q)
+    without_constraints(model, "dynamics.task_space")
+    check_expressed(expressed)
+    rows = task_rows(rows)
+    damping, tolerance = not_negative(damping, "damping"), not_negative(tolerance, "tolerance")
+    tree, place = book_tree(model, q), model.frame(frame)
+    if damping == 0:
+        check_rank(model, q, frame, expressed, rows, tolerance)
+    if dq is not None and V is not None:
+        raise InputError("give the joint rates dq or the twist V, not both.")
+    motion = zeros(model.n) if dq is None else rates(model, dq, "dq")
+    twist = None if V is None else array(V, (len(rows),), "V")
+    matrices = task_space(
+        tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
+    )
+    found = [np.array(x.tolist()).reshape(x.shape) for x in matrices]
+    return TaskSpace(*(x.astype(float) if is_numeric(x) else x for x in found))
+
+
 def _mass_and_inverse(
     tree: Tree, J: Array, damping: Scalar | None, sound: Any
 ) -> tuple[Array, Array]:
     """Lambda, (k, k), and J_bar, (n, k), times `sound`, which is 1 or NaN."""
     k, n = J.shape
-    M = tree_mass_matrix(tree)
+    M = mass_matrix(tree)
     if k > n and damping is None:
         J_bar = least_squares_inverse(J) * sound
         return mirrored_half(J_bar.T @ (M @ J_bar)), J_bar
@@ -236,8 +300,8 @@ def _mass_and_inverse(
 def _forces(tree: Tree, dq: Array) -> tuple[Array, Array, Array]:
     """Joint forces c, g, and springs with friction, (n,) each; their sum is `bias_forces`."""
     rest, smooth = zeros(tree.model.n), without_passive_forces(tree.model)
-    c = tree_inverse_dynamics(weightless(tree), dq, rest)
-    g = tree_inverse_dynamics(replace(tree, model=smooth, springs=None), rest, rest)
+    c = inverse_dynamics(weightless(tree), dq, rest)
+    g = inverse_dynamics(replace(tree, model=smooth, springs=None), rest, rest)
     friction = friction_forces(tree.model, dq)
     return c, g, friction if tree.springs is None else tree.springs.at(dq) + friction
 
@@ -293,58 +357,3 @@ def not_negative(value: ArrayLike, name: str) -> float:
     if value < 0:
         raise InputError(f"{name} is {value}; expected >= 0.")
     return value
-
-
-def task_maker(
-    *, by_twist: bool = False, option: Literal["damping", "tolerance"] | None = None
-) -> Make:
-    """Trace the terms of a task; NaN where J has lost rank.
-
-    by_twist: the second argument is the twist V instead of dq. option: a third argument; None: no
-    damping, and the usual tolerance.
-    """
-
-    def make(
-        model: Model, regrouped: bool, frame: str | None, expressed: str, rows: tuple[int, ...]
-    ) -> Callable[..., Any]:
-        if option != "damping":  # a task that is singular wherever one looks is refused
-            somewhere = random(model, np.random.default_rng(0))
-            limit = TOLERANCE if option is None else NOTHING
-            check_rank(model, somewhere, frame, expressed, rows, limit)
-        lean = lean_model(model, regrouped=regrouped)
-        task = Task(lean_frame(lean, frame), expressed, rows)
-
-        def function(q: Array, motion: Array, *more: Any) -> TaskTerms:
-            options = {"tolerance": TOLERANCE} if option is None else {option: more[0]}
-            twist = motion if by_twist else None
-            return tree_task_space(lean_tree(lean, q), task, motion, V=twist, **options)
-
-        return function
-
-    return make
-
-
-TASK_SPACE = Quantity(
-    "task_space", "q dq",
-    (
-        Result("J", "k n", "Jacobian of the task", "rad/s and m/s for a unit of each rate"),
-        Result("dJ", "k n", "rate of J", "the units of J per second"),
-        Result("Lambda", "k k", "task-space inertia", "kg m^2, kg m and kg"),
-        Result("eta", "k", "bias wrench mu + p + J_bar^T (springs + friction)", "N m and N"),
-        Result("mu", "k", "part of eta by Coriolis and centrifugal forces", "N m and N"),
-        Result("p", "k", "part of eta by gravity", "N m and N"),
-        Result("J_bar", "n k", "dynamically consistent inverse of J", "inverse units of J"),
-        Result("N", "n n", "null-space projector 1 - J_bar J", "dimensionless"),
-    ),
-    "Dynamics of k coordinates of a frame: F = Lambda dV + eta, with the null space of the "
-    "task; NaN where J has lost rank (a singular value not above 1e-6).",
-    "J, dJ, Lambda, eta = mu + p + ..., J_bar, N of a frame",
-    task_maker(),
-    (
-        "robot.compile('task_space', rows=(3, 4))([0.1, 0.2], [1, 0.5])[2].round(3)",
-        "array([[295.486,  21.12 ],\n       [ 21.12 ,   5.219]])",
-    ),
-    solves=True, framed=True, choices=("expressed", "rows"), weighs=True,
-    refused="A frame of a robot with constraints moves less freely than its tree; use the tree "
-            "without constraints",
-)  # fmt: skip

@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.core.arrays import Array, known
-from kinetree.dynamics.constraints.at_state import (
-    constrained_inverse_dynamics,
-    constraint_errors,
-    constraint_jacobian,
-)
 from kinetree.errors import InputError
 from kinetree.explain.record import Carried, Torque
 from kinetree.files.description.joints import PRISMATIC
@@ -47,8 +43,8 @@ def carried_forces(
         InputError: the constraints forbid the motion, or the motors cannot make it.
     """
     constraints = constraints_of(model, "explain")
-    found = constrained_inverse_dynamics(model, x.q, x.dq, x.ddq, F_ext, F_tip=F_tip)
-    J = constraint_jacobian(model, x.q)
+    found = dynamics.constrained_inverse_dynamics(model, x.q, x.dq, x.ddq, F_ext, F_tip=F_tip)
+    J = dynamics.constraint_jacobian(model, x.q)
     joints: dict[str, Array] = {}
     start = 0
     for item in constraints.items:
@@ -109,7 +105,7 @@ def _slides(model: Model, dof: int) -> bool:
 
 def _opened(model: Model, constraints: Constraints, q: Any) -> str:
     """A sentence if the position does not satisfy the constraints; empty for symbols."""
-    Phi = known(np.asarray(constraint_errors(model, q)))
+    Phi = known(np.asarray(dynamics.constraint_errors(model, q)))
     if Phi is None or not np.size(Phi):
         return ""
     sizes = np.abs(np.asarray(Phi, float))

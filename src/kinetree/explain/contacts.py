@@ -17,7 +17,7 @@ from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.contacts.inverse import (
     NAME,
     GroundForces,
-    contact_inverse_dynamics,
+    contact_inverse_dynamics_at_state,
 )
 from kinetree.dynamics.contacts.points import book_places, touches
 from kinetree.errors import InputError
@@ -60,7 +60,7 @@ def explain_contact(forces: GroundForces, contact: str) -> Node:
         if name == "loads" and state["F_ext"] is None:
             continue
         more, less = (
-            contact_inverse_dynamics(**{**state, **changed(state, 1 + h)}).forces[k]
+            contact_inverse_dynamics_at_state(**{**state, **changed(state, 1 + h)}).forces[k]
             for h in (DIFFERENCE, -DIFFERENCE)
         )
         share = (more - less) / (2 * DIFFERENCE)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
-from kinetree.dynamics.constraints.at_state import constraint_jacobian
 from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, Key, Share, Shares, bodies_of, shares_of
@@ -224,7 +224,7 @@ class Unfolding:
         """-J^T lambda by constraint, each by its equations."""
         if self.carried is None:
             return []
-        J, unit = constraint_jacobian(self.whole, self.at.x.q), self.units["tau"][dof]
+        J, unit = dynamics.constraint_jacobian(self.whole, self.at.x.q), self.units["tau"][dof]
         code, start = code_line("constraints"), 0
         nodes: list[Node] = []
         for item in constraints_of(self.whole, "unfold").items:

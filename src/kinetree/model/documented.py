@@ -5,7 +5,7 @@ once: in ARGUMENTS of quantity.py for those that quantities have, and in OTHERS 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
 from textwrap import fill
@@ -61,6 +61,11 @@ ENTRY = re.compile(r"^ {4}\w.*(?:\n {5,}.*)*", re.MULTILINE)  # "a, b: text" des
 def documented(function: Function) -> Function:
     """Complete the `Args:` section of a function's docstring; entries that it has are kept."""
     return _completed(function, "")
+
+
+def entries_of(names: Iterable[str]) -> list[str]:
+    """Entries of an `Args:` section for names that mean the same everywhere."""
+    return [entry for name in names if (entry := _common(name, ""))]
 
 
 def documented_batch(function: Function) -> Function:

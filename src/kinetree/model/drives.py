@@ -171,7 +171,8 @@ def build_rotors(
             s = times(times(inverse(home(link)), home(i))[:3, :3], direction)
         else:
             s = times(T[:3, :3], unit(rotor.axis, f"rotor axis of joint {joint.name!r}"))
-        rotors.append(JointRotor(i, joints[i].dofs[0], link, inertia, ratio * joints[i].scale, s))
+        own = joints[i]
+        rotors.append(JointRotor(i, own.dofs[0], link, inertia, ratio * own.scale, s, ratio))
     return tuple(rotors)
 
 

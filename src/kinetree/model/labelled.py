@@ -53,18 +53,22 @@ def labelled(
     dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
     axis of a model); or one tuple of letters for each of several results.
     """
+    return lambda function: named(documented(function), *dims)
 
-    def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        @functools.wraps(documented(function))
-        def call(*args: Given.args, **options: Given.kwargs) -> Result:
-            for value in (*args[1:], *options.values()):
-                if type(value) is not np.ndarray and label_kind(type(value)) is not None:
-                    return _by_name(function, dims, args, options)
-            return function(*args, **options)
 
-        return call
+def named(
+    function: Callable[Given, Result], *dims: Letter | tuple[Letter, ...]
+) -> Callable[Given, Result]:
+    """The function for labelled states; see `labelled`."""
 
-    return decorate
+    @functools.wraps(function)
+    def call(*args: Given.args, **options: Given.kwargs) -> Result:
+        for value in (*args[1:], *options.values()):
+            if type(value) is not np.ndarray and label_kind(type(value)) is not None:
+                return _by_name(function, dims, args, options)
+        return function(*args, **options)
+
+    return call
 
 
 def _by_name(
@@ -90,14 +94,16 @@ def _by_name(
     )
     result = function(*bound.args, **bound.kwargs)
 
-    def named(x: Any, letters: Sequence[Any]) -> Any:
+    def with_names(x: Any, letters: Sequence[Any]) -> Any:
         axes = [_axis(model, letter) for letter in letters]
         return alignment.label(x, axes, function.__name__)
 
     several = [x for x in dims if isinstance(x, tuple)]
     if several:
-        return tuple(named(x, letters_of) for x, letters_of in zip(result, several, strict=True))
-    return named(result, dims)
+        pairs = zip(result, several, strict=True)
+        parts = [with_names(x, letters) for x, letters in pairs]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    return with_names(result, dims) if isinstance(result, np.ndarray | float | int) else result
 
 
 def _axis(model: Model, letter: Letter) -> Axis | None:

@@ -1,13 +1,29 @@
 """The declaration of a quantity: the one place for its name, letters, shapes, units and example.
 
-A quantity is declared beside its algorithm. The kernel and its help, the attribute of Robot and its
-types, the header of exported code and the table of methods are derived from it. Its index is
-`kinetree.dynamics.quantities`.
+    @quantity(
+        "q dq -> C: n n",
+        meaning="Coriolis matrix of the Christoffel symbols",
+        unit="the units of M per second",
+        formula="C(q, dq), dM - 2C skew",
+    )
+    def coriolis_matrix(tree: Tree, dq: Array) -> Array:
+        \"\"\"Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.
+
+Example:
+            >>> robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)
+            array(...)
+        \"\"\"
+
+The function stays what it is. From the declaration come the function of a model and of labelled
+arrays (`dynamics/at_state.py`), the kernel and its help, the attribute of Robot and its types, the
+header of exported code, the table of methods, and the cases of the tests.
 """
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from inspect import cleandoc
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,10 +33,11 @@ from kinetree.model.model import Model
 # of the model, whether masses may be moved along its tree, the frame, and the choices that the
 # quantity has; it returns the function of the arguments that is traced
 Make = Callable[..., Callable[..., Any]]
+Function = TypeVar("Function", bound=Callable[..., Any])
+Over = Literal["tree", "frame", "model", "constraints"]
 
 
 EXPRESSED = ("body", "space", "aligned")  # axes of a twist or task
-EXAMPLE_ROBOT = ("robot = kt.robots.planar_2r()",)  # the line before most examples
 
 
 @dataclass(frozen=True)
@@ -103,48 +120,60 @@ class Quantity:
 
     Args:
         name: of the function, the attribute of Robot and the kernel.
-        arguments: names of ARGUMENTS in their order, between spaces.
+        inputs: names of ARGUMENTS in their order, without F_ext.
         results: one, or several.
         title: the first line of its help: a noun phrase, and the equation.
-        equation: the short form, for the first line of exported code.
+        formula: the short form, for the first line of exported code.
+        example: lines of a session; `robot` is `planar_2r` if they do not make it.
+        function: what computes it, see `over`; None: only `make` does.
         make: `make(model, regrouped, frame, **choices)` returns the function of the arguments that
             is traced. `regrouped` allows masses to be moved along the tree where the result does
-            not depend on it.
-        example: a call, and the text that it prints.
-        robot: lines before the call that make `robot`.
+            not depend on it. None: the one that `over` decides.
+        remarks: further paragraphs of its help.
+        over: the first arguments of the function. "tree": the Tree at q; "frame": the Tree and the
+            frame; "constraints": the Tree, the constraints and q; "model": the model, and q among
+            the others. The remaining `inputs` follow.
+        of: the robot whose tree it is, such as one without friction; None: the robot itself.
+        whole: masses stay on their own links, because the result is not only about joint forces.
         wrenches: F_ext may follow as a further argument.
         solves: it needs a mass matrix that is not singular.
-        framed: it is a quantity of a frame.
         choices: of "expressed" and "rows": further options of `make`.
         weighs: it depends on gravity.
         slope_of: a quantity and some arguments of it, of which this is the derivative.
         step: it is composed of the graphs of a step, see engine/kernels/step.py.
+        method: it is an attribute of Robot; else a method with further arguments is written there.
         refused: why a robot with constraints does not have it, and the way out.
-        remark: what its results mean for a robot with constraints, in exported code.
+        instead: kernels honour constraints; the function of a model says to use this instead.
+        caution: what its results mean for a robot with constraints, in exported code.
     """
 
     name: str
-    arguments: str
+    inputs: tuple[str, ...]
     results: tuple[Result, ...]
     title: str
-    equation: str
-    make: Make
-    example: tuple[str, str]
-    robot: tuple[str, ...] = EXAMPLE_ROBOT
+    formula: str
+    example: str
+    function: Any
+    make: Make | None = None
+    remarks: tuple[str, ...] = ()
+    over: Over = "tree"
+    of: Callable[[Model], Model] | None = None
+    whole: bool = False
     wrenches: bool = False
     solves: bool = False
-    framed: bool = False
     choices: tuple[str, ...] = ()
     weighs: bool = False
     slope_of: tuple[str, tuple[str, ...]] | None = None
     step: bool = False
+    method: bool = True
     refused: str = ""
-    remark: str = ""
+    instead: str = ""
+    caution: str = ""
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the arguments, without F_ext."""
-        return tuple(self.arguments.split())
+    def framed(self) -> bool:
+        """Whether it is a quantity of a frame."""
+        return self.over == "frame"
 
     @property
     def outputs(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -153,14 +182,66 @@ class Quantity:
             return ((self.name, self.results[0].axes),)
         return tuple((result.letter, result.axes) for result in self.results)
 
+    @property
+    def letters(self) -> set[str]:
+        """Letters of the shapes of its arguments and results: "m" is of constraints, and so on."""
+        dims = [*(ARGUMENTS[x].dims for x in self.inputs), *(x.dims for x in self.results)]
+        return set(" ".join(dims).split())
 
-def textbook(function: Callable[..., Any]) -> Make:
-    """Trace a function of the model and the arguments as it is written."""
 
-    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-        return lambda *state: function(model, *state)
+DECLARED: dict[str, Quantity] = {}  # of the files that were imported; `dynamics.quantities` has all
+AT_STATE: dict[str, Callable[..., Any]] = {}  # functions of a model that are written by hand
 
-    return make
+
+def quantity(
+    signature: str,
+    *,
+    meaning: str | Sequence[str],
+    unit: str | Sequence[str],
+    formula: str,
+    **options: Any,
+) -> Callable[[Function], Function]:
+    """Declare the quantity that a function computes; the function itself is returned.
+
+    Args:
+        signature: names of its arguments and letters of its results with their shapes, such as
+            "q dq -> C: n n" or "q -> T_si: l 4 4" or, of several, "q dq -> y_T: p, y_U: p".
+        meaning: of the result; of several, one for each.
+        unit: of the result; of several, one for each.
+        formula: the short form, for the first line of exported code.
+        options: fields of `Quantity`.
+    """
+    left, _, right = signature.partition("->")
+    letters = [[part.strip() for part in result.partition(":")[::2]] for result in right.split(",")]
+    texts = zip(*([x] if isinstance(x, str) else x for x in (meaning, unit)), strict=True)
+    results = tuple(Result(*dims, *text) for dims, text in zip(letters, texts, strict=True))
+
+    def declare(function: Function) -> Function:
+        title, remarks, example = _read_docstring(function.__doc__ or "")
+        DECLARED[function.__name__] = Quantity(
+            function.__name__, tuple(left.split()), results, title, formula, example, function,
+            remarks=remarks, **options,
+        )  # fmt: skip
+        return function
+
+    return declare
+
+
+def at_state(function: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Declare the function of a model and one state, where a quantity needs one of its own."""
+
+    def declare(by_hand: Function) -> Function:
+        AT_STATE[function.__name__] = by_hand
+        return by_hand
+
+    return declare
+
+
+def _read_docstring(text: str) -> tuple[str, tuple[str, ...], str]:
+    """Title, further paragraphs, and the lines of the example."""
+    about, _, example = cleandoc(text).partition("Example:\n")
+    title, *remarks = (" ".join(part.split()) for part in about.strip().split("\n\n"))
+    return title, tuple(remarks), textwrap.dedent(example)
 
 
 def shape_text(dims: str) -> str:

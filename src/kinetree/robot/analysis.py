@@ -19,9 +19,12 @@ from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
 
 if TYPE_CHECKING:
-    from kinetree.dynamics import Ellipsoid, Recursion, TaskSpace
+    from kinetree.dynamics.base_parameters import BaseParameters
     from kinetree.dynamics.contacts.inverse import GroundForces
     from kinetree.dynamics.derivatives import Linearization, TaskSpaceDerivatives
+    from kinetree.dynamics.ellipsoids import Ellipsoid
+    from kinetree.dynamics.task_space import TaskSpace
+    from kinetree.dynamics.textbook.recursion import Recursion
     from kinetree.explain import Explanation
 
 Axes = Literal["body", "space"]
@@ -168,9 +171,7 @@ class Analysis(RobotCore):
         return dynamics.force_ellipsoid(self.model, q, frame, part=part)
 
     @documented
-    def base_parameters(
-        self, *, groups: Sequence[str] = GROUPS, seed: int = 0
-    ) -> dynamics.BaseParameters:
+    def base_parameters(self, *, groups: Sequence[str] = GROUPS, seed: int = 0) -> BaseParameters:
         """Find the combinations of parameters that the joint forces depend on.
 
         Args:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from kinetree.dynamics.quantities import DECLARED, NO_ATTRIBUTE
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels.memo import frame_kernel, kernel, remembered
 from kinetree.errors import KinetreeError
 from kinetree.model import HasModel, Model
@@ -82,9 +82,8 @@ class Quantities(RobotCore):
     """Quantities of a robot at a state, or at many."""
 
 
-for _name in DECLARED:
-    if _name not in NO_ATTRIBUTE:
-        setattr(Quantities, _name, Compiled(_name))
+for _name in DECLARED.methods:
+    setattr(Quantities, _name, Compiled(_name))
 
 
 def frame_signature(quantity: Quantity, *first: str) -> inspect.Signature:

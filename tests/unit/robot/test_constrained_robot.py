@@ -8,7 +8,7 @@ from closed_loops import slider_crank, slider_crank_position
 from kinetree import dynamics
 from kinetree.controllers import Impedance, MomentumObserver
 from kinetree.errors import ModelError
-from kinetree.model import describe_model, reshape
+from kinetree.model import reshape
 
 ROBOT = slider_crank(actuated=["crank"])
 MODEL, TREE = ROBOT.model, ROBOT.constrained({"loop": None})
@@ -70,10 +70,8 @@ DOORS = {
     "subtree": lambda: ROBOT.subtree("arm"),
     "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
     "lock of a model": lambda: reshape.lock(MODEL, {"crank": 0.1}),
-    "describe_model": lambda: describe_model(MODEL),
     "check_robot": lambda: kt.testing.check_robot(ROBOT),
-    "rollouts": lambda: kt.parallel.rollouts(ROBOT, 2, q0=Q, duration=0.1),
-    "envelope": lambda: kt.parallel.envelope(ROBOT, 10),
+    "envelope": lambda: kt.studies.envelope(ROBOT, 10),
 }
 
 

@@ -11,12 +11,13 @@ import pytest
 
 import kinetree as kt
 from kinetree import dynamics
-from kinetree.dynamics.quantities import QUANTITIES
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels import compile as compile_module
 
 STATE = np.random.default_rng(0).normal(size=(3, 6))
-ATTRIBUTES = [name for name, quantity in QUANTITIES.items() if not quantity.framed]
-FRAMED = [name for name, quantity in QUANTITIES.items() if quantity.framed]
+METHODS = [DECLARED[x] for x in DECLARED.methods if not DECLARED[x].letters & {*"mdc"}]
+ATTRIBUTES = [x.name for x in METHODS if not x.framed]
+FRAMED = [x.name for x in METHODS if x.framed]
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def made(monkeypatch):
 def test_every_quantity_is_an_attribute(robot):
     for name in ATTRIBUTES:
         assert getattr(robot, name).name == name
-        assert inspect.getdoc(getattr(kt.Robot, name)).startswith(QUANTITIES[name].title[:60])
+        assert inspect.getdoc(getattr(kt.Robot, name)).startswith(DECLARED[name].title[:60])
     for name in FRAMED:
         assert callable(getattr(robot, name))
 
@@ -82,7 +83,7 @@ def test_wrenches_by_place_by_name_and_none(robot):
     F = np.random.default_rng(1).normal(size=(6, 6))
     for name in ("inverse_dynamics", "forward_dynamics", "bias_forces"):
         kernel = getattr(robot, name)
-        state = STATE[: len(QUANTITIES[name].inputs)]
+        state = STATE[: len(DECLARED[name].inputs)]
         loaded = robot.compile(name, wrenches=True)(*state, F)
         bare = kernel(*state)
         assert (loaded != bare).any()

@@ -4,7 +4,7 @@ With floats, a motion that the constraints forbid, or that the motors cannot mak
 that names the row or the joint. Kernels of the same quantities return the residuals instead.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,87 +13,77 @@ from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.derivatives import constrained_forward_derivatives, whole
 from kinetree.dynamics.constraints.dynamics import (
-    Accelerations,
-    Impulse,
+    Items,
+    Kkt,
     MotorForces,
-    Reduced,
-    tree_constrained_dynamics,
-    tree_constrained_forces,
-    tree_impulse,
-    tree_reduced,
+    constraint_forces,
+    constraint_impulse,
 )
 from kinetree.dynamics.constraints.projection import kept_entries, nearest_motion
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.mass_matrix import mass_matrix
+from kinetree.dynamics.plain import dense, evaluate
+from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import CARRIED, constraints_of, moving_constraints
+from kinetree.model.constrain import constraints_of
 from kinetree.model.documented import documented
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
+from kinetree.model.quantity import at_state, quantity
 
 TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
 
 
-def _evaluated(
-    function: Callable[..., Sequence[Array]],
-    model: Model,
-    name: str,
-    q: StateLike,
-    loads: tuple[Wrenches, TipWrench] = (None, None),
-    **motion: StateLike,
-) -> list[Array]:
-    """Results of a function of a tree, its constraints, q and some rates, at a checked state.
-
-    name: of the quantity, for the error of a robot without constraints.
-    """
-    constraints_of(model, name)
-    q = coordinates(model, q)
-    checked = [rates(model, value, argument) for argument, value in motion.items()]
-    results = function(book_tree(model, q, *loads), placed(model), q, *checked)
-    return [np.array(x.tolist()).reshape(x.shape) for x in results]
-
-
-@documented
-def constraint_errors(model: Model, q: StateLike) -> Array:
-    """Phi(q), (m,): how far each equation is from being satisfied, rad or m."""
-    return _evaluated(lambda *at: [tree_constraints(*at).Phi], model, "constraint_errors", q)[0]
-
-
-@documented
-def constraint_jacobian(model: Model, q: StateLike) -> Array:
-    """J(q), (m, n): dPhi/dt = J dq."""
-    return _evaluated(lambda *at: [tree_constraints(*at).J], model, "constraint_jacobian", q)[0]
-
-
-@documented
-def constraint_bias(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """Gamma = dJ/dt dq, (m,): d^2 Phi/dt^2 = J ddq + gamma."""
-    name = "constraint_bias"
-    return _evaluated(lambda *at: [tree_constraints(*at).gamma], model, name, q, dq=dq)[0]
-
-
-@documented
-def constrained_forward_dynamics(
-    model: Model,
-    q: StateLike,
-    dq: StateLike,
-    tau: StateLike,
-    F_ext: Wrenches = None,
-    *,
-    F_tip: TipWrench = None,
-) -> Accelerations:
-    """ddq, the forces lambda of all equations, and the residual J ddq + gamma.
-
-    Args:
-        F_ext, F_tip: as in `inverse_dynamics`.
-    """
-    name, loads = "constrained_forward_dynamics", (F_ext, F_tip)
-    results = _evaluated(tree_constrained_dynamics, model, name, q, loads, dq=dq, tau=tau)
-    return Accelerations(*results)
-
-
-@documented
+@quantity(
+    "q dq ddq -> tau: n, lam: m, force_residual: n, motion_residual: m",
+    meaning=(
+        "motor forces of least weighted norm, 0 without motor",
+        "forces onto frame_b in axes of frame_a, of least norm",
+        "M ddq + h - tau - J^T lambda",
+        "J ddq + gamma",
+    ),
+    unit=(
+        "N m or N",
+        "N or N m",
+        "N m or N",
+        "rad/s^2 or m/s^2; 0 if Phi stays 0",
+    ),
+    formula="tau and lambda with tau + J^T lambda = M ddq + h",
+    over="constraints",
+    wrenches=True,
+    solves=True,
+    weighs=True,
+    caution=(
+        "motion_residual is not zero if the constraints forbid ddq; force_residual is not "
+        "zero if the motors cannot make the motion. tau and lam are an answer only where "
+        "both are zero."
+    ),
+)
 def constrained_inverse_dynamics(
+    tree: Tree, items: Items, q: Array, dq: Array, ddq: Array
+) -> MotorForces:
+    """Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.
+
+    Example:
+        >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+        >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+        >>> robot.constrained_inverse_dynamics([0.1, -0.2], [1, -2], [1, -2])[0].round(3)
+        array([ 47.002, -94.004])
+    """
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    r = inverse_dynamics(tree, dq, ddq)
+    lam = constraint_forces(kkt.given, kkt.rows, kkt.J, r) * kkt.A.sound
+    carried = kkt.J.T @ lam
+    motors = set(kkt.given.actuated)
+    tau = np.array(
+        [x - y if d in motors else 0 for d, (x, y) in enumerate(zip(r, carried, strict=True))]
+    )
+    return MotorForces(tau, kkt.shared(lam), r - tau - carried, kkt.all.J @ ddq + kkt.all.gamma)
+
+
+@at_state(constrained_inverse_dynamics)
+def constrained_inverse_dynamics_at_state(
     model: Model,
     q: StateLike,
     dq: StateLike,
@@ -110,10 +100,8 @@ def constrained_inverse_dynamics(
     Raises:
         InputError: floats of a motion that the constraints forbid or the motors cannot make.
     """
-    name, loads = "constrained_inverse_dynamics", (F_ext, F_tip)
-    forces = MotorForces(
-        *_evaluated(tree_constrained_forces, model, name, q, loads, dq=dq, ddq=ddq)
-    )
+    state = {"q": q, "dq": dq, "ddq": ddq, "F_ext": F_ext, "F_tip": F_tip}
+    forces = evaluate("constrained_inverse_dynamics", model, **state)
     if all(is_numeric(x) for x in forces):
         _check_motion(model, q, rates(model, dq, "dq"), rates(model, ddq, "ddq"), forces)
     return forces
@@ -122,7 +110,7 @@ def constrained_inverse_dynamics(
 def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: MotorForces) -> None:
     """Raise InputError if a residual of numbers is not zero."""
     constraints = constraints_of(model, "constrained_inverse_dynamics")
-    J = np.asarray(constraint_jacobian(model, q), float)
+    J = np.asarray(tree_constraints(*_at(model, q, "constrained_inverse_dynamics")).J, float)
     sizes = np.abs(J) @ np.abs(np.asarray(ddq, float)) + np.abs(J @ dq) + 1
     worst = int(np.argmax(np.abs(forces.motion_residual) / sizes))
     if abs(forces.motion_residual[worst]) > TOLERANCE * sizes[worst]:
@@ -147,14 +135,11 @@ def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: Mot
         )
 
 
-@documented
-def constraint_impulse(model: Model, q: StateLike, dq: StateLike) -> Impulse:
-    """Rates after the constraints close without rebound, the impulses, and the residual J dq.
-
-    Args:
-        dq: joint rates before, shape (n,), rad/s or m/s.
-    """
-    return Impulse(*_evaluated(tree_impulse, model, "constraint_impulse", q, dq=dq))
+def _at(model: Model, q: StateLike, what: str) -> tuple[Tree, Items, Array]:
+    """The tree of a robot at q, its constraints, and q; `what` needs them."""
+    constraints_of(model, what)
+    q = coordinates(model, q)
+    return book_tree(model, q), placed(model), q
 
 
 @labelled("n")
@@ -167,10 +152,12 @@ def project_rates(model: Model, q: StateLike, dq: StateLike, *, keep: Sequence[s
     Raises:
         InputError: the constraints do not allow the rates that are kept.
     """
+    tree, items, q = _at(model, q, "project_rates")
+    x = rates(model, dq, "dq")
     if not keep:
-        return constraint_impulse(model, q, dq).dq
-    x = np.asarray(rates(model, dq, "dq"), float)
-    J, M = (np.asarray(f(model, q), float) for f in (constraint_jacobian, mass_matrix))
+        return dense(constraint_impulse(tree, items, q, x).dq)
+    x, J = np.asarray(x, float), np.asarray(tree_constraints(tree, items, q).J, float)
+    M = np.asarray(mass_matrix(tree), float)
     return nearest_motion(model, J, M, x, np.zeros(len(J)), kept_entries(model, keep), "rates")
 
 
@@ -186,26 +173,12 @@ def project_accelerations(
     Raises:
         InputError: the constraints do not allow the accelerations that are kept.
     """
+    tree, items, q = _at(model, q, "project_accelerations")
     x = np.asarray(rates(model, ddq, "ddq"), float)
-    J, M = (np.asarray(f(model, q), float) for f in (constraint_jacobian, mass_matrix))
-    wanted = -np.asarray(constraint_bias(model, q, dq), float)
+    found = tree_constraints(tree, items, q, rates(model, dq, "dq"))
+    J, M = np.asarray(found.J, float), np.asarray(mass_matrix(tree), float)
+    wanted = -np.asarray(found.gamma, float)
     return nearest_motion(model, J, M, x, wanted, kept_entries(model, keep), "accelerations")
-
-
-@documented
-def reduced_dynamics(model: Model, q: StateLike, dq: StateLike) -> Reduced:
-    """M_r, h_r and N of the independent rates: M_r y'' + h_r = N^T tau, dq = N y'.
-
-    Args:
-        q: joint positions on the constraints, shape (nq,), rad or m.
-        dq: joint rates that the constraints allow, shape (n,), rad/s or m/s.
-
-    Raises:
-        ModelError: the constraints leave no degree of freedom.
-        SingularityError: the rates do not follow from the independent ones at this position.
-    """
-    moving_constraints(model, "reduced_dynamics", CARRIED)
-    return Reduced(*_evaluated(tree_reduced, model, "reduced_dynamics", q, dq=dq))
 
 
 @documented

@@ -25,6 +25,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns, ways
+from kinetree.dynamics.lean import LeanModel
 from kinetree.dynamics.tree import Tree
 from kinetree.model import WORLD, Model
 from kinetree.model.constraints import ROD, Closure, Coupling, Term
@@ -64,6 +65,11 @@ def placed(model: Model, frames: Sequence[Array] | None = None) -> tuple[Closure
         else x
         for x in items
     )
+
+
+def lean_items(lean: LeanModel) -> tuple[Closure | Coupling, ...]:
+    """The constraints in the lean frames."""
+    return placed(lean.model, [link.place.X for link in lean.links])
 
 
 def plain_floats(model: Model) -> Model:

@@ -26,8 +26,8 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.closures import Constrained, item_dofs, tree_constraints
 from kinetree.dynamics.constraints.dynamics import Items, Kkt
-from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
@@ -48,11 +48,11 @@ def constrained_forward_derivatives(
     model = tree.model
     tree = tree.with_loads_in_frames()
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
-    h = tree_inverse_dynamics(tree, dq, zeros(model.n))
+    h = inverse_dynamics(tree, dq, zeros(model.n))
     ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)
     if kkt.dependent:  # other forces with the same sum change with q in other ways
         lam = kkt.shared(lam)[kkt.rows]
-    by_q, by_dq = tree_derivatives(tree, dq, ddq)
+    by_q, by_dq = inverse_dynamics_derivatives(tree, dq, ddq)
     moving = sorted({d for item in items for d in item_dofs(tree, item)})
     force, motion = np.zeros((model.n, model.n), object), np.zeros((len(lam), model.n), object)
     turned = np.zeros((len(lam), model.n), object)

@@ -53,15 +53,16 @@ from kinetree.dynamics.constraints.solve import (
 from kinetree.dynamics.elimination import eliminate_groups, move_groups
 from kinetree.dynamics.forward_dynamics import at_zero_acceleration
 from kinetree.dynamics.grouping import around
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import mass_names
 from kinetree.dynamics.tree import Pair, Tree
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
-from kinetree.model.constrain import constraints_of
+from kinetree.model.constrain import CARRIED, constraints_of, moving_constraints
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import zeros
+from kinetree.model.quantity import quantity
 from kinetree.scalars import Scalar, absolute, where
 from kinetree.spatial.matrices import (
     Factor,
@@ -160,7 +161,7 @@ class Kkt:
         self.given: Constraints = solvable(tree.model)
         self.rows = solved_rows(self.given, found.J)
         self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
-        self.matrix, inertias = core or (tree_mass_matrix(tree), mass_names(tree.model))
+        self.matrix, inertias = core or (mass_matrix(tree), mass_names(tree.model))
         self.eliminated = Eliminated(inertias, self.matrix, self.J)
         A, names = self.eliminated.A, row_names(self.given, self.rows)
         self.dependent = self.given.dependent and has_floats(A)
@@ -211,10 +212,41 @@ def tree_constrained_acceleration(
     return _accelerated(tree, tree_constraints(tree, items, q, dq), dq, tau)[0]
 
 
-def tree_constrained_dynamics(
+@quantity(
+    "q dq tau -> ddq: n, lam: m, residual: m",
+    meaning=(
+        "joint accelerations",
+        "forces onto frame_b in axes of frame_a, of least norm",
+        "J ddq + gamma",
+    ),
+    unit=(
+        "rad/s^2 or m/s^2",
+        "N or N m",
+        "rad/s^2 or m/s^2; 0 if Phi stays 0",
+    ),
+    formula="ddq and lambda of M ddq + h = tau + J^T lambda, J ddq + gamma = 0",
+    over="constraints",
+    wrenches=True,
+    solves=True,
+    weighs=True,
+    caution=(
+        "residual = J ddq + gamma is zero up to rounding. Larger entries mean that the "
+        "position is singular, or very near: the constraints are then missed by this "
+        "acceleration, and lam is damped instead of growing without bound. Small entries do "
+        "not prove the opposite."
+    ),
+)
+def constrained_forward_dynamics(
     tree: Tree, items: Items, q: Array, dq: Array, tau: Array
 ) -> Accelerations:
-    """ddq, the forces of all rows, and the residual of all rows."""
+    """Accelerations and forces of constraints: M ddq + h = tau + J^T lambda, J ddq + gamma = 0.
+
+    Example:
+        >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+        >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+        >>> robot.constrained_forward_dynamics([0.1, -0.2], [1, -2], [0, 0])[1].round(3)
+        array([4.419])
+    """
     found = tree_constraints(tree, items, q, dq)
     ddq, lam, kkt = _accelerated(tree, found, dq, tau)
     return Accelerations(ddq, kkt.shared(lam), found.J @ ddq + found.gamma)
@@ -233,7 +265,7 @@ def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple
     groups = around(model, dofs)
     if not dofs or len(groups) == 1:
         kkt = Kkt(tree, found)
-        h = tree_inverse_dynamics(tree, dq, zeros(model.n))
+        h = inverse_dynamics(tree, dq, zeros(model.n))
         return *kkt.accelerate(tau - h, -kkt.gamma), kkt
     core = next(group for group in groups if dofs[0] in group.dofs)
     branches = [group for group in groups if group is not core]
@@ -250,38 +282,45 @@ def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple
     return np.array(rates), lam, kkt
 
 
-def tree_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
-    """Rates after all constraints close without rebound: M (dq_after - dq) = J^T impulse.
+@quantity(
+    "q dq -> dq_after: n, impulse: m, residual: m",
+    meaning=(
+        "the nearest rates that are allowed",
+        "impulses of the equations",
+        "J dq_after",
+    ),
+    unit=(
+        "rad/s or m/s",
+        "N s or N m s",
+        "rad/s or m/s",
+    ),
+    formula="dq after constraints close, impulse, J dq",
+    over="constraints",
+    solves=True,
+    caution="residual = J dq_after is zero up to rounding, except at singular positions.",
+)
+def constraint_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
+    """Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.
 
-    The new rates are those nearest to dq, measured by M, that the constraints allow: no motion that
-    they allow loses energy.
+    Example:
+        >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+        >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+        >>> robot.constraint_impulse([0.1, -0.2], [1, 0])[0].round(3)
+        array([ 1.616, -3.232])
     """
+    # The new rates are those nearest to dq, measured by M, that the constraints allow: no motion
+    # that they allow loses energy
     kkt = Kkt(tree, tree_constraints(tree, items, q))
     change, y = kkt.nearest(kkt.J @ dq)
     after = dq + change
     return Impulse(after, kkt.shared(y), kkt.all.J @ after)
 
 
-def tree_constrained_forces(
-    tree: Tree, items: Items, q: Array, dq: Array, ddq: Array
-) -> MotorForces:
-    """Forces of the motors and of the constraints for a motion."""
-    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
-    r = tree_inverse_dynamics(tree, dq, ddq)
-    lam = constraint_forces(kkt.given, kkt.rows, kkt.J, r) * kkt.A.sound
-    carried = kkt.J.T @ lam
-    motors = set(kkt.given.actuated)
-    tau = np.array(
-        [x - y if d in motors else 0 for d, (x, y) in enumerate(zip(r, carried, strict=True))]
-    )
-    return MotorForces(tau, kkt.shared(lam), r - tau - carried, kkt.all.J @ ddq + kkt.all.gamma)
-
-
 def tree_motor_forces(tree: Tree, items: Items, q: Array, dq: Array, ddq: Array) -> Array:
     """tau alone, (n,); it needs no mass matrix."""
     constraints = solvable(tree.model)
     J = tree_constraints(tree, items, q).J
-    r = tree_inverse_dynamics(tree, dq, ddq)
+    r = inverse_dynamics(tree, dq, ddq)
     left = _left_by_constraints(constraints, J, r)
     balanced = _balanced(constraints, J, r, left)
     return _of_motors(constraints, [x * balanced for x in left])
@@ -391,14 +430,38 @@ def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
     return solve_general(np.concatenate([top, low]), right)[0][:m].reshape(m, *r.shape[1:])
 
 
-def tree_reduced(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
-    """Equations of motion of the independent rates y', from dq = N y' and ddq = N y'' + nu.
+@quantity(
+    "q dq -> M_r: d d, h_r: d, N: n d",
+    meaning=(
+        "mass matrix N^T M N of the rates",
+        "forces of the independent rates without acceleration",
+        "rates of all joints per independent one",
+    ),
+    unit=(
+        "kg m^2, kg m or kg",
+        "N m or N",
+        "NaN at a dead centre",
+    ),
+    formula="M_r, h_r, N of the independent rates",
+    over="constraints",
+    weighs=True,
+    caution="M_r, h_r and N are NaN where dy does not determine all rates, as at a dead centre.",
+)
+def reduced_dynamics(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
+    """Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.
 
-    J_d N_d = -J_y with the columns of the dependent and independent rates, and J_d nu_d = -gamma.
-    Then M_r = N^T M N and h_r = N^T (M nu + h).
+    Example:
+        >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
+        >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
+        >>> robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)
+        array([[ 1.],
+               [-2.]])
     """
+    # J_d N_d = -J_y with the columns of the dependent and independent rates, and J_d nu_d = -gamma.
+    # Then M_r = N^T M N and h_r = N^T (M nu + h).
+    moving_constraints(tree.model, "reduced_dynamics", CARRIED)
     N, nu, determined = _motion(tree, items, q, dq)
-    M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    M, h = mass_matrix(tree), inverse_dynamics(tree, dq, zeros(tree.model.n))
     MN, size = M @ N, N.shape[1]
     half = [[N[:, i] @ MN[:, j] for j in range(i + 1)] for i in range(size)]
     M_r = [[half[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]

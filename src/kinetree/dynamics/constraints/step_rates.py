@@ -38,7 +38,7 @@ from kinetree.dynamics.constraints.closures import tree_constraints
 from kinetree.dynamics.constraints.dynamics import Items, Kkt
 from kinetree.dynamics.constraints.step_constraints import StepConstraints
 from kinetree.dynamics.implicit import StepSlopes
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.joints.tangents import integrate
 from kinetree.dynamics.stiction import (
@@ -78,7 +78,7 @@ class StepForces:
         self.constraints = StepConstraints.of(self.model, self.kkt, self.wanted)
         self.dry = dry_levels(self.model, self.dq)
         smooth = replace(tree, model=without_dry_friction(self.model)) if self.dry.slide else tree
-        self.b = tau - tree_inverse_dynamics(smooth, self.dq, zeros(self.model.n))
+        self.b = tau - inverse_dynamics(smooth, self.dq, zeros(self.model.n))
 
     def in_way(self, way: dict[int, Any], goal: Array) -> tuple[Array, Array, Array]:
         """ddq now, (n,), lambda of all rows, (m,), and friction by joint, for ways of sliding."""

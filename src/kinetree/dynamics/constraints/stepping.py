@@ -11,7 +11,7 @@ by M,
 The first two corrections share one factor of A = J M^-1 J^T, that of the state before; the last
 has its own, with which the rates are projected too. From an error e before, they leave e^2, e^3 and
 e^6 of Phi (times constants of the mechanism) and e^3 of J dq: errors of a step of 1e-3 vanish in
-the rounding. The projection of the rates is the impulse of `tree_impulse`, which does no work in
+the rounding. The projection of the rates is that of `constraint_impulse`, which does no work in
 motions that the constraints allow. Masses that are arguments of a motion are not known here: M is
 that of the robot itself. Another M changes the result by a part of the correction, which is an
 error of the step, so that methods keep their order.
@@ -34,7 +34,7 @@ from kinetree.dynamics.constraints.dynamics import Items, Kkt, solvable
 from kinetree.dynamics.constraints.solve import float_choice, one_or_nan
 from kinetree.dynamics.constraints.step_constraints import StepConstraints
 from kinetree.dynamics.constraints.step_rates import check_dry_joints
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.tangents import integrate
 from kinetree.dynamics.stiction import dry_dofs, solve_bound
 from kinetree.dynamics.tree import Tree
@@ -62,7 +62,7 @@ def constrained_rate(
     at = tree_constraints(tree, items, q, dq)
     kkt = Kkt(tree, at)
     wanted = kkt.wanted(dq, T)
-    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
+    h = inverse_dynamics(tree, dq, zeros(tree.model.n))
     ddq, lam = kkt.accelerate(tau - h, wanted)
     return np.concatenate([dq, ddq]), np.concatenate([kkt.shared(lam), at.Phi])
 

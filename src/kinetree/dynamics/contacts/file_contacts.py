@@ -16,6 +16,7 @@ from kinetree.core.tables import listing
 from kinetree.dynamics.contacts.ground import gap
 from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.kinematics import pose
+from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.collisions import CollisionShape, contacts_of
 from kinetree.files.description.contacts import MAX_CONTACTS
@@ -121,11 +122,12 @@ def _unmodelled(
 ) -> Iterator[Note]:
     """Notes on meshes that cannot be read; raise ModelError if an unmodelled shape touches."""
     q = start_position(robot)
+    tree = placed_tree(robot, q)
     own = own_package(Path(os.path.abspath(source)).parent) if text is None else None
     places = [Path(folder) for folder in (*folders, *([] if own is None else [own]))]
     meshes = [MeshFolder(source.parent if text is None else x, x) for x in places]
     for shape in left_out:
-        T = np.asarray(pose(robot, q, shape.link), float) @ np.asarray(shape.T, float)
+        T = np.asarray(pose(tree, robot.frame(shape.link)), float) @ np.asarray(shape.T, float)
         try:
             lowest = _lowest_gap(robot, shape, T, meshes)
         except InputError as problem:

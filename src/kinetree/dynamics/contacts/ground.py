@@ -22,7 +22,7 @@ from kinetree.model.contacts import (
     contact_places,
     contacts_of_model,
 )
-from kinetree.model.quantity import Quantity, Result, textbook
+from kinetree.model.quantity import quantity
 from kinetree.scalars import Scalar, absolute, clip, cos, maximum, sin, sqrt, where
 
 FLAT = 1e-9  # rad: tilt of a circle below which its contact moves from the circle to its centre
@@ -79,17 +79,30 @@ def touching(ground: Ground, contact: Contact, position: Array, axis: Array) -> 
     return gap(ground, point), point
 
 
+@quantity(
+    "q -> points: c 3, gaps: c, normals: c 3",
+    meaning=(
+        "points of the robot that touch first, in the space frame",
+        "distances from the ground, negative inside it",
+        "normals of the ground, in the space frame",
+    ),
+    unit=(
+        "m",
+        "m",
+        "of length 1",
+    ),
+    formula="points, gaps and normals of the contacts",
+    over="model",
+)
 def contact_points(model: Model, q: StateLike) -> tuple[Array, Array, Array]:
-    """Points of the robot that touch first, their gaps, and the normals of the ground there.
+    """Points of the contacts in {s}, their gaps, and the normals of the ground.
 
-    Args:
-        model: a robot with c contacts.
-        q: joint positions, shape (nq,), rad or m.
-
-    Returns:
-        points: positions in {s}, (c, 3), m.
-        gaps: distances from the ground, (c,), m, negative inside it.
-        normals: directions from the ground to the robot in {s}, (c, 3).
+    Example:
+        >>> slope = kt.contacts.Plane((0, 1, 1), (0, 0, -0.5))
+        >>> tip = kt.contacts.ContactPoint("tip", "tool")
+        >>> robot = kt.robots.planar_2r().with_contacts([tip], slope)
+        >>> robot.contact_points([0.1, 0.2])[1].round(3)
+        array([0.591])
     """
     contacts = contacts_of_model(model, "contact_points")
     T = forward_kinematics(model, q)
@@ -160,22 +173,3 @@ def _cell(x: Any, nodes: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
         nodes = [where(upper, high, low) for low, high in pairs]
         x = x - where(upper, cells - half, 0)
     return x, nodes
-
-
-CONTACT_POINTS = Quantity(
-    "contact_points", "q",
-    (
-        Result("points", "c 3", "points of the robot that touch first, in the space frame", "m"),
-        Result("gaps", "c", "distances from the ground, negative inside it", "m"),
-        Result("normals", "c 3", "normals of the ground, in the space frame", "of length 1"),
-    ),
-    "Points of the contacts in {s}, their gaps, and the normals of the ground.",
-    "points, gaps and normals of the contacts",
-    textbook(contact_points),
-    ("robot.contact_points([0.1, 0.2])[1].round(3)", "array([0.591])"),
-    (
-        "slope = kt.contacts.Plane((0, 1, 1), (0, 0, -0.5))",
-        'tip = kt.contacts.ContactPoint("tip", "tool")',
-        "robot = kt.robots.planar_2r().with_contacts([tip], slope)",
-    ),
-)  # fmt: skip

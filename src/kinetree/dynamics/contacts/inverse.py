@@ -29,18 +29,17 @@ from kinetree.core.tables import number, text_table
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.contacts.cones import ENOUGH, TINY, ConeProblem, solved
 from kinetree.dynamics.contacts.points import Touch, book_places, lean_places, touches
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.lean import lean_model, lean_tree
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.task_space import not_negative
 from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import without_constraints
 from kinetree.model.contacts import contacts_of_model
 from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import Wrenches, coordinates, rates
-from kinetree.model.quantity import Make, Quantity, Result
+from kinetree.model.quantity import Make, at_state, quantity
 from kinetree.model.units import units
 from kinetree.scalars import Scalar, maximum, sqrt, where
 from kinetree.spatial.matrices import factor, solve, solve_inward
@@ -142,45 +141,6 @@ class ContactTerms(NamedTuple):
     optimality: Any
 
 
-def contact_inverse_dynamics(
-    model: Model,
-    q: StateLike,
-    dq: StateLike,
-    ddq: StateLike,
-    F_ext: Wrenches = None,
-    *,
-    contacts: Sequence[str] | ArrayLike | None = None,
-    actuated: Sequence[str] | None = None,
-    effort: float = 0,
-) -> GroundForces:
-    """Joint forces and contact forces of a motion at one state; see `Robot`'s method.
-
-    Args:
-        model: the robot, with contacts.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N; None: no wrench.
-        contacts: names of the contacts that touch, or 1 and 0 for each, shape (c,), dimensionless;
-            None: all.
-        actuated: names of the degrees of freedom with a motor; None: those that actuators move, or
-            without actuators all but free joints.
-        effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
-    """
-    without_constraints(model, f"dynamics.{NAME}")
-    known = contacts_of_model(model, NAME)
-    state = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
-    mask = touching_mask(model, contacts)
-    motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
-    tree = book_tree(model, state[0], F_ext)
-    points = touches(tree, book_places(model))
-    terms = tree_contact_forces(
-        tree, points, motors, state[1:], mask, friction=known.frictions, effort=weight
-    )
-    arguments = (*state, F_ext, mask, actuated, effort)
-    return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
-
-
 def ground_forces(model: Model, arguments: Sequence[Any], terms: Sequence[Any]) -> GroundForces:
     """The record of the results; `arguments` in the order of `GroundForces.arguments`."""
     return GroundForces(model, dict(zip(ARGUMENTS, arguments, strict=True)), *terms)
@@ -235,7 +195,61 @@ def motors_of(model: Model, actuated: Sequence[str] | None = None) -> tuple[int,
     return motor_rows(model, actuated)
 
 
-def tree_contact_forces(
+def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) -> Make:
+    """Trace the forces of q, dq, ddq and touching.
+
+    Args:
+        motors: degrees of freedom with a motor; None: those of `motors_of`.
+        effort: the weight of |tau|^2 is the last argument.
+    """
+
+    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
+        contacts = contacts_of_model(model, NAME)
+        rows = motors_of(model) if motors is None else motors
+        if not effort and len(rows) == model.n:
+            checked_effort(model, [model.dof_names[k] for k in rows], 0)
+        lean = lean_model(model, regrouped=regrouped)
+        places = lean_places(lean)
+
+        def function(q: Array, dq: Array, ddq: Array, touching: Array, *more: Any) -> ContactTerms:
+            tree = lean_tree(lean, q, *(more[:-1] if effort else more))
+            return contact_inverse_dynamics(
+                tree, touches(tree, places), rows, (dq, ddq), touching,
+                friction=contacts.frictions, effort=more[-1] if effort else None,
+            )  # fmt: skip
+
+        return function
+
+    return make
+
+
+@quantity(
+    "q dq ddq touching -> tau: n, forces: c 3, residual: n, shortfall, excess: c, optimality",
+    meaning=(
+        "joint forces, 0 in rows without a motor",
+        "of the ground onto each contact, in {s}",
+        "generalised forces that are missing",
+        "the residual as a share of the forces needed",
+        "by which forces of the motion would leave each cone",
+        "error of the solver, all scaled to 1",
+    ),
+    unit=(
+        "N m or N",
+        "N",
+        "N m or N; 0 if feasible",
+        "dimensionless",
+        "N",
+        "dimensionless",
+    ),
+    formula="tau and f in friction cones with tau + J^T f = M ddq + h",
+    make=contact_maker(),
+    wrenches=True,
+    solves=True,
+    weighs=True,
+    refused="Contact forces beside forces of constraints are not computed",
+    method=False,
+)
+def contact_inverse_dynamics(
     tree: Tree,
     points: Sequence[Touch],
     motors: Sequence[int],
@@ -245,21 +259,22 @@ def tree_contact_forces(
     friction: Sequence[Scalar],
     effort: Scalar | None = None,
 ) -> ContactTerms:
-    """Forces of a motion, over a Tree.
+    """Joint and contact forces of a motion, in friction cones: tau + J^T f = M ddq + h - residual.
 
-    Args:
-        points: the contacts.
-        motors: degrees of freedom with a motor.
-        motion: dq and ddq, (n,) each.
-        touching: 1 for a contact that may push, else 0, (c,).
-        friction: mu of each contact.
-        effort: weight of |tau|^2 beside |f|^2, 1/m^2; None: 0.
+    Example:
+        >>> robot = kt.contacts.monoped()
+        >>> kernel = robot.compile("contact_inverse_dynamics")
+        >>> kernel(robot.neutral(), [0] * 5, [0] * 5, [1])[1].round(3)
+        array([[ 0.  ,  0.  , 58.86]])
     """
+    # points: the contacts. motors: degrees of freedom with a motor. motion: dq and ddq. touching: 1
+    # for a contact that may push, else 0. friction: mu of each contact. effort: weight of |tau|^2
+    # beside |f|^2, 1/m^2; None: 0
     n, K = tree.model.n, len(points)
     bare = [k for k in range(n) if k not in motors]
-    r = tree_inverse_dynamics(tree, *motion)
+    r = inverse_dynamics(tree, *motion)
     J = np.concatenate([x.J * on for x, on in zip(points, touching, strict=True)])  # (3 K, n)
-    M_u = factor(tree_mass_matrix(tree)[np.ix_(bare, bare)], None)
+    M_u = factor(mass_matrix(tree)[np.ix_(bare, bare)], None)
     roots = np.array([sqrt(d) for d in M_u.D])
     G = solve_inward(M_u, J[:, bare].T) / roots[:, None]  # G f = s is J_u^T f = r_u, weighted
     s = solve_inward(M_u, r[bare]) / roots
@@ -279,6 +294,45 @@ def tree_contact_forces(
     needed = f + G.T @ solve(factor(_with_ridge(G @ G.T), None), short)
     excess = [_outside(needed[3 * k : 3 * k + 3], x) for k, x in enumerate(friction)]
     return ContactTerms(tau, forces, residual, shortfall, np.array(excess), optimality)
+
+
+@at_state(contact_inverse_dynamics)
+def contact_inverse_dynamics_at_state(
+    model: Model,
+    q: StateLike,
+    dq: StateLike,
+    ddq: StateLike,
+    F_ext: Wrenches = None,
+    *,
+    contacts: Sequence[str] | ArrayLike | None = None,
+    actuated: Sequence[str] | None = None,
+    effort: float = 0,
+) -> GroundForces:
+    """Joint forces and contact forces of a motion at one state; see `Robot`'s method.
+
+    Args:
+        model: the robot, with contacts.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches onto the links in their frames, shape (l, 6), N m and N; None: no wrench.
+        contacts: names of the contacts that touch, or 1 and 0 for each, shape (c,), dimensionless;
+            None: all.
+        actuated: names of the degrees of freedom with a motor; None: those that actuators move, or
+            without actuators all but free joints.
+        effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
+    """
+    known = contacts_of_model(model, NAME)
+    state = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
+    mask = touching_mask(model, contacts)
+    motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
+    tree = book_tree(model, state[0], F_ext)
+    points = touches(tree, book_places(model))
+    terms = contact_inverse_dynamics(
+        tree, points, motors, state[1:], mask, friction=known.frictions, effort=weight
+    )
+    arguments = (*state, F_ext, mask, actuated, effort)
+    return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
 
 
 def _costs(
@@ -304,55 +358,3 @@ def _outside(f: Array, mu: Scalar) -> Scalar:
     beside = (across - mu * f[0]) / sqrt(1 + mu * mu)
     to_tip = sqrt(f @ f)
     return where(-f[0] - mu * across, to_tip, maximum(beside, 0))
-
-
-def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) -> Make:
-    """Trace the forces of q, dq, ddq and touching.
-
-    Args:
-        motors: degrees of freedom with a motor; None: those of `motors_of`.
-        effort: the weight of |tau|^2 is the last argument.
-    """
-
-    def make(model: Model, regrouped: bool, frame: str | None) -> Callable[..., Any]:
-        contacts = contacts_of_model(model, NAME)
-        rows = motors_of(model) if motors is None else motors
-        if not effort and len(rows) == model.n:
-            checked_effort(model, [model.dof_names[k] for k in rows], 0)
-        lean = lean_model(model, regrouped=regrouped)
-        places = lean_places(lean)
-
-        def function(q: Array, dq: Array, ddq: Array, touching: Array, *more: Any) -> ContactTerms:
-            tree = lean_tree(lean, q, *(more[:-1] if effort else more))
-            return tree_contact_forces(
-                tree, touches(tree, places), rows, (dq, ddq), touching,
-                friction=contacts.frictions, effort=more[-1] if effort else None,
-            )  # fmt: skip
-
-        return function
-
-    return make
-
-
-CONTACT_INVERSE_DYNAMICS = Quantity(
-    NAME, "q dq ddq touching",
-    (
-        Result("tau", "n", "joint forces, 0 in rows without a motor", "N m or N"),
-        Result("forces", "c 3", "of the ground onto each contact, in {s}", "N"),
-        Result("residual", "n", "generalised forces that are missing", "N m or N; 0 if feasible"),
-        Result("shortfall", "", "the residual as a share of the forces needed", "dimensionless"),
-        Result("excess", "c", "by which forces of the motion would leave each cone", "N"),
-        Result("optimality", "", "error of the solver, all scaled to 1", "dimensionless"),
-    ),
-    "Joint and contact forces of a motion, in friction cones: tau + J^T f = M ddq + h - residual.",
-    "tau and f in friction cones with tau + J^T f = M ddq + h",
-    contact_maker(),
-    (
-        "robot.compile('contact_inverse_dynamics')(robot.neutral(), [0] * 5, [0] * 5, [1])[1]"
-        ".round(3)",
-        "array([[ 0.  ,  0.  , 58.86]])",
-    ),
-    ("robot = kt.contacts.monoped()",),
-    wrenches=True, solves=True, weighs=True,
-    refused="Contact forces beside forces of constraints are not computed",
-)  # fmt: skip

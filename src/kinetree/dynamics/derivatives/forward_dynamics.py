@@ -21,49 +21,54 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
-from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.contacts import check_no_contacts
 from kinetree.model.documented import documented
-from kinetree.model.inputs import Wrenches, coordinates, rates, zeros
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model.inputs import Wrenches, rates, zeros
+from kinetree.model.quantity import quantity
 from kinetree.spatial import ad
 from kinetree.spatial.matrices import InverseFactor, exponentiate, solve
 
+USE = "Use dynamics.constrained_forward_dynamics_derivatives"
 
-@labelled(("n", "n"), ("n", "n"), ("n", "n"))
-def forward_dynamics_derivatives(
-    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
-) -> tuple[Array, Array, Array]:
-    """Partial derivatives of ddq = forward_dynamics(q, dq, tau, F_ext).
 
-    Returns:
-        d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau = M^-1,
-        each (n, n).
+@quantity(
+    "q dq tau -> da_dq: n n, da_dv: n n, da_dtau: n n",
+    meaning=(
+        "d ddq/d q",
+        "d ddq/d dq",
+        "d ddq/d tau = M^-1",
+    ),
+    unit=(
+        "1/s^2 or the like",
+        "1/s or the like",
+        "1/(kg m^2) or the like",
+    ),
+    formula="d ddq/d q, d ddq/d dq, d ddq/d tau",
+    wrenches=True,
+    solves=True,
+    weighs=True,
+    instead=USE,
+)
+def forward_dynamics_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
+    """Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.
+
+    Example:
+        >>> robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)
+        array([[ 0.121, -0.39 ],
+               [-0.39 ,  1.558]])
     """
-    without_constraints(
-        model,
-        "dynamics.forward_dynamics_derivatives",
-        "Use dynamics.constrained_forward_dynamics_derivatives",
-    )
-    tree = book_tree(model, q, F_ext)
-    return tree_forward_derivatives(tree, rates(model, dq, "dq"), rates(model, tau, "tau"))
-
-
-def tree_forward_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
-    """d ddq/d q, d ddq/d dq and M^-1 of a tree; its steps are shared by h, M and the slopes."""
     tree = tree.with_loads_in_frames()
-    h = tree_inverse_dynamics(tree, dq, zeros(tree.model.n))
-    M = factor_mass_matrix(tree.model, tree_mass_matrix(tree))
-    by_q, by_dq = tree_derivatives(tree, dq, solve(M, tau - h))
+    h = inverse_dynamics(tree, dq, zeros(tree.model.n))
+    M = factor_mass_matrix(tree.model, mass_matrix(tree))
+    by_q, by_dq = inverse_dynamics_derivatives(tree, dq, solve(M, tau - h))
     inverse = InverseFactor(M)
     return inverse.times(-by_q), inverse.times(-by_dq), inverse.matrix()
 
@@ -107,8 +112,10 @@ def linearize(
 ) -> Linearization:
     """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
     check_no_contacts(model, "linearize")
-    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
-    return assemble(model, dq, *forward_dynamics_derivatives(model, q, dq, tau, F_ext))
+    without_constraints(model, "dynamics.linearize", USE)
+    dq, tau = rates(model, dq, "dq"), rates(model, tau, "tau")
+    tree = book_tree(model, q, F_ext)
+    return assemble(model, dq, *forward_dynamics_derivatives(tree, dq, tau))
 
 
 def assemble(model: Model, dq: Array, by_q: Array, by_dq: Array, by_tau: Array) -> Linearization:
@@ -146,21 +153,3 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
     np.multiply(B, dt, out=joined[..., n:])
     exponentiate(joined.reshape(-1, n, n + m))
     return joined[..., :n], joined[..., n:]
-
-
-FORWARD_DYNAMICS_DERIVATIVES = Quantity(
-    "forward_dynamics_derivatives", "q dq tau",
-    (
-        Result("da_dq", "n n", "d ddq/d q", "1/s^2 or the like"),
-        Result("da_dv", "n n", "d ddq/d dq", "1/s or the like"),
-        Result("da_dtau", "n n", "d ddq/d tau = M^-1", "1/(kg m^2) or the like"),
-    ),
-    "Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.",
-    "d ddq/d q, d ddq/d dq, d ddq/d tau",
-    over_tree(tree_forward_derivatives, 2),
-    (
-        "robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)",
-        "array([[ 0.121, -0.39 ],\n       [-0.39 ,  1.558]])",
-    ),
-    wrenches=True, solves=True, weighs=True,
-)  # fmt: skip

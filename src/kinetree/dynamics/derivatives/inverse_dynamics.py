@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.book import book_tree
+from kinetree.core.arrays import Array
 from kinetree.dynamics.coriolis_matrix import (
     Spread,
     link_velocities,
@@ -45,37 +44,12 @@ from kinetree.dynamics.joints.friction import (
     friction_slopes,
     motor_friction_slopes,
 )
-from kinetree.dynamics.traced import over_tree
 from kinetree.dynamics.tree import Pair, Step, Tree
-from kinetree.model import WORLD, Model
-from kinetree.model.constrain import without_constraints
-from kinetree.model.inputs import Wrenches, rates
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result
+from kinetree.model import WORLD
+from kinetree.model.quantity import quantity
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.twist import split
-
-
-@labelled(("n", "n"), ("n", "n"))
-def inverse_dynamics_derivatives(
-    model: Model, q: StateLike, dq: StateLike, ddq: StateLike, F_ext: Wrenches = None
-) -> tuple[Array, Array]:
-    """Partial derivatives of tau = inverse_dynamics(q, dq, ddq, F_ext); that by ddq is M(q).
-
-    Dry friction counts with its slope beside rest.
-
-    Returns:
-        d tau/d q and d tau/d dq, each (n, n), row a the force of joint a. The first is along
-        tangent vectors v of `integrate(q, v)`, which for joints of one degree of freedom is q.
-    """
-    without_constraints(
-        model,
-        "dynamics.inverse_dynamics_derivatives",
-        "robot.inverse_dynamics_derivatives does; or use a robot without them",
-    )
-    tree = book_tree(model, q, F_ext)
-    return tree_derivatives(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 
 
 class Wrench(NamedTuple):
@@ -172,8 +146,30 @@ def _between(A: Array, changes: Changes, carried: Carried, turns: Pair) -> Entri
     return *rows, moved.power(f, n, Q), turned.power(f, n, Q)
 
 
-def tree_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
-    """d tau/d q and d tau/d dq of a tree, (n, n) each, with friction, springs and drives."""
+@quantity(
+    "q dq ddq -> dtau_dq: n n, dtau_dv: n n",
+    meaning=(
+        "d tau/d q",
+        "d tau/d dq",
+    ),
+    unit=(
+        "N m/rad or the like",
+        "N m s/rad or the like",
+    ),
+    formula="d tau/d q, d tau/d dq",
+    wrenches=True,
+    weighs=True,
+    instead="robot.inverse_dynamics_derivatives does; or use a robot without them",
+    slope_of=("inverse_dynamics", ("q", "dq")),
+)
+def inverse_dynamics_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
+    """Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.
+
+    Example:
+        >>> robot.inverse_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[0].round(3)
+        array([[-51.414, -25.053],
+               [-22.033, -14.584]])
+    """
     return _Slopes(tree, dq, ddq).matrices()
 
 
@@ -247,20 +243,3 @@ class _Slopes:
                 by_dq[other][column] = by_dq[other][column] + entries[1]
                 by_q[column][other] = by_q[column][other] + entries[2]
                 by_dq[column][other] = by_dq[column][other] + entries[3]
-
-
-INVERSE_DYNAMICS_DERIVATIVES = Quantity(
-    "inverse_dynamics_derivatives", "q dq ddq",
-    (
-        Result("dtau_dq", "n n", "d tau/d q", "N m/rad or the like"),
-        Result("dtau_dv", "n n", "d tau/d dq", "N m s/rad or the like"),
-    ),
-    "Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.",
-    "d tau/d q, d tau/d dq",
-    over_tree(tree_derivatives, 2),
-    (
-        "robot.inverse_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[0].round(3)",
-        "array([[-51.414, -25.053],\n       [-22.033, -14.584]])",
-    ),
-    wrenches=True, weighs=True, slope_of=("inverse_dynamics", ("q", "dq")),
-)  # fmt: skip

@@ -17,13 +17,13 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
-from kinetree.dynamics.derivatives.inverse_dynamics import tree_derivatives
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.kinematics import forward_kinematics, pose
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
-from kinetree.dynamics.task_space import task_space
+from kinetree.dynamics.mass_matrix import mass_matrix
+from kinetree.dynamics.task_space import task_space_at_state
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.tree import Tree, weightless
+from kinetree.dynamics.tree import Tree, placed_tree, weightless
 from kinetree.errors import InputError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented
@@ -75,9 +75,8 @@ def task_space_derivatives(
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     check_expressed(expressed, SIDES)
-    task_space(
-        model, q, dq, frame=frame, expressed=expressed, rows=rows
-    )  # raises where J is singular
+    # raises an error where J is singular
+    task_space_at_state(model, q, dq, frame=frame, expressed=expressed, rows=rows)
     chosen = check_rows(model, rows)
     terms = tree_terms(book_tree(model, q), dq)
     return TaskSpaceDerivatives(*task_slopes(model, terms, q, dq, frame, expressed, chosen))
@@ -107,8 +106,8 @@ class Terms(NamedTuple):
 def tree_terms(tree: Tree, dq: Array) -> Terms:
     """The terms of a tree, over any scalars."""
     rest = zeros(tree.model.n)
-    slopes = tree_derivatives(tree, dq, rest)
-    M, h = tree_mass_matrix(tree), tree_inverse_dynamics(tree, dq, rest)
+    slopes = inverse_dynamics_derivatives(tree, dq, rest)
+    M, h = mass_matrix(tree), inverse_dynamics(tree, dq, rest)
     return Terms(M, h, mass_matrix_slopes(weightless(tree)), *slopes)
 
 
@@ -174,7 +173,9 @@ def screws(model: Model, q: Array, frame: str | None, expressed: str) -> tuple[A
     """
     place = model.frame(frame)
     poses, twists, order, dofs = forward_kinematics(model, q), [], [], []
-    seen_from = inverse(pose(model, q, frame)) if expressed == "body" else np.eye(4, dtype=int)
+    seen_from = np.eye(4, dtype=int)
+    if expressed == "body":
+        seen_from = inverse(pose(placed_tree(model, q), place))
     for number, i in enumerate(model.path(place.link) if place.link != WORLD else ()):
         columns = Ad(seen_from @ poses[i]) @ model.A[i]
         twists += list(np.asarray(columns).T)
@@ -186,5 +187,5 @@ def screws(model: Model, q: Array, frame: str | None, expressed: str) -> tuple[A
 def mass_matrix_slopes(tree: Tree) -> Array:
     """dM/dq, (n, n, n), the last axis counts q: M e_j is inverse dynamics at rest, weightless."""
     n = tree.model.n
-    columns = [tree_derivatives(tree, zeros(n), row)[0] for row in np.eye(n, dtype=int)]
+    columns = [inverse_dynamics_derivatives(tree, zeros(n), row)[0] for row in np.eye(n, dtype=int)]
     return np.array(columns).transpose(1, 0, 2)

@@ -16,8 +16,7 @@ from kinetree.files.description.friction import smooth_laws
 from kinetree.model import JointFriction, Model
 from kinetree.model.friction import JointStribeck, Pair, is_symmetric, is_zero
 from kinetree.model.inputs import per_dof, per_link, rates
-from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result, textbook
+from kinetree.model.quantity import quantity
 from kinetree.scalars import absolute, exp, maximum, minimum, power, sign, where
 
 VANISHED = 746.0  # exp of minus this is 0 in float64
@@ -81,12 +80,19 @@ def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
     return where(size, exp(-power(moving, shape.exponent)), 1)
 
 
-@labelled("n")
+@quantity(
+    "dq -> b: n",
+    meaning="joint forces against friction",
+    unit="N m or N",
+    formula="b(dq)",
+    over="model",
+)
 def friction_forces(model: Model, dq: Any) -> Array:
-    """Joint forces that overcome friction, shape (n,), N m or N, mimic joints included.
+    """Friction of the joints, as the drives must overcome it: b(dq).
 
-    Raises:
-        InputError: friction of a joint grows with its load.
+    Example:
+        >>> robot.friction_forces([1, 0.5])
+        array([0., 0.])
     """
     refuse_load_friction(model)
     parts = []
@@ -172,13 +178,3 @@ def _mean(pair: tuple[Any, Any]) -> Any:
 
 def _half_difference(pair: tuple[Any, Any]) -> Any:
     return (pair[0] - pair[1]) / 2
-
-
-FRICTION_FORCES = Quantity(
-    "friction_forces", "dq",
-    (Result("b", "n", "joint forces against friction", "N m or N"),),
-    "Friction of the joints, as the drives must overcome it: b(dq).",
-    "b(dq)",
-    textbook(friction_forces),
-    ("robot.friction_forces([1, 0.5])", "array([0., 0.])"),
-)  # fmt: skip

@@ -29,13 +29,24 @@ from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
-from kinetree.model.quantity import Quantity, Result, textbook
+from kinetree.model.quantity import quantity
 from kinetree.scalars import Scalar, absolute, clip, where
 
 
-@labelled("n")
+@quantity(
+    "q -> tau_s: n",
+    meaning="joint forces against springs",
+    unit="N m or N",
+    formula="sum of k a (a . q - rest)",
+    over="model",
+)
 def spring_forces(model: Model, q: StateLike) -> Array:
-    """Joint forces against the springs, (n,), N m or N; zeros for a robot without springs."""
+    """Joint forces against springs: the gradient of their energy; zero without springs.
+
+    Example:
+        >>> robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])
+        array([0., 2.])
+    """
     return joint_spring_forces(model, coordinates(model, q))
 
 
@@ -257,16 +268,3 @@ def without_springs(model: Model) -> Model:
 def without_passive_forces(model: Model) -> Model:
     """The robot without joint friction and springs."""
     return without_springs(frictionless(model))
-
-
-SPRING_FORCES = Quantity(
-    "spring_forces", "q",
-    (Result("tau_s", "n", "joint forces against springs", "N m or N"),),
-    "Joint forces against springs: the gradient of their energy; zero without springs.",
-    "sum of k a (a . q - rest)",
-    textbook(spring_forces),
-    (
-        "robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])",
-        "array([0., 2.])",
-    ),
-)  # fmt: skip

@@ -142,7 +142,7 @@ def _program(
         for port, result in zip(graph.outputs, quantity.results, strict=True)
     )
     place = model.frame_name(frame) if quantity.framed else None
-    equation = quantity.equation
+    equation = quantity.formula
     if all(port.name != "F_ext" for port in graph.inputs):
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     if model.constraints is not None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kinetree.core.versions import __version__
 from kinetree.dynamics.constraints.quantities import honours
-from kinetree.dynamics.quantities import CONSTRAINED
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Joint, Model
@@ -127,7 +126,7 @@ def constraint_table(
     """Names of the constraints, entries of their vectors, motors, and the meaning of residuals."""
     names = ", ".join(plain(name) for name in constraints.given)
     quantity = about.quantity
-    if not (honours(quantity) or quantity.step or quantity.name in CONSTRAINED):
+    if not (honours(quantity) or quantity.step or quantity.over == "constraints"):
         yield f"Of the tree of joints; the constraints ({names}) are not part of it."
         return
     yield f"Constraints Phi(q) = 0 ({names}): equations, units of Phi and of forces"
@@ -149,7 +148,7 @@ def constraint_table(
             if any(port.name == "F_ext" for port in graph.inputs)
             else "."
         )
-    yield from textwrap.wrap(quantity.remark, WIDTH)
+    yield from textwrap.wrap(quantity.caution, WIDTH)
     if quantity.step:
         yield "The results are NaN if q and dq do not satisfy Phi(q) = 0 and J dq = 0."
     if solved:

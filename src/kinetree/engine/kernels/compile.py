@@ -13,6 +13,7 @@ from kinetree import dynamics
 from kinetree.core.arrays import Array, is_numeric, strangest
 from kinetree.core.axis import Axis
 from kinetree.core.records import named_numbers
+from kinetree.dynamics.traced import maker
 from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, LongGraphError, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
@@ -182,7 +183,7 @@ def _prepared(model: Model, request: Request) -> tuple[Callable[..., Any], list[
     """Check a request for this robot; return the function to trace and its arguments."""
     quantity, free = request.quantity, request.free
     check_model(model)
-    make = quantity.make
+    make = maker(quantity)
     if model.constraints is not None:
         from kinetree.dynamics.constraints.quantities import HONOURED, check_honoured
 

@@ -15,7 +15,6 @@ from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.core.labels import Alignment
 from kinetree.dynamics.constraints.quantities import check_honoured
 from kinetree.dynamics.contacts.inverse import (
-    CONTACT_INVERSE_DYNAMICS,
     NAME,
     GroundForces,
     checked_effort,
@@ -25,6 +24,7 @@ from kinetree.dynamics.contacts.inverse import (
     touching_mask,
 )
 from kinetree.dynamics.forward_dynamics import check_inertia
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
@@ -58,7 +58,7 @@ def contact_inverse_dynamics(
 
     Arguments as in `dynamics.contact_inverse_dynamics`, which looks at one state.
     """
-    check_honoured(model, CONTACT_INVERSE_DYNAMICS)
+    check_honoured(model, DECLARED[NAME])
     contacts_of_model(model, NAME)
     motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)
     axis = dof_axis(model)
@@ -82,15 +82,15 @@ def contact_inverse_dynamics(
 def _compiled(model: Model, motors: tuple[int, ...], effort: bool, wrenches: bool) -> Any:
     """The kernel of other motors, or with the weight of the joint forces as last argument."""
     check_model(model)
-    ports = [argument_port(model, x) for x in CONTACT_INVERSE_DYNAMICS.inputs]
+    ports = [argument_port(model, x) for x in DECLARED[NAME].inputs]
     ports += [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
     ports += [Port("effort", ())] if effort else []
 
     def make() -> Graph:
         check_inertia(model)
         function = contact_maker(motors, effort=effort)(model, True, None)
-        return optimise(trace(function, ports, CONTACT_INVERSE_DYNAMICS.outputs))
+        return optimise(trace(function, ports, DECLARED[NAME].outputs))
 
     graph = stored_graph(model, (NAME, motors, *(x.name for x in ports)), make)
-    doc = f"{CONTACT_INVERSE_DYNAMICS.equation} of {model.name}"
+    doc = f"{DECLARED[NAME].formula} of {model.name}"
     return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph))

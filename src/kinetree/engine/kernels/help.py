@@ -10,13 +10,13 @@ import textwrap
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
-from kinetree.dynamics.quantities import CONSTRAINED
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.kernels.request import Request
 from kinetree.model import Model
 from kinetree.model.quantity import ARGUMENTS, Quantity
 
 WIDTH = 92  # of a docstring that is indented by eight
+USUAL_ROBOT = "    >>> robot = kt.robots.planar_2r()"  # before an example that makes none
 
 OPTIONS = {
     "out": "array for the result, a tuple of arrays for several; None: new arrays.",
@@ -85,7 +85,7 @@ def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | Non
     letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
     letters |= {"l"} if extra else set()
     text = _text(quantity, _arguments(arguments) | OPTIONS, _kinds(letters))
-    if model.constraints is not None and quantity.name not in CONSTRAINED:
+    if model.constraints is not None and quantity.over != "constraints":
         from kinetree.dynamics.constraints.quantities import honours
 
         remark = HONOURED if honours(quantity) else OF_THE_TREE
@@ -128,17 +128,18 @@ def _arguments(names: Sequence[str]) -> dict[str, str]:
 
 
 def _text(quantity: Quantity, arguments: Mapping[str, str], kinds: str) -> str:
-    call, printed = quantity.example
-    lines = [*(f">>> {line}" for line in (*quantity.robot, call)), *printed.split("\n")]
-    example = "\n    ".join(["Example:", *lines])
+    example = textwrap.indent(quantity.example.strip(), "    ")
+    if "robot = " not in example:
+        example = f"{USUAL_ROBOT}\n{example}"
     results = [result.text for result in quantity.results]
-    return f"{_sections(quantity.title, arguments, results, kinds)}\n\n{example}"
+    about = "\n\n".join([quantity.title, *quantity.remarks])
+    return f"{_sections(about, arguments, results, kinds)}\n\nExample:\n{example}"
 
 
 def _sections(title: str, arguments: Mapping[str, str], results: Sequence[str], kinds: str) -> str:
     described = [f"{key}: {text}" for key, text in arguments.items()]
     parts = [
-        textwrap.fill(title, WIDTH),
+        *(textwrap.fill(x, WIDTH) for x in title.split("\n\n")),
         _entries("Args:", described),
         _entries("Returns:", results),
         textwrap.fill(kinds, WIDTH),

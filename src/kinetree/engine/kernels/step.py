@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.constraints.quantities import lean_items
+from kinetree.dynamics.constraints.closures import lean_items
 from kinetree.dynamics.constraints.stepping import (
     Close,
     check_stepping,
@@ -50,7 +50,7 @@ from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.quantity import EXAMPLE_ROBOT, Quantity, Result
+from kinetree.model.quantity import Quantity, Result
 from kinetree.scalars import Scalar
 
 StepFunction = Callable[..., tuple[Array, ...]]
@@ -344,8 +344,8 @@ NEXT_STATE = (
 )
 NEXT_ACTIVATION = Result("activation_next", "a", "activations after the step", "in their order")
 SERVO = (
-    "servo = kt.joints.Actuator.position('joint2', kp=50, kd=5, time_constant={})",
-    "robot = kt.robots.planar_2r().with_actuators({{'elbow': servo}})",
+    ">>> servo = kt.joints.Actuator.position('joint2', kp=50, kd=5, time_constant={})\n"
+    ">>> robot = kt.robots.planar_2r().with_actuators({{'elbow': servo}})\n"
 )
 
 
@@ -361,15 +361,14 @@ def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
     acting = " with the forces of actuators" if actuated else ""
     call = f"robot.compile({name!r})([0.1, 0.2], [1, 0], [0, 0], 0.01{values})[0]"
     lag = 0.1 if kind == ACTIVATION else 0
-    robot = tuple(line.format(lag) for line in SERVO) if actuated else EXAMPLE_ROBOT
+    robot = SERVO.format(lag) if actuated else ""
+    shown = f"{call}.shape\n(2,)" if actuated else f"{call}.round(6)\narray({after})"
     return Quantity(
-        name, " ".join(("q dq tau dt", *more)),
+        name, ("q", "dq", "tau", "dt", *more),
         (*NEXT_STATE, NEXT_ACTIVATION) if kind == ACTIVATION else NEXT_STATE,
         f"{what} after the time dt{acting}, by {how}",
         f"q and dq after dt, by {method.name}{acting or (', with slopes of tau' if kind else '')}",
-        whole_step(name),
-        (f"{call}.shape", "(2,)") if actuated else (f"{call}.round(6)", f"array({after})"),
-        robot, wrenches=True, step=True,
+        f"{robot}>>> {shown}", None, make=whole_step(name), wrenches=True, step=True,
     )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from kinetree.core.axis import Axis
 from kinetree.core.containers import label_kind
 from kinetree.core.labels import Alignment
 from kinetree.core.options import name, optional_name
-from kinetree.dynamics import task_space as textbook
 from kinetree.dynamics.constraints.quantities import check_honoured
 from kinetree.dynamics.derivatives.task_space import (
     SIDES,
@@ -28,7 +27,13 @@ from kinetree.dynamics.derivatives.task_space import (
 from kinetree.dynamics.forward_dynamics import check_inertia
 from kinetree.dynamics.joints.configuration import random
 from kinetree.dynamics.lean import lean_model, lean_tree
-from kinetree.dynamics.task_space import TOLERANCE, TaskSpace, not_negative, task_maker
+from kinetree.dynamics.task_space import (
+    TOLERANCE,
+    TaskSpace,
+    not_negative,
+    task_maker,
+    task_space_at_state,
+)
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
@@ -96,7 +101,7 @@ def task_space(
 
     def alone() -> TaskSpace:
         """The textbook names what is wrong with one state: a singular Jacobian, or NaN in q."""
-        return textbook(
+        return task_space_at_state(
             model, q, None if V is not None else motion, V=V, frame=frame, expressed=expressed,
             rows=chosen, damping=damping, tolerance=tolerance,
         )  # fmt: skip
@@ -148,7 +153,7 @@ def _compile_variant(model: Model, request: Request, by_twist: bool, option: Opt
         return optimise(trace(function, ports, quantity.outputs))
 
     graph = stored_graph(model, (request, *(port.name for port in ports)), make)
-    doc = f"{quantity.equation} {model.frame_name(request.frame)!r} of {model.name}"
+    doc = f"{quantity.formula} {model.frame_name(request.frame)!r} of {model.name}"
     return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, request.rows))
 
 
@@ -168,7 +173,7 @@ def compile_task_derivatives(
     check_expressed(expressed, SIDES)
     somewhere = random(model, np.random.default_rng(0))
     # refuses frames that are unknown, and tasks that are singular wherever one looks
-    textbook(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
+    task_space_at_state(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
     ports = [_positions(model), Port("dq", (model.n,), ("n",))]
     lean = lean_model(model)
 

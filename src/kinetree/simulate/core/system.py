@@ -20,8 +20,8 @@ from typing import cast
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.constraints.closures import lean_items
 from kinetree.dynamics.constraints.dynamics import Items
-from kinetree.dynamics.constraints.quantities import lean_items
 from kinetree.dynamics.constraints.step_rates import (
     constrained_in_mode,
     dry_constrained_rate,
@@ -29,7 +29,7 @@ from kinetree.dynamics.constraints.step_rates import (
 )
 from kinetree.dynamics.constraints.stepping import constrained_rate
 from kinetree.dynamics.contacts.points import lean_places
-from kinetree.dynamics.forward_dynamics import check_inertia, tree_forward_dynamics
+from kinetree.dynamics.forward_dynamics import check_inertia, forward_dynamics
 from kinetree.dynamics.implicit import StepSlopes, implicit_accelerations
 from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.joints.presliding import (
@@ -222,7 +222,7 @@ class EquationsOfMotion:
             return dq, accelerations(tree, dq, tau, stop), none
         moving = coordinate_rates(self.space.model, loads.q, dq)
         if "mode" not in inputs:
-            return moving, tree_forward_dynamics(tree, dq, tau), none
+            return moving, forward_dynamics(tree, dq, tau), none
         return moving, *accelerations_in_mode(tree, dq, tau, inputs["mode"][0])
 
     def _tied_motion(

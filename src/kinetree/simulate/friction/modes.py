@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.inverse_dynamics import tree_inverse_dynamics
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.presliding import without_bristle_friction
-from kinetree.dynamics.mass_matrix import tree_mass_matrix
+from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.stiction import (
     dry_dofs,
     dry_friction,
@@ -40,8 +40,8 @@ def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tup
     model = tree.model
     dry = dry_levels(model, dq).slide
     smooth = replace(tree, model=without_dry_friction(model))
-    b = tau - tree_inverse_dynamics(smooth, dq, zeros(model.n))
-    M = tree_mass_matrix(tree)
+    b = tau - inverse_dynamics(smooth, dq, zeros(model.n))
+    M = mass_matrix(tree)
     way = dict(zip(dry, mode, strict=True))
     ddq, needed = solve_in(model, M, b, dry, way, zeros(model.n))
     held = {d: 1 - absolute(way[d]) for d in dry}

@@ -42,9 +42,7 @@ LOADED = "loaded_"  # begins the name of a kernel with F_ext, which is another o
 def quantity(robot: Robot, name: str) -> Quantity:
     """A function of a robot: its kernel, or the plain function while there is no kernel yet."""
     kernel = _ready(robot.model).get(name)
-    # the declaration of link_poses traces forward_kinematics, which has no other name yet
-    plain = {"link_poses": "forward_kinematics"}.get(name, name.removeprefix(LOADED))
-    return kernel or partial(getattr(dynamics, plain), robot.model)
+    return kernel or partial(getattr(dynamics, name.removeprefix(LOADED)), robot.model)
 
 
 def _ready(model: Model) -> dict[str, Quantity]:

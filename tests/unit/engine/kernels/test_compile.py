@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.dynamics.forward_dynamics import check_inertia
-from kinetree.dynamics.quantities import QUANTITIES
+from kinetree.dynamics.quantities import DECLARED
 from kinetree.errors import ModelError, SingularityError
 
 
@@ -67,7 +67,7 @@ def test_symbols_and_long_numbers_are_sent_to_the_algorithms(robot):
 
 def test_a_robot_without_joints_has_no_kernels():
     model = kt.Builder("block").link("base", 1, (0, 0, 1)).build_model()
-    for name in QUANTITIES:
+    for name in DECLARED:
         with pytest.raises(ModelError, match=r"'block' has no joint that moves.*floating=True"):
             kt.Robot(model).compile(name)
     assert dynamics.potential_energy(model, []) == pytest.approx(9.81)

@@ -5,8 +5,7 @@ import pytest
 from optimal_problems import METHODS
 
 import kinetree as kt
-from kinetree.dynamics.quantities import QUANTITIES, WHOLE_BODY
-from tensor_robots import rubbing
+from tensor_robots import NAMES, rubbing
 from tensor_robots import state as arguments
 
 # without LLVM the CPU takes NumPy's sines, which differ in the last bit
@@ -23,7 +22,7 @@ def close(found, expected):
         np.testing.assert_allclose(x.get(), y, rtol=0, atol=CLOSE * max(1, np.abs(y).max()))
 
 
-@pytest.mark.parametrize("name", [*QUANTITIES, *WHOLE_BODY])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_panda_with_its_published_friction(cp, name):
     robot = kt.robots.panda(friction=True)
     cpu, gpu = robot.compile(name), robot.compile(name, target="cuda")

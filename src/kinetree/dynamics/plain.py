@@ -1,0 +1,114 @@
+"""The public function of each quantity: of a model and one state, over scalars of any kind.
+
+`kinetree.dynamics.mass_matrix(model, q)` makes the Tree of the model at q, in the frames of the
+model, and calls the function that is declared as `mass_matrix`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.constraints.closures import placed
+from kinetree.dynamics.parameters import parameter_axis
+from kinetree.dynamics.quantities import DECLARED
+from kinetree.dynamics.tree import placed_tree
+from kinetree.model import Model
+from kinetree.model.constrain import constraints_of, without_constraints
+from kinetree.model.documented import documented, entries_of
+from kinetree.model.inputs import coordinates, rates
+from kinetree.model.labelled import named
+from kinetree.model.quantity import AT_STATE, EXPRESSED, Quantity
+
+Parameter = inspect.Parameter
+
+
+def plain(name: str) -> Callable[..., Any]:
+    """The function of a model and one state of a quantity."""
+    quantity = DECLARED[name]
+    by_hand = AT_STATE.get(name)
+
+    def function(*args: Any, **options: Any) -> Any:
+        model = args[0] if args else options["model"]
+        if quantity.refused or quantity.instead:
+            without_constraints(model, f"dynamics.{name}", quantity.instead or quantity.refused)
+        return by_hand(*args, **options) if by_hand else evaluate(name, *args, **options)
+
+    signature = inspect.signature(by_hand) if by_hand else _signature(quantity)
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = str(__package__)  # where it is found
+    function.__doc__ = documented(by_hand).__doc__ if by_hand else _docstring(quantity, signature)
+    axes = [tuple(_letter(x) for x in result.axes) for result in quantity.results]
+    return named(function, *(axes if len(axes) > 1 else axes[0]))
+
+
+def _letter(letter: str) -> Any:
+    return parameter_axis if letter == "p" else letter
+
+
+def evaluate(name: str, *args: Any, **options: Any) -> Any:
+    """A quantity of a model at one state; arguments as `help` of its public function shows."""
+    quantity = DECLARED[name]
+    bound = _signature(quantity).bind(*args, **options)
+    given = bound.arguments
+    model = given.pop("model")
+    loads = given.pop("F_ext", None), given.pop("F_tip", None)
+    state = [given[x] for x in quantity.inputs]
+    return dense(_result(quantity, model, state, loads, given))
+
+
+def _result(
+    quantity: Quantity,
+    model: Model,
+    state: Sequence[Any],
+    loads: tuple[Any, Any],
+    given: Mapping[str, Any],
+) -> Any:
+    function = quantity.function
+    if quantity.over == "model":
+        return function(model, *state)
+    if quantity.over == "constraints":
+        constraints_of(model, quantity.name)
+    q, motion = coordinates(model, state[0]), zip(state[1:], quantity.inputs[1:], strict=True)
+    checked = [rates(model, x, name) for x, name in motion]
+    if quantity.over == "frame":
+        choices = [given.get(x, EXPRESSED[0]) for x in quantity.choices]
+        return function(placed_tree(model, q), model.frame(given.get("frame")), *choices, *checked)
+    tree = book_tree(model, q, *loads)
+    if quantity.over == "constraints":
+        return function(tree, placed(model), q, *checked)
+    return function(tree, *checked)
+
+
+def dense(result: Any) -> Any:
+    """Results without arrays of objects where numbers would do."""
+    if isinstance(result, tuple):
+        parts: list[Any] = [dense(x) for x in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    is_mixed = isinstance(result, np.ndarray) and result.dtype == object
+    return np.array(result.tolist()).reshape(result.shape) if is_mixed else result
+
+
+def _signature(quantity: Quantity) -> inspect.Signature:
+    """Parameters of the function of a model and one state."""
+    names = ["model", *quantity.inputs]
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    if quantity.wrenches:
+        parameters.append(Parameter("F_ext", Parameter.POSITIONAL_OR_KEYWORD, default=None))
+        parameters.append(Parameter("F_tip", Parameter.KEYWORD_ONLY, default=None))
+    if quantity.framed:
+        parameters.append(Parameter("frame", Parameter.POSITIONAL_OR_KEYWORD, default=None))
+        parameters += [
+            Parameter(x, Parameter.KEYWORD_ONLY, default=EXPRESSED[0]) for x in quantity.choices
+        ]
+    return inspect.Signature(parameters)
+
+
+def _docstring(quantity: Quantity, signature: inspect.Signature) -> str:
+    arguments = "\n".join(["Args:", *entries_of(signature.parameters)])
+    results = "\n".join(f"    {x.text.replace('..., ', '')}" for x in quantity.results)
+    parts = [quantity.title, *quantity.remarks, arguments, f"Returns:\n{results}"]
+    return "\n\n".join(parts)
