@@ -3,7 +3,7 @@
 `articulated.py` has the step of each group.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,9 @@ from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 
 
-def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array) -> Array:
+def solve_tree(
+    tree: Tree, groups: Sequence[Group], own: Mapping[int, Pair], forces: Array
+) -> Array:
     """ddq, (n,), of M ddq = forces - A^T wrenches, without M.
 
     groups: its groups, each behind the one that carries it. own: force and moment that each link
@@ -41,7 +43,7 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
 
 
 def eliminate_groups(
-    tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array
+    tree: Tree, groups: Sequence[Group], own: Mapping[int, Pair], forces: Array
 ) -> tuple[list[Hinge | Joints], Beyond]:
     """The eliminated joints of each group, and what hangs on each link; as in `solve_tree`."""
     beyond: Beyond = [None] * len(tree.links)
