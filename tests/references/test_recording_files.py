@@ -288,6 +288,25 @@ def test_columns_are_mapped_by_hand(tmp_path):
     same(found, read(path, PANDA, columns=columns))
 
 
+def test_stars_stand_for_the_same_text_on_both_sides(tmp_path):
+    units = {"q": "deg", "dq": "deg/s"}
+    heads = {x: [f"{x} of fer_{k + 1} [{u}]" for k in range(7)] for x, u in units.items()}
+    path = written(tmp_path, table("t", heads))
+    columns = {f"{x} of fer_* [*]": f"{x}:panda_joint*" for x in units}
+    found = read(path, PANDA, columns=columns)
+    np.testing.assert_allclose(found.q, np.deg2rad(TRUE["q"]), rtol=1e-14)
+    np.testing.assert_allclose(found.dq, np.deg2rad(TRUE["dq"]), rtol=1e-14)
+    with pytest.raises(ParseError, match="panda_jointq"):
+        read(path, PANDA, columns={"* of fer_* [*]": "q:panda_joint*"})
+
+
+@pytest.mark.parametrize("names", ["time_ms,q1,q2", "t,q1_deg,q2_deg", "t,q1,q2,tau1_mNm,tau2_mNm"])
+def test_units_outside_of_brackets_are_never_ignored(names, tmp_path):
+    rows = "\n".join(",".join([str(k)] * (names.count(",") + 1)) for k in range(3))
+    with pytest.raises(ParseError, match="line 1"):
+        read(written(tmp_path, f"{names}\n{rows}\n"), TWO)
+
+
 @pytest.mark.parametrize(
     ("columns", "word"),
     [({"clok": "t"}, "clok"), ({"clock": "time"}, "time"), ({"clock": "q"}, "clock"),
@@ -300,7 +319,7 @@ def test_a_mapping_that_does_not_fit_is_refused(columns, word, tmp_path):
     assert word in str(caught.value)
 
 
-def test_columns_without_names_are_mapped_by_number_and_files_are_joined(tmp_path):
+def test_columns_without_names_are_mapped_by_number(tmp_path):
     motion = excitation(ROBOT, 3, 0.01)
     tau = ROBOT.inverse_dynamics(motion.q, motion.dq, motion.ddq)
     spare = np.zeros((len(tau), 2))
@@ -311,15 +330,6 @@ def test_columns_without_names_are_mapped_by_number_and_files_are_joined(tmp_pat
     for columns in ({"1": "t", "2-19": "q"}, {"1": "t", "2-3": "q"}, {"1": "t", "2-4": "speed"}):
         with pytest.raises(InputError):
             read(tmp_path / "log.csv", ROBOT, columns=columns)
-    heads = {"comments": "", "delimiter": ","}
-    np.savetxt(tmp_path / "q.csv", np.column_stack([motion.t, motion.q]),
-               header="t," + ",".join(K), **heads)  # fmt: skip
-    np.savetxt(tmp_path / "tau.csv", tau, header=",".join(f"tau:{x}" for x in K), **heads)
-    both = read(f"{tmp_path / 'q.csv'}+{tmp_path / 'tau.csv'}", ROBOT)
-    assert np.allclose(both.tau, tau) and np.allclose(both.t, motion.t)
-    np.savetxt(tmp_path / "tau.csv", tau[1:], header=",".join(f"tau:{x}" for x in K), **heads)
-    with pytest.raises(ParseError, match=r"q\.csv.*tau\.csv"):
-        read(f"{tmp_path / 'q.csv'}+{tmp_path / 'tau.csv'}", ROBOT)
 
 
 # rates that are missing
@@ -581,6 +591,13 @@ def test_joints_of_a_bag_are_left_out_and_renamed_by_hand(bag, tmp_path):
         other.state(START + k * 10**8, ["a", *K[1:]], Q[k])
     (tmp_path / "b").mkdir()
     assert np.array_equal(read(other.write(tmp_path / "b"), ROBOT, columns={"a": f"q:{K[0]}"}).q, Q)
+    every = Bag(bag.kind)
+    for k in range(5):
+        every.state(START + k * 10**8, [f"fer_{x}" for x in K], Q[k])
+        every.state(START + k * 10**8 + 1, ["gripper"], [0.04])
+    (tmp_path / "c").mkdir()
+    found = read(every.write(tmp_path / "c"), ROBOT, columns={"fer_*": "q:*"})
+    assert np.array_equal(found.q, Q) and "gripper" in notes(found)
 
 
 def test_stamps_of_zero_and_efforts_of_nan_are_absent(bag, tmp_path):

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Parameter
 from rich.markup import escape
 
 from kinetree.cli.arguments import (
     AS_NAMED,
     BASIC,
     STREAM,
-    Argument,
     BasicReading,
     Degrees,
     Json,
@@ -53,7 +53,7 @@ def identify(
     *,
     output: Annotated[
         Path,
-        Argument(metavar="FILE", name=["--output", "-o"], help="File to write, .urdf or .xml."),
+        Parameter(metavar="FILE", name=["--output", "-o"], help="File to write, .urdf or .xml."),
     ],
     test: Annotated[
         Path | None,
@@ -69,7 +69,7 @@ def identify(
     ] = None,
     method: Annotated[
         Literal["ordinary", "weighted", "robust"],
-        Argument(help="Kind of least squares: robust gives outliers little weight."),
+        Parameter(help="Kind of least squares: robust gives outliers little weight."),
     ] = "robust",
     friction: Annotated[
         list[str] | None,
@@ -295,8 +295,6 @@ def _check_files(
     robot: str, data: Sequence[str], test: Path | None, output: Path, report: Path | None
 ) -> None:
     """Raise InputError for a file that cannot be read or written, before the work begins."""
-    from kinetree.motion.recordings.read import files_of
-
     if output.suffix.lower() not in (*URDF, *MJCF):
         raise InputError(f"-o is {output}; expected a name that ends with .urdf, .xml or .mjcf.")
     check_output(output, robot)
@@ -305,9 +303,8 @@ def _check_files(
     if list(data).count(STREAM) > 1:
         raise InputError("standard input (-) is given twice; expected it once.")
     for name in (*data, *(() if test is None else (test,))):
-        for path in () if name == STREAM else files_of(name):
-            if not path.exists():
-                raise InputError(f"{path} is not a file; expected a recording.")
+        if name != STREAM and not Path(name).exists():
+            raise InputError(f"{name} is not a file; expected a recording.")
 
 
 def check_report(path: Path) -> None:

@@ -30,7 +30,6 @@ from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
 from kinetree.model.actuators import JointActuator, actuator_kind
-from kinetree.model.describe import link_names
 from kinetree.model.friction import is_zero, law_texts
 from kinetree.model.model import tool_words
 from kinetree.model.springs import spring_units
@@ -354,7 +353,7 @@ def _spring(model: Model, spring: JointSpring, degrees: bool) -> dict[str, Any]:
 
 def _links(model: Model, x: JointSpring | JointActuator) -> dict[str, list[str]]:
     """The links of the points of a spring or actuator."""
-    names = link_names(model)
+    names = model.names
     return {"links": [names[point.link] for point in x.points]} if x.points else {}
 
 

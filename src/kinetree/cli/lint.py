@@ -25,8 +25,6 @@ from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseErr
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import Body, Note, RobotDescription
 from kinetree.files.description.xml import Element, show
-from kinetree.model.constrain import tree_of
-from kinetree.model.describe import describe_model
 from kinetree.robot import Robot
 from kinetree.spatial.inertia import check_body, physical_faults, second_moment
 
@@ -187,7 +185,7 @@ def _findings(robot: Robot, reading: BasicReading, meshes: bool) -> Iterator[Fin
 
     report = robot.report
     if report is None:  # a built-in robot, which no other program reads
-        bodies = _bodies(describe_model(tree_of(robot.model)), robot)
+        bodies = _bodies(robot.model.description, robot)
         yield from (x for x in bodies if "is not a physical body" in x.text)
         return
     description = read(

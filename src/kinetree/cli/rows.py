@@ -31,7 +31,6 @@ from kinetree.motion.recordings.read import (
     LONGEST_SIGNATURE,
     SIGNATURES,
     TEXT,
-    files_of,
     kind_of,
     open_text,
     read_table,
@@ -124,8 +123,8 @@ def text_blocks(
 ) -> Iterator[Block]:
     """Blocks of a text; it is read whole only if rates have to be differentiated."""
     table = TextTable(stream, name, request)
-    lacking = [x for x in RATES if x in wanted and x not in table.layout.columns]
-    if table.layout.clock is not None and lacking:
+    lacking = [x for x in RATES if x in wanted and x not in table.columns.places]
+    if table.columns.clock is not None and lacking:
         yield from whole_blocks(name, table.whole(), request, wanted)
         return
     for k, block in enumerate(table.blocks()):
@@ -186,7 +185,7 @@ def as_file(data: str) -> Generator[Path]:
     """The path of a recording, or of a copy of standard input."""
     if data != STREAM:
         path = Path(data)
-        if (path.is_dir() and kind_of(path) == BAG) or len(files_of(path)) > 1:
+        if path.is_dir() and kind_of(path) == BAG:
             yield path
             return
         yield existing_file(data, RECORDING)

@@ -1,4 +1,4 @@
-"""Numbers of records: found by the types of their fields, changed, listed and named.
+"""Numbers of records, found by the types of their fields, changed and listed; names of records.
 
 A field holds numbers of any kind (floats, symbols, traced scalars) if `Scalar` or `Array` is a part
 of its type. Other fields are plain: indices, names, and floats that decide no result or the form of
@@ -98,3 +98,26 @@ def with_numbers(value: Record, numbers: Iterable[Any]) -> Record:
     """The record with other numbers, in the order of `numbers_in`."""
     given = iter(numbers)
     return mapped(value, lambda _, field: next(given))
+
+
+# fields that hold names of parts, and mappings whose keys are such names
+NAMES = {"name", "parent", "child", "link", "joint", "tool", "points"}
+KEYED = {"joints", "springs", "actuators", "motors"}
+# fields of records with names
+NAMED = NAMES | KEYED | {"links", "frames", "mimic", "rotor", "contacts", "collisions", "shapes"}
+
+
+def renamed(value: Record, rename: Callable[[str], str], field: str = "") -> Record:
+    """The record with other names of links, joints, frames and other parts."""
+    result: Any = value
+    if is_dataclass(value):
+        names = (x.name for x in fields(value) if x.name in NAMED)
+        result = unchecked(value, **{x: renamed(getattr(value, x), rename, x) for x in names})
+    elif isinstance(value, Mapping):
+        keys = {key: rename(key) if field in KEYED else key for key in value}
+        result = {keys[key]: renamed(x, rename, field) for key, x in value.items()}
+    elif isinstance(value, tuple | list):
+        result = tuple(renamed(x, rename, field) for x in value)
+    elif isinstance(value, str) and field in NAMES:
+        result = rename(value)
+    return result

@@ -9,8 +9,8 @@ of mass, j = w x r + l the velocities of unit rate, and all vectors in the axes 
     df = sum of m dj,                    dn = sum of m (r x dj + dr x j) + (p - c) x df
                                               + (dp - dc) x f
 
-The sums follow from the mass moments and from the `Spread` of coriolis_matrix.py. The spin of
-rotors adds to n of their own joint; armature is not a body. The linear rows of A_G are the total
+The sums follow from the mass moments and from the `Spread` of coriolis_matrix.py. Drives that turn
+beside the robot have no momentum. The linear rows of A_G are the total
 mass times the Jacobian of the centre of mass.
 """
 
@@ -88,9 +88,6 @@ def centroidal_momentum_matrix(tree: Tree) -> Array:
     n, f = ([zeros(3)] * tree.model.n for _ in range(2))
     for i, d, w, l in tree.axes():
         n[d], f[d] = plus_column(n[d], f[d], bodies[i], places[i], center, w, l)
-    for rotor in tree.rotors:
-        spin = places[rotor.link].R @ rotor.s
-        n[rotor.dof] = n[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
     return _joined(n, f)
 
 
@@ -134,9 +131,6 @@ def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
         given = bodies[i], spreads[i], omega[i], places[i], center, center_rate
         turned, change = column_rate(*given, w, l)
         dn[d], df[d] = dn[d] + turned, df[d] + change
-    for rotor in tree.rotors:
-        gyro = places[rotor.link].R @ cross(omega[rotor.link], rotor.s)
-        dn[rotor.dof] = dn[rotor.dof] + gyro * (rotor.inertia * rotor.ratio)
     return _joined(dn, df)
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.pieces import piece
 from kinetree.dynamics.book import book_tree
-from kinetree.dynamics.drive_terms import Matrix, add_drives_to_coriolis_matrix
 from kinetree.dynamics.inverse_dynamics import bias_forces
 from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, body_onto, weightless
 from kinetree.model import Model
@@ -28,6 +27,8 @@ from kinetree.model.labelled import labelled
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
+
+Matrix = list[list[Any]]  # (n, n), built up entry by entry
 
 
 @labelled("n", "n", "n")
@@ -66,7 +67,6 @@ def coriolis_matrix(tree: Tree, dq: Array) -> Array:
         for k, column in enumerate(link.dofs):
             rate = momentum_rates(body, spread, omega[i], link.A[:3, k], link.A[3:, k])
             _add_column(tree, omega, u, C, i, column, rate)
-    add_drives_to_coriolis_matrix(tree, omega, dq, C)
     return np.array(C).reshape(n, n)
 
 
@@ -135,7 +135,7 @@ def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], dict[int, 
         u = cross(omega_p, link.to.p) + link.to.inward(twist[3:])
         return link.to.outward(omega_p) + twist[:3], u
 
-    velocities = tree.outward((tree.base.omega, zeros(3)), step)
+    velocities = tree.outward((zeros(3), zeros(3)), step)
     return {i: x[0] for i, x in velocities.items()}, {i: x[1] for i, x in velocities.items()}
 
 

@@ -8,7 +8,7 @@ pair of joints takes two steps of some 40 operations, a factor of M two thirds o
 joints.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,9 @@ from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
 
 
-def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array) -> Array:
+def solve_tree(
+    tree: Tree, groups: Sequence[Group], own: Mapping[int, Pair], forces: Array
+) -> Array:
     """ddq, (n,), of M ddq = forces - A^T wrenches, without M.
 
     groups: its groups, each behind the one that carries it. own: force and moment that each link
@@ -48,7 +50,7 @@ def solve_tree(tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces:
 
 
 def eliminate_groups(
-    tree: Tree, groups: Sequence[Group], own: Sequence[Pair], forces: Array
+    tree: Tree, groups: Sequence[Group], own: Mapping[int, Pair], forces: Array
 ) -> tuple[list[Hinge | Joints], Beyond]:
     """The eliminated joints of each group, and what hangs on each link; as in `solve_tree`."""
     beyond: Beyond = [None] * len(tree.links)
@@ -87,7 +89,7 @@ def move_groups(
 def accelerations_of_unit_forces(tree: Tree, groups: Sequence[Group]) -> Array:
     """M^-1, (n, n); each of the groups is a hinge."""
     n, rest = tree.model.n, (zeros(3), zeros(3))
-    done, _ = eliminate_groups(tree, groups, [rest] * len(tree.links), zeros(n))
+    done, _ = eliminate_groups(tree, groups, dict.fromkeys(range(len(tree.links)), rest), zeros(n))
     hinges = [x for x in done if isinstance(x, Hinge)]
     found: list[list[Any]] = [[0] * n for _ in range(n)]
     for i, own in enumerate(tree.links):

@@ -7,12 +7,11 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.pieces import is_recording, piece
-from kinetree.dynamics.drive_terms import spin_momenta
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.springs import spring_energy
 from kinetree.dynamics.kinematics import forward_kinematics
 from kinetree.dynamics.lean import lean_model, lean_tree
-from kinetree.dynamics.tree import Pair, Tree, pair_onto, plus, weightless
+from kinetree.dynamics.tree import Pair, Tree, weightless
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented
@@ -130,17 +129,15 @@ def momentum(tree: Tree, dq: Array) -> Array:
         array([ 0.   ,  0.   , 48.531, -6.364, 40.741,  0.   ])
     """
     twists = tree.twists(dq)
-    momenta = spin_momenta(tree, dq)
-    for i, beyond in tree.inward(momenta, pair_onto):
-        momenta[i] = plus_momentum(tree.links[i].body, *twists[i], *beyond)
-    f, n = momenta[WORLD]
+    links = WORLD, *tree.numbers
+    f, n = tree.gathered_pairs(lambda x, i: own_momentum(x.body, *twists[i]), links)[WORLD]
     return np.concatenate([n, f])
 
 
 @piece
-def plus_momentum(body: Moments, w: Array, l: Array, f: Array, n: Array) -> Pair:
-    """The momentum (f, n) with that of a body for a twist (w, l)."""
-    return plus((f, n), body.momentum(w, l))
+def own_momentum(body: Moments, w: Array, l: Array) -> Pair:
+    """The momentum (f, n) of a body for a twist (w, l)."""
+    return body.momentum(w, l)
 
 
 def _traced_centroidal_momentum(

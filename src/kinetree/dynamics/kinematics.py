@@ -76,7 +76,7 @@ def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Arr
         return J + own, dJ
 
     nothing = np.zeros((6, n), int)
-    _, *links = tree.outward((nothing, nothing), step, tree.model.links).values()
+    _, *links = tree.outward((nothing, nothing), step).values()
     J, dJ = (np.array([x[k] for x in links]).reshape(len(links), 6, n) for k in range(2))
     return J, dJ
 

@@ -12,7 +12,7 @@ stands on both sides of the diagonal; where the momentum of a rotor of e passes 
 itself, the two are one entry, so that it gets the part twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ from kinetree.dynamics.articulated import (
     body_inward,
 )
 from kinetree.dynamics.grouping import Group
-from kinetree.dynamics.joints.motors import motor_inertia
-from kinetree.dynamics.joints.rotors import armature
 from kinetree.dynamics.tiles import TILE, factor_in_tiles, tiled
 from kinetree.dynamics.tree import Pair, Step, Tree, plus
 from kinetree.model import WORLD
@@ -41,7 +39,7 @@ Columns = dict[int, Array]  # momentum (n, f) by degree of freedom, (6,) each
 
 
 def large_group_inward(
-    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
+    tree: Tree, group: Group, beyond: Beyond, own: Mapping[int, Pair], forces: Array
 ) -> tuple[Joints, Body, Pair]:
     """Eliminate the joints of a large group; `articulated.group_inward` does it for small ones.
 
@@ -61,16 +59,6 @@ def large_group_inward(
     left = [forces[d] for d in group.dofs]  # forces less those of the bodies
     bodies: dict[int, tuple[Body, Pair]] = {i: (tree.links[i].body, own[i]) for i in group.links}
     columns: dict[int, Columns] = {i: {} for i in (group.carrier, *group.links)}
-    for rotor in tree.rotors:
-        if rotor.dof in place:
-            e, weight = place[rotor.dof], rotor.inertia * rotor.ratio
-            M[e][e] = M[e][e] + weight * rotor.ratio
-            if rotor.link != WORLD:
-                spin = np.concatenate([rotor.s * weight, zeros(3)])
-                _start(columns[rotor.link], e, spin)
-    for d, e, inertia in motor_inertia(tree.model):
-        if d in place:
-            M[place[d]][place[e]] = M[place[d]][place[e]] + inertia
     total: tuple[Body, Pair] | None = None
     for i in reversed(group.links):
         link, places = tree.links[i], [place[d] for d in tree.links[i].dofs]
@@ -81,8 +69,7 @@ def large_group_inward(
             left[row] = left[row] - pushing[a]
             for b, column in enumerate(places):
                 M[row][column] = M[row][column] + block[a, b]
-            M[row][row] = M[row][row] + armature(tree.model, i)
-        to = None if link.parent == WORLD else link.to
+        to = None if link.parent <= WORLD else link.to
         passed: Columns = {}
         arrived = columns.pop(i)
         for names in _chunks(list(arrived)):
@@ -95,7 +82,8 @@ def large_group_inward(
                     M[e][row] = M[e][row] + entry
         _, Y = pass_link(to, link.A, started)
         for e, y in [*passed.items(), *zip(places, Y.T, strict=True)]:
-            _start(columns[link.parent], e, y)
+            if to is not None:
+                _start(columns[link.parent], e, y)
         if to is not None:
             handed = pass_body(to, *bodies[i])
             if link.parent in inside:

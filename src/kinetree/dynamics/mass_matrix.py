@@ -16,13 +16,12 @@ from collections.abc import Callable
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import is_recording, piece
-from kinetree.dynamics.drive_terms import Matrix, add_drives_to_mass_matrix
+from kinetree.core.pieces import is_recording
+from kinetree.dynamics.articulated import joint_inertia
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.dynamics.tiles import LARGE_TILE, factor_in_tiles
-from kinetree.dynamics.tree import Pair, Step, Tree, body_onto
+from kinetree.dynamics.tree import Tree
 from kinetree.model.quantity import quantity
-from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import mirrored_half, solve
 
 
@@ -41,42 +40,7 @@ def mass_matrix(tree: Tree) -> Array:
         array([[43.137, 10.789],
                [10.789,  3.34 ]])
     """
-    n = tree.model.n
-    M: Matrix = [[0] * n for _ in range(n)]
-    bodies = {i: link.body for i, link in enumerate(tree.links)}
-    for i, body in tree.inward(bodies, body_onto, after=True):
-        link = tree.links[i]
-        for k, column in enumerate(link.dofs):
-            momentum = unit_momentum(body, link.A[:3, k], link.A[3:, k])
-            _add_column(tree, M, i, column, *momentum)
-    add_drives_to_mass_matrix(tree, M)
-    # of objects: entries of unrelated joints stay integers 0, zeros by structure when M is factored
-    return np.array(M, dtype=object).reshape(n, n)
-
-
-def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) -> None:
-    """Add entries in `column` for joint i and its ancestors, from momentum (f, n) in frame i."""
-    for j in tree.path_inward(i):
-        link = tree.links[j]
-        entries, f, n = pass_momentum(link.to, link.A, f, n)
-        for row, entry in zip(link.dofs, entries, strict=True):
-            if j == i and row > column:
-                continue  # the other half of the joint's own block follows from its own column
-            M[row][column] = M[row][column] + entry
-            if (j, row) != (i, column):
-                M[column][row] = M[column][row] + entry
-
-
-@piece
-def unit_momentum(body: Moments, w: Array, l: Array) -> Pair:
-    """The momentum of a body for a unit rate of its joint along (w, l)."""
-    return body.momentum(w, l)
-
-
-@piece
-def pass_momentum(to: Step, A: Array, f: Array, n: Array) -> tuple[Array, Array, Array]:
-    """A momentum on a joint's axes, (k,), and as the parent's: f and n."""
-    return A.T @ np.concatenate([n, f]), *to.pair_inward(f, n)
+    return joint_inertia(tree, tree.each(lambda link, _: link.body))[0]
 
 
 @quantity(

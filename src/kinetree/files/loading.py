@@ -17,7 +17,6 @@ import numpy as np
 from kinetree.core.options import typed
 from kinetree.core.tables import counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, warn
-from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import (
     ArgumentValue,
@@ -402,13 +401,7 @@ def _with_options(
         robot = robot.unconstrained()
     if mimic and not floating and friction == "file":
         return robot
-    from kinetree.model.describe import describe_model
-
-    own = robot.model.constraints
-    description = describe_model(robot.unconstrained().model)
-    if own is not None:
-        motors = tuple(robot.model.dof_names[k] for k in own.actuated)
-        description = dataclasses.replace(description, constrained=Constrained(own.given, motors))
+    description = robot.model.description
     if not mimic:
         joints = tuple(dataclasses.replace(x, mimic=None) for x in description.joints)
         description = dataclasses.replace(description, joints=joints)

@@ -40,9 +40,6 @@ from kinetree.identify.select import Choice
 from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model.bounds import bounds_of
-from kinetree.model.describe import link_names
-from kinetree.model.friction import described_friction
-from kinetree.model.springs import describe_springs
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
@@ -124,13 +121,12 @@ class Identification:
         the joint are included, those as described that were not sought.
         """
         joints = self.robot.model.joints
-        return {joint.name: described_friction(joint.friction) for joint in joints}
+        return {joint.name: joint.friction.record for joint in joints}
 
     @property
     def springs(self) -> dict[str, Spring]:
         """The springs found, by name: stiffness in N m/rad or N/m, rest position in rad or m."""
-        model = self.robot.model
-        return describe_springs(model.springs, model.coordinate_names, link_names(model))
+        return {x.name: x.record for x in self.robot.model.springs}
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence interval of each base parameter, (r, 2); NaN where it is `withheld`.

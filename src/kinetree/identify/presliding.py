@@ -25,7 +25,6 @@ from kinetree.core.tables import counted
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Dahl, Friction, LuGre
 from kinetree.model import Model
-from kinetree.model.friction import described_friction
 from kinetree.model.model import HasModel, model_of
 from kinetree.motion.inputs import check_single
 from kinetree.motion.record import Record
@@ -90,7 +89,7 @@ def identify_presliding(
         )
     if motion.tau is None:
         raise InputError("the motion has no joint forces; expected the measured forces tau.")
-    viscous = Friction(described_friction(chosen.friction).viscous)
+    viscous = Friction(chosen.friction.record.viscous)
     bare = Robot(model.with_friction({joint: viscous}))
     (d,), (coord,) = chosen.dofs, chosen.coords
     force = (

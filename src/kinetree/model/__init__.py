@@ -33,7 +33,6 @@ __getattr__ = later(
     __name__,
     {
         "bounds": "bounds_of force_share with_limits",
-        "describe": "describe_model",
         "friction": "joint_friction",
         "inputs": "coordinates frame_wrenches link_wrenches zeros",
         "samples": "ALL_TYPES SCREWS random_body random_direction random_model random_pose",

@@ -26,13 +26,13 @@ from kinetree.files.description.records import (
     Spring,
 )
 from kinetree.files.description.tree import check_tree, check_unique
-from kinetree.model.actuators import build_actuators
+from kinetree.model.actuators import build_actuator
 from kinetree.model.contacts import moving_contacts
 from kinetree.model.drives import build_joints, build_rotors, unused_limits
 from kinetree.model.joint import is_plain
 from kinetree.model.model import WORLD, Frame, Model, free_fall
-from kinetree.model.motors import build_motors
-from kinetree.model.springs import build_springs
+from kinetree.model.motors import build_motor
+from kinetree.model.springs import build_spring
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body, physical_faults
 from kinetree.spatial.se3 import check_pose
@@ -81,10 +81,9 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     if tool is not None and tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
-    records = _moving("spring", description.springs, description, parts, frames)
-    springs = build_springs(records, joints, frames)
-    acting = _moving("actuator", description.actuators, description, parts, frames)
-    actuators = build_actuators(acting, joints, frames)
+    springs = _moving("spring", description.springs, description, parts, frames)
+    actuators = _moving("actuator", description.actuators, description, parts, frames)
+    motors = _moving("motor", description.motors, description, parts, frames)
     contacts, idle = moving_contacts(description.contacts, frames, description.name)
     parts.notes += [*idle, *unused_limits(parts.joints)]
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
@@ -108,11 +107,9 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         frames=frames,
         tool=tool,
         base=compose(*parts.bodies[WORLD]) if parts.bodies[WORLD] else _no_body(),
-        springs=springs,
-        actuators=actuators,
-        motors=build_motors(
-            _moving("motor", description.motors, description, parts, frames), joints
-        ),
+        springs=tuple(build_spring(*x, joints, frames) for x in springs.items()),
+        actuators=tuple(build_actuator(*x, joints, frames) for x in actuators.items()),
+        motors=tuple(build_motor(*x, joints) for x in motors.items()),
         contacts=contacts,
         collisions=description.collisions,
         notes=(*description.notes, *parts.notes),
@@ -223,7 +220,8 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
         checked = check_body(body.m, body.com, body.I_com, f"link {link.name!r}")
         fault = check_link(link.name, checked[0], checked[2], unphysical)
         if fault is not None:
-            parts.warnings.append(Note(fault, link.where))
+            source = "model" if at_home and len(link.bodies) == 1 else "file"
+            parts.warnings.append(Note(fault, link.where, source))
         moved = checked if at_home else move_body(*checked, place.T)
         parts.bodies[place.link].append(moved)
 
@@ -237,12 +235,14 @@ def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
     idle = [x for x, mass in zip(parts.joints, beyond, strict=True) if is_plain(mass, 0)]
     need = "forward dynamics needs mass or armature there."
     if len(idle) > 1 and len(idle) == len(beyond):
-        return [Note(f"no link that moves has a mass (all {len(idle)}); {need}", idle[0].where)]
+        text = f"no link that moves has a mass (all {len(idle)}); {need}"
+        return [Note(text, idle[0].where, "model")]
     return [
         Note(
             f"joint {joint.name!r} moves no mass (link {joint.child!r} and all beyond it are "
             f"massless); {need}",
             joint.where,
+            "model",
         )
         for joint in idle
     ]

@@ -27,7 +27,10 @@ LARGEST_RATIO = 1e3  # of weights of motors
 
 def tree_of(model: Model) -> Model:
     """The robot without its constraints: the tree of its links and joints."""
-    return model if model.constraints is None else model.replace(constraints=None)
+    if model.constraints is None:
+        return model
+    kept = tuple(x for x in model.warnings if x.source != "constraints")
+    return model.replace(constraints=None, warnings=kept)
 
 
 class NoConstraintsError(ModelError, AttributeError):

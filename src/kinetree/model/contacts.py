@@ -49,7 +49,6 @@ __all__ = [
     "contacts_on",
     "joined_contacts",
     "moving_contacts",
-    "prefixed_contacts",
     "shapes_on",
 ]
 
@@ -144,14 +143,6 @@ def contacts_on(contacts: Contacts | None, frames: Collection[str]) -> Contacts 
 def _kept(contacts: Contacts, names: Collection[str]) -> Contacts | None:
     points = tuple(x for x in contacts.points if x.name in names)
     return replace(contacts, points=points) if points else None
-
-
-def prefixed_contacts(contacts: Contacts | None, prefix: str) -> Contacts | None:
-    """The contacts with a prefix before the names of contacts and links."""
-    if contacts is None:
-        return None
-    points = [replace(x, name=prefix + x.name, link=prefix + x.link) for x in contacts.points]
-    return replace(contacts, points=points)
 
 
 def joined_contacts(ours: Contacts | None, theirs: Contacts | None) -> Contacts | None:

@@ -31,7 +31,6 @@ from kinetree.files.description.records import (
 )
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.describe import describe_model
 from kinetree.model.joint import Joint, is_plain
 from kinetree.model.model import Model
 from kinetree.scalars import Scalar
@@ -63,7 +62,7 @@ def with_elastic_joint(
     spring, c = Spring(k), b
     if not is_plain(w, 0):  # there is no damping within the play
         spring, c = Spring(k, damping=b, play=w), 0
-    description = describe_model(model)
+    description = model.description
     _check_names(description, joint)
     records: list[JointDescription] = []
     for record in description.joints:

@@ -64,6 +64,26 @@ class JointFriction:
     sigmoid: Sigmoid | None = None
     presliding: Presliding | None = None
 
+    @property
+    def record(self) -> Friction:
+        """The friction as a user gives it, with one number where both directions have the same."""
+        bend = self.stribeck
+        if bend is not None:
+            bend = Stribeck(_one(bend.static), bend.speed, bend.exponent)
+        return Friction(
+            _one(self.viscous),
+            _one(self.coulomb),
+            self.function,
+            stribeck=bend,
+            load=_one(self.load),
+            presliding=self.presliding,
+            **smooth_laws(self),
+        )
+
+
+def _one(pair: Pair) -> OneOrPair:
+    return pair[0] if is_symmetric(pair) else pair
+
 
 def joint_friction(
     friction: Friction, joint: str, follows: str | None = None, kind: str = "joint"
@@ -247,27 +267,6 @@ def _above_zero(value: Scalar, what: str, unit: str) -> Scalar:
     if number is not None and not number > 0:
         raise InputError(f"{what} is {checked}; expected a number above 0, {unit}.")
     return checked
-
-
-def described_friction(friction: JointFriction) -> Friction:
-    """The record from which `joint_friction` makes the same friction again.
-
-    Coefficients are one number where both directions have the same.
-    """
-
-    def one(pair: Pair) -> OneOrPair:
-        return pair[0] if is_symmetric(pair) else pair
-
-    bend = friction.stribeck
-    return Friction(
-        one(friction.viscous),
-        one(friction.coulomb),
-        friction.function,
-        stribeck=None if bend is None else Stribeck(one(bend.static), bend.speed, bend.exponent),
-        load=one(friction.load),
-        presliding=friction.presliding,
-        **smooth_laws(friction),
-    )
 
 
 def with_coefficients(friction: JointFriction, viscous: Pair, coulomb: Pair) -> JointFriction:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -14,28 +14,42 @@ from kinetree.core.records import PLAIN, number_fields, retyped
 from kinetree.core.tables import counted, listing, notebook_table
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
+from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE
-from kinetree.files.description.records import Motor, Note, Spring
-from kinetree.model.actuators import JointActuator, changed_actuators
+from kinetree.files.description.records import (
+    Body,
+    FrameDescription,
+    JointDescription,
+    LinkDescription,
+    Mimic,
+    Motor,
+    Note,
+    RobotDescription,
+    Rotor,
+    Spring,
+)
+from kinetree.model.actuators import JointActuator, build_actuator
 from kinetree.model.constraints import Constraints
 from kinetree.model.contacts import Collisions, Contacts, check_places
 from kinetree.model.friction import (
     JointFriction,
     joint_friction,
     with_efficiency,
+    without_efficiency,
 )
 from kinetree.model.joint import (
     Joint,
+    changed_by_name,
     changed_drives,
     coordinate_names,
     limit_cells,
     rate_names,
     type_words,
 )
-from kinetree.model.motors import GearedMotor, changed_motors, motor_matrix
-from kinetree.model.springs import JointSpring, changed_springs
+from kinetree.model.motors import GearedMotor, build_motor, motor_matrix
+from kinetree.model.springs import JointSpring, build_spring
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
     BodyParts,
@@ -54,7 +68,10 @@ BODY = ("m", "com", "I_com")
 
 @dataclass(frozen=True, eq=False)
 class JointRotor:
-    """A rotor of joint `joint` on link `link`, spinning at ratio * dq[dof] about s in {link}."""
+    """A rotor of joint `joint` on link `link`, spinning at ratio * dq[dof] about s in {link}.
+
+    gear: the same ratio to the rate of the joint itself, which may follow another joint.
+    """
 
     joint: int
     dof: int
@@ -62,6 +79,7 @@ class JointRotor:
     inertia: Scalar
     ratio: Scalar
     s: Array
+    gear: Scalar = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "s", frozen(self.s))
@@ -210,6 +228,69 @@ class Model:
     def activation_names(self) -> tuple[str, ...]:
         """The actuators that have a state of their own, in the order of activations."""
         return tuple(x.name for x in self.actuators if x.has_activation)
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the moving links by their number, and of the base by WORLD."""
+        return {WORLD: self.base_name, **dict(enumerate(self.link_names))}
+
+    @property
+    def own_frames(self) -> dict[str, Frame]:
+        """The frames besides those of the base and the moving links, by name."""
+        links = {self.base_name, *self.link_names}
+        return {name: frame for name, frame in self.frames.items() if name not in links}
+
+    @property
+    def description(self) -> RobotDescription:
+        """The records of the robot, from which `build_model` makes the same model again.
+
+        Every link that moves is one link with one body; links that were merged into others are
+        frames. Joints that follow others name the joint at the end of their chain.
+        """
+        names, held = self.names, self.constraints
+        bodies = zip(names.values(), [self.base, *zip(*self._bodies, strict=True)], strict=True)
+        motors = () if held is None else tuple(self.dof_names[k] for k in held.actuated)
+        return RobotDescription(
+            name=self.name,
+            links=tuple(LinkDescription(name, (Body(*body),)) for name, body in bodies),
+            joints=tuple(map(self._joint_record, self.links)),
+            frames=tuple(
+                FrameDescription(name, names[frame.link], frame.T_if)
+                for name, frame in self.own_frames.items()
+            ),
+            tool=self.tool,
+            gravity=self.gravity[3:],
+            springs={x.name: x.record for x in self.springs},
+            actuators={x.name: x.record for x in self.actuators},
+            motors={x.name: x.record for x in self.motors},
+            notes=self.notes,
+            warnings=tuple(x for x in self.warnings if x.source == "file"),
+            constrained=None if held is None else Constrained(held.given, motors),
+            contacts=self.contacts,
+            collisions=self.collisions,
+        )
+
+    def _joint_record(self, i: int) -> JointDescription:
+        joint, rotor = self.joints[i], next((x for x in self.rotors if x.joint == i), None)
+        follows = joint.follows
+        if rotor is not None:
+            rotor = Rotor(rotor.inertia, rotor.gear, rotor.s, self.names[rotor.link])
+        return JointDescription(
+            name=joint.name,
+            type=joint.type,
+            parent=self.names[self.parent[i]],
+            child=self.link_names[i],
+            M_pc=self.M_pi[i],
+            A=joint.screw,
+            offset=0 if follows else joint.offset,
+            mimic=None if follows is None else Mimic(follows, joint.scale, joint.offset),
+            friction=without_efficiency(joint.friction, joint.drive).record,
+            armature=joint.armature,
+            rotor=rotor,
+            limits=joint.limits,
+            drive=joint.drive,
+            actuation=joint.actuation,
+        )
 
     @cached_property
     def children(self) -> dict[int, tuple[int, ...]]:
@@ -449,8 +530,14 @@ class Model:
             springs: by name. A spring that lists no joints belongs to the joint of its name:
                 {"knee": Spring(20, rest=0.1), "legs": Spring(5, joints={"hip": 1, "knee": -1})}.
         """
-        changed = changed_springs(self.springs, springs, self.joints, self.frames)
-        return self.replace(springs=changed)
+        build = partial(build_spring, joints=self.joints, frames=self.frames)
+        expected = (
+            "{name: Spring(...)}: the name of a joint for the spring of that joint, or a new name "
+            "for a spring between joints."
+        )
+        return self.replace(
+            springs=changed_by_name("spring", self.springs, springs, build, expected)
+        )
 
     def with_actuators(self, actuators: Mapping[str, Actuator | None]) -> "Model":
         """Return the same robot with some actuators added, replaced by name, or removed (None).
@@ -458,8 +545,11 @@ class Model:
         Args:
             actuators: by name, {"servo": Actuator.position("knee", kp=100, kd=5)}.
         """
-        changed = changed_actuators(self.actuators, actuators, self.joints, self.frames)
-        return self.replace(actuators=changed)
+        build = partial(build_actuator, joints=self.joints, frames=self.frames)
+        expected = "such as {'servo': Actuator.position('knee', kp=100)}."
+        return self.replace(
+            actuators=changed_by_name("actuator", self.actuators, actuators, build, expected)
+        )
 
     def with_motors(self, motors: Mapping[str, Motor | None]) -> "Model":
         """Return the same robot with some motors added, replaced by name, or removed (None).
@@ -467,7 +557,9 @@ class Model:
         Args:
             motors: by name, {"motor6": Motor({"joint5": 1, "joint6": 1}, inertia=0.02)}.
         """
-        return self.replace(motors=changed_motors(self.motors, motors, self.joints))
+        build = partial(build_motor, joints=self.joints)
+        expected = "such as {'motor6': Motor({'joint5': 1, 'joint6': 1}, inertia=0.02)}."
+        return self.replace(motors=changed_by_name("motor", self.motors, motors, build, expected))
 
     @property
     def motor_matrix(self) -> Array:

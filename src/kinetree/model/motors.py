@@ -5,8 +5,8 @@ differentials have several joints in a row of N. A mimic joint acts through its 
 springs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ import numpy as np
 from kinetree.core.arrays import Array, known_number, scalar
 from kinetree.errors import InputError
 from kinetree.files.description.records import Motor
-from kinetree.model.friction import JointFriction, described_friction, is_zero, joint_friction
-from kinetree.model.joint import Joint, changed_by_name, is_plain
-from kinetree.model.springs import joint_coefficients, leader_of
+from kinetree.model.friction import JointFriction, is_zero, joint_friction
+from kinetree.model.joint import Joint, is_plain
+from kinetree.model.springs import joint_arms
 from kinetree.scalars import Scalar
 
 DEPENDENT = 1e-9  # share of a row of N left by the rows before it; rounding leaves 1e-15
@@ -26,15 +26,22 @@ DEPENDENT = 1e-9  # share of a row of N left by the rows before it; rounding lea
 class GearedMotor:
     """A motor at the angle sum of arms[k] * q[coords[k]], and a constant of mimic joints.
 
-    dofs: the entries of dq and tau that belong to `coords`.
+    joints, dofs: the joints and the entries of dq and tau that belong to `coords`.
     """
 
     name: str
+    joints: tuple[str, ...]
     coords: tuple[int, ...]
     dofs: tuple[int, ...]
     arms: tuple[Scalar, ...]
     inertia: Scalar
     friction: JointFriction
+
+    @property
+    def record(self) -> Motor:
+        """The motor as a user gives it, on joints that move by themselves."""
+        joints = dict(zip(self.joints, self.arms, strict=True))
+        return Motor(joints, self.inertia, self.friction.record)
 
     def rate(self, dq: Array) -> Any:
         """The sum of arms times dq: of rates the motor's rate, of accelerations its own."""
@@ -43,25 +50,8 @@ class GearedMotor:
         return sum(parts[1:], parts[0])
 
 
-def build_motors(motors: Mapping[str, Motor], joints: Sequence[Joint]) -> tuple[GearedMotor, ...]:
-    """Motors by name, over the joints of a model."""
-    return tuple(_build(name, motor, joints) for name, motor in motors.items())
-
-
-def changed_motors(
-    own: Sequence[GearedMotor], changes: Mapping[str, Motor | None], joints: Sequence[Joint]
-) -> tuple[GearedMotor, ...]:
-    """The motors with some added or replaced by name; None removes one."""
-    return changed_by_name(
-        "motor",
-        own,
-        changes,
-        lambda name, motor: _build(name, motor, joints),
-        "such as {'motor6': Motor({'joint5': 1, 'joint6': 1}, inertia=0.02)}.",
-    )
-
-
-def _build(name: str, motor: Motor, joints: Sequence[Joint]) -> GearedMotor:
+def build_motor(name: str, motor: Motor, joints: Sequence[Joint]) -> GearedMotor:
+    """The motor over the joints of a model."""
     if not isinstance(motor, Motor):
         raise InputError(f"motor {name!r} is {motor!r:.60}; expected a record Motor(...).")
     inertia = scalar(motor.inertia, f"inertia of motor {name!r}")
@@ -74,33 +64,8 @@ def _build(name: str, motor: Motor, joints: Sequence[Joint]) -> GearedMotor:
             f"motor {name!r} has load friction; expected friction that depends on its rate. Give "
             "the load friction to the joints that it drives."
         )
-    arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
-    for joint, ratio in joint_coefficients("motor", name, motor.joints, joints):
-        leader = leader_of(joint, joints)
-        arm = ratio if is_plain(joint.scale, 1) else ratio * joint.scale
-        arms[leader] = arms[leader] + arm if leader in arms else arm
-    coords, dofs = (tuple(getattr(x, key)[0] for x in arms) for key in ("coords", "dofs"))
-    return GearedMotor(name, coords, dofs, tuple(arms.values()), inertia, friction)
-
-
-def describe_motors(
-    motors: Iterable[GearedMotor], coordinate_names: Sequence[str]
-) -> dict[str, Motor]:
-    """Records from which `build_motors` makes the same motors again."""
-    return {
-        x.name: Motor(
-            {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)},
-            x.inertia,
-            described_friction(x.friction),
-        )
-        for x in motors
-    }
-
-
-def held_motor(motor: Motor, held: Mapping[str, Array]) -> Motor:
-    """The motor of the joints that still move; one whose joints are all locked is as it was."""
-    moving = {name: ratio for name, ratio in motor.joints.items() if name not in held}
-    return replace(motor, joints=moving) if moving else motor
+    over, _ = joint_arms("motor", name, motor.joints, joints)
+    return GearedMotor(name, *over, inertia, friction)
 
 
 def motor_matrix(motors: Sequence[GearedMotor], n: int) -> Array:

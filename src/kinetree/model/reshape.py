@@ -13,6 +13,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar, times
 from kinetree.core.containers import SERIES, check_units, label_kind
 from kinetree.core.options import optional_name
+from kinetree.core.records import renamed
 from kinetree.core.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import Actuator, Points
@@ -24,20 +25,16 @@ from kinetree.files.description.records import (
     RobotDescription,
     Spring,
 )
-from kinetree.model.actuators import held_actuator, renamed_actuator
+from kinetree.model.actuators import shifted_law
 from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.contacts import (
     contacts_on,
     joined_contacts,
-    prefixed_contacts,
     shapes_on,
 )
-from kinetree.model.describe import describe_model, link_names
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
-from kinetree.model.motors import held_motor
-from kinetree.model.springs import renamed_points
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
 
@@ -65,7 +62,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
             f"{values!r}."
         )
     held = {name: _position(_lockable(model, name), value) for name, value in values.items()}
-    description = describe_model(model)
+    description = model.description
     joints: list[JointDescription] = []
     notes = list(description.notes)
     for joint, record in zip(model.joints, description.joints, strict=True):
@@ -82,29 +79,27 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
             f"with {joint.follows!r}" if joint.follows else f"at {', '.join(map(str, q.tolist()))}"
         )
         notes.append(Note(f"joint {joint.name!r} locked {text}"))
-    springs = {name: _held_spring(x, held) for name, x in description.springs.items()}
-    actuators = {name: held_actuator(x, held) for name, x in description.actuators.items()}
-    changed = replace(
-        description,
-        joints=tuple(joints),
-        springs=springs,
-        actuators=actuators,
-        motors={name: held_motor(x, held) for name, x in description.motors.items()},
-        notes=tuple(notes),
-    )
+    parts = {
+        kind: {name: _held(x, held) for name, x in getattr(description, kind).items()}
+        for kind in ("springs", "actuators", "motors")
+    }
+    changed = replace(description, joints=tuple(joints), notes=tuple(notes), **parts)
     return build_model(changed, unphysical="allow")
 
 
-def _held_spring(spring: Spring, held: Mapping[str, Array]) -> Spring:
-    """The spring on the joints that still move; one whose joints are all locked is as it was."""
-    joints = spring.joints or {}
+def _held(record: Record, held: Mapping[str, Array]) -> Record:
+    """The part on the joints that still move; one whose joints are all locked is as it was."""
+    joints = record.joints or {}
     moving = {name: c for name, c in joints.items() if name not in held}
     if not moving or len(moving) == len(joints):
-        return spring
-    rest = spring.rest
-    for name, c in joints.items():
-        rest = rest - c * held[name][0] if name in held else rest
-    return replace(spring, rest=rest, joints=moving)
+        return record
+    shift = sum(c * held[name][0] for name, c in joints.items() if name in held)
+    if isinstance(record, Spring):
+        return replace(record, joints=moving, rest=record.rest - shift)
+    if isinstance(record, Actuator):
+        laws = shifted_law(record.gain, record.bias, float(shift))
+        return replace(record, joints=moving, **laws)
+    return replace(record, joints=moving)
 
 
 def _lockable(model: Model, name: str) -> Joint:
@@ -145,13 +140,13 @@ def subtree(model: Model, link: str) -> Model:
     joints that are left out raises ModelError.
     """
     without_constraints(model, "subtree", AFTERWARDS)
-    names, root = link_names(model), _link_number(model, link)
+    names, root = model.names, _link_number(model, link)
     if root == WORLD:
         return model
     kept = [i for i in model.links if i != root and root in model.path(i)]
     _check_followers(model, kept, link)
     inside = {names[i] for i in (root, *kept)}
-    description = describe_model(model)
+    description = model.description
     inner = {model.joints[i].name for i in kept}
     joints = [_carried(model, root, description.joints[i], inside) for i in kept]
     frames = [frame for frame in description.frames if frame.link in inside]
@@ -183,7 +178,7 @@ def subtree(model: Model, link: str) -> Model:
 
 
 def _link_number(model: Model, link: str) -> int:
-    names = link_names(model)
+    names = model.names
     optional_name(link, "link")
     for i, name in names.items():
         if name == link:
@@ -313,8 +308,8 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
     """
     for robot in (model, other):
         without_constraints(robot, "attach", AFTERWARDS)
-    place, ours = model.frame(frame), describe_model(model)
-    theirs = _prefixed(describe_model(other), prefix)
+    place, ours = model.frame(frame), model.description
+    theirs = renamed(other.description, lambda name: prefix + name)
     _check_clash("frame", _frame_names(ours), _frame_names(theirs), model, other)
     taken = {joint.name for joint in ours.joints}
     _check_clash("joint", taken, {joint.name for joint in theirs.joints}, model, other)
@@ -325,7 +320,7 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
     weld = JointDescription(
         name=_unused(f"{base}/fixed", taken | {joint.name for joint in theirs.joints}),
         type=FIXED,
-        parent=link_names(model)[place.link],
+        parent=model.names[place.link],
         child=base,
         M_pc=place.T_if,
     )
@@ -346,51 +341,6 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
         ),
     )
     return build_model(combined, unphysical="allow")
-
-
-def _prefixed(description: RobotDescription, prefix: str) -> RobotDescription:
-    """The same robot with `prefix` before every name."""
-
-    def joint(x: JointDescription) -> JointDescription:
-        mimic, rotor = x.mimic, x.rotor
-        return replace(
-            x,
-            name=prefix + x.name,
-            parent=prefix + x.parent,
-            child=prefix + x.child,
-            mimic=None if mimic is None else replace(mimic, joint=prefix + mimic.joint),
-            rotor=None if rotor is None else replace(rotor, link=f"{prefix}{rotor.link}"),
-        )
-
-    def spring(x: Spring) -> Spring:
-        joints = None if x.joints is None else {prefix + k: c for k, c in x.joints.items()}
-        return replace(x, joints=joints, points=renamed_points(x.points, prefix))
-
-    return replace(
-        description,
-        links=tuple(replace(x, name=prefix + x.name) for x in description.links),
-        joints=tuple(joint(x) for x in description.joints),
-        frames=tuple(
-            replace(x, name=prefix + x.name, link=prefix + x.link) for x in description.frames
-        ),
-        tool=None if description.tool is None else f"{prefix}{description.tool}",
-        springs={prefix + name: spring(x) for name, x in description.springs.items()},
-        actuators={
-            prefix + name: renamed_actuator(x, prefix) for name, x in description.actuators.items()
-        },
-        motors={
-            prefix + name: replace(x, joints={prefix + k: r for k, r in x.joints.items()})
-            for name, x in description.motors.items()
-        },
-        contacts=prefixed_contacts(description.contacts, prefix),
-        collisions=replace(
-            description.collisions,
-            shapes=tuple(
-                replace(x, name=prefix + x.name, link=prefix + x.link)
-                for x in description.collisions.shapes
-            ),
-        ),
-    )
 
 
 def _frame_names(description: RobotDescription) -> set[str]:

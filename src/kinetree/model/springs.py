@@ -1,12 +1,10 @@
 """Springs of the model from their descriptions: joints by number, mimic joints resolved, checks.
 
-A spring has the energy k/2 (x - rest)^2 with x = sum of c_j q_j. A joint that follows another
-stands at scale * q + offset of its leader, so a spring on it acts through the leader: scale becomes
-a part of the coefficient, and offset a part of the rest position. The model has coefficients of
-entries of q alone.
+A spring has the energy k/2 (x - rest)^2 with x = sum of c_j q_j. The model has coefficients of
+joints that move by themselves alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,19 +13,21 @@ from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import Points
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Spring
-from kinetree.model.joint import Joint, changed_by_name, is_plain, joint_named
+from kinetree.model.joint import Joint, is_plain, joint_named
 from kinetree.scalars import Scalar
 
 HINTS = {
     "spring": " A spring between joints lists them: Spring(stiffness, joints={joint: coefficient})."
 }
+Over = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...], tuple[Scalar, ...]]
 Frames = Mapping[str, Any]  # of the model: a number of a link and T_if, the pose in it
 
 
 @dataclass(frozen=True)
 class PathPoint:
-    """A point of a link, by number: at, (3,), in its frame."""
+    """A point of a link, by name and number: at, (3,), in its frame."""
 
+    name: str
     link: int
     at: tuple[Scalar, ...]
 
@@ -37,49 +37,35 @@ class JointSpring:
     """A spring of the energy stiffness/2 (x - rest)^2, x = sum of arms[k] * q[coords[k]].
 
     play: width of the range about `rest` without force, beyond which x - rest counts from its end.
-    dofs: the entries of dq and tau that belong to `coords`. points: of a spring between points,
-    which has no arms: x is the length of the path through them.
+    joints, dofs: the joints and the entries of dq and tau that belong to `coords`. points: of a
+    spring between points, which has no arms: x is the length of the path through them.
     """
 
     name: str
     stiffness: Scalar
     rest: Scalar
-    coords: tuple[int, ...]
-    dofs: tuple[int, ...]
-    arms: tuple[Scalar, ...]
     damping: Scalar = 0
-    points: tuple[PathPoint, ...] = ()
     play: Scalar = 0
+    joints: tuple[str, ...] = ()
+    coords: tuple[int, ...] = ()
+    dofs: tuple[int, ...] = ()
+    arms: tuple[Scalar, ...] = ()
+    points: tuple[PathPoint, ...] = ()
+
+    @property
+    def record(self) -> Spring:
+        """The spring as a user gives it, on joints that move by themselves."""
+        single = self.joints == (self.name,) and is_plain(self.arms[0], 1)
+        joints = None if single or self.points else dict(zip(self.joints, self.arms, strict=True))
+        points = described_points(self.points)
+        return Spring(self.stiffness, self.rest, joints, self.damping, points, self.play)
 
 
-def build_springs(
-    springs: Mapping[str, Spring], joints: Sequence[Joint], frames: Frames
-) -> tuple[JointSpring, ...]:
-    """Springs by name, over the joints of a model; `Spring` has the meaning of their numbers.
+def build_spring(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -> JointSpring:
+    """The spring over the joints of a model; `Spring` has the meaning of its numbers.
 
     frames: links and frames by name.
     """
-    return tuple(_build(name, spring, joints, frames) for name, spring in springs.items())
-
-
-def changed_springs(
-    own: Sequence[JointSpring],
-    changes: Mapping[str, Spring | None],
-    joints: Sequence[Joint],
-    frames: Frames,
-) -> tuple[JointSpring, ...]:
-    """The springs with some added or replaced by name; None removes one."""
-    return changed_by_name(
-        "spring",
-        own,
-        changes,
-        lambda name, spring: _build(name, spring, joints, frames),
-        "{name: Spring(...)}: the name of a joint for the spring of that joint, or a new name for "
-        "a spring between joints.",
-    )
-
-
-def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -> JointSpring:
     if not isinstance(spring, Spring):
         raise InputError(f"spring {name!r} is {spring!r:.60}; expected a record Spring(...).")
     stiffness = checked_stiffness(spring.stiffness, name)
@@ -90,25 +76,34 @@ def _build(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -
         if spring.joints is not None:
             raise InputError(f"spring {name!r} has joints and points; expected one of them.")
         points = path_points("spring", name, spring.points, frames)
-        return JointSpring(name, stiffness, rest, (), (), (), damping, points, play)
-    arms: dict[Joint, Scalar] = {}  # of the joints that move by themselves
+        return JointSpring(name, stiffness, rest, damping, play, points=points)
     ends = {name: 1} if spring.joints is None else spring.joints
-    for joint, coefficient in joint_coefficients("spring", name, ends, joints):
-        leader = leader_of(joint, joints)
+    over, shift = joint_arms("spring", name, ends, joints)
+    rest = rest if is_plain(shift, 0) else rest - shift
+    return JointSpring(name, stiffness, rest, damping, play, *over)
+
+
+def joint_arms(
+    kind: str, name: str, coefficients: Mapping[str, Scalar], joints: Sequence[Joint]
+) -> tuple[Over, Scalar]:
+    """The length of a spring, actuator or motor over joints that move by themselves.
+
+    Returns names of the joints, entries of q and of dq and coefficients; and the constant part.
+    A joint that follows another stands at scale * q + offset of its leader: scale becomes a part
+    of the coefficient of the leader, and offset a part of the constant.
+    """
+    arms: dict[Joint, Scalar] = {}
+    shift: Scalar = 0
+    for joint, coefficient in joint_coefficients(kind, name, coefficients, joints):
+        leader = joint
+        if joint.follows is not None:
+            leader = next(x for x in joints if x.name == joint.follows)
+            if not is_plain(joint.offset, 0):
+                shift = shift + coefficient * joint.offset
         arm = coefficient if is_plain(joint.scale, 1) else coefficient * joint.scale
         arms[leader] = arms[leader] + arm if leader in arms else arm
-        if joint.follows is not None and not is_plain(joint.offset, 0):
-            rest = rest - coefficient * joint.offset
-    return JointSpring(
-        name,
-        stiffness,
-        rest,
-        coords=tuple(joint.coords[0] for joint in arms),
-        dofs=tuple(joint.dofs[0] for joint in arms),
-        arms=tuple(arms.values()),
-        damping=damping,
-        play=play,
-    )
+    coords, dofs = (tuple(getattr(x, key)[0] for x in arms) for key in ("coords", "dofs"))
+    return (tuple(x.name for x in arms), coords, dofs, tuple(arms.values())), shift
 
 
 def path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[PathPoint, ...]:
@@ -128,7 +123,8 @@ def path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[Pa
             )
         at = array(pair[1], (3,), f"point of {kind} {name!r} on {pair[0]!r}")
         moved = frame.T_if[:3, :3] @ at + frame.T_if[:3, 3]
-        points.append(PathPoint(frame.link, tuple(moved.tolist())))
+        link = next(key for key, x in frames.items() if x.link == frame.link)
+        points.append(PathPoint(link, frame.link, tuple(moved.tolist())))
         if len(points) > 1 and points[-1] == points[-2]:
             raise InputError(
                 f"{kind} {name!r} passes the same point of {pair[0]!r} twice in a row; expected "
@@ -183,40 +179,9 @@ def joint_coefficients(
     return ends
 
 
-def leader_of(joint: Joint, joints: Sequence[Joint]) -> Joint:
-    """The joint that a mimic joint follows; of others, the joint itself."""
-    return joint if joint.follows is None else next(x for x in joints if x.name == joint.follows)
-
-
-def describe_springs(
-    springs: Iterable[JointSpring],
-    coordinate_names: Sequence[str],
-    link_names: Mapping[int, str],
-) -> dict[str, Spring]:
-    """Records from which `build_springs` makes the same springs again."""
-    records: dict[str, Spring] = {}
-    for x in springs:
-        if x.points:
-            points = described_points(x.points, link_names)
-            records[x.name] = Spring(x.stiffness, x.rest, None, x.damping, points, x.play)
-            continue
-        joints = {coordinate_names[k]: arm for k, arm in zip(x.coords, x.arms, strict=True)}
-        single = list(joints) == [x.name] and is_plain(x.arms[0], 1)
-        ends = None if single else joints
-        records[x.name] = Spring(x.stiffness, x.rest, ends, x.damping, play=x.play)
-    return records
-
-
-def described_points(
-    points: Sequence[PathPoint], link_names: Mapping[int, str]
-) -> list[tuple[str, ArrayLike]] | None:
+def described_points(points: Sequence[PathPoint]) -> list[tuple[str, ArrayLike]] | None:
     """Points as a user gives them; None if there are none."""
-    return [(link_names[point.link], point.at) for point in points] or None
-
-
-def renamed_points(points: Points | None, prefix: str) -> Points | None:
-    """The points with a prefix before the names of their links."""
-    return None if points is None else [(prefix + link, at) for link, at in points]
+    return [(point.name, point.at) for point in points] or None
 
 
 def spring_units(spring: JointSpring, joints: Sequence[Joint]) -> tuple[str, str, str]:

@@ -166,7 +166,7 @@ class Construction(RobotCore):
     @documented_like(Model.with_gravity)
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """The same robot under another gravity."""
-        return type(self)(self.model.with_gravity(gravity))
+        return self._with_model(self.model.with_gravity(gravity))
 
     @documented_like(Model.with_payload)
     def with_payload(
@@ -177,7 +177,7 @@ class Construction(RobotCore):
         frame: str | None = None,
     ) -> Self:
         """The same robot with a body fixed to a frame; None: the tool."""
-        return type(self)(self.model.with_payload(m, com, I_com, frame))
+        return self._with_model(self.model.with_payload(m, com, I_com, frame))
 
     @documented_like(Model.payload_parameters)
     def payload_parameters(
@@ -193,7 +193,7 @@ class Construction(RobotCore):
     @documented_like(Model.with_friction)
     def with_friction(self, friction: Friction | Mapping[str, Friction]) -> Self:
         """The same robot with other friction at all joints, or at some."""
-        return type(self)(self.model.with_friction(friction))
+        return self._with_model(self.model.with_friction(friction))
 
     def with_springs(self, springs: Mapping[str, Spring | None]) -> Self:
         """The same robot with springs added, replaced by name, or removed (None).
@@ -207,12 +207,12 @@ class Construction(RobotCore):
             >>> arm.spring_forces([0, 0])
             array([  0., -25.])
         """
-        return type(self)(self.model.with_springs(springs))
+        return self._with_model(self.model.with_springs(springs))
 
     @documented_like(Model.with_motors)
     def with_motors(self, motors: Mapping[str, Motor | None]) -> Self:
         """The same robot with motors of coupled joints added, replaced by name, or removed."""
-        return type(self)(self.model.with_motors(motors))
+        return self._with_model(self.model.with_motors(motors))
 
     def motor_forces(self, tau: ArrayLike, dq: ArrayLike | None = None) -> Array:
         """Forces of the motors for joint forces tau: with the losses of gears, and coupled motors.
@@ -249,7 +249,7 @@ class Construction(RobotCore):
 
         Dynamics refuse a robot with load friction; `motor_forces` applies it.
         """
-        return type(self)(without_load_friction(self.model))
+        return self._with_model(without_load_friction(self.model))
 
     def with_drives(self, drives: Mapping[str, Drive | None]) -> Self:
         """The same robot with drives added, replaced by joint, or removed (None).
@@ -264,7 +264,7 @@ class Construction(RobotCore):
             >>> arm.model.joint("joint1").drive.curve
             ((0.0, 80.0), (3.0, 80.0), (6.0, 0.0))
         """
-        return type(self)(self.model.with_drives(drives))
+        return self._with_model(self.model.with_drives(drives))
 
     def with_actuators(self, actuators: Mapping[str, Actuator | None]) -> Self:
         """The same robot with actuators added, replaced by name, or removed (None).
@@ -280,7 +280,7 @@ class Construction(RobotCore):
             >>> arm.model.actuator_names
             ('elbow',)
         """
-        return type(self)(self.model.with_actuators(actuators))
+        return self._with_model(self.model.with_actuators(actuators))
 
     def with_contacts(
         self,
@@ -410,7 +410,7 @@ class Construction(RobotCore):
         """
         from kinetree.model import reshape
 
-        return type(self)(reshape.with_tool(self.model, name, at, frame, m, com, I_com))
+        return self._with_model(reshape.with_tool(self.model, name, at, frame, m, com, I_com))
 
     def lock(self, values: Mapping[str, ArrayLike]) -> Self:
         """The robot with some joints fixed at given positions; they no longer appear in q.
@@ -421,7 +421,7 @@ class Construction(RobotCore):
         """
         from kinetree.model import reshape
 
-        return type(self)(reshape.lock(self.model, values))
+        return self._with_model(reshape.lock(self.model, values))
 
     def subtree(self, link: str) -> Self:
         """The robot from a link outward: that link becomes the base, its frame the new {s}.

@@ -9,7 +9,7 @@ import pytest
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.dynamics.joints.actuation import actuate
-from kinetree.model import build_model, describe_model
+from kinetree.model import build_model
 
 A = kt.joints.Actuator
 PATH = [("base", (0.2, 0.1, 0.9)), ("link1", (0.3, 0, 0.1)), ("link3", (0.1, 0.05, 0.2))]
@@ -53,7 +53,7 @@ def test_implicit_steps_bear_a_stiff_servo_on_a_path():
 
 def test_changed_robots_keep_their_paths():
     model = CRANE.model
-    assert build_model(describe_model(model), unphysical="allow").actuators == model.actuators
+    assert build_model(model.description, unphysical="allow").actuators == model.actuators
     held = CRANE.lock({"joint1": STATE[0][0]}).model
     whole = actuate(model, STATE[0], np.array([0, 0.7, -0.9]), STATE[2], np.zeros(0)).tau
     part = actuate(held, STATE[0][1:], STATE[1][1:], STATE[2], np.zeros(0)).tau

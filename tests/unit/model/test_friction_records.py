@@ -13,7 +13,7 @@ from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError
 from kinetree.friction import Friction, Sigmoid, Stribeck
 from kinetree.joints import Mimic
-from kinetree.model import build_model, describe_model, random_model
+from kinetree.model import build_model, random_model
 
 ROBOT = kt.robots.planar_2r()
 NAME = ROBOT.model.joint_names[0]
@@ -36,7 +36,7 @@ def test_copies_of_a_robot_keep_their_friction(seed):
     pairs = zip(model.joints, plain, strict=True)
     model = model.replace(joints=tuple(dataclasses.replace(x, friction=y) for x, y in pairs))
     assert any(x.stribeck for x in plain) and any(x.sigmoid for x in plain)
-    again = build_model(describe_model(model), unphysical="allow")
+    again = build_model(model.description, unphysical="allow")
     assert [x.friction for x in again.joints] == plain
     assert [x.friction for x in pickle.loads(pickle.dumps(model)).joints] == plain
     floats = model.astype(float)

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.dynamics.joints.actuation import actuate
 from kinetree.errors import KinetreeError
 from kinetree.joints import Actuator, Mimic
-from kinetree.model import build_model, describe_model
+from kinetree.model import build_model
 
 A = Actuator
 ARM = kt.robots.planar_2r().with_actuators(
@@ -32,7 +32,7 @@ def test_actuators_are_added_replaced_and_removed_by_name():
 
 
 def test_a_description_makes_the_same_actuators_again():
-    again = build_model(describe_model(ARM.model), unphysical="allow")
+    again = build_model(ARM.model.description, unphysical="allow")
     assert again.actuators == ARM.model.actuators
 
 
@@ -70,5 +70,5 @@ def test_an_actuator_on_a_mimic_joint_acts_through_its_leader():
     found = forces(robot.model, [0.1], [0.4], [0.5], [])
     length, speed = -2 * 0.1 + 0.3, -2 * 0.4
     assert found == pytest.approx([-2 * (10 * (0.5 - length) - 2 * speed)], rel=1e-14)
-    again = build_model(describe_model(robot.model), unphysical="allow")
+    again = build_model(robot.model.description, unphysical="allow")
     assert forces(again, [0.1], [0.4], [0.5], []) == pytest.approx(found, rel=1e-14)

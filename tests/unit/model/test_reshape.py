@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinetree import Builder, Robot, dynamics
+from kinetree import Builder, Robot, dynamics, load_string
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.joints import Mimic, Rotor
 from kinetree.model import ALL_TYPES, WORLD, random_body, random_model, random_pose
 from robot_states import EPS, any_robot, random_state, relative
 
+PRODUCTS = "ixy='0' ixz='0' iyz='0'"
+MASS = f"<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' {PRODUCTS}/></inertial>"
 SEEDS = st.integers(0, 10**6)
 ROUNDING = 2000 * EPS  # merged inertias go through up to 30 changes of frame
 
@@ -198,3 +200,27 @@ def test_an_attached_robot_is_the_same_as_both_built_as_one(seed):
     x = random_state(model, seed)
     expected = dynamics.inverse_dynamics(loaded, *x.motion)
     assert relative(dynamics.inverse_dynamics(carrying, *x.motion), expected) < ROUNDING
+
+
+def test_warnings_of_what_has_changed_go_and_others_stay():
+    builder = Builder("chain").link("base", 1).link("a").link("b", 1, I_com=np.diag([-1, 1, 1]))
+    builder.joint("one", "revolute", "base", "b", axis=(0, 0, 1))
+    builder.joint("two", "revolute", "b", "a", axis=(0, 0, 1))
+    model = builder.build_model(unphysical="allow")
+    faults = {x.text.partition(" ")[2].partition(" ")[0] for x in model.warnings}
+    assert faults == {"'b'", "'two'"}
+    twice = lock(lock(model, {}), {})
+    assert sorted(x.text for x in twice.warnings) == sorted(x.text for x in model.warnings)
+    (left,) = lock(model, {"two": 0}).warnings
+    assert "'b'" in left.text
+    heavy = Builder("block").link("block", 1).build_model()
+    assert all("'two'" not in x.text for x in attach(model, heavy, "a").warnings)
+
+
+def test_changed_robots_keep_the_report_of_their_file():
+    joint = "<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>"
+    robot = load_string(
+        f"<robot name='r'><link name='a'/><link name='b'>{MASS}</link>{joint}</robot>"
+    )
+    for other in (robot.with_gravity((0, 0, 1)), robot.with_payload(1), robot.lock({"j": 0})):
+        assert other.report.joints == 1 and other.report.model is other.model

@@ -8,7 +8,7 @@ from closed_loops import slider_crank, slider_crank_position
 from kinetree import dynamics
 from kinetree.controllers import Impedance, MomentumObserver
 from kinetree.errors import ModelError
-from kinetree.model import describe_model, reshape
+from kinetree.model import reshape
 
 ROBOT = slider_crank(actuated=["crank"])
 MODEL, TREE = ROBOT.model, ROBOT.constrained({"loop": None})
@@ -70,7 +70,6 @@ DOORS = {
     "subtree": lambda: ROBOT.subtree("arm"),
     "attach": lambda: kt.robots.planar_2r().attach(ROBOT),
     "lock of a model": lambda: reshape.lock(MODEL, {"crank": 0.1}),
-    "describe_model": lambda: describe_model(MODEL),
     "check_robot": lambda: kt.testing.check_robot(ROBOT),
     "envelope": lambda: kt.studies.envelope(ROBOT, 10),
 }

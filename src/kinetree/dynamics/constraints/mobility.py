@@ -166,9 +166,10 @@ def constrain(
     home = home_position(placed, samples.positions, start)
     notes = list[Note]()
     if chosen.gap > CLOSED:
-        notes.append(Note(gap_words(chosen, tree.name, tilt)))
+        notes.append(Note(gap_words(chosen, tree.name, tilt), source="constraints"))
     elif tilt is not None and not chosen.gap:
-        notes.append(Note(tilt.frozen_words(tree.name, tree.n - len(chosen.basis))))
+        words = tilt.frozen_words(tree.name, tree.n - len(chosen.basis))
+        notes.append(Note(words, source="constraints"))
     chosen = replace(chosen, home=tuple(map(float, home)))
     return tree.replace(constraints=chosen, warnings=(*tree.warnings, *notes))
 

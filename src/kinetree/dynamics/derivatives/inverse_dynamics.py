@@ -30,12 +30,12 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.pieces import piece
 from kinetree.dynamics.coriolis_matrix import (
+    Matrix,
     Spread,
     link_velocities,
     moving_bodies,
     rigid,
 )
-from kinetree.dynamics.drive_terms import Matrix, add_drives_to_slopes, rotor_spins
 from kinetree.dynamics.inverse_dynamics import (
     LinkMotion,
     joint_wrenches,
@@ -46,9 +46,8 @@ from kinetree.dynamics.joints.friction import (
     motor_friction_slopes,
 )
 from kinetree.dynamics.tree import Pair, Step, Tree
-from kinetree.model import WORLD
 from kinetree.model.quantity import quantity
-from kinetree.spatial import cross, skew
+from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.twist import split
 
@@ -188,7 +187,7 @@ class _Slopes:
         self.tree, self.dq, self.ddq = tree, dq, ddq
         motions = link_motions(tree, dq, ddq)
         self.omega, self.u = link_velocities(tree, dq)
-        self.through: list[Pair] = list(joint_wrenches(tree, motions, dq, ddq))
+        self.through = joint_wrenches(tree, motions)
         self.changes = [
             tuple(changes_of(motions[i], *split(A)) for A in link.A.T)
             for i, link in enumerate(tree.links)
@@ -202,7 +201,6 @@ class _Slopes:
         for i, (spread, body) in moving_bodies(tree, self._spreads(), self.u, times=2):
             for k in range(len(tree.links[i].dofs)):
                 self._add_joint(i, k, body, spread)
-        add_drives_to_slopes(tree, self.omega, self.changes, self.dq, self.by_q, self.by_dq)
         for d, slope in enumerate(friction_slopes(tree.model, self.dq)):
             self.by_dq[d][d] = self.by_dq[d][d] + slope
         by_q, by_dq = self._with_springs()
@@ -220,13 +218,8 @@ class _Slopes:
         return by_q + of_q, by_dq + of_dq if springs.damped else by_dq
 
     def _spreads(self) -> dict[int, Spread]:
-        """Twice the spread of every link's own points; a rotor is a spread without momentum."""
-        links = enumerate(self.tree.links)
-        spreads = {i: rigid(link.body, 2 * self.omega[i]) for i, link in links}
-        for k, spin in rotor_spins(self.tree, self.dq):
-            if k != WORLD:
-                spreads[k] = Spread(spreads[k].dh, spreads[k].K - skew(spin))
-        return spreads
+        """Twice the spread of every link's own points."""
+        return self.tree.each(lambda link, i: rigid(link.body, 2 * self.omega[i]))
 
     def _add_joint(self, i: int, k: int, body: Moments, twice: Spread) -> None:
         """Add the entries of degree of freedom k of joint i with its own and all ancestors'."""

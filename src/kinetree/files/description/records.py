@@ -129,10 +129,14 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Note:
-    """A remark on the source; `where` is file:line, or empty."""
+    """A remark on the source; `where` is file:line, or empty.
+
+    source: "file"; "model" of what building a model finds anew each time; "constraints".
+    """
 
     text: str
     where: str = ""
+    source: str = field(default="file", compare=False, repr=False)
 
 
 @dataclass(frozen=True)

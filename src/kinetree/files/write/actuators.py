@@ -8,15 +8,14 @@ from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Rang
 from kinetree.files.write.losses import Losses
 from kinetree.files.write.xml import Tag, numbers, unused
 from kinetree.model import Joint, Model
-from kinetree.model.actuators import JointActuator, describe_actuators
-from kinetree.model.describe import link_names
+from kinetree.model.actuators import JointActuator
 
 NOTHING = (0, 0, 0)
 
 
 def described(model: Model) -> dict[str, Actuator]:
     """The actuators of a robot as a user gives them."""
-    return describe_actuators(model.actuators, model.coordinate_names, link_names(model))
+    return {x.name: x.record for x in model.actuators}
 
 
 def actuator_tags(

@@ -17,7 +17,6 @@ from kinetree.files.write.losses import Losses
 from kinetree.files.write.xml import Tag, unused
 from kinetree.model import WORLD, Frame, Model
 from kinetree.model.constraints import Closure, Constraints, Coupling
-from kinetree.model.describe import own_frames
 from kinetree.spatial.se3 import translation
 
 APART = 0.1  # of the two points of a hinge, m
@@ -29,7 +28,7 @@ class Equalities:
 
     def __init__(self, model: Model, losses: Losses) -> None:
         self.model, self.losses = model, losses
-        self.own = own_frames(model)
+        self.own = model.own_frames
         self.sites: dict[str, Frame] = {}
         self.taken = set(model.frames)
         self.tags: list[Tag] = []

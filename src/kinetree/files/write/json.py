@@ -8,19 +8,16 @@ record, in SI units and radians. Infinite numbers, which JSON lacks, are null. P
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass
 from math import inf, isinf
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
 from kinetree.errors import ParseError
-from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.records import RobotDescription
 from kinetree.files.write.losses import Losses, Policy, check_policy, in_floats
 from kinetree.model import Model
-from kinetree.model.constrain import tree_of
-from kinetree.model.describe import describe_model
 
 FORMAT = "kinetree model 1"
 UNWRITTEN = ("notes", "warnings", "meshes", "collisions", "where", "function")
@@ -41,14 +38,9 @@ def to_json(model: Model, *, losses: Policy = "warn") -> str:
     for joint in model.joints:
         if joint.friction.function is not None:
             lost.add(f"the friction function of joint {joint.name!r}")
-    description = describe_model(tree_of(model))
-    if model.constraints is not None:
-        motors = tuple(model.dof_names[k] for k in model.constraints.actuated)
-        constrained = Constrained(model.constraints.given, motors)
-        description = replace(description, constrained=constrained)
     lost.report(model, losses)
     about = {"format": FORMAT, "not_written": lost.found}
-    text = json.dumps(about | _plain(description), indent=1, allow_nan=False)
+    text = json.dumps(about | _plain(model.description), indent=1, allow_nan=False)
     return re.sub(r"\[[-\d.,e+\s]*\]", lambda row: " ".join(row[0].split()), text) + "\n"
 
 

@@ -26,7 +26,6 @@ from kinetree.files.write.losses import (
 )
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
 from kinetree.model import WORLD, Frame, Joint, JointActuator, JointSpring, Model
-from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.model.springs import PathPoint
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import symmetric
@@ -93,7 +92,7 @@ class _Writer:
 
     def __init__(self, model: Model, losses: Losses) -> None:
         self.model, self.losses = model, losses
-        self.links, self.frames = link_names(model), own_frames(model)
+        self.links, self.frames = model.names, model.own_frames
         self.order: list[int] = []
         self.equalities = Equalities(model, losses)
         self.springs = own_springs(model)
@@ -389,7 +388,7 @@ def _armature(model: Model, i: int, losses: Losses) -> tuple[float, list[Tag]]:
     for rotor in model.rotors:
         if rotor.joint != i:
             continue
-        ratio = rotor_ratio(rotor, joint)
+        ratio = rotor.gear
         armature += rotor.inertia * ratio * ratio
         if rotor.link != WORLD:
             values = shown(inertia=rotor.inertia, ratio=ratio)

@@ -36,7 +36,6 @@ from kinetree.files.write.losses import (
 )
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
-from kinetree.model.describe import link_names, own_frames, rotor_ratio
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
 
@@ -86,7 +85,7 @@ class _Writer:
 
     def __init__(self, model: Model, losses: Losses, infinity: float) -> None:
         self.model, self.losses, self.infinity = model, losses, infinity
-        self.links = link_names(model)
+        self.links = model.names
         self.link_words = set(model.frames)
         self.joint_words = {joint.name for joint in model.joints}
 
@@ -103,7 +102,7 @@ class _Writer:
         robot.add(self.link(WORLD))
         for i in model.links:
             robot.add(*self.joint(i), self.link(i))
-        frames = own_frames(model)
+        frames = model.own_frames
         for name in sorted(frames, key=lambda name: name == model.tool):  # the tool comes last
             frame = frames[name]
             robot.add(Tag("link", {"name": name}))
@@ -266,7 +265,7 @@ def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:
 def transmission_tag(model: Model, rotor: JointRotor, losses: Losses) -> Tag:
     """A rotor as a transmission if it is on the parent, about the joint's axis; else a comment."""
     joint = model.joints[rotor.joint]
-    ratio = rotor_ratio(rotor, joint)
+    ratio = rotor.gear
     if rotor.link != model.parent[rotor.joint] or not _about_own_axis(model, rotor):
         carrier = model.base_name if rotor.link == WORLD else model.link_names[rotor.link]
         values = shown(inertia=rotor.inertia, ratio=ratio)

@@ -1,10 +1,9 @@
 """Recordings in and out: `read` makes trajectories of files, `write` makes files of trajectories.
 
-There is one reader for every format, for Python and for the command line. `names` understands the
-name of one column, `header` all of them, `units` their units (the spellings are in
-`kinetree.core.units`); `text` reads CSV in blocks, `comments` their comments, `arrays` NPZ and
-Parquet, `bags` ROS bags; `sizes` limits what they take. All of them take a ReadRequest, which says
-what to read and for which robot, and make a Table of a whole file; `read` makes a Trajectory of it.
+One reader serves Python and the command line. `text` reads CSV in blocks, `arrays` NPZ and Parquet,
+`bags` ROS bags; `names` is the grammar of the names of columns, `columns` finds which column of a
+table is which and makes SI units; `sizes` limits what a file may take. A ReadRequest says what to
+read and for which robot, and a Table is what a file has.
 """
 
 import shlex
@@ -41,11 +40,6 @@ class OptionNames:
         """The option for angles in degrees."""
         return "--degrees" if self.command else "degrees=True"
 
-    @property
-    def robot(self) -> str:
-        """How to read with the names of a robot."""
-        return "ROBOT" if self.command else "robot=..."
-
 
 @dataclass(frozen=True)
 class ReadRequest:
@@ -54,7 +48,7 @@ class ReadRequest:
     Args:
         model: the robot, whose joints give names and order; None takes the names of the file.
         columns: columns mapped by hand: {header: "q:JOINT", "q:JOINT [deg]", "t", "t[ms]", or None
-            to leave it out}.
+            to leave it out}; stars stand for any signs on both sides.
         degrees: angles are in degrees.
         topic: of a ROS bag; None takes the only one of a suitable type.
         required: quantities that must be there, among t, q, dq, ddq, tau.
@@ -83,13 +77,6 @@ class ReadRequest:
     def plain(self) -> bool:
         """Whether every joint has one degree of freedom, so that a number can state it."""
         return self.model is None or self.model.coordinate_names == self.model.dof_names
-
-    def following(self, text: str) -> str:
-        """Return a sentence on the joint in a name that follows another joint, or an empty text."""
-        for joint in () if self.model is None else self.model.joints:
-            if joint.follows is not None and joint.name in text:
-                return f" {joint.name!r} follows {joint.follows!r} and has no entry."
-        return ""
 
     def names(self, quantity: str) -> tuple[str, ...]:
         """Names of the entries of a quantity; () without a robot."""

@@ -1,248 +1,179 @@
-"""Names of columns: the quantity, joint or number, unit and origin that one name states.
+"""Names of columns: one small grammar.
 
-A name is a bag of known words: at most one quantity (`position`, `qd`, `effort`), at most one joint
-or number, words on the origin (`actual`, `target`), and words without a meaning of their own
-(`state`, `field`). A name with any other word has no meaning here: nothing is guessed from a part
-of it. kinetree's own names, `t` and `q:JOINT`, come first and mean nothing else.
+    t                                 times; also time, timestamp, stamp, and sec beside nanosec
+    q:JOINT   JOINT   JOINT_position  a quantity of a joint, by its name
+    q1   q[0]   joint1_pos            a column of a numbered set, in the order of the joints
+    ... [deg]                         a unit, in brackets of any kind
+
+A name is a quantity, a joint or a number, and words without a meaning of their own (actual, state),
+in any order. With any other word it has no meaning here: nothing is guessed from a part of a name.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from kinetree.core.units import Unit, unit_of, units_in
+from kinetree.core.units import Unit, unit_of
+from kinetree.errors import ParseError
 from kinetree.motion.recordings import SIGNALS
 
-TIME, NAME, OTHER = "t", "name", "other"  # kinds of columns besides SIGNALS
+TIME = "t"
 QUANTITIES = {
     "q": "q pos position positions angle angles qpos theta jpos",
-    "dq": "dq qd qdot vel velocity velocities speed qvel dtheta thetadot jvel",
-    "ddq": "ddq qdd qddot acc accel acceleration accelerations qacc ddtheta thetaddot",
+    "dq": "dq qd qdot vel velocity velocities speed qvel dtheta jvel",
+    "ddq": "ddq qdd qddot acc accel acceleration accelerations qacc ddtheta",
     "tau": "tau torque torques trq effort efforts moment moments",
 }
 WORDS = {word: key for key, text in QUANTITIES.items() for word in text.split()}
-DOTS = {"dot": "dq", "ddot": "ddq"}  # of a position: q1_dot
-ORIGINS = frozenset(
-    "actual act measured meas msr estimated est filtered filt desired des target tgt command "
-    "commanded cmd reference ref setpoint goal".split()
-)
+DOTS = {"dot": "dq", "ddot": "ddq"}  # of a position: theta1_dot
 JOINT_WORDS = frozenset("joint joints jnt j axis dof".split())
-WRAPPERS = frozenset(
-    "state states field data msg robot arm feedback observation obs value values".split()
+FILLERS = JOINT_WORDS | frozenset(
+    "actual act measured meas msr estimated est filtered filt desired des target tgt command "
+    "commanded cmd reference ref setpoint goal state states field data msg robot arm feedback "
+    "observation obs value values".split()
 )
-VOCABULARY = {*WORDS, *DOTS, *ORIGINS, *JOINT_WORDS, *WRAPPERS, "d", "name", "names"}
-TIMES = frozenset(
-    "t time times timestamp timestamps stamp simtime simulationtime elapsed elapsedtime "
-    "timefromstart".split()
+TIMES = frozenset("t time times timestamp timestamps stamp simtime elapsed timefromstart".split())
+STAMP = re.compile(
+    r"(?P<header>header)?(?:stamp|time|timestamp|timefromstart)?"
+    r"(?:(?P<fine>nanosecs?|nsecs?|nanoseconds)|secs?|seconds)"
 )
-BOOKKEEPING = frozenset({"headerseq", "headerframeid", "seq", "frameid", "unnamed0"})
-PAIR = re.compile(
-    r"(stamp|time|timestamp|timefromstart|tv)?(secs?|seconds|nanosecs?|nsecs?|nanoseconds)"
-)
-TOPIC = re.compile(r"(?i)(.*?)joint_?states?[/.]")  # the namespace and topic of joint states
-SPLIT = re.compile(r"[A-Za-z]+|\d+")
-CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-LEVELS = re.compile(r"\('([^']*)', '([^']*)'\)")  # a name of two levels as pandas writes it
-SEPARATORS = " _.:/\\-[](){}"
+TOPIC = re.compile(r"(?i).*?joint_?states?[/.]")  # the namespace and topic of joint states
+SIGNS = re.compile(r"[A-Za-z0-9 _.:/\\\-\[\](){}]*")
 BRACKETED = re.compile(r"(.*?)[ _]?[\[({<]([^\[\](){}<>]+)[\])}>]")
-SECONDS = re.compile(r"(?i)(.+)[_ .]s")  # time_s: the one single letter that is read as a unit
-MOST_UNITS = 4  # of a name; one is its unit, others may be words of a joint's name
-NANOSECOND = Unit("ns", (("time", 1),), 1, 10**9)
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """One reading of a name.
+    """What a name states.
 
-    Args:
-        kind: TIME, one of SIGNALS, NAME (the cells are names of joints) or OTHER (bookkeeping).
-        joint: the joint that it names.
-        number: the number in a numbered set, such as 1 of q1.
-        unit: stated unit; None if the name states none.
-        origin: words such as "actual" or "target"; of times "header" or "%".
-        part: of a time in two columns: "sec" or "nanosec"; joint is then their common name.
+    kind: TIME or one of SIGNALS. joint: by its name. number: in a numbered set, such as 1 of q1.
+    unit: None if the name states none. part: of times, "sec" or "nanosec" if there are two columns.
+    header: of times, whether they are stamps of messages.
     """
 
     kind: str
     joint: str | None = None
     number: int | None = None
     unit: Unit | None = None
-    origin: str = ""
     part: str = ""
+    header: bool = False
 
 
-def meanings(text: str, joints: Collection[str]) -> list[Meaning]:
-    """All readings of a name, without repetitions; [] if it has none.
+def meaning(text: str, joints: Collection[str], where: str) -> Meaning | None:
+    """The meaning of a name, None if it has none.
 
-    joints: names that are known, from the robot or from `discovered`.
+    joints: names that are known, of the robot or by `discovered`.
     """
-    text = _plain(text)
     if text == TIME:
-        return [Meaning(TIME)]
-    if named := own_meaning(text, joints):
-        return [named]
-    if text.startswith("-") and text not in joints:
-        return []  # the opposite of a quantity
-    readings: list[Meaning] = []
-    for body, unit in _with_units(text):
-        if body in joints:
-            readings.append(Meaning("q", joint=body, unit=unit))
-        readings += (replace(x, unit=x.unit or unit) for x in _readings(body, joints))
-    return list(dict.fromkeys(readings))
-
-
-def own_meaning(text: str, joints: Collection[str] = ()) -> Meaning | None:
-    """The reading of kinetree's own name `q:JOINT`, perhaps with a unit; None for other names."""
+        return Meaning(TIME)
     quantity, colon, joint = text.partition(":")
-    if not colon or quantity not in SIGNALS:
-        return None
-    match = None if joint in joints else BRACKETED.fullmatch(joint)
-    if match and (unit := unit_of(match[2])):
-        return Meaning(quantity, joint=match[1].strip(), unit=unit)
-    return Meaning(quantity, joint=joint)
+    own = bool(colon) and quantity in SIGNALS
+    whole = joint if own else text
+    body, bracket = (whole, "") if whole in joints else without_unit(whole, joints)
+    found = Meaning(quantity, body) if own else _parsed(body, joints)
+    if found is None or not bracket:
+        return found
+    unit = unit_of(bracket)
+    if unit is None:
+        raise ParseError(
+            f"{where}: column {text!r} is in {bracket!r}, which is not a unit that is read; "
+            "expected one such as rad, deg/s, N m or ms, in brackets."
+        )
+    return replace(found, unit=unit)
+
+
+def without_unit(text: str, joints: Collection[str] = ()) -> tuple[str, str]:
+    """A name without the unit in brackets at its end, and the text of the unit or ""."""
+    match = BRACKETED.fullmatch(text)
+    if match is None or match[2] in joints or match[2].strip().isdigit():
+        return text, ""
+    inside = _words(match[2])
+    if inside and all(x in WORDS or x in FILLERS for x in inside) and unit_of(match[2]) is None:
+        return text, ""
+    return match[1].strip(), match[2]
 
 
 def discovered(texts: Iterable[str]) -> list[str]:
-    """Joints that a file names itself, as in `JOINT_position` and `velocity/JOINT`."""
-    joints: dict[str, None] = {}
+    """Joints that a file names itself, as in `q:JOINT`, `JOINT_position` and `velocity/JOINT`."""
     words = "|".join(sorted(WORDS, key=len, reverse=True))
-    last = re.compile(rf"(?i)(.+?)[_./: ](?:(?:{'|'.join(ORIGINS)})[_./: ])?(?:{words})")
-    first = re.compile(rf"(?i)(?:{words})([/._: \[(])(.+?)[\])]?")
-    for text in map(_plain, texts):
-        if named := own_meaning(text):
-            joints[named.joint or ""] = None
-            continue
-        units = units_in(text)
-        if len(units) > MOST_UNITS:
-            continue
-        for body in [body for body, _ in units] or [text]:
-            body = _without_topic(body)[0]
-            if match := last.fullmatch(body):
-                joints[match[1].lstrip("/")] = None
-            elif match := first.fullmatch(body):  # q_1 is numbered, q/joint1 is named
-                if not (match[2].isdigit() if match[1] in "/:" else _numbered(match[2])):
-                    joints[match[2]] = None
+    forms = re.compile(
+        rf"(?i)/?(?P<a>.+?)[_./: ](?:{words})|(?:{words})(?P<mark>[/._: \[(])(?P<b>.+?)[\])]?"
+    )
+    joints: dict[str, None] = {}
+    for text in texts:
+        text = text.removeprefix("- ")
+        quantity, colon, _ = text.partition(":")
+        inside = without_unit(text)[1]
+        body = without_unit(text)[0] if unit_of(inside) or not inside else text
+        if colon and quantity in SIGNALS:
+            joints[body.partition(":")[2]] = None
+        elif match := forms.fullmatch(TOPIC.sub("", body)):
+            name = match["a"] or match["b"]
+            is_number = all(x.isdigit() or x in FILLERS for x in _words(name) or "?")
+            named = not name.isdigit() if match["mark"] in ("/", ":") else not is_number
+            if match["a"] or named:  # q_1 is numbered, q/joint1 is named
+                joints[name] = None
     return list(joints)
 
 
-def _numbered(text: str) -> bool:
-    words = _words(text)
-    return words is not None and all(x.isdigit() or x in JOINT_WORDS | ORIGINS for x in words)
+def quantities(head: str) -> set[str]:
+    """Quantities that words of a name state."""
+    words = re.findall("[A-Za-z]+", head) + re.findall("[A-Z]?[a-z]+", head)
+    return {WORDS[x.lower()] for x in words if x.lower() in WORDS}
 
 
-def _plain(text: str) -> str:
-    """A name without blanks and the dash of a list; two levels of pandas as one name."""
-    text = text.strip().removeprefix("- ")
-    if match := LEVELS.fullmatch(text):
-        return joined_levels([x for x in match.groups() if x])
-    return text
+def letters(name: str) -> str:
+    """A name in lower case without separators."""
+    return "".join(x for x in name.lower() if x.isalnum())
 
 
-def joined_levels(levels: Sequence[str], joint_first: bool = False) -> str:
-    """One name from the levels of a pandas column: `q:JOINT` of (q, JOINT), or a path of others."""
-    if len(levels) == 2:
-        joint, quantity = levels if joint_first or levels[0] not in SIGNALS else reversed(levels)
-        if quantity in SIGNALS:
-            return f"{quantity}:{joint}"
-    return "/".join(levels)
+def _parsed(body: str, joints: Collection[str]) -> Meaning | None:
+    body = body.removeprefix("- ")  # as YAML lists are written
+    if body in joints:
+        return Meaning("q", body)
+    if time := _time(body):
+        return time
+    body = TOPIC.sub("", body)
+    for joint in sorted((x for x in joints if x in body), key=len, reverse=True):
+        rest = re.sub(rf"(?<![^\W_]){re.escape(joint)}(?![^\W_])", " ", body, count=1)
+        found = _bag(rest) if rest != body else None
+        if found is not None and found.kind and found.number is None:
+            return replace(found, joint=joint)
+    found = _bag(body)
+    return found if found is not None and found.kind else None
 
 
-def _with_units(text: str) -> Iterator[tuple[str, Unit | None]]:
-    """The name as it is, and without a unit that it states."""
-    yield text, None
-    units = units_in(text)
-    yield from units if len(units) <= MOST_UNITS else ()
-    if (match := SECONDS.fullmatch(text)) and any(x.kind == TIME for x in _times(match[1])):
-        yield match[1], unit_of("s")
-
-
-def _readings(body: str, joints: Collection[str]) -> Iterator[Meaning]:
-    yield from _times(body)
-    body, origin = _without_topic(body)
-    for joint in [x for x in joints if x in body]:
-        for others in _around(body, joint):
-            reading = _parsed(_words(others))
-            if reading is not None and reading.kind and reading.number is None:
-                yield replace(reading, joint=joint, origin=reading.origin or origin)
-    reading = _parsed(_words(body))
-    if reading is None:
-        return
-    if reading.kind == NAME or reading.number is not None or reading.kind in SIGNALS:
-        if reading.kind:
-            yield replace(reading, origin=reading.origin or origin)
-        elif (words := _words(body)) and words[0] in JOINT_WORDS and len(words) == 2:
-            yield replace(reading, kind="q", origin=origin)  # joint_1, J1
-
-
-def _times(body: str) -> Iterator[Meaning]:
-    """Readings of a name as the times, or as bookkeeping of a message."""
-    rostopic = body.startswith("%")
-    plain = re.sub(r"[\s_./:\-%#]", "", _without_topic(body)[0]).lower()
-    printed = plain.startswith("field")  # `rostopic echo -p` prints stamps in ns
-    plain = plain.removeprefix("field")
-    if plain in BOOKKEEPING:
-        yield Meaning(OTHER)
-    header = plain.startswith("header")
-    plain = plain.removeprefix("header")
-    origin = "%" if rostopic else "header" if header else ""
-    if plain in TIMES:
-        yield Meaning(TIME, origin=origin, unit=NANOSECOND if printed and header else None)
-    elif match := PAIR.fullmatch(plain):
-        part = "nanosec" if match[2].startswith("n") else "sec"
-        yield Meaning(TIME, joint=match[1] or "", origin=origin, part=part)
-
-
-def _without_topic(body: str) -> tuple[str, str]:
-    """The name after the topic `.../joint_states/`, and the origin that the topic states."""
-    match = TOPIC.match(body)
+def _time(body: str) -> Meaning | None:
+    plain = re.sub(r"[\s_./:-]", "", TOPIC.sub("", body)).lower()
+    if plain.removeprefix("header") in TIMES:
+        return Meaning(TIME, header=plain.startswith("header"))
+    match = STAMP.fullmatch(plain)
     if match is None:
-        return body, ""
-    origin = [x for x in _words(match[1]) or () if x in ORIGINS]
-    return body[match.end() :], " ".join(origin)
-
-
-def _around(text: str, joint: str) -> Iterator[str]:
-    """The text without the joint's name, for every place where it stands between separators."""
-    start = text.find(joint) if joint else -1
-    while start >= 0:
-        end = start + len(joint)
-        before, after = text[:start], text[end:]
-        if not (before and before[-1].isalnum()) and not (after and after[0].isalnum()):
-            yield f"{before} {after}"
-        start = text.find(joint, start + 1)
+        return None
+    part = "nanosec" if match["fine"] else "sec"
+    return Meaning(TIME, part=part, header=bool(match["header"]))
 
 
 def _words(text: str) -> list[str] | None:
-    """The words and numbers of a name in lower case; None if it has other signs."""
-    if not text.isascii() or not all(x.isalnum() or x in SEPARATORS for x in text):
+    """The words and numbers of a name in lower case; None if it has other signs, or a minus."""
+    if not SIGNS.fullmatch(text) or text.startswith("-"):
         return None
-    words: list[str] = []
-    for run in SPLIT.findall(text):
-        known = run.isdigit() or run.lower() in VOCABULARY
-        words += [run.lower()] if known else [x.lower() for x in CAMEL.findall(run)]
-    return words
+    return [x.lower() for x in re.findall(r"[A-Za-z]+|\d+", text)]
 
 
-def _parsed(words: Sequence[str] | None) -> Meaning | None:
-    """The reading of a bag of words; kind is "" without a quantity; None for an unknown word."""
-    kind, number, origin = "", None, list[str]()
-    for word in words or ():
-        if word.isdigit():
-            if number is not None or len(word) > 6:
-                return None
+def _bag(text: str) -> Meaning | None:
+    """The meaning of words in any order; kind is "" without a quantity; None: another word."""
+    kind, number = "", None
+    words = _words(text)
+    for word in words or ("?",):
+        if word.isdigit() and number is None and len(word) < 7:
             number = int(word)
-        elif word in WORDS:
-            if kind not in ("", WORDS[word]):
-                return None
+        elif word in WORDS and kind in ("", WORDS[word]):
             kind = WORDS[word]
         elif word in DOTS and kind == "q":
             kind = DOTS[word]
-        elif word == "d" and kind:  # q_d, as libfranka names desired values
-            origin.append("desired")
-        elif word in ("name", "names") and not kind:
-            kind = NAME
-        elif word in ORIGINS:
-            origin.append(word)
-        elif word not in JOINT_WORDS and word not in WRAPPERS:
+        elif word not in FILLERS:
             return None
-    return Meaning(kind, number=number, origin=" ".join(origin)) if words else None
+    if not kind and number is not None and len(words or ()) == 2 and words:
+        kind = "q" if words[0] in JOINT_WORDS else ""  # joint_1, J1
+    return Meaning(kind, number=number)

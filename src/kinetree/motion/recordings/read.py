@@ -6,7 +6,6 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -22,10 +21,10 @@ from kinetree.motion.curve.pieces import from_arrays
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.motion.record import FilePath
 from kinetree.motion.recordings import FRICTION_STATE, SIGNALS, ReadRequest, Table
-from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz, unit_arrays
+from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz
 from kinetree.motion.recordings.bags import read_bag
 from kinetree.motion.recordings.sizes import Unpacked, check_plain
-from kinetree.motion.recordings.text import TextTable, separator
+from kinetree.motion.recordings.text import TextTable
 from kinetree.motion.trajectory import Trajectory
 
 TEXT, NPZ, PARQUET, BAG = "text", "NPZ", "Parquet", "ROS bag"
@@ -58,19 +57,18 @@ def read(
 ) -> Trajectory:
     """The trajectory of a recording: CSV, Parquet, NPZ, or a ROS bag (.mcap, .db3, .bag, folder).
 
-    Names of columns are understood in many dialects, see `docs/recordings.md`: t, time, sec and
-    nanosec; q:JOINT, JOINT_position, q1 to qn, position[0], actual_q_0 and others. Other columns
-    are ignored, unless they may be one that is missing. Rates and accelerations that the file
-    lacks are the derivatives of the spline through the samples. `trajectory.meta["notes"]` lists
-    these and other choices.
+    Names of columns follow a small grammar, see `docs/recordings.md`: t, time, q:JOINT,
+    JOINT_position, q1 to qn, position[0], with units in brackets. Other columns are ignored, unless
+    they may be one that is missing. Rates and accelerations that the file lacks are the derivatives
+    of the spline through the samples. `trajectory.meta["notes"]` lists these and other choices.
 
     Args:
         path: file, or folder of a ROS 2 bag.
         robot: its joints give names and order; None takes those of the file.
         topic: of a bag with several; "/topic#2" is the second trajectory of a topic.
         columns: columns mapped by hand, {"name in the file": "q:JOINT", "tau:JOINT [mN m]", "t" or
-            "t[ms]"}; None as a target leaves the column out. A star in the name stands for any
-            signs.
+            "t[ms]"}; None as a target leaves the column out. Stars stand for any signs, on both
+            sides: {"fer_*": "q:panda_*"}.
         degrees: angles are in degrees and deg/s; otherwise in rad unless the file states a unit.
 
     Raises:
@@ -79,13 +77,11 @@ def read(
     """
     model = None if robot is None else model_of(robot)
     request = ReadRequest(model, dict(columns or {}), degrees, topic)
-    path, paths = Path(path), files_of(path)
-    for each in paths:
-        check_plain(each)
-    plain = not columns and not degrees and topic is None and len(paths) == 1
-    if plain and kind_of(path) == NPZ:
+    path = Path(path)
+    check_plain(path)
+    if not columns and not degrees and topic is None and kind_of(path) == NPZ:
         arrays = load_npz(path)
-        if "dof_names" in arrays and not unit_arrays(arrays):
+        if "dof_names" in arrays:
             return _own_trajectory(path, arrays, model)
     return trajectory_of(with_rates(read_table(path, request), request), request, path.name)
 
@@ -117,11 +113,7 @@ def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajector
 
 
 def read_table(path: FilePath, request: ReadRequest) -> Table:
-    """The columns of a recording that the file has itself, of every format; times by its rate.
-
-    Text files of the same rows may be joined, "positions.csv+currents.csv": their columns stand
-    side by side.
-    """
+    """The columns of a recording that the file has itself, of every format; times by its rate."""
     if request.rate is None:
         return _read_table(Path(path), request)
     if not 0 < request.rate < np.inf:
@@ -138,75 +130,13 @@ def read_table(path: FilePath, request: ReadRequest) -> Table:
     return replace(table, values={"t": np.arange(len(table)) / request.rate, **table.values})
 
 
-def files_of(path: FilePath) -> list[Path]:
-    """The files of a name: those that + joins, or the one that has this name."""
-    alone = Path(path).exists() or "+" not in str(path)
-    return [Path(x) for x in ([path] if alone else str(path).split("+"))]
-
-
-def _side_by_side(paths: Sequence[Path]) -> BinaryIO:
-    """The lines of text files, joined one by one with commas; comments are left out.
-
-    Times that several files have under one name, in their first columns, count once.
-    """
-    tables: list[list[list[bytes]]] = []
-    for path in paths:
-        with open_text(path) as stream:
-            lines = [x.strip() for x in stream.read().splitlines()]
-        lines = [x for x in lines if x and not x.startswith(b"#")]
-        mark = separator(lines[0].decode("utf-8", "replace"), path.name) if lines else ","
-        own = None if mark == " " else mark.encode()
-        tables.append([x.split(own) for x in lines])
-    counts = [len(x) for x in tables]
-    if len(set(counts)) > 1:
-        sizes = ", ".join(f"{path.name} has {k}" for path, k in zip(paths, counts, strict=True))
-        raise ParseError(
-            f"joined files must have the same number of lines; {sizes}. Resample them at the same "
-            "times first."
-        )
-    for k, path in enumerate(paths[1:], 1):
-        if counts[0] and tables[0][0][0] == tables[k][0][0] and _value(tables[k][0][0]) is None:
-            _check_times(paths[0], path, tables[0], tables[k])
-            tables[k] = [row[1:] for row in tables[k]]
-    rows = zip(*tables, strict=True)
-    return BytesIO(b"\n".join(b",".join(cell for x in row for cell in x) for row in rows))
-
-
-def _check_times(
-    path: Path, other: Path, lines: list[list[bytes]], others: list[list[bytes]]
-) -> None:
-    """Raise ParseError at the first line whose first column differs between two files."""
-    for k, (row, its) in enumerate(zip(lines, others, strict=True), 1):
-        times = [_value(row[0]), _value(its[0])]
-        if row[0] != its[0] and (None in times or times[0] != times[1]):
-            cells = (row[0], its[0])
-            here, there = (x.decode("utf-8", "replace") for x in cells)
-            raise ParseError(
-                f"the clocks of {path.name} and {other.name} disagree: in line {k}, the "
-                f"first is at {here} and the second at {there}. Lines of joined files are "
-                "samples of the same times: resample one of the files at those of the other."
-            )
-
-
-def _value(cell: bytes) -> float | None:
-    """The number in a cell; None if it has none."""
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
 def _read_table(path: Path, request: ReadRequest) -> Table:
-    """The columns of a recording that the file has itself, of every format."""
-    if len(paths := files_of(path)) > 1:
-        return TextTable(_side_by_side(paths), path.name, request).whole()
     if not request.options.command:  # a command may read a pipe of the shell, as in <(cat a.csv)
         check_plain(path)
     kind = kind_of(path)
     if request.degrees and request.model is None:
         raise InputError(
-            f"{path.name}: {request.options.degrees} needs the robot, whose joints turn or slide; "
-            f"pass {request.options.robot}"
+            f"{path.name}: {request.options.degrees} needs the robot, whose joints turn or slide."
         )
     if request.topic is not None and kind != BAG:
         raise InputError(
@@ -379,11 +309,6 @@ def _named(arrays: Mapping[str, Array], file: str, request: ReadRequest) -> dict
     """The arrays of an NPZ file; those of kinetree with a column for every joint."""
     if "dof_names" not in arrays:
         return dict(arrays)
-    if texts := unit_arrays(arrays):
-        raise ParseError(
-            f"{file} is an NPZ file of kinetree, which is in SI units; leave out its array "
-            f"{next(iter(texts))!r}."
-        )
     if request.degrees:
         raise InputError(
             f"{file} is an NPZ file of kinetree, which is in rad; leave out "

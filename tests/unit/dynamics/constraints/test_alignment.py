@@ -78,6 +78,13 @@ def test_an_sdf_loop_with_rounded_angles_moves():
     assert np.abs(rows[1]).max() > 0.1 and np.abs(rows[0] - rows[1]).max() < 1e-5
 
 
+def test_a_robot_that_is_constrained_again_warns_once():
+    robot = loaded("1.5708")
+    again = robot.constrained({}).constrained({})
+    assert len(robot.model.warnings) == len(again.model.warnings) == 1
+    assert not robot.unconstrained().model.warnings
+
+
 @pytest.mark.parametrize("tilt", [1e-15, 1e-12, 1e-10])
 def test_exact_angles_keep_their_choices(tilt):
     exact, robot = loaded(repr(np.pi / 2)), loaded(repr(np.pi / 2 + tilt))

@@ -9,7 +9,7 @@ from kinetree.engine.kernels import model_hash
 from kinetree.files.description.drive import checked_drive
 from kinetree.friction import Friction
 from kinetree.joints import Drive
-from kinetree.model import build_model, describe_model
+from kinetree.model import build_model
 from motion_robots import wheel
 
 CURVE = [(0, 80), (3, 80), (6, 0)]
@@ -23,7 +23,7 @@ def test_a_drive_survives_description_pickle_and_other_changes():
     copies = (
         robot,
         pickle.loads(pickle.dumps(robot)),
-        kt.Robot(build_model(describe_model(robot.model))),
+        kt.Robot(build_model(robot.model.description)),
         robot.with_payload(1.0).with_gravity([0, 0, 0]).with_friction({"elbow": Friction(1)}),
         robot.attach(wheel(), prefix="more/"),
         robot.subtree("shoulder"),

@@ -79,6 +79,13 @@ def notes_of(compiled: Compiled, nodes: Sequence[Node], equality: Equality) -> t
     if free:
         text = "q of a free joint is the pose in the world, its zero the origin"
         notes.append(_listed(text, free))
+        armed = [
+            name
+            for j, name in joints
+            if types[j] == FREE and model.dof_armature[model.jnt_dofadr[j]]
+        ]
+        if armed:
+            notes.append(_listed("armature of free joints is ignored; they have no motor", armed))
     limited = [name for j, name in joints if types[j] == BALL and model.jnt_limited[j]]
     if limited:
         notes.append(_listed("the cone that limits a ball joint is not kept", limited))
