@@ -18,12 +18,11 @@ that motion: dx of a link is dx of its parent and A ddq of its joint, without te
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.grouping import Group
 from kinetree.dynamics.textbook.mass_factor import mass_names
 from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, plus
@@ -40,9 +39,6 @@ from kinetree.spatial.matrices import (
     solve_inward,
     solve_outward,
 )
-
-if TYPE_CHECKING:
-    from kinetree.dynamics.tiles import TiledFactor
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +109,6 @@ def added(x: Body | None, y: Body) -> Body:
     return articulated(x) + articulated(y)
 
 
-@piece
 def combined(x: Articulated, y: Articulated, wrench: Pair, other: Pair) -> tuple[Articulated, Pair]:
     """Two bodies on one link, and their wrenches, as one."""
     return x + y, plus(wrench, other)
@@ -132,7 +127,7 @@ class Hinge:
 class Joints:
     """The eliminated joints of a group: the factor of M, the columns L^-T P^T, and L^-T r."""
 
-    M: "Factor | TiledFactor"
+    M: Factor
     P: list[Pair]
     r: Array
 
@@ -180,7 +175,6 @@ def hinge_inward(
     return (hinge, link.body, own[i]) if handed is None else (hinge, *handed)
 
 
-@piece
 def eliminate(
     to: Step | None,
     A: Array,
@@ -240,7 +234,6 @@ def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
     return Articulated(*(np.array(x) for x in (I, H, m)))
 
 
-@piece
 def hinge_outward(
     to: Step, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
 ) -> tuple[Scalar, Pair]:
@@ -356,19 +349,16 @@ def _composite_onto(_: int, link: TreeLink, x: Composite, parent: Composite) -> 
     return Composite(added(parent.body, body_inward(x.body, link.to)), (*parent.momenta, *momenta))
 
 
-@piece
 def unit_momentum(body: Body, w: Array, l: Array) -> Pair:
     """The momentum of a body for a unit rate of its joint along (w, l)."""
     return body.momentum(w, l)
 
 
-@piece
 def on_axes(A: Array, f: Array, n: Array) -> Array:
     """A momentum on a joint's axes, (k,)."""
     return A.T @ np.concatenate([n, f])
 
 
-@piece
 def pass_momentum(to: Step, f: Array, n: Array) -> Pair:
     """A momentum as the parent's."""
     return to.pair_inward(f, n)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.springs import spring_energy
 from kinetree.dynamics.kinematics import forward_kinematics
@@ -27,7 +26,6 @@ from kinetree.spatial.inertia import Moments
     meaning="kinetic energy",
     unit="J",
     formula="dq^T M dq / 2, J",
-    loops=(115,),
 )
 def kinetic_energy(tree: Tree, dq: Array) -> Any:
     """Kinetic energy: T = dq^T M dq / 2.
@@ -119,7 +117,6 @@ def base_body(tree: Tree) -> Moments:
     unit="N m s and N s",
     formula="(angular, linear) in {s}",
     whole=True,
-    loops=(125,),
 )
 def momentum(tree: Tree, dq: Array) -> Array:
     """Momentum (angular, linear) of the robot about the origin of {s}, in {s}.
@@ -134,7 +131,6 @@ def momentum(tree: Tree, dq: Array) -> Array:
     return np.concatenate([n, f])
 
 
-@piece
 def own_momentum(body: Moments, w: Array, l: Array) -> Pair:
     """The momentum (f, n) of a body for a twist (w, l)."""
     return body.momentum(w, l)
@@ -144,8 +140,6 @@ def _traced_centroidal_momentum(
     model: Model, regrouped: bool, frame: str | None
 ) -> Callable[..., Array]:
     lean = lean_model(model, regrouped=False)
-    if is_recording():
-        return lambda q, dq: centroidal_momentum(lean_tree(lean, q), dq)
     return lambda q, dq: about(center_of_mass(model, q), momentum(lean_tree(lean, q), dq))
 
 
@@ -155,7 +149,6 @@ def _traced_centroidal_momentum(
     unit="N m s and N s",
     formula="about the centre of mass",
     make=_traced_centroidal_momentum,
-    loops=(280,),
 )
 def centroidal_momentum(tree: Tree, dq: Array) -> Array:
     """Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, is_numeric
-from kinetree.core.pieces import is_recording
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.elimination import solve_tree
 from kinetree.dynamics.grouping import Group, cheapest, finest
@@ -72,8 +71,7 @@ def forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
         >>> robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)
         array([-15.576,  28.535])
     """
-    # a loop over the links has one piece for every joint, and none for a branch as a whole
-    groups = finest(tree.model) if is_recording() else cheapest(tree.model)
+    groups = cheapest(tree.model)
     if len(groups) > 1:
         return by_articulated_bodies(tree, groups, dq, tau)
     h = inverse_dynamics(tree, dq, zeros(tree.model.n))

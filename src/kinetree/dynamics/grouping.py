@@ -21,7 +21,6 @@ HINGE_OPS, LEAF_OPS, FIRST_OPS = 363, 250, 100
 HANDED_OPS, BODY_OPS, COLUMN_OPS, PASSED_OPS, SOLVED_OPS = 130, 20, 147, 37, 6
 INNER_OPS = 200  # an articulated body taken inward past one link of a group
 MAX_SHARE_OF_CUT = 0.95  # share of the operations of one group that a cut must stay below
-TILED_DOFS = 12  # degrees of freedom from which a group is eliminated in tiles, in code that loops
 MAX_BRANCH_DOFS = 24  # degrees of freedom up to which a branch may be one group
 
 

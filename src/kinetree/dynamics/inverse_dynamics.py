@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
 from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
 from kinetree.model import Model
@@ -37,7 +36,6 @@ from kinetree.spatial.twist import split
     weighs=True,
     instead="Use dynamics.constrained_inverse_dynamics",
     caution="tau is NaN where the motors cannot make the motion, as at a dead centre.",
-    loops=(165,),
 )
 def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
@@ -58,7 +56,6 @@ def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     formula="h(q, dq) = c + g + springs + friction",
     wrenches=True,
     weighs=True,
-    loops=(165,),
 )
 def bias_forces(tree: Tree, dq: Array) -> Array:
     """Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.
@@ -164,7 +161,6 @@ def link_motions(
     return tree.outward(base_motion(tree), step)
 
 
-@piece
 def link_motion(
     to: Step, A: Array, p: LinkMotion, rate: Array, change: Array, rate_r: Array | None
 ) -> LinkMotion:
@@ -189,7 +185,6 @@ def joint_wrenches(tree: Tree, motions: Mapping[int, LinkMotion]) -> dict[int, P
     return tree.gathered_pairs(lambda link, i: needed_wrench(link.body, motions[i], link.load))
 
 
-@piece
 def needed_wrench(body: Moments, motion: LinkMotion, load: Load | None) -> Pair:
     """Force and moment that a link needs for its motion."""
     f, n = body_wrench(body, motion)
@@ -247,7 +242,6 @@ def body_wrench(x: Moments, motion: LinkMotion) -> Pair:
     unit="N m or N",
     formula="g(q)",
     weighs=True,
-    loops=(165,),
 )
 def gravity_forces(tree: Tree) -> Array:
     """Joint forces that carry the weight of the robot at rest: g(q), without springs.

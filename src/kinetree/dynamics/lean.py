@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, times
-from kinetree.core.pieces import piece
 from kinetree.dynamics.drives import drive_links, with_drives
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.placement import Placement, place_frames, seen_from
@@ -152,7 +151,6 @@ def _step(link: LeanLink, q: Array) -> Step:
     return Step(R, Turn(c, s), p)
 
 
-@piece
 def _added(a: Angle, b: Angle) -> Angle:
     """Cosine and sine of the sum of two angles given by theirs."""
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]

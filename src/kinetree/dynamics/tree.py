@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import coordinates, link_pose, zeros
@@ -300,7 +299,6 @@ class Tree:
         return np.array(total)
 
 
-@piece
 def twist_outward(to: Step, A: Array, rate: Array, omega: Array, v: Array) -> Pair:
     """Twist of a link in its frame from that of its parent and the rates of its joint."""
     twist = A @ rate
@@ -313,7 +311,6 @@ def body_onto(_: int, link: TreeLink, body: Moments, parent: Moments) -> Moments
     return added_body(link.to, body, parent)
 
 
-@piece
 def added_body(to: Step, body: Moments, parent: Moments) -> Moments:
     """A body added to another in the parent's frame."""
     return parent + to.body_inward(body)
@@ -324,7 +321,6 @@ def pair_onto(_: int, link: TreeLink, pair: Pair, parent: Pair) -> Pair:
     return added_pair(link.to, *pair, *parent)
 
 
-@piece
 def added_pair(to: Step, f: Array, n: Array, f_parent: Array, n_parent: Array) -> Pair:
     """A wrench or momentum added to another in the parent's frame."""
     return plus((f_parent, n_parent), to.pair_inward(f, n))

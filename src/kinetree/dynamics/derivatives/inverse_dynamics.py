@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.coriolis_matrix import (
     Matrix,
     Spread,
@@ -104,20 +103,17 @@ Changes = tuple[Change, Change]  # with position and with rate
 Entries = tuple[Any, Any, Any, Any]
 
 
-@piece
 def changes_of(motion: LinkMotion, w: Array, l: Array) -> tuple[Change, Change]:
     """The changes for a unit move and for a unit rate of a joint along (w, l)."""
     return position_change(motion, w, l), rate_change(motion, w, l)
 
 
-@piece
 def needed_wrench(change: Change, body: Moments, twice: Spread) -> Pair:
     """The wrench that a composite body needs for a change: f and n."""
     wrench = change.wrench(body, twice)
     return wrench.f, wrench.n
 
 
-@piece
 def beyond_joint(
     body: Moments, twice: Spread, moves: Pair, through: Pair, w: Array, l: Array
 ) -> Carried:
@@ -126,7 +122,6 @@ def beyond_joint(
     return body.momentum(w, l), twice.moment(w, l), (seen.f, seen.n)
 
 
-@piece
 def slopes_inward(
     to: Step, u: Array, carried: Carried, turns: Pair, A: Array, changes: Sequence[Changes]
 ) -> tuple[Carried, Pair, list[Entries]]:
@@ -165,7 +160,6 @@ def _between(A: Array, changes: Changes, carried: Carried, turns: Pair) -> Entri
     weighs=True,
     instead="robot.inverse_dynamics_derivatives does; or use a robot without them",
     slope_of=("inverse_dynamics", ("q", "dq")),
-    loops=(650, 135, 0),
 )
 def inverse_dynamics_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
     """Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.coriolis_matrix import (
     Matrix,
     Spread,
@@ -106,7 +105,6 @@ class JointChanges:
     l: Array
 
 
-@piece
 def virtual_twist(to: Step, A: Array, parent: Virtual, rate: Array) -> Virtual:
     """The twist of a link for rates y, from that of its parent."""
     w, l = split(A @ rate)
@@ -114,7 +112,6 @@ def virtual_twist(to: Step, A: Array, parent: Virtual, rate: Array) -> Virtual:
     return Virtual(psi_p, eta_p, psi_p + w, eta_p + l)
 
 
-@piece
 def joint_changes(motion: LinkMotion, virtual: Virtual, A: Array) -> JointChanges:
     """The changes for an axis A of a joint."""
     w, l = split(A)
@@ -123,7 +120,6 @@ def joint_changes(motion: LinkMotion, virtual: Virtual, A: Array) -> JointChange
     return JointChanges((eta, cross(virtual.psi_p, w)), move, rate, w, l)
 
 
-@piece
 def rigid_momentum(body: Moments, twice: Spread, virtual: Virtual) -> Momentum:
     """Momentum of bodies that the rates y move as one; `twice` has 2 sum m dr, 2 sum m r dr^T."""
     h, psi, eta = body.h, virtual.psi, virtual.eta
@@ -131,7 +127,6 @@ def rigid_momentum(body: Moments, twice: Spread, virtual: Virtual) -> Momentum:
     return Momentum(spread, twice.moment(psi, eta))
 
 
-@piece
 def added_momentum(to: Step, u: Array, x: Momentum, parent: Momentum) -> Momentum:
     """A momentum added to that of the parent; u: velocity of the link's origin from there."""
     P = to.inward(x.spread.dh)
@@ -139,7 +134,6 @@ def added_momentum(to: Step, u: Array, x: Momentum, parent: Momentum) -> Momentu
     return Momentum(parent.spread + spread, parent.Q + to.inward(x.Q) + cross(2 * u, P))
 
 
-@piece
 def covectors(
     motion: LinkMotion, change: JointChanges, body: Moments, twice: Spread, through: Pair,
     momentum: Momentum,
@@ -165,7 +159,6 @@ def covectors(
     return Covector((seen.f, seen.n), of_a, of_x), rates, body.momentum(w, l)
 
 
-@piece
 def pass_covectors(
     to: Step, u: Array, move: Covector, rate: Covector, momentum: Pair
 ) -> tuple[Covector, Covector, Pair]:
@@ -177,7 +170,6 @@ def pass_covectors(
     return moved, turned, to.pair_inward(*momentum)
 
 
-@piece
 def second_entries(
     move: Covector, rate: Covector, momentum: Pair, other: JointChanges
 ) -> tuple[Any, ...]:
