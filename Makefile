@@ -19,7 +19,7 @@ else
 install = $(PIP) --no-compile -e '.[$(1)]' -c requirements/pins.txt && { $(BIN)/python -m compileall -qq -j 0 $(VENV) || true; }
 endif
 
-.PHONY: help demo view test check lint docs bench speed fuzz attack mutants clean lock matrix release-check
+.PHONY: stubs help demo view test check lint docs bench speed fuzz attack mutants clean lock matrix release-check
 
 help:
 	@echo "make demo   work the course's exercises and print the results"
@@ -62,6 +62,10 @@ $(VENV)-solvers/.bench: pyproject.toml benchmarks/solvers.txt
 	$(VENV)-solvers/bin/python -m pip --disable-pip-version-check install --quiet -e . -r benchmarks/solvers.txt
 	@touch $@
 
+# the types of quantities, from their declarations; an editable installation writes them, too
+stubs: $(VENV)/.core
+	@$(BIN)/python tools/write_stubs.py
+
 demo: $(VENV)/.core
 	@$(BIN)/kinetree demo
 
@@ -75,7 +79,7 @@ view: $(VENV)/.view
 # one test more at once than there are cores, because some wait for a browser or another process;
 # tests of one file stay together (worksteal), so that what they share is made once
 test: export OPENBLAS_NUM_THREADS ?= 1
-test: $(VENV)/.test
+test: $(VENV)/.test stubs
 	$(BIN)/python -m pytest -n $$($(BIN)/python -c "import os; print((os.cpu_count() or 1) + 1)") --dist worksteal \
 	  $(if $(MANY),--many)
 
@@ -93,13 +97,13 @@ DEAR := $(addprefix --deselect=tests/,laws/test_constraint_laws.py::test_sensiti
   references/test_written_files.py::test_the_command_writes_urdf_mjcf_and_json_and_compares)
 CHANGED = $(shell git diff --name-only --diff-filter=d HEAD~1 -- 'src/*.py' 2>/dev/null; git ls-files --others --exclude-standard -- 'src/*.py' 2>/dev/null)
 check: export OPENBLAS_NUM_THREADS ?= 1
-check: $(VENV)/.lint
+check: $(VENV)/.lint stubs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(if $(CHANGED),$(BIN)/pyright $(CHANGED),true) & types=$$!; \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal --few $(DEAR) $(QUICK) && wait $$types
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.lint stubs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell src docs tools benchmarks examples README.md CONTRIBUTING.md CHANGELOG.md

@@ -46,7 +46,6 @@ TESTS = {
         "tests/laws",
         f"{REFERENCES}con*.py",
         f"{REFERENCES}sim*.py",
-        "tests/unit/engine/backends/test_looped.py",
     ),
     "contacts": (f"{LAWS}contact_laws.py", f"{REFERENCES}contacts_references.py"),
     "controllers": (f"{LAWS}control_laws.py", f"{REFERENCES}control.py"),

@@ -1,25 +1,34 @@
-"""Write the types of Robot's quantities, src/kinetree/robot/quantities.pyi, from the declarations.
+"""Write the types of quantities for editors and type checkers, from the declarations.
 
-    python tools/write_stubs.py            # write the file; a test compares it
+    python tools/write_stubs.py
 
-At run time the attributes are plain kernels, made by robot/quantities.py. This file is read by
-editors and type checkers alone: arguments by name, results by the kind of arrays that are given
-(NumPy arrays, tensors of torch and JAX, dicts, and labelled arrays of pandas, polars and xarray),
-and the docstrings.
+The files are `robot/quantities.pyi`, the attributes of Robot (at run time plain kernels, made by
+robot/quantities.py), and `dynamics/__init__.pyi`, the functions of a model. They have arguments by
+name, results by the kind of arrays that are given (NumPy arrays, tensors of torch and JAX, dicts,
+and tables of pandas and polars), and the docstrings. Git ignores them: the make targets and the
+build of the wheel (`[tool.hatch.build.targets.wheel.hooks.custom]` of pyproject.toml) write them.
 """
 
+import inspect
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ImportError:  # not in a build
+    BuildHookInterface = object
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from kinetree import dynamics
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels.help import quantity_help
-from kinetree.model.quantity import Quantity
+from kinetree.model.quantity import AT_STATE, Quantity
 
-STUB = Path(__file__).resolve().parents[1] / "src/kinetree/robot/quantities.pyi"
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "kinetree"
+ROBOT, DYNAMICS = SOURCE / "robot/quantities.pyi", SOURCE / "dynamics/__init__.pyi"
 HEAD = '''"""Types of the quantities of Robot, for editors and type checkers.
 
 Written by tools/write_stubs.py from the declarations of the quantities; do not edit.
@@ -137,8 +146,8 @@ def docstring(quantity: Quantity, indent: str) -> str:
     return f'{indent}r"""{text}\n{indent}"""'
 
 
-def stub() -> str:
-    """The text of the file."""
+def robot_stub() -> str:
+    """The text of robot/quantities.pyi."""
     attributes = [DECLARED[x] for x in DECLARED.methods]
     parts = [HEAD]
     for quantity in attributes:
@@ -165,6 +174,82 @@ def stub() -> str:
     return "\n".join(parts) + "\n"
 
 
+DYNAMICS_HEAD = '''"""Functions of a model and one state, for editors and type checkers.
+
+Written by tools/write_stubs.py from the declarations of the quantities; do not edit.
+"""
+
+# ruff: noqa: E501
+from typing import Any
+
+from kinetree.core.arrays import Array, StateLike
+from kinetree.model import Model
+from kinetree.model.inputs import TipWrench, Wrenches
+'''
+ARGUMENTS = {
+    "model": "Model",
+    "F_ext": "Wrenches = None",
+    "F_tip": "TipWrench = None",
+    "frame": "str | None = None",
+    "expressed": 'str = "body"',
+}
+
+
+def dynamics_stub() -> str:
+    """The text of dynamics/__init__.pyi."""
+    imports, functions = [], []
+    for name, file in dynamics.FILES.items():
+        imports.append(f"from kinetree.dynamics.{file} import {name}")
+    for name, quantity in DECLARED.items():
+        by_hand = AT_STATE.get(name)
+        if by_hand is not None:
+            source = f"from {by_hand.__module__} import {by_hand.__name__}"
+            imports.append(f"{source} as {name}")
+            continue
+        returned = inspect.signature(quantity.function).return_annotation
+        if isinstance(returned, type) and hasattr(returned, "_fields"):
+            imports.append(f"from {returned.__module__} import {returned.__name__}")
+        result = returned.__name__ if hasattr(returned, "_fields") else plain_result(quantity)
+        function = getattr(dynamics, name)
+        arguments = plain_arguments(inspect.signature(function))
+        text = textwrap.indent(inspect.getdoc(function) or "", "    ").lstrip()
+        functions.append(f'def {name}({arguments}) -> {result}:\n    r"""{text}\n    """\n')
+    names = f"__all__ = {sorted(dynamics.__all__)}"
+    return "\n".join([DYNAMICS_HEAD, *sorted({*imports}), "", names, "", *functions])
+
+
+def plain_result(quantity: Quantity) -> str:
+    """The type of the result of a function of a model."""
+    types = ["Array" if result.axes else "Any" for result in quantity.results]
+    return types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"
+
+
+def plain_arguments(signature: inspect.Signature) -> str:
+    """The arguments of a function of a model, with their types."""
+    parts: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        parts.append(f"{name}: {ARGUMENTS.get(name, 'StateLike')}")
+    return ", ".join(parts)
+
+
+def write() -> None:
+    """Write both files."""
+    for path, text in ((ROBOT, robot_stub()), (DYNAMICS, dynamics_stub())):
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+class Stubs(BuildHookInterface):
+    """The hook of the build of the wheel."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict) -> None:
+        """Write both files before the wheel is packed or an editable one is made."""
+        write()
+
+
 if __name__ == "__main__":
-    STUB.write_text(stub(), encoding="utf-8")
-    print(f"{STUB}: {len(stub().splitlines())} lines")
+    write()

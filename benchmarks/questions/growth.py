@@ -40,18 +40,13 @@ def ask(family: str, effort: Effort) -> Answer:
     for n in LIKE_ALL:
         complete(mechanism(family, n), "forward_dynamics")
     left_out: dict[str, str] = {}
-    looped: dict[str, int] = {}
     for n in SIZES if effort.whole else (*SIZES[::2], SIZES[-1]):
         case = mechanism(family, n)
         for quantity in QUANTITIES:
             if quantity not in left_out:
                 slow = of_one(answer, case, f"{family} {n}", quantity, effort)
-                if complete(case, quantity).notes.form == "looped":
-                    looped.setdefault(quantity, n)
                 if slow > WAIT:
                     left_out[quantity] = f"{slow:.0f} s to compile at {n} joints"
-    for quantity, n in looped.items():
-        answer.notes.append(f"growth, {quantity} of {family}: loops over the links from {n} joints")
     for quantity, reason in left_out.items():
         answer.notes.append(f"growth, {quantity} of {family}: larger ones are left out, {reason}")
     return answer

@@ -90,7 +90,7 @@ def of_quantity(
     jobs: dict[str, Job] = {}
     for name in ("", *names):
         with environment({VARIABLE: name}):
-            kernel: Any = getattr(kt.robots, robot)().compile(quantity, wait=True)
+            kernel: Any = getattr(kt.robots, robot)().compile(quantity)
             out = kernel(*given)
         label = name or "kinetree"
         values = {"kernel": kernel, "out": out, "given": given}

@@ -123,7 +123,7 @@ def part(draw: Any, i: int, types: Any, before: list[Part], drives: Any) -> Part
         draw(number(-0.2, 0.2)) if type == "helical" else 0.0,
         draw(number(0.1, 5)), draw(vector(0.3)),
         draw(st.tuples(*3 * [POSITIVE])), draw(ANGLES),
-        draw(drive(i, leaders, drives if SIZES[type] == 1 else {"armature"} & {*drives})),
+        draw(drive(i, leaders, drives if SIZES[type] == 1 else ())),
     )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ STRIBECK = Friction(
 JOINTS = {
     "chain": [(R, 0, {}), (R, 1, {"offset": 0.25}), (R, 2, {"friction": Friction(0.5)})],
     "tree": [(R, 0, {}), (P, 1, {}), (R, 1, {"armature": 0.125}), (R, 2, {}), (P, 3, {})],
-    "floating": [(F, 0, {"armature": 0.25}), (R, 1, {}), (R, 1, {})],
+    "floating": [(F, 0, {}), (R, 1, {"armature": 0.25}), (R, 1, {})],
     "spherical": [(S, 0, {}), (R, 1, {}), (S, 2, {})],
     "planar": [(L, 0, {}), (R, 1, {}), (P, 2, {})],
     "helical": [(H, 0, {}), (H, 1, {"offset": -0.5}), (R, 2, {})],

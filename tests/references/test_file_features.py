@@ -115,7 +115,7 @@ MOVING = {  # what stands beside the world, and in it
         ' euler="10 20 30"/><body pos="1 0 0"><joint axis="0 1 0" armature=".1"/>' + GEOM
         + "</body></body>",
     ),
-    "free armature": ("", f'<body><joint type="free" armature=".2"/>{GEOM}</body>'),
+    "ball armature": ("", f'<body><joint type="ball" armature=".2"/>{GEOM}</body>'),
     "actuator armature": (
         '<actuator><motor joint="j1" gear="3" armature=".02" damping=".1"/></actuator>',
         TWO.format("", ""),
@@ -170,7 +170,7 @@ FINGER = """<mujoco model="finger"><compiler angle="radian"/><default>
 <joint name="j2" type="slide" axis="1 1 0"/><inertial pos=".1 .2 .3" mass="2"
  diaginertia=".1 .2 .25"/></body></body></frame></worldbody></mujoco>"""
 HAND = """<mujoco model="hand"><option gravity="1 2 -9"/>{}<worldbody><body name="palm">
-<joint name="free" type="free" armature=".1"/><geom size=".2" mass="3"/>
+<joint name="free" type="free"/><geom size=".2" mass="3"/>
 <frame pos="0 .5 0" euler="0 0 30">{}</frame></body></worldbody></mujoco>"""
 ASSET = '<asset><model name="finger" file="sub/finger.xml"/></asset>'
 INCLUDED = f"<mujocoinclude>{ROUND.format(GEOM)}</mujocoinclude>"

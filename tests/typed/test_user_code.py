@@ -17,6 +17,13 @@ OTHERS = (
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module", autouse=True)
+def stubs():
+    """The types of quantities, which git ignores, are those of this source."""
+    sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
+    pytest.importorskip("write_stubs", reason="tools/ is not part of this distribution").write()
+
+
 @cache
 def report():
     """Run pyright on the files of this folder."""

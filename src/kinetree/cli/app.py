@@ -4,9 +4,8 @@ A command is imported when it is called or listed. Its module imports simulation
 and views inside its functions, so that help is quick.
 """
 
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, Group, Parameter
 
@@ -14,16 +13,13 @@ from kinetree import __version__, robots
 from kinetree.cli.arguments import (
     AS_IT_IS,
     AS_NAMED,
-    DECLARED,
     HOW_READ,
     HOW_RECORDED,
-    Argument,
     Json,
     Reading,
     Recorded,
     option,
 )
-from kinetree.cli.commands import COMMANDS, bare, find
 
 ROBOTS = f"""ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot
 ({", ".join(robots.__all__)}), or a module of the package robot_descriptions, such as
@@ -34,6 +30,43 @@ limit is violated; optimize: the goal or a limit is missed; size: no motor is en
 joint left its limits and --limits is stop; watch: there is a contact; identify: the recording is
 not usable); 2 wrong usage, input or file, with one paragraph on stderr; 130 interrupted; 141 the
 reader of the output closed it."""
+
+# group: commands, each with the function that runs it and its arguments
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Look at a robot": {
+        "info": ("info:info", "ROBOT"),
+        "lint": ("lint:lint", "ROBOT"),
+        "view": ("view:view", "[ROBOT]"),
+        "report": ("report:report", "ROBOT"),
+        "render": ("render:render", "ROBOT [TRAJECTORY] --output FILE"),
+    },
+    "Compute": {
+        "id": ("dynamics:inverse_dynamics", "ROBOT [DATA]"),
+        "fd": ("dynamics:forward_dynamics", "ROBOT [DATA]"),
+        "terms": ("dynamics:terms", "ROBOT [DATA]"),
+        "explain": ("explain:explain", "ROBOT [DATA]"),
+    },
+    "Simulate and check": {
+        "plan": ("plan:plan", "ROBOT --to NUMBER..."),
+        "optimize": ("optimize:optimize", "ROBOT --to NUMBER..."),
+        "simulate": ("simulate:simulate", "ROBOT"),
+        "check": ("check:check", "ROBOT TRAJECTORY"),
+        "size": ("size:size", "ROBOT MOTION"),
+    },
+    "Identify": {
+        "excite": ("excite:excite", "ROBOT"),
+        "identify": ("identify:identify", "ROBOT DATA --output FILE"),
+        "watch": ("watch:watch", "ROBOT DATA"),
+    },
+    "Write files, equations and code": {
+        "convert": ("convert:convert", "ROBOT --output FILE"),
+        "equations": ("equations:equations", "ROBOT"),
+        "export": ("export:export", "ROBOT [QUANTITY]"),
+    },
+    "The program itself": {
+        "demo": ("demo:demo", ""),
+    },
+}
 
 # words that other programs use, and the commands here
 SYNONYMS = {
@@ -71,7 +104,6 @@ computation is shown as 0; --json and CSV files have every bit.
 SHORT = """`kinetree options` explains the options that commands share: how a robot is read
 (--floating, --folder, --strict, ...) and a recording (--columns, --topic). `kinetree --help` lists
 the built-in robots and the exit codes."""
-LAST = 9  # place of the options that commands share, after all others
 
 app = App(
     name="kinetree",
@@ -89,53 +121,17 @@ def usage(words: str, arguments: str) -> str:
     return " ".join(f"Usage: kinetree {words} {arguments} [OPTIONS]".split())
 
 
-def parameter(argument: Argument) -> Parameter:
-    """An argument as the parser knows it; the help of `options` alone shows its group."""
-    how: dict[str, Any] = dict(argument.how)
-    if "group" in how:
-        how["group"] = Group(how["group"], sort_key=LAST, show=False)
-    return Parameter(**how)
-
-
-@cache
-def declare(owner: Any) -> Any:
-    """The function of a command, or a record, with Parameters beside the Arguments."""
-    owner.__annotations__ = {name: parsed(x) for name, x in owner.__annotations__.items()}
-    return owner
-
-
-def parsed(hint: Any) -> Any:
-    """The type of an argument with what the parser has to know."""
-    kind, metadata = bare(hint)[0], getattr(hint, "__metadata__", ())
-    arguments = [x for x in metadata if isinstance(x, Argument)]
-    if hasattr(kind, DECLARED):
-        for record in kind.__mro__:
-            if DECLARED in vars(record):
-                declare(record)
-        arguments = [getattr(kind, DECLARED), *arguments]
-    return Annotated[(kind, *map(parameter, arguments), *metadata)] if arguments else hint
-
-
-def __getattr__(name: str) -> Any:
-    """The function of a command, which the parser imports from here by the command's name."""
-    function = find(name)
-    if function is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return declare(function)
-
-
 GROUPS = {name: Group(name, sort_key=k) for k, name in enumerate(COMMANDS)}
 ITSELF = GROUPS["The program itself"]
 for title, commands in COMMANDS.items():
-    for k, (name, (_, arguments)) in enumerate(commands.items()):
+    for k, (name, (place, arguments)) in enumerate(commands.items()):
         app.command(
-            f"{__name__}:{name}", name=name, group=GROUPS[title], sort_key=k,
+            f"kinetree.cli.{place}", name=name, group=GROUPS[title], sort_key=k,
             usage=usage(name, arguments), help_epilogue=SHORT,
         )  # fmt: skip
 
 
 @app.command(group=ITSELF, usage=usage("options", ""), help_epilogue="")
-@declare
 def options(
     *,
     reading: Annotated[Reading, Parameter(name="*", group=Group(HOW_READ))] = AS_IT_IS,
@@ -163,7 +159,6 @@ app["--help"].group = app["--version"].group = ITSELF
 
 
 @cache_app.command(name="info", usage=usage("cache info", ""))
-@declare
 def cache_info(*, json: Json = False) -> None:
     """Show where compiled code is kept, how much there is, and the limit.
 
@@ -193,7 +188,6 @@ def cache_info(*, json: Json = False) -> None:
 
 
 @cache_app.command(name="clear", usage=usage("cache clear", ""))
-@declare
 def cache_clear(*, json: Json = False) -> None:
     """Remove all compiled code; it is compiled again when needed.
 
@@ -218,7 +212,6 @@ def cache_clear(*, json: Json = False) -> None:
 
 
 @app.command(group=ITSELF, usage=usage("completion", "[SHELL]"))
-@declare
 def completion(
     shell: Annotated[
         Literal["bash", "zsh", "fish"] | None, Parameter(help="The running shell if left out.")

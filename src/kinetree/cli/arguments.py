@@ -5,16 +5,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol
+
+from cyclopts import CoercionError, Group, Parameter, Token
 
 from kinetree.errors import InputError
 
-if TYPE_CHECKING:
-    from cyclopts import Token
-
-Record = TypeVar("Record")
-DECLARED = "__argument__"  # attribute of a record whose fields are options
-
+LAST = 9  # place of the options that commands share, after all others
 STREAM = "<standard stream>"  # replaces the word `-`: standard input, or output
 NUMBERS = "NUMBER..."  # stands for a joint vector in the help
 NEGATIVE_LIST = re.compile(r"-[\d.][^=\s]*,[^=]*")
@@ -22,19 +19,9 @@ ROBOT_FILES = (".urdf", ".xacro", ".xml", ".mjcf", ".sdf", ".world")
 TABLES = (".csv", ".parquet", ".npz", ".mcap", ".bag", ".db3")
 
 
-class Argument:
-    """How words are read as one argument or, as a decorator, as the fields of a record.
-
-    It has the arguments of `cyclopts.Parameter`, which it becomes when the parser is needed.
-    """
-
-    def __init__(self, **how: Any) -> None:
-        self.how = how
-
-    def __call__(self, record: type[Record]) -> type[Record]:
-        """The record, whose fields are options of the commands that take it."""
-        setattr(record, DECLARED, self)
-        return record
+def shared(title: str) -> Group:
+    """A group of options of many commands: the help of `kinetree options` alone shows it."""
+    return Group(title, sort_key=LAST, show=False)
 
 
 def digest(words: Iterable[str]) -> list[str]:
@@ -101,28 +88,26 @@ def files(word: str, endings: Iterable[str]) -> list[str]:
     return matches
 
 
-def table_argument(help: str) -> Argument:
+def table_argument(help: str) -> Parameter:
     """An argument that is a recording."""
-    return Argument(help=help, completer=complete_table, metavar="FILE")
+    return Parameter(help=help, completer=complete_table, metavar="FILE")
 
 
-def number_argument(help: str) -> Argument:
+def number_argument(help: str) -> Parameter:
     """An option whose value is a number."""
-    return Argument(metavar="NUMBER", help=help)
+    return Parameter(metavar="NUMBER", help=help)
 
 
-def whole_argument(help: str) -> Argument:
+def whole_argument(help: str) -> Parameter:
     """An option whose value is a whole number."""
-    return Argument(metavar="NUMBER", help=help, converter=whole_numbers)
+    return Parameter(metavar="NUMBER", help=help, converter=whole_numbers)
 
 
-def whole_numbers(kind: Any, tokens: "Sequence[Token]") -> int | list[int]:
+def whole_numbers(kind: Any, tokens: Sequence[Token]) -> int | list[int]:
     """Whole numbers as they are written: 2.6 and 1e3 are refused, and not rounded.
 
     kind: int, or list[int] for an option that takes several.
     """
-    from cyclopts import CoercionError
-
     for token in tokens:
         if not re.fullmatch("[+-]?[0-9]{1,18}", token.value):
             raise CoercionError(token=token, target_type=int)
@@ -130,29 +115,29 @@ def whole_numbers(kind: Any, tokens: "Sequence[Token]") -> int | list[int]:
     return numbers[0] if kind is int else numbers
 
 
-def file_argument(help: str) -> Argument:
+def file_argument(help: str) -> Parameter:
     """An option whose value is a file to write, or another file that is no table of states."""
-    return Argument(metavar="FILE", help=help)
+    return Parameter(metavar="FILE", help=help)
 
 
-def words_argument(help: str, words: str = "NAME...") -> Argument:
+def words_argument(help: str, words: str = "NAME...") -> Parameter:
     """An option that takes all words up to the next option; `words` stands for them in the help."""
-    return Argument(consume_multiple=1, negative=(), help=help, metavar=words)
+    return Parameter(consume_multiple=1, negative=(), help=help, metavar=words)
 
 
 def option(
     name: str, help: str, negative: str | tuple[str, ...] = (), value: str | None = None
-) -> Argument:
+) -> Parameter:
     """An option whose default is not shown; without a negative form unless one is named.
 
     value: stands for its value in the help; by default the name of its type.
     """
-    return Argument(name=name, negative=negative, show_default=False, help=help, metavar=value)
+    return Parameter(name=name, negative=negative, show_default=False, help=help, metavar=value)
 
 
 RobotName = Annotated[
     str,
-    Argument(
+    Parameter(
         help="URDF (.urdf, .xacro), MJCF (.xml) or SDF (.sdf) file, or a name such as panda.",
         completer=complete_robot,
     ),
@@ -186,7 +171,7 @@ Force = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    Argument(
+    Parameter(
         name=["--output", "-o"], metavar="FILE", help="File to write instead of standard output."
     ),
 ]
@@ -198,14 +183,14 @@ Degrees = Annotated[
 HOW_RECORDED = "How the recording is read"  # group of options in the help
 
 
-@Argument(name="*", group=HOW_RECORDED)
+@Parameter(name="*", group=shared(HOW_RECORDED))
 @dataclass(frozen=True)
 class Recorded:
     """Options of every command that reads a recording."""
 
     columns: Annotated[
         tuple[str, ...],
-        Argument(name="--columns", show_default=False),
+        Parameter(name="--columns", show_default=False),
         words_argument(
             "Columns mapped by hand: NAME=q:JOINT, NAME=t, NAME=t[ms]; NAME= leaves one out. A * "
             "in a name stands for any signs.",
@@ -226,7 +211,7 @@ AS_NAMED = Recorded()
 HOW_READ = "How the robot is read"
 
 
-@Argument(name="*", group=HOW_READ)
+@Parameter(name="*", group=shared(HOW_READ))
 @dataclass(frozen=True)
 class BasicReading:
     """Options of `kinetree.load` that every command has; they apply to built-in robots, too."""
@@ -263,7 +248,7 @@ class BasicReading:
     arguments: Annotated[
         tuple[str, ...],
         option("--arg", "Argument of a xacro file. Repeat it for several.", value="NAME:=VALUE"),
-        Argument(allow_leading_hyphen=True),
+        Parameter(allow_leading_hyphen=True),
     ] = ()
     environment: Annotated[
         bool,
@@ -285,7 +270,7 @@ class BasicReading:
     ] = "file"
     contacts: Annotated[
         tuple[str, ...],
-        Argument(name="--contacts", show_default=False),
+        Parameter(name="--contacts", show_default=False),
         words_argument(
             "Parts that touch the ground: file, for all collision shapes of the file; or names of "
             "links or of collision shapes; or FRAME:RADIUS, a sphere of that radius (m) about the "
@@ -294,7 +279,7 @@ class BasicReading:
     ] = ()
     ground: Annotated[
         tuple[str, ...],
-        Argument(name="--ground", show_default=False),
+        Parameter(name="--ground", show_default=False),
         words_argument(
             "Numbers of the contacts: friction=1 restitution=0, and compliance=, m/N, for soft "
             "ones; of a plane: slope=0 (rise along x, m/m), z=0 (height, m). Those left out are of "
@@ -323,7 +308,7 @@ class BasicReading:
         return {name: x for name, x in options.items() if name != "ground"}
 
 
-@Argument(name="*", group=HOW_READ)
+@Parameter(name="*", group=shared(HOW_READ))
 @dataclass(frozen=True)
 class Reading(BasicReading):
     """All options of `kinetree.load`, for commands without another --friction."""
@@ -341,7 +326,7 @@ AS_IT_IS = Reading()
 BASIC = BasicReading()
 
 
-@Argument(name="*")
+@Parameter(name="*")
 @dataclass(frozen=True)
 class Options:
     """Options of every command that takes a robot and a recording."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from cyclopts import Parameter
 
-from kinetree.cli.arguments import AS_IT_IS, Argument, Json, Reading, RobotName
+from kinetree.cli.arguments import AS_IT_IS, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import check_output, print_json, waiting
@@ -36,7 +37,7 @@ def convert(
     *,
     output: Annotated[
         Path,
-        Argument(
+        Parameter(
             name=["--output", "-o"], metavar="FILE",
             help="File to write: .urdf, .xml or .mjcf (MJCF), or .json, the model as JSON.",
         ),

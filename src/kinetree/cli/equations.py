@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
+from cyclopts import Parameter
+
 from kinetree.cli.arguments import (
     AS_IT_IS,
-    Argument,
     Json,
     Output,
     Reading,
@@ -48,7 +49,7 @@ def equations(
         ),
     ] = None,
     format: Annotated[
-        Literal["text", "latex", "mathml"], Argument(help="Format of the equations.")
+        Literal["text", "latex", "mathml"], Parameter(help="Format of the equations.")
     ] = "text",
     symbols: Annotated[
         list[str] | None,

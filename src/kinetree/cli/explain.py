@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from cyclopts import Parameter
+
 from kinetree.cli.arguments import (
     USUAL,
     Acceleration,
-    Argument,
     Data,
     Options,
     Output,
@@ -55,11 +56,13 @@ def explain(
     ] = None,
     row: Annotated[int, whole_argument("Row of DATA to explain, counted from 1.")] = 1,
     formulation: Annotated[
-        Literal["screw", "closed", "link", "space"], Argument(help="Form of the recursion.")
+        Literal["screw", "closed", "link", "space"], Parameter(help="Form of the recursion.")
     ] = "screw",
     format: Annotated[
         Literal["text", "markdown", "latex", "html"] | None,
-        Argument(help="Format of the output; by default that of the ending of -o, otherwise text."),
+        Parameter(
+            help="Format of the output; by default that of the ending of -o, otherwise text."
+        ),
     ] = None,
     output: Output = None,
     options: Options = USUAL,

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
+from cyclopts import Parameter
+
 from kinetree.cli.arguments import (
     AS_IT_IS,
-    Argument,
     Json,
     Output,
     Reading,
@@ -20,23 +21,23 @@ from kinetree.cli.output import check_output, print_json, print_text, waiting
 def export(
     robot: RobotName,
     quantity: Annotated[
-        str, Argument(help="Quantity, such as mass_matrix or pose.")
+        str, Parameter(help="Quantity, such as mass_matrix or pose.")
     ] = "inverse_dynamics",
     /,
     *,
-    language: Annotated[Literal["c", "casadi", "matlab"], Argument(help="Language.")] = "c",
-    dtype: Annotated[Literal["double", "float"], Argument(help="Type of the numbers.")] = "double",
+    language: Annotated[Literal["c", "casadi", "matlab"], Parameter(help="Language.")] = "c",
+    dtype: Annotated[Literal["double", "float"], Parameter(help="Type of the numbers.")] = "double",
     name: Annotated[
         str | None,
-        Argument(metavar="NAME", help="Name of the function; made from the robot's if left out."),
+        Parameter(metavar="NAME", help="Name of the function; made from the robot's if left out."),
     ] = None,
     frame: Annotated[
         str | None,
-        Argument(metavar="NAME", help="Frame of a pose, twist or task; the tool if left out."),
+        Parameter(metavar="NAME", help="Frame of a pose, twist or task; the tool if left out."),
     ] = None,
     expressed: Annotated[
         Literal["body", "space", "aligned"] | None,
-        Argument(help="Axes of a twist or task; body if left out."),
+        Parameter(help="Axes of a twist or task; body if left out."),
     ] = None,
     rows: Annotated[
         list[str] | None,

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Parameter
 from rich.markup import escape
 
 from kinetree.cli.arguments import (
     AS_NAMED,
     BASIC,
     STREAM,
-    Argument,
     BasicReading,
     Degrees,
     Json,
@@ -53,7 +53,7 @@ def identify(
     *,
     output: Annotated[
         Path,
-        Argument(metavar="FILE", name=["--output", "-o"], help="File to write, .urdf or .xml."),
+        Parameter(metavar="FILE", name=["--output", "-o"], help="File to write, .urdf or .xml."),
     ],
     test: Annotated[
         Path | None,
@@ -69,7 +69,7 @@ def identify(
     ] = None,
     method: Annotated[
         Literal["ordinary", "weighted", "robust"],
-        Argument(help="Kind of least squares: robust gives outliers little weight."),
+        Parameter(help="Kind of least squares: robust gives outliers little weight."),
     ] = "robust",
     friction: Annotated[
         list[str] | None,

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from cyclopts import Parameter
 
 from kinetree.cli.arguments import (
     NUMBERS,
     USUAL,
-    Argument,
     ForceLimit,
     Options,
     Position,
@@ -58,7 +58,7 @@ def optimize(
     robot: RobotName,
     /,
     *,
-    q: Annotated[Position, Argument(name=["--from", "--q"])] = None,
+    q: Annotated[Position, Parameter(name=["--from", "--q"])] = None,
     to: Annotated[
         list[str] | None,
         words_argument(

@@ -50,21 +50,15 @@ def main() -> None:
 
 def run(words: list[str]) -> None:
     """Run the command that the words name; wrong usage ends the program like any other error."""
+    from cyclopts import CycloptsError
+
+    from kinetree.cli.app import app
     from kinetree.cli.arguments import digest
-    from kinetree.cli.commands import plain_call
 
     warnings.filterwarnings("always", category=KinetreeWarning)
     warnings.showwarning = show_warning
     logging.lastResort = LogLines(logging.WARNING)
     end_promptly()
-    call = plain_call(digest(words))
-    if call is not None:
-        sys.exit(call())
-
-    from cyclopts import CycloptsError
-
-    from kinetree.cli.app import app
-
     if words[:1] in ([], ["-h"], ["--help"]):
         app.resolved_commands()  # import all commands: the list shows the summary of each
     try:

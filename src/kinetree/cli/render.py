@@ -7,9 +7,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from cyclopts import Parameter
+
 from kinetree.cli.arguments import (
     USUAL,
-    Argument,
     Options,
     Position,
     Recorded,
@@ -48,7 +49,7 @@ def render(
     *,
     output: Annotated[
         Path,
-        Argument(
+        Parameter(
             name=["--output", "-o"],
             metavar="FILE",
             help="File to write: .png or .svg for a picture, .gif or .mp4 for a movie.",
@@ -60,12 +61,12 @@ def render(
         number_argument("Time of the motion that a picture shows, s; its end if left out."),
     ] = None,
     size: Annotated[
-        str, Argument(metavar="WIDTHxHEIGHT", help="Pixels, such as 1280x720.")
+        str, Parameter(metavar="WIDTHxHEIGHT", help="Pixels, such as 1280x720.")
     ] = "640x480",
     fps: Annotated[float, number_argument("Frames per second of a movie.")] = 25,
     speed: Annotated[float, number_argument("Speed of a movie: 2 plays twice as fast.")] = 1,
     theme: Annotated[
-        Literal["light", "dark"], Argument(help="Colours of the background and the floor.")
+        Literal["light", "dark"], Parameter(help="Colours of the background and the floor.")
     ] = "light",
     camera: Annotated[
         list[str] | None,

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Parameter
 
 from kinetree.cli.arguments import (
     NUMBERS,
     STREAM,
     USUAL,
-    Argument,
     Force,
     Options,
     Position,
@@ -80,7 +80,7 @@ GAINS = {"pd": ("kp", "kd"), "pid": ("kp", "kd", "ki")}
 
 MotionFile = Annotated[
     Path | None,
-    Argument(
+    Parameter(
         metavar="FILE", name=["--output", "-o"], help="CSV file to write, - for standard output."
     ),
 ]
@@ -119,7 +119,7 @@ def simulate(
             "implicitfast",
             "euler",
         ],
-        Argument(help="Integrator."),
+        Parameter(help="Integrator."),
     ] = "auto",
     tau: Force = None,
     forces: Annotated[
@@ -146,7 +146,7 @@ def simulate(
     ] = None,
     controller: Annotated[
         Literal["none", "gravity", "pd", "pd-gravity", "pid", "pid-gravity", "computed-torque"],
-        Argument(help="Controller that moves the joints, besides --tau."),
+        Parameter(help="Controller that moves the joints, besides --tau."),
     ] = "none",
     to: Annotated[
         list[str] | None,
@@ -168,7 +168,7 @@ def simulate(
     ki: Annotated[float | None, number_argument("Gain on the integral, with pid.")] = None,
     limits: Annotated[
         Literal["stop", "record", "ignore"],
-        Argument(
+        Parameter(
             help="At a position, speed or force beyond a joint's limit: stop ends the motion, with "
             "exit code 1; record goes on and reports it; ignore does not look."
         ),

@@ -7,9 +7,10 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
+
 from kinetree.cli.arguments import (
     AS_IT_IS,
-    Argument,
     BasicReading,
     Degrees,
     Json,
@@ -35,7 +36,7 @@ def view(
     port: Annotated[int, whole_argument("Port of 127.0.0.1; 0 takes a free one.")] = 0,
     browser: Annotated[
         bool,
-        Argument(
+        Parameter(
             name="--browser",
             negative="--no-browser",
             show_default=False,

@@ -128,7 +128,6 @@ def bare(model: Model) -> LeanModel:
 
 def drives(tree: Tree, dq: Array, dq_r: Array, ddq_r: Array) -> Array | int:
     """Joint forces for armature, rotors and motors, which are known."""
-    model = tree.model
-    if not (tree.rotors or model.motors) and all(np.all(x.armature == 0) for x in model.joints):
+    if len(tree.links) == len(tree.model.links):
         return 0
     return mass_matrix(tree) @ ddq_r + coriolis_matrix(tree, dq) @ dq_r

@@ -1,13 +1,11 @@
 """Repetition: a function that is applied to its own results until nothing is open any more."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from kinetree import scalars
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import is_recording, piece
 from kinetree.errors import ShapeError
 
 NUMBERS = ("math", "mpmath")  # modules whose scalars are known to be above 0, or not
@@ -42,8 +40,6 @@ def repeated(
 
             root = repeated(newton, 30, np.array([1, a]), np.array([a]))[1]
     """
-    if is_recording():  # the loop is a piece of its own
-        return piece(partial(repeated, function, rounds, solves=solves))(carried, fixed)
     loop = getattr(scalars.home_of(*carried, *fixed), "repeated", None)
     if loop is not None:
         return loop(function, rounds, carried, fixed, solves)

@@ -18,17 +18,14 @@ that motion: dx of a link is dx of its parent and A ddq of its joint, without te
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.grouping import Group
-from kinetree.dynamics.joints.motors import motor_inertia
-from kinetree.dynamics.joints.rotors import armature
-from kinetree.dynamics.textbook.mass_factor import inertia_names
-from kinetree.dynamics.tree import Pair, Step, Tree, plus
+from kinetree.dynamics.textbook.mass_factor import mass_names
+from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, plus
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
@@ -42,9 +39,6 @@ from kinetree.spatial.matrices import (
     solve_inward,
     solve_outward,
 )
-
-if TYPE_CHECKING:
-    from kinetree.dynamics.tiles import TiledFactor
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +109,6 @@ def added(x: Body | None, y: Body) -> Body:
     return articulated(x) + articulated(y)
 
 
-@piece
 def combined(x: Articulated, y: Articulated, wrench: Pair, other: Pair) -> tuple[Articulated, Pair]:
     """Two bodies on one link, and their wrenches, as one."""
     return x + y, plus(wrench, other)
@@ -134,7 +127,7 @@ class Hinge:
 class Joints:
     """The eliminated joints of a group: the factor of M, the columns L^-T P^T, and L^-T r."""
 
-    M: "Factor | TiledFactor"
+    M: Factor
     P: list[Pair]
     r: Array
 
@@ -147,32 +140,41 @@ def check_hinges(tree: Tree, groups: Sequence[Group], joints: Sequence[Hinge | J
 
     D is compared with the inertia of all links beyond the joint as one body, whose rounding it has.
     """
-    hinges = [
-        (g.links[0], x.D) for g, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)
-    ]
+    hinges = [(group, x.D) for group, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)]
     if not hinges or not isinstance(hinges[0][1], float):
         return
-    bodies = tree.composite_bodies()
-    for i, D in reversed(hinges):  # a joint that fails spoils all that are eliminated after it
-        axis = tree.links[i].A[:, 0]
-        f, n = bodies[i].momentum(axis[:3], axis[3:])
-        names = inertia_names(tree.model, i)
-        check_pivot(D, axis @ np.concatenate([n, f]) + armature(tree.model, i), names[0])
+    bodies, names = tree.composite_bodies(), mass_names(tree.model)
+    for group, D in reversed(hinges):  # a joint that fails spoils all that are eliminated after it
+        link = tree.links[group.links[0]]
+        whole = _along_axis(link, bodies[group.links[0]]) + _of_drives(tree, group)
+        check_pivot(D, whole, names[group.dofs[0]])
+
+
+def _along_axis(link: TreeLink, body: Body) -> Any:
+    """Inertia of a body for unit acceleration of a link's joint of one degree of freedom."""
+    axis = link.A[:, 0]
+    f, n = body.momentum(axis[:3], axis[3:])
+    return axis @ np.concatenate([n, f])
+
+
+def _of_drives(tree: Tree, group: Group) -> Any:
+    """Inertia that the drives beside the robot add to the one joint of a group."""
+    drives = [tree.links[i] for i in group.links[1:]]
+    return sum((_along_axis(x, x.body) for x in drives), start=0)
 
 
 def hinge_inward(
-    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
+    tree: Tree, group: Group, beyond: Beyond, own: Mapping[int, Pair], forces: Array
 ) -> tuple[Hinge, Body, Pair]:
     """Eliminate the joint of one link; return also its body and wrench for the parent."""
     i = group.links[0]
-    link, armed = tree.links[i], armature(tree.model, i)
+    link, armed = tree.links[i], _of_drives(tree, group)
     to = None if link.parent == WORLD else link.to
     given = link.body, beyond[i], own[i], forces[group.dofs[0]], armed
     hinge, handed = eliminate(to, link.A, *given)
     return (hinge, link.body, own[i]) if handed is None else (hinge, *handed)
 
 
-@piece
 def eliminate(
     to: Step | None,
     A: Array,
@@ -232,7 +234,6 @@ def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
     return Articulated(*(np.array(x) for x in (I, H, m)))
 
 
-@piece
 def hinge_outward(
     to: Step, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
 ) -> tuple[Scalar, Pair]:
@@ -252,122 +253,14 @@ def outward(to: Step, change: Pair) -> Pair:
 
 
 def group_inward(
-    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
+    tree: Tree, group: Group, beyond: Beyond, own: Mapping[int, Pair], forces: Array
 ) -> tuple[Joints, Body, Pair]:
     """Eliminate the joints of a group by its mass matrix; return also its body and wrench.
 
     P, body and wrench are in the frame of the link that carries the group.
     """
     M, P, r, total, wrench = group_equations(tree, group, beyond, own, forces)
-    return _eliminated(M, P, r, row_names(tree, group), total, wrench)
-
-
-def row_names(tree: Tree, group: Group) -> list[str]:
-    """Names for messages of the rows of a group's mass matrix."""
-    return [name for i in group.links for name in inertia_names(tree.model, i)]
-
-
-def group_equations(
-    tree: Tree, group: Group, beyond: Beyond, own: Sequence[Pair], forces: Array
-) -> tuple[list[list[Any]], list[Pair], Array, Body | None, Pair]:
-    """The mass matrix of a group, P, the forces left for accelerations, its body and its wrench."""
-    place = {d: k for k, d in enumerate(group.dofs)}
-    size, inside = len(place), set(group.links)
-    M: list[list[Any]] = [[0] * size for _ in range(size)]
-    P: list[Pair] = [(zeros(3), zeros(3)) for _ in range(size)]
-    r = [forces[d] for d in group.dofs]
-    bodies: dict[int, Body] = {i: tree.links[i].body for i in group.links}
-    pushed = {i: own[i] for i in group.links}
-    for i in group.links:
-        if (there := beyond[i]) is not None:
-            bodies[i], pushed[i] = added(there[0], bodies[i]), plus(there[1], pushed[i])
-    total: Body | None = None
-    wrench = zeros(3), zeros(3)
-    for i in reversed(group.links):
-        link, (f, n) = tree.links[i], pushed[i]
-        for d, force in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
-            r[place[d]] = r[place[d]] - force
-        for k, d in enumerate(link.dofs):
-            momentum = bodies[i].momentum(link.A[:3, k], link.A[3:, k])
-            end = _fill(tree, inside, place, M, i, place[d], momentum)
-            P[place[d]] = plus(P[place[d]], end)
-        if link.parent in inside:
-            bodies[link.parent] = added(bodies[link.parent], body_inward(bodies[i], link.to))
-            pushed[link.parent] = plus(pushed[link.parent], link.to.pair_inward(f, n))
-        elif link.parent != WORLD:
-            total = added(total, body_inward(bodies[i], link.to))
-            wrench = plus(wrench, link.to.pair_inward(f, n))
-    _add_drives(tree, group, inside, place, M, P)
-    return M, P, np.array(r), total, wrench
-
-
-def _fill(
-    tree: Tree,
-    inside: set[int],
-    place: Mapping[int, int],
-    M: list[list[Any]],
-    i: int,
-    column: int,
-    momentum: Pair,
-) -> Pair:
-    """Add one column of M, from link i inward; return the momentum at the carrier."""
-    (f, n), start = momentum, i
-    while i in inside:
-        link = tree.links[i]
-        for d, entry in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
-            row = place[d]
-            if i == start and row > column:
-                continue  # the other half of the joint's own block follows from its own column
-            M[row][column] = M[row][column] + entry
-            if (i, row) != (start, column):
-                M[column][row] = M[column][row] + entry
-        if link.parent == WORLD:
-            return zeros(3), zeros(3)
-        f, n = link.to.pair_inward(f, n)
-        i = link.parent
-    return f, n
-
-
-def _add_drives(
-    tree: Tree,
-    group: Group,
-    inside: set[int],
-    place: Mapping[int, int],
-    M: list[list[Any]],
-    P: list[Pair],
-) -> None:
-    """Add armature, motors and the rotors of the group, whose carriers may be in it or carry it."""
-    for i in group.links:
-        for d in tree.links[i].dofs:
-            M[place[d]][place[d]] = M[place[d]][place[d]] + armature(tree.model, i)
-    for rotor in tree.rotors:
-        if rotor.dof not in place:
-            continue
-        e, n, i = place[rotor.dof], rotor.s * (rotor.inertia * rotor.ratio), rotor.link
-        M[e][e] = M[e][e] + rotor.inertia * rotor.ratio * rotor.ratio
-        while i in inside:
-            link = tree.links[i]
-            for d, b in zip(link.dofs, link.A[:3].T @ n, strict=True):
-                M[e][place[d]] = M[e][place[d]] + b
-                M[place[d]][e] = M[place[d]][e] + b
-            n, i = link.to.inward(n), link.parent
-        if i != WORLD:
-            P[e] = plus(P[e], (zeros(3), n))
-    for d, e, inertia in motor_inertia(tree.model):
-        if d in place:
-            M[place[d]][place[e]] = M[place[d]][place[e]] + inertia
-
-
-def _eliminated(
-    M: list[list[Any]],
-    P: list[Pair],
-    r: Array,
-    names: Sequence[str],
-    total: Body | None,
-    wrench: Pair,
-) -> tuple[Joints, Body, Pair]:
-    """Factor M, and hand on what the carrier feels."""
-    L = factor(np.array(M, dtype=object), names)
+    L = factor(M, row_names(tree, group))
     z = solve_inward(L, r)
     if total is None:
         return Joints(L, [], z), Moments(0, zeros(3), np.zeros((3, 3), int)), wrench
@@ -378,6 +271,97 @@ def _eliminated(
     for (f, n), rate in zip(over, z, strict=True):
         wrench = plus(wrench, (f * rate, n * rate))
     return Joints(L, columns, z), body, wrench
+
+
+def row_names(tree: Tree, group: Group) -> list[str]:
+    """Names for messages of the rows of a group's mass matrix."""
+    names = mass_names(tree.model)
+    return [names[d] for d in group.dofs]
+
+
+def group_equations(
+    tree: Tree, group: Group, beyond: Beyond, own: Mapping[int, Pair], forces: Array
+) -> tuple[Array, list[Pair], Array, Body | None, Pair]:
+    """The mass matrix of a group, P, the forces left for accelerations, its body and its wrench."""
+    bodies: dict[int, Body] = {i: tree.links[i].body for i in group.links}
+    pushed = {i: own[i] for i in group.links}
+    for i in group.links:
+        if (there := beyond[i]) is not None:
+            bodies[i], pushed[i] = added(there[0], bodies[i]), plus(there[1], pushed[i])
+    nothing = zeros(3), zeros(3)
+    if group.carrier != WORLD:
+        pushed[group.carrier] = nothing
+    wrenches = tree.gathered_pairs(lambda _, i: pushed[i], pushed)
+    left = forces - tree.joint_forces({i: wrenches[i] for i in group.links})
+    M, total, columns = joint_inertia(tree, bodies, group.carrier)
+    P = dict.fromkeys(group.dofs, nothing)
+    for d, momentum in columns:
+        P[d] = plus(P[d], momentum)
+    dofs = list(group.dofs)
+    carried = wrenches.get(group.carrier, nothing)
+    return M[np.ix_(dofs, dofs)], [*P.values()], left[dofs], total, carried
+
+
+@dataclass(frozen=True, eq=False)
+class Composite:
+    """All bodies beyond a joint as one, and its momentum for unit rate of each of their joints."""
+
+    body: Body | None
+    momenta: tuple[tuple[int, Pair], ...] = ()
+
+
+def joint_inertia(
+    tree: Tree, bodies: Mapping[int, Body], carrier: int = WORLD
+) -> tuple[Array, Body | None, tuple[tuple[int, Pair], ...]]:
+    """M of the joints of some links, (n, n), zero elsewhere, from the bodies on these links.
+
+    Also the composite body and the momenta of unit rates, by degree of freedom, on the link that
+    carries them all; none where that is WORLD. M is an array of objects, so that entries of
+    unrelated joints stay integers 0, which factors take as zeros by structure.
+    """
+    n = tree.model.n
+    M = np.zeros((n, n), dtype=object)
+    beyond = {i: Composite(body) for i, body in bodies.items()}
+    if carrier != WORLD:
+        beyond[carrier] = Composite(None)
+    for i, x in tree.inward(beyond, _composite_onto):
+        if i == carrier or x.body is None:
+            continue
+        link = tree.links[i]
+        axes = zip(link.dofs, link.A.T, strict=True)
+        momenta = [(d, unit_momentum(x.body, axis[:3], axis[3:])) for d, axis in axes]
+        for k, (column, momentum) in enumerate([*momenta, *x.momenta]):
+            entries = on_axes(link.A, *momentum)
+            for a, row in enumerate(link.dofs):
+                if a > k:
+                    continue  # the other half of the joint's own block follows from its own column
+                M[row, column] = M[row, column] + entries[a]
+                if a != k:
+                    M[column, row] = M[column, row] + entries[a]
+        beyond[i] = Composite(x.body, (*momenta, *x.momenta))
+    carried = beyond.get(carrier, Composite(None))
+    return M, carried.body, carried.momenta
+
+
+def _composite_onto(_: int, link: TreeLink, x: Composite, parent: Composite) -> Composite:
+    assert x.body is not None
+    momenta = tuple((d, pass_momentum(link.to, *pair)) for d, pair in x.momenta)
+    return Composite(added(parent.body, body_inward(x.body, link.to)), (*parent.momenta, *momenta))
+
+
+def unit_momentum(body: Body, w: Array, l: Array) -> Pair:
+    """The momentum of a body for a unit rate of its joint along (w, l)."""
+    return body.momentum(w, l)
+
+
+def on_axes(A: Array, f: Array, n: Array) -> Array:
+    """A momentum on a joint's axes, (k,)."""
+    return A.T @ np.concatenate([n, f])
+
+
+def pass_momentum(to: Step, f: Array, n: Array) -> Pair:
+    """A momentum as the parent's."""
+    return to.pair_inward(f, n)
 
 
 def group_outward(

@@ -10,7 +10,6 @@ Dry friction counts with its slope beside rest.
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
-from kinetree.dynamics.tiles import product
 from kinetree.dynamics.tree import Tree
 from kinetree.model.inputs import zeros
 from kinetree.model.quantity import quantity
@@ -22,7 +21,6 @@ from kinetree.model.quantity import quantity
     unit="N m/s or N/s",
     formula="dh/dt along dq and ddq",
     weighs=True,
-    loops=(650, 140, 0),
 )
 def bias_forces_rate(tree: Tree, dq: Array, ddq: Array) -> Array:
     """Rate of `bias_forces` along a motion: dh/dt, with h = c + g + springs + friction.
@@ -32,4 +30,4 @@ def bias_forces_rate(tree: Tree, dq: Array, ddq: Array) -> Array:
         array([-76.145, -29.325])
     """
     dtau_dq, dtau_dv = inverse_dynamics_derivatives(tree, dq, zeros(tree.model.n))
-    return product(dtau_dq, dq) + product(dtau_dv, ddq)
+    return dtau_dq @ dq + dtau_dv @ ddq

@@ -2,18 +2,12 @@
 
 from dataclasses import replace
 
-from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.arrays import StateLike
+from kinetree.dynamics.drives import drive_links, with_drives
 from kinetree.dynamics.joints.springs import Springs
-from kinetree.dynamics.tree import BaseMotion, Load, Tree, placed_tree
+from kinetree.dynamics.tree import Load, Tree, placed_tree
 from kinetree.model import Model
-from kinetree.model.inputs import (
-    TipWrench,
-    Wrenches,
-    coordinates,
-    link_wrenches,
-    six_vector,
-)
-from kinetree.spatial import cross
+from kinetree.model.inputs import TipWrench, Wrenches, coordinates, link_wrenches
 
 
 def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWrench = None) -> Tree:
@@ -23,15 +17,9 @@ def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWren
     """
     q = coordinates(model, q)
     tree = placed_tree(model, q)
+    links = tree.links
     if F_ext is not None or F_tip is not None:
         loads = link_wrenches(model, F_ext, F_tip)
-        links = [replace(x, load=Load(F)) for x, F in zip(tree.links, loads, strict=True)]
-        tree = replace(tree, links=tuple(links))
-    return replace(tree, springs=Springs(model, q)) if model.springs else tree
-
-
-def moving_base(model: Model, V_base: ArrayLike | None, dV_base: ArrayLike | None) -> BaseMotion:
-    """The base moves with a twist and its derivative, (6,) each in its own axes, under gravity."""
-    V: Array = six_vector(V_base, "V_base")
-    dV: Array = six_vector(dV_base, "dV_base") - model.gravity
-    return BaseMotion(V[:3], dV[:3], dV[3:] + cross(V[:3], V[3:]))
+        links = tuple(replace(x, load=Load(F)) for x, F in zip(links, loads, strict=True))
+    springs = Springs(model, q) if model.springs else None
+    return replace(tree, links=with_drives(links, drive_links(model)), springs=springs)

@@ -9,8 +9,8 @@ of mass, j = w x r + l the velocities of unit rate, and all vectors in the axes 
     df = sum of m dj,                    dn = sum of m (r x dj + dr x j) + (p - c) x df
                                               + (dp - dc) x f
 
-The sums follow from the mass moments and from the `Spread` of coriolis_matrix.py. The spin of
-rotors adds to n of their own joint; armature is not a body. The linear rows of A_G are the total
+The sums follow from the mass moments and from the `Spread` of coriolis_matrix.py. Drives that turn
+beside the robot have no momentum. The linear rows of A_G are the total
 mass times the Jacobian of the centre of mass.
 """
 
@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.coriolis_matrix import (
     Spread,
     added_spread,
@@ -43,7 +42,6 @@ from kinetree.spatial.inertia import Moments
     unit="m/s for a unit of each rate",
     formula="velocity of the centre of mass is J dq",
     whole=True,
-    loops=(70,),
 )
 def center_of_mass_jacobian(tree: Tree) -> Array:
     """Jacobian of the centre of mass: its velocity in {s} is J dq.
@@ -62,7 +60,6 @@ def center_of_mass_jacobian(tree: Tree) -> Array:
     return np.array(J).reshape(-1, 3).T
 
 
-@piece
 def unit_force(body: Moments, R: Array, w: Array, l: Array) -> Array:
     """Linear momentum of a body for unit rate of its joint along (w, l), in the axes of {s}."""
     return R @ body.momentum(w, l)[0]
@@ -74,7 +71,6 @@ def unit_force(body: Moments, R: Array, w: Array, l: Array) -> Array:
     unit="N m s and N s for a unit of each rate",
     formula="A_G, h_G = A_G dq",
     whole=True,
-    loops=(190,),
 )
 def centroidal_momentum_matrix(tree: Tree) -> Array:
     """Centroidal momentum matrix A_G: `centroidal_momentum` is A_G dq.
@@ -88,13 +84,9 @@ def centroidal_momentum_matrix(tree: Tree) -> Array:
     n, f = ([zeros(3)] * tree.model.n for _ in range(2))
     for i, d, w, l in tree.axes():
         n[d], f[d] = plus_column(n[d], f[d], bodies[i], places[i], center, w, l)
-    for rotor in tree.rotors:
-        spin = places[rotor.link].R @ rotor.s
-        n[rotor.dof] = n[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
     return _joined(n, f)
 
 
-@piece
 def plus_column(
     n: Array, f: Array, body: Moments, place: FrameMotion, center: Array, w: Array, l: Array
 ) -> Pair:
@@ -111,7 +103,6 @@ def plus_column(
     unit="the units of A_G per second",
     formula="dA_G/dt",
     whole=True,
-    loops=(300,),
 )
 def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
     """Rate of A_G: the rate of `centroidal_momentum` is A_G ddq + dA_G dq.
@@ -134,13 +125,9 @@ def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
         given = bodies[i], spreads[i], omega[i], places[i], center, center_rate
         turned, change = column_rate(*given, w, l)
         dn[d], df[d] = dn[d] + turned, df[d] + change
-    for rotor in tree.rotors:
-        gyro = places[rotor.link].R @ cross(omega[rotor.link], rotor.s)
-        dn[rotor.dof] = dn[rotor.dof] + gyro * (rotor.inertia * rotor.ratio)
     return _joined(dn, df)
 
 
-@piece
 def column_rate(
     body: Moments,
     spread: Spread,

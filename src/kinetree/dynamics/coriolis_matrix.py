@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics.book import book_tree
-from kinetree.dynamics.drive_terms import Matrix, add_drives_to_coriolis_matrix
 from kinetree.dynamics.inverse_dynamics import bias_forces
 from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, body_onto, weightless
 from kinetree.model import Model
@@ -28,6 +26,8 @@ from kinetree.model.labelled import labelled
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
+
+Matrix = list[list[Any]]  # (n, n), built up entry by entry
 
 
 @labelled("n", "n", "n")
@@ -47,7 +47,6 @@ def christoffel_symbols(model: Model, q: StateLike) -> Array:
     meaning="Coriolis matrix of the Christoffel symbols",
     unit="the units of M per second",
     formula="C(q, dq), dM - 2C skew",
-    loops=(400, 84, 0),
 )
 def coriolis_matrix(tree: Tree, dq: Array) -> Array:
     """Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.
@@ -66,7 +65,6 @@ def coriolis_matrix(tree: Tree, dq: Array) -> Array:
         for k, column in enumerate(link.dofs):
             rate = momentum_rates(body, spread, omega[i], link.A[:3, k], link.A[3:, k])
             _add_column(tree, omega, u, C, i, column, rate)
-    add_drives_to_coriolis_matrix(tree, omega, dq, C)
     return np.array(C).reshape(n, n)
 
 
@@ -116,7 +114,6 @@ class MomentumRates:
     Q: Array
 
 
-@piece
 def momentum_rates(
     body: Moments, spread: Spread, omega: Array, w: Array, l: Array
 ) -> MomentumRates:
@@ -135,11 +132,10 @@ def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], dict[int, 
         u = cross(omega_p, link.to.p) + link.to.inward(twist[3:])
         return link.to.outward(omega_p) + twist[:3], u
 
-    velocities = tree.outward((tree.base.omega, zeros(3)), step)
+    velocities = tree.outward((zeros(3), zeros(3)), step)
     return {i: x[0] for i, x in velocities.items()}, {i: x[1] for i, x in velocities.items()}
 
 
-@piece
 def added_spread(
     to: Step, spread: Spread, body: Moments, u: Array, twice: bool, parent: Spread
 ) -> Spread:
@@ -189,7 +185,6 @@ def _add_column(
         rate = pass_rates(link.to, u[j], rate)
 
 
-@piece
 def rates_on_axis(A: Array, omega: Array, rate: MomentumRates, other: bool) -> tuple[Any, ...]:
     """Entry of a joint with axis A, and if it is another one the two parts of the opposite entry.
 
@@ -202,7 +197,6 @@ def rates_on_axis(A: Array, omega: Array, rate: MomentumRates, other: bool) -> t
     return entry, cross(omega, w) @ rate.n + cross(omega, l) @ rate.f, w @ rate.Q
 
 
-@piece
 def pass_rates(to: Step, u: Array, rate: MomentumRates) -> MomentumRates:
     """The same about the parent's origin; u: velocity of the link's from it."""
     f, n = to.pair_inward(rate.f, rate.n)
@@ -215,7 +209,6 @@ def pass_rates(to: Step, u: Array, rate: MomentumRates) -> MomentumRates:
     meaning="rate of the mass matrix",
     unit="the units of M per second",
     formula="dM/dt",
-    loops=(400, 84, 0),
 )
 def mass_matrix_rate(tree: Tree, dq: Array) -> Array:
     """Rate of the mass matrix: dM/dt = C + C^T.
@@ -234,7 +227,6 @@ def mass_matrix_rate(tree: Tree, dq: Array) -> Array:
     meaning="Coriolis and centrifugal forces",
     unit="N m or N",
     formula="c(q, dq) = C dq",
-    loops=(165,),
 )
 def coriolis_forces(tree: Tree, dq: Array) -> Array:
     """Coriolis and centrifugal joint forces: c(q, dq) = C dq.

@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import is_recording, piece
-from kinetree.dynamics.drive_terms import spin_momenta
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.springs import spring_energy
 from kinetree.dynamics.kinematics import forward_kinematics
 from kinetree.dynamics.lean import lean_model, lean_tree
-from kinetree.dynamics.tree import Pair, Tree, pair_onto, plus, weightless
+from kinetree.dynamics.tree import Pair, Tree, weightless
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
 from kinetree.model.documented import documented
@@ -28,7 +26,6 @@ from kinetree.spatial.inertia import Moments
     meaning="kinetic energy",
     unit="J",
     formula="dq^T M dq / 2, J",
-    loops=(115,),
 )
 def kinetic_energy(tree: Tree, dq: Array) -> Any:
     """Kinetic energy: T = dq^T M dq / 2.
@@ -120,7 +117,6 @@ def base_body(tree: Tree) -> Moments:
     unit="N m s and N s",
     formula="(angular, linear) in {s}",
     whole=True,
-    loops=(125,),
 )
 def momentum(tree: Tree, dq: Array) -> Array:
     """Momentum (angular, linear) of the robot about the origin of {s}, in {s}.
@@ -130,25 +126,20 @@ def momentum(tree: Tree, dq: Array) -> Array:
         array([ 0.   ,  0.   , 48.531, -6.364, 40.741,  0.   ])
     """
     twists = tree.twists(dq)
-    momenta = spin_momenta(tree, dq)
-    for i, beyond in tree.inward(momenta, pair_onto):
-        momenta[i] = plus_momentum(tree.links[i].body, *twists[i], *beyond)
-    f, n = momenta[WORLD]
+    links = WORLD, *tree.numbers
+    f, n = tree.gathered_pairs(lambda x, i: own_momentum(x.body, *twists[i]), links)[WORLD]
     return np.concatenate([n, f])
 
 
-@piece
-def plus_momentum(body: Moments, w: Array, l: Array, f: Array, n: Array) -> Pair:
-    """The momentum (f, n) with that of a body for a twist (w, l)."""
-    return plus((f, n), body.momentum(w, l))
+def own_momentum(body: Moments, w: Array, l: Array) -> Pair:
+    """The momentum (f, n) of a body for a twist (w, l)."""
+    return body.momentum(w, l)
 
 
 def _traced_centroidal_momentum(
     model: Model, regrouped: bool, frame: str | None
 ) -> Callable[..., Array]:
     lean = lean_model(model, regrouped=False)
-    if is_recording():
-        return lambda q, dq: centroidal_momentum(lean_tree(lean, q), dq)
     return lambda q, dq: about(center_of_mass(model, q), momentum(lean_tree(lean, q), dq))
 
 
@@ -158,7 +149,6 @@ def _traced_centroidal_momentum(
     unit="N m s and N s",
     formula="about the centre of mass",
     make=_traced_centroidal_momentum,
-    loops=(280,),
 )
 def centroidal_momentum(tree: Tree, dq: Array) -> Array:
     """Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.

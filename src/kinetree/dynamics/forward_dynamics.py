@@ -5,34 +5,28 @@ bodies. The work of both is known beforehand, and the lesser is taken (`grouping
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, is_numeric
-from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.elimination import solve_tree
 from kinetree.dynamics.grouping import Group, cheapest, finest
 from kinetree.dynamics.inverse_dynamics import (
-    LinkMotion,
-    base_motion,
-    body_wrench,
     inverse_dynamics,
-    link_motion,
+    link_motions,
+    needed_wrench,
 )
 from kinetree.dynamics.joints.configuration import random
 from kinetree.dynamics.joints.friction import friction_forces
-from kinetree.dynamics.joints.rotors import rotor_forces, rotor_moments
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
+from kinetree.dynamics.tree import Pair, Tree
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import quantity
-from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import solve
 
 LEAST_INERTIA = 1e-12  # share of the whole robot's inertia that counts as inertia
@@ -77,8 +71,7 @@ def forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
         >>> robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)
         array([-15.576,  28.535])
     """
-    # a loop over the links has one piece for every joint, and none for a branch as a whole
-    groups = finest(tree.model) if is_recording() else cheapest(tree.model)
+    groups = cheapest(tree.model)
     if len(groups) > 1:
         return by_articulated_bodies(tree, groups, dq, tau)
     h = inverse_dynamics(tree, dq, zeros(tree.model.n))
@@ -90,50 +83,12 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
     return solve_tree(tree, groups, *at_zero_acceleration(tree, dq, tau))
 
 
-def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[list[Pair], Array]:
-    """Force and moment that each link needs at ddq = 0, and joint forces less drives, (n,)."""
-    model, rest = tree.model, zeros(tree.model.n)
-
-    def step(i: int, link: TreeLink, parent: tuple[BiasMotion, Pair]) -> tuple[BiasMotion, Pair]:
-        rate = dq[list(link.dofs)]
-        return bias_link(link.to, link.A, parent[0], rate, link.body, link.load)
-
-    base = base_motion(tree)
-    resting = BiasMotion(base.omega, base.alpha, base.a, base.B)
-    passed = tree.outward((resting, (zeros(3), zeros(3))), step)
-    motions = {i: x[0] for i, x in passed.items()}
-    own = [passed[i][1] for i in range(len(tree.links))]
-    spin = rotor_moments(tree.rotors, dq, rest, {i: x.omega for i, x in motions.items()})
-    for i, moment in spin.items():
-        own[i] = own[i][0], own[i][1] + moment
-    alpha = {i: motion.alpha for i, motion in motions.items()}
-    driving = tau - friction_forces(model, dq) - rotor_forces(model, tree.rotors, dq, rest, alpha)
-    return own, driving if tree.springs is None else driving - tree.springs.at(dq)
-
-
-@dataclass(frozen=True, eq=False)
-class BiasMotion:
-    """Motion of a link with ddq = 0, in {i}; every point x of it accelerates by a + B x."""
-
-    omega: Array
-    alpha: Array
-    a: Array
-    B: Array
-
-
-@piece
-def bias_link(
-    to: Step, A: Array, p: BiasMotion, rate: Array, body: Moments, load: Load | None
-) -> tuple[BiasMotion, Pair]:
-    """Motion of a link with ddq = 0, and the force and moment that it needs beyond its load."""
-    rest = zeros(3)
-    parent = LinkMotion(rest, rest, rest, rest, rest, p.omega, p.omega, p.alpha, p.a, p.B)
-    motion = link_motion(to, A, parent, rate, zeros(len(rate)), None)
-    f, n = body_wrench(body, motion)
-    if load is not None:
-        moment, force = load.wrench()
-        f, n = f - force, n - moment
-    return BiasMotion(motion.omega, motion.alpha, motion.a, motion.B), (f, n)
+def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[dict[int, Pair], Array]:
+    """Force and moment that each link needs at ddq = 0, and joint forces left for it, (n,)."""
+    motions = link_motions(tree, dq, zeros(tree.model.n))
+    own = tree.each(lambda link, i: needed_wrench(link.body, motions[i], link.load))
+    forces = tau - friction_forces(tree.model, dq)
+    return own, forces if tree.springs is None else forces - tree.springs.at(dq)
 
 
 def check_inertia(model: Model) -> None:

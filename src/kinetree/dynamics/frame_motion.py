@@ -25,7 +25,6 @@ from kinetree.model.quantity import quantity
     formula="V = J dq",
     over="frame",
     choices=("expressed",),
-    loops=(78,),
 )
 def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array:
     """Twist (angular, linear) of a frame: V = J dq.
@@ -45,7 +44,6 @@ def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array
     formula="dV = J ddq + dJ/dt dq",
     over="frame",
     choices=("expressed",),
-    loops=(131,),
 )
 def frame_acceleration(tree: Tree, place: Frame, expressed: str, dq: Array, ddq: Array) -> Array:
     """Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.

@@ -13,8 +13,6 @@ Inward, a joint of link j on the way from a frame {b} to the base moves {b} with
 c = Ad_bj A, a column of J_b. c changes only with the joints beyond j, because {b} itself is at rest
 in its own axes: with V the twist of {b} relative to link j, dc/dt = ad(c) V. The walk has one step
 for each link, less than half the operations of a recursion outward.
-
-The steps of both are pieces: on a long way they become loops.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import is_recording, piece
 from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink
 from kinetree.model.inputs import zeros
 from kinetree.model.model import Frame
@@ -74,7 +71,6 @@ def frame_motions(
     return tree.outward(carrier, step, links)
 
 
-@piece
 def outward(to: Step, A: Array, parent: FrameMotion, rate: Array | None) -> FrameMotion:
     """The frame of a link from that of its parent."""
     R, r = to.outward(parent.R.T).T, parent.R @ to.p
@@ -132,7 +128,6 @@ def body_walk(tree: Tree, place: Frame, dq: Array | None = None) -> BodyWalk:
     return BodyWalk(_matrix(J), _matrix(dJ), pose(R, x))
 
 
-@piece
 def screws_of(
     A: Array, R: Array, x: Array, V: Array, rate: Array | None
 ) -> tuple[list[Array], list[Array], Array]:
@@ -149,7 +144,6 @@ def screws_of(
     return screws, changes, V + sum(c * r for c, r in zip(screws, rate, strict=True))
 
 
-@piece
 def pose_inward(to: Step, R: Array, p: Array) -> tuple[Array, Array]:
     """Rotation and position of a frame, given in a link, in the frame of the link's parent."""
     return to.inward(R), to.p + to.inward(p)
@@ -172,11 +166,7 @@ def tree_frame_jacobian(
     if expressed == "body":
         return body.J, body.dJ
     X, turning = seen(body, expressed, zeros(6) if dq is None else body.J @ dq)
-    if not is_recording():
-        return in_axes(X, turning, body.J, body.dJ)
-    columns = [in_axes(X, turning, c, dc) for c, dc in zip(body.J.T, body.dJ.T, strict=True)]
-    J, dJ = zip(*columns, strict=True)
-    return _matrix(J), _matrix(dJ)
+    return in_axes(X, turning, body.J, body.dJ)
 
 
 def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
@@ -189,7 +179,6 @@ def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
     return Ad(pose(body.T_sb[:3, :3], zeros(3))), ad(np.concatenate([V_b[:3], zeros(3)]))
 
 
-@piece
 def in_axes(X: Array, turning: Array, J: Array, dJ: Array) -> Pair:
     """Columns of J_b and dJ_b/dt in other axes; X and `turning` as in `seen`."""
     return X @ J, X @ (dJ + turning @ J)

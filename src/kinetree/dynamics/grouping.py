@@ -2,13 +2,14 @@
 
 Every group has its own small mass matrix, and the link that carries it sees it as one articulated
 body (`articulated.py`). Small groups pay 6 x 6 inertias at every joint; large groups pay for a mass
-matrix whose factor grows with the cube of its depth. Joints that share a degree of freedom, and a
-joint with a rotor elsewhere, cannot be cut apart.
+matrix whose factor grows with the cube of its depth. Links that share a degree of freedom, as a
+joint and its rotor on another link, cannot be cut apart, and the joints of a motor neither.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from kinetree.dynamics.drives import drive_links
 from kinetree.model import WORLD, Model
 
 # Operations, measured on chains of generic joints in lean frames. A link on its own: taken inward
@@ -20,7 +21,6 @@ HINGE_OPS, LEAF_OPS, FIRST_OPS = 363, 250, 100
 HANDED_OPS, BODY_OPS, COLUMN_OPS, PASSED_OPS, SOLVED_OPS = 130, 20, 147, 37, 6
 INNER_OPS = 200  # an articulated body taken inward past one link of a group
 MAX_SHARE_OF_CUT = 0.95  # share of the operations of one group that a cut must stay below
-TILED_DOFS = 12  # degrees of freedom from which a group is eliminated in tiles, in code that loops
 MAX_BRANCH_DOFS = 24  # degrees of freedom up to which a branch may be one group
 
 
@@ -28,7 +28,8 @@ MAX_BRANCH_DOFS = 24  # degrees of freedom up to which a branch may be one group
 class Group:
     """Links that are eliminated together, parents first, on the link that carries them.
 
-    dofs: their degrees of freedom. moving: the links whose motion another group needs.
+    Drives that turn beside the robot, or on its base, are the last of them. dofs: their degrees of
+    freedom. moving: the links whose motion another group needs.
     """
 
     links: tuple[int, ...]
@@ -42,14 +43,10 @@ class Group:
         return i in self.moving
 
 
-def whole(model: Model) -> list[Group]:
-    """The robot as one group."""
-    return _groups(model, [0] * len(model.links))
-
-
 def finest(model: Model) -> list[Group]:
     """The robot cut at every joint where it may be cut."""
-    return _groups(model, Bonds(model).heads())
+    parts = Parts(model)
+    return parts.groups(parts.head)
 
 
 def cheapest(model: Model) -> list[Group]:
@@ -71,52 +68,54 @@ def estimated(model: Model, core: Collection[int] = ()) -> tuple[list[Group], in
     Each branch is one group or cut at its first joints, whichever is estimated to need fewer
     operations, from the leaves to the base. Degrees of freedom of `core` are in one group.
     """
-    bonds = Bonds(model)
-    moved = [i for i, joint in enumerate(model.joints) if not set(core).isdisjoint(joint.dofs)]
-    together = {j for i in moved for j in bonds.way(i) if j != WORLD}
-    for j in together:
-        bonds.join(min(together), j)
-    heads = bonds.heads()
-    pieces: dict[int, list[int]] = {}
-    for i, head in enumerate(heads):
-        pieces.setdefault(head, []).append(i)
-    size = {
-        head: len({d for i in links for d in model.joints[i].dofs})
-        for head, links in pieces.items()
+    parts = Parts(model)
+    parent, head = parts.parent, parts.head
+    together = {
+        j
+        for i in parts.linked
+        if not set(core).isdisjoint(parts.dofs[i])
+        for j in parts.path(i)
+        if j != WORLD
     }
+    parts.join(together)
+    pieces: dict[int, list[int]] = {}
+    for i in parts.linked:
+        pieces.setdefault(head[i], []).append(i)
     carried: dict[int, list[int]] = {head: [] for head in pieces}
-    for head, links in pieces.items():
-        if model.parent[links[0]] != WORLD:
-            carried[heads[model.parent[links[0]]]].append(head)
+    for first, links in pieces.items():
+        if parent[links[0]] != WORLD:
+            carried[head[parent[links[0]]]].append(first)
     best: dict[int, int] = {}
     kept: dict[int, bool] = {}  # whether the branch of a piece is one group
     branch: dict[int, list[int]] = {}
-    for head in reversed(pieces):
-        last = model.parent[pieces[head][0]] == WORLD
-        cut = sum(best[child] for child in carried[head])
-        if together.isdisjoint(pieces[head]):
-            cut += _piece_cost(size[head], len(pieces[head]), bool(carried[head]), last)
+    for first in reversed(pieces):
+        links, children = pieces[first], carried[first]
+        last = parent[links[0]] == WORLD
+        cut = sum(best[child] for child in children)
+        if together.isdisjoint(links):
+            size = len({d for i in links for d in parts.dofs[i]})
+            cut += _piece_cost(size, len(links), bool(children), last)
         else:
-            inner = INNER_OPS if carried[head] else 0
-            cut += _group_cost(model, pieces[head], last) + inner * len(pieces[head])
-        branch[head] = [*pieces[head], *(i for child in carried[head] for i in branch[child])]
+            inner = INNER_OPS if children else 0
+            cut += parts.cost(links, last) + inner * len(links)
+        branch[first] = [*links, *(i for child in children for i in branch[child])]
         one = cut + 1
-        if len(branch[head]) <= MAX_BRANCH_DOFS and together.isdisjoint(pieces[head]):
-            one = _group_cost(model, sorted(branch[head]), last)
+        if len(branch[first]) <= MAX_BRANCH_DOFS and together.isdisjoint(links):
+            one = parts.cost(sorted(branch[first]), last)
         else:
-            branch[head] = branch[head][: MAX_BRANCH_DOFS + 1]  # too many, whatever they are
-        kept[head], best[head] = one <= cut, min(one, cut)
-    total = sum(best[head] for head in pieces if model.parent[pieces[head][0]] == WORLD)
-    one = _group_cost(model, list(model.links), True)
+            branch[first] = branch[first][: MAX_BRANCH_DOFS + 1]  # too many, whatever they are
+        kept[first], best[first] = one <= cut, min(one, cut)
+    total = sum(best[first] for first in pieces if parent[first] == WORLD)
+    one = parts.cost(parts.linked, True)
     if one * MAX_SHARE_OF_CUT <= total:
-        return whole(model), one
+        return parts.groups([0] * len(parent)), one
     name: dict[int, int] = {}
-    for head in pieces:
-        p = model.parent[pieces[head][0]]
-        above = None if p == WORLD else heads[p]
+    for first in pieces:
+        p = parent[first]
+        above = None if p == WORLD else head[p]
         joined = above is not None and (kept[above] or name[above] != above)
-        name[head] = name[above] if above is not None and joined else head
-    return _groups(model, [name[head] for head in heads]), total
+        name[first] = name[above] if above is not None and joined else first
+    return parts.groups([name.get(x, x) for x in head]), total
 
 
 def _piece_cost(size: int, links: int, carries: bool, last: bool) -> int:
@@ -131,58 +130,40 @@ def _piece_cost(size: int, links: int, carries: bool, last: bool) -> int:
     )
 
 
-def _group_cost(model: Model, links: Sequence[int], last: bool) -> int:
-    """Operations of rigid links as one group; `last`: it hangs on the world."""
-    depth: dict[int, int] = {}  # degrees of freedom of the links on the way to the carrier
-    cost = 0 if last else HANDED_OPS
-    for i in links:
-        before = depth.get(model.parent[i], 0)
-        of_joint = len(model.joints[i].dofs)
-        depth[i] = before + of_joint
-        cost += BODY_OPS
-        for k in range(before, before + of_joint):
-            cost += PASSED_OPS * k + k * k + SOLVED_OPS * k + (0 if last else COLUMN_OPS + 12 * k)
-    return cost
+class Parts:
+    """The links and drives of a robot, and the sets of links that stay together.
 
-
-class Bonds:
-    """Sets of links that stay together, each named by its least link."""
+    parent, dofs: of every link of its tree. linked: numbers of those that hang on others. loose:
+    numbers of the drives beside the robot or on its base. head: the least link of the set of each.
+    """
 
     def __init__(self, model: Model) -> None:
-        self.parent = model.parent
-        self.head = list(model.links)
+        drives = drive_links(model)
+        self.parent = [*model.parent, *(x.parent for x in drives)]
+        self.dofs = [*(x.dofs for x in model.joints), *(x.dofs for x in drives)]
+        self.head = list(range(len(self.parent)))
+        drive = range(len(model.links), len(self.parent))
+        self.loose = [i for i in drive if self.parent[i] <= WORLD]
+        self.linked = [i for i in self.head if i not in self.loose]
         movers: dict[int, list[int]] = {}
-        for i, joint in enumerate(model.joints):
-            for d in joint.dofs:
+        for i in self.linked:
+            for d in self.dofs[i]:
                 movers.setdefault(d, []).append(i)
         for links in movers.values():
-            if len(links) > 1:
-                self.bind(links, WORLD - 1)
-        for rotor in model.rotors:
-            if rotor.link != WORLD:
-                self.bind(movers[rotor.dof], rotor.link)
-        for motor in model.motors:
-            links = [i for d in motor.dofs for i in movers[d]]
-            if len(links) > 1:
-                self.bind(links, WORLD - 1)
+            self.bind(links)
+        for i in self.loose:
+            self.bind([j for d in self.dofs[i] for j in movers[d]])
 
-    def bind(self, links: Sequence[int], carrier: int) -> None:
-        """Join links, and those between them and a carrier, up to the link that carries them all.
-
-        carrier: a link that must be among them or carry them; WORLD - 1 for no such link.
-        """
-        ways = [self.way(self.parent[i]) for i in links]
-        if carrier >= WORLD:
-            ways.append(self.way(carrier))
-        shared = set(ways[0]).intersection(*ways[1:])
+    def bind(self, links: Sequence[int]) -> None:
+        """Join links, and those between them, up to the link that carries them all."""
+        if len(links) < 2:
+            return
+        paths = [self.path(self.parent[i]) for i in links]
+        shared = set(paths[0]).intersection(*paths[1:])
         above = max(shared)  # the nearest link that all hang on
-        ends = [*links, *([carrier] if carrier > above else [])]
-        together = {j for i in ends for j in self.way(i) if j > above and j not in shared}
-        first = min(together)
-        for j in together:
-            self.join(first, j)
+        self.join({j for i in links for j in self.path(i) if j > above and j not in shared})
 
-    def way(self, i: int) -> list[int]:
+    def path(self, i: int) -> list[int]:
         """Links from link i to the world, which is the last."""
         path = [i]
         while i != WORLD:
@@ -190,38 +171,42 @@ class Bonds:
             path.append(i)
         return path
 
-    def find(self, i: int) -> int:
-        """The least link of the set of link i."""
-        while self.head[i] != i:
-            self.head[i] = self.head[self.head[i]]
-            i = self.head[i]
-        return i
+    def join(self, links: Iterable[int]) -> None:
+        """Make one set of the sets of some links."""
+        heads = {self.head[i] for i in links}
+        for i, head in enumerate(self.head):
+            self.head[i] = min(heads) if head in heads else head
 
-    def join(self, i: int, j: int) -> None:
-        """Make one set of two."""
-        a, b = sorted((self.find(i), self.find(j)))
-        self.head[b] = a
+    def cost(self, links: Sequence[int], last: bool) -> int:
+        """Operations of rigid links as one group; `last`: it hangs on the world."""
+        depth: dict[int, int] = {}  # degrees of freedom of the links on the way to the carrier
+        cost = 0 if last else HANDED_OPS
+        for i in links:
+            before = depth.get(self.parent[i], 0)
+            depth[i] = before + len(self.dofs[i])
+            cost += BODY_OPS
+            for k in range(before, depth[i]):
+                cost += (
+                    PASSED_OPS * k + k * k + SOLVED_OPS * k + (0 if last else COLUMN_OPS + 12 * k)
+                )
+        return cost
 
-    def heads(self) -> list[int]:
-        """The name of the set of every link."""
-        return [self.find(i) for i in range(len(self.head))]
-
-
-def _groups(model: Model, heads: Sequence[int]) -> list[Group]:
-    """Groups from the name of the set of every link, each behind the one that carries it."""
-    members: dict[int, list[int]] = {}
-    for i, head in enumerate(heads):
-        members.setdefault(head, []).append(i)
-    needed: list[bool] = [False] * len(heads)  # the motion of the link is needed by another group
-    for i in reversed(range(len(heads))):
-        p = model.parent[i]
-        if p != WORLD and (needed[i] or heads[p] != heads[i]):
-            needed[p] = True
-    driven = {rotor.dof for rotor in model.rotors} | {d for x in model.motors for d in x.dofs}
-    groups = []
-    for links in members.values():
-        dofs = sorted({d for i in links for d in model.joints[i].dofs})
-        hinge = len(links) == len(dofs) == 1 and not driven & set(dofs)
-        moving = frozenset(i for i in links if needed[i])
-        groups.append(Group(tuple(links), tuple(dofs), model.parent[links[0]], moving, hinge))
-    return groups
+    def groups(self, name: Sequence[int]) -> list[Group]:
+        """Groups from the name of the set of every link, each behind the one that carries it."""
+        members: dict[int, list[int]] = {}
+        for i in self.linked:
+            members.setdefault(name[i], []).append(i)
+        needed = set[int]()  # links whose motion another group needs
+        for i in reversed(self.linked):
+            p = self.parent[i]
+            if p != WORLD and (i in needed or name[p] != name[i]):
+                needed.add(p)
+        groups: list[Group] = []
+        for links in members.values():
+            dofs = sorted({d for i in links for d in self.dofs[i]})
+            loose = [i for i in self.loose if set(self.dofs[i]) <= set(dofs)]
+            hinge = len(links) == len(dofs) == 1
+            moving = frozenset(needed.intersection(links))
+            carrier = self.parent[links[0]]
+            groups.append(Group((*links, *loose), tuple(dofs), carrier, moving, hinge))
+        return groups

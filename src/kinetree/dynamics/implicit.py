@@ -29,7 +29,8 @@ from kinetree.dynamics.joints.friction import (
     motor_friction_slopes,
 )
 from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
-from kinetree.dynamics.joints.rotors import armature_turning
+from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.stiction import (
     dry_levels,
     slide_or_hold,
@@ -38,8 +39,7 @@ from kinetree.dynamics.stiction import (
     solve_in,
     without_dry_friction,
 )
-from kinetree.dynamics.tree import SpringForces, Tree
-from kinetree.files.description.joints import FREE, PLANAR
+from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
 from kinetree.spatial.matrices import is_zero
@@ -97,7 +97,7 @@ class StepSlopes:
         gains: Gains | None,
         *,
         positions: bool,
-        springs: SpringForces | None = None,
+        springs: Springs | None = None,
     ) -> "StepSlopes":
         """The slopes of a robot and of tau at dq, (n,).
 
@@ -173,13 +173,8 @@ class StepSlopes:
 
 def _turning(model: Model, damping: Array, dq: Array) -> Array:
     """D c, (n,): damping of free and planar joints times (0, w x v) of their rates."""
-    products: list[Any] = [0] * model.n
-    for joint in model.joints:
-        dofs = list(joint.dofs)
-        if joint.type in (FREE, PLANAR) and not all(map(is_zero, damping[dofs])):
-            for d, c in zip(dofs, armature_turning(joint, dq[dofs]), strict=True):
-                products[d] = 0 if is_zero(damping[d]) or is_zero(c) else damping[d] * c
-    return np.array(products, dtype=object)
+    pairs = zip(damping, body_turning(model, dq), strict=True)
+    return np.array([0 if is_zero(D) or is_zero(c) else D * c for D, c in pairs], dtype=object)
 
 
 def implicit_damping(model: Model, dq: Array) -> list[Any]:

@@ -13,15 +13,13 @@ B = [alpha_r] + [omega_r][omega]. With dq_r = dq all of this is inverse dynamics
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
 from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.quantity import at_state, quantity
 from kinetree.spatial import cross
@@ -38,7 +36,6 @@ from kinetree.spatial.twist import split
     weighs=True,
     instead="Use dynamics.constrained_inverse_dynamics",
     caution="tau is NaN where the motors cannot make the motion, as at a dead centre.",
-    loops=(165,),
 )
 def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
@@ -47,11 +44,8 @@ def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
         >>> robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)
         array([385.633,  79.416])
     """
-    motions = link_motions(tree, dq, ddq)
-    tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq))
-    alpha = {i: motion.alpha for i, motion in motions.items()}
-    drives = joints.rotor_forces(tree.model, tree.rotors, dq, ddq, alpha)
-    tau = tau + drives + joints.friction_forces(tree.model, dq)
+    wrenches = joint_wrenches(tree, link_motions(tree, dq, ddq))
+    tau = tree.joint_forces(wrenches) + joints.friction_forces(tree.model, dq)
     return tau if tree.springs is None else tau + tree.springs.at(dq)
 
 
@@ -62,7 +56,6 @@ def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     formula="h(q, dq) = c + g + springs + friction",
     wrenches=True,
     weighs=True,
-    loops=(165,),
 )
 def bias_forces(tree: Tree, dq: Array) -> Array:
     """Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.
@@ -96,23 +89,24 @@ def inverse_dynamics_at_state(
             None: at rest.
         dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
             zero.
-        formulation: None for the recursion that kernels are traced from; "screw", "closed", "link"
-            or "space" for a form of the book. All give the same to rounding.
+        formulation: None for the recursion that kernels are traced from, or where the base moves
+            for "link"; "screw", "closed", "link" or "space" for a form of the book. All give the
+            same to rounding.
 
     Returns:
         tau: shape (n,), N m or N, with armature, rotors, springs and friction.
     """
-    if formulation is not None:
+    if formulation is not None or V_base is not None or dV_base is not None:
         from kinetree.dynamics.textbook.newton_euler import newton_euler  # not for kernels
 
         record = newton_euler(
             model, q, dq, ddq, F_ext,
-            F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation,
+            F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation or "link",
         )  # fmt: skip
         return record.tau
-    from kinetree.dynamics.book import book_tree, moving_base  # not for kernels
+    from kinetree.dynamics.book import book_tree  # not for kernels
 
-    tree = replace(book_tree(model, q, F_ext, F_tip), base=moving_base(model, V_base, dV_base))
+    tree = book_tree(model, q, F_ext, F_tip)
     return inverse_dynamics(tree, rates(model, dq, "dq"), rates(model, ddq, "ddq"))
 
 
@@ -140,19 +134,8 @@ class LinkMotion:
 
 def base_motion(tree: Tree) -> LinkMotion:
     """The motion of the base, which the links start from."""
-    omega, alpha, a = tree.base.omega, tree.base.alpha, tree.base.a
-    B, rest = acceleration_matrix(omega, alpha, omega), zeros(3)
-    return LinkMotion(omega, alpha, a, rest, rest, omega, omega, alpha, a, B)
-
-
-@dataclass(frozen=True, eq=False)
-class Motion:
-    """The part of a link's motion that decides the wrench that it needs; see `LinkMotion`."""
-
-    omega: Array
-    omega_r: Array
-    a: Array
-    B: Array
+    o = zeros(3)
+    return LinkMotion(o, o, tree.up, o, o, o, o, o, tree.up, np.zeros((3, 3), int))
 
 
 def link_motions(
@@ -178,7 +161,6 @@ def link_motions(
     return tree.outward(base_motion(tree), step)
 
 
-@piece
 def link_motion(
     to: Step, A: Array, p: LinkMotion, rate: Array, change: Array, rate_r: Array | None
 ) -> LinkMotion:
@@ -198,60 +180,18 @@ def link_motion(
     return LinkMotion(turning, alpha_p, a_p, w, l, omega, omega_r, alpha, a, B)
 
 
-def joint_wrenches(
-    tree: Tree, motions: Mapping[int, LinkMotion], dq: Array, ddq: Array
-) -> list[Pair]:
-    """Force f and moment n through every joint onto its link, in {i}, children before parents."""
-    spin = joints.rotor_moments(tree.rotors, dq, ddq, {i: x.omega for i, x in motions.items()})
-    count = len(tree.links)
-    beyond: list[Pair | None] = [None] * count
-    whole: list[Any] = [None] * count
-    for i in reversed(range(count)):
-        link, x = tree.links[i], motions[i]
-        motion = Motion(x.omega, x.omega_r, x.a, x.B)
-        last = link.parent == WORLD
-        above = None if last else beyond[link.parent]
-        given = link.body, motion, beyond[i], spin.get(i), link.load, above
-        whole[i], above = wrench_inward(None if last else link.to, *given)
-        if not last:
-            beyond[link.parent] = above
-    return whole
+def joint_wrenches(tree: Tree, motions: Mapping[int, LinkMotion]) -> dict[int, Pair]:
+    """Force f and moment n through every joint onto its link, in {i}."""
+    return tree.gathered_pairs(lambda link, i: needed_wrench(link.body, motions[i], link.load))
 
 
-@piece
-def wrench_inward(
-    to: Step | None,
-    body: Moments,
-    motion: Motion,
-    beyond: Pair | None,
-    spin: Array | None,
-    load: Load | None,
-    above: Pair | None,
-) -> tuple[Pair, Pair | None]:
-    """Force and moment through a joint, and those of the parent's children with it.
-
-    Args:
-        to: the way from the parent; None where that is the world.
-        body, motion: of the link itself.
-        beyond: of its children.
-        spin: moment that its rotors need.
-        load: wrench of the world on the link.
-        above: of the parent's children so far.
-    """
+def needed_wrench(body: Moments, motion: LinkMotion, load: Load | None) -> Pair:
+    """Force and moment that a link needs for its motion."""
     f, n = body_wrench(body, motion)
-    if beyond is not None:
-        f, n = beyond[0] + f, beyond[1] + n
-    if spin is not None:
-        n = n + spin
-    if load is not None:  # the world pushes the link, the joint must push back
-        moment, force = load.wrench()
-        f, n = f - force, n - moment
-    if to is None:
-        return (f, n), None
-    carried = to.inward(f)
-    if above is None:
-        return (f, n), (carried, to.inward(n) + cross(to.p, carried))
-    return (f, n), (above[0] + carried, above[1] + to.inward(n) + cross(to.p, carried))
+    if load is None:
+        return f, n
+    moment, force = load.wrench()  # the world pushes the link, the joint must push back
+    return f - force, n - moment
 
 
 def acceleration_matrix(omega: Array, alpha: Array, omega_r: Array) -> Array:
@@ -267,7 +207,7 @@ def acceleration_matrix(omega: Array, alpha: Array, omega_r: Array) -> Array:
     )
 
 
-def body_wrench(x: Moments, motion: LinkMotion | Motion) -> tuple[Array, Array]:
+def body_wrench(x: Moments, motion: LinkMotion) -> Pair:
     """Force and moment about the origin that a body needs for its motion.
 
     The axial vector is written out: differences of the diagonal of B are differences of squares.
@@ -302,7 +242,6 @@ def body_wrench(x: Moments, motion: LinkMotion | Motion) -> tuple[Array, Array]:
     unit="N m or N",
     formula="g(q)",
     weighs=True,
-    loops=(165,),
 )
 def gravity_forces(tree: Tree) -> Array:
     """Joint forces that carry the weight of the robot at rest: g(q), without springs.

@@ -76,7 +76,7 @@ def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Arr
         return J + own, dJ
 
     nothing = np.zeros((6, n), int)
-    _, *links = tree.outward((nothing, nothing), step, tree.model.links).values()
+    _, *links = tree.outward((nothing, nothing), step).values()
     J, dJ = (np.array([x[k] for x in links]).reshape(len(links), 6, n) for k in range(2))
     return J, dJ
 
@@ -87,7 +87,6 @@ def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Arr
     unit="position in m",
     formula="T_sb of the frame",
     over="frame",
-    loops=(60,),
 )
 def pose(tree: Tree, frame: Frame) -> Array:
     """Pose T_sb of a frame in {s}.
@@ -105,7 +104,6 @@ def pose(tree: Tree, frame: Frame) -> Array:
     unit="rad/s and m/s for a unit of each rate",
     formula="J_b",
     over="frame",
-    loops=(66,),
 )
 def body_jacobian(tree: Tree, frame: Frame) -> Array:
     """Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.
@@ -123,7 +121,6 @@ def body_jacobian(tree: Tree, frame: Frame) -> Array:
     unit="rad/s and m/s for a unit of each rate",
     formula="J_s",
     over="frame",
-    loops=(115,),
 )
 def space_jacobian(tree: Tree, frame: Frame) -> Array:
     """Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.
@@ -141,7 +138,6 @@ def space_jacobian(tree: Tree, frame: Frame) -> Array:
     unit="the units of J_b per second",
     formula="dJ_b/dt",
     over="frame",
-    loops=(108,),
 )
 def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the body Jacobian of a frame, dJ_b/dt.
@@ -159,7 +155,6 @@ def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     unit="the units of J_s per second",
     formula="dJ_s/dt",
     over="frame",
-    loops=(168,),
 )
 def space_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the space Jacobian of a frame, dJ_s/dt.

@@ -7,18 +7,18 @@ position.
 """
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, times
-from kinetree.core.pieces import piece
+from kinetree.dynamics.drives import drive_links, with_drives
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.placement import Placement, place_frames, seen_from
-from kinetree.dynamics.tree import Load, Rotation, Step, Tree, TreeLink, Turn, base_at_rest
+from kinetree.dynamics.tree import Load, Rotation, Step, Tree, TreeLink, Turn
 from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
-from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
+from kinetree.model import WORLD, Joint, Model, joint_pose
 from kinetree.model.model import Frame
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial import second_moment
@@ -41,11 +41,11 @@ class LeanLink:
 
 @dataclass(frozen=True, eq=False)
 class LeanModel:
-    """The links, and the model that they came from (gravity, drives, springs, names)."""
+    """The links, the drives, and the model that they came from (gravity, springs, names)."""
 
     model: Model
     links: tuple[LeanLink, ...]
-    rotors: tuple[JointRotor, ...]
+    drives: tuple[TreeLink, ...]
 
 
 def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
@@ -68,7 +68,10 @@ def _lean(model: Model, regrouped: bool) -> LeanModel:
         pitch = _pitch(joint)
         axes = _axes(joint, pitch)
         links.append(LeanLink(model.parent[i], joint, places[i], axes, bodies[i], pitch))
-    return LeanModel(model, tuple(links), tuple(_turn_rotor(r, places) for r in model.rotors))
+    axes = [
+        x.s if x.link == WORLD else times(places[x.link].X[:3, :3].T, x.s) for x in model.rotors
+    ]
+    return LeanModel(model, tuple(links), drive_links(model, axes))
 
 
 def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
@@ -79,7 +82,7 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
         to = _step(link, q)
         links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
     springs = Springs(lean.model, q) if lean.model.springs else None
-    return Tree(lean.model, tuple(links), lean.rotors, base_at_rest(lean.model), springs)
+    return Tree(lean.model, with_drives(links, lean.drives), -lean.model.gravity[3:], springs)
 
 
 def lean_frame(lean: LeanModel, name: str | None) -> Frame:
@@ -126,14 +129,6 @@ def _screw(slides: bool, pitch: Scalar, scale: Scalar) -> Array:
     return np.array([[0, 0, 0, 0, 0, 1] if slides else [0, 0, 1, 0, 0, pitch]]).T * scale
 
 
-def _turn_rotor(rotor: JointRotor, places: list[Placement]) -> JointRotor:
-    """The rotor with its axis in the lean frame of its carrier."""
-    if rotor.link == WORLD:
-        return rotor
-    R = places[rotor.link].X[:3, :3]
-    return replace(rotor, s=times(R.T, rotor.s))
-
-
 def _step(link: LeanLink, q: Array) -> Step:
     """The way to a link from its parent; q is the whole vector of positions."""
     joint, place = link.joint, link.place
@@ -156,7 +151,6 @@ def _step(link: LeanLink, q: Array) -> Step:
     return Step(R, Turn(c, s), p)
 
 
-@piece
 def _added(a: Angle, b: Angle) -> Angle:
     """Cosine and sine of the sum of two angles given by theirs."""
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]

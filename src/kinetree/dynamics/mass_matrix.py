@@ -6,9 +6,8 @@ ancestors. Entries of unrelated joints are exact zeros. `textbook` has M by Jaco
 calls of inverse dynamics, to check against.
 
 For the inverse M is factored as L^T D L without fill and solved for the columns of the unit matrix,
-whose zeros the elimination skips. A large robot takes articulated bodies (`elimination.py`), or, if
-rotors, mimic joints or joints of several degrees of freedom tie joints together, inverts L in
-tiles. One half of the inverse is computed and mirrored, so that it is symmetric to the last digit.
+whose zeros the elimination skips. One half of the inverse is computed and mirrored, so that it is
+symmetric to the last digit.
 """
 
 from collections.abc import Callable
@@ -16,13 +15,10 @@ from collections.abc import Callable
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import is_recording, piece
-from kinetree.dynamics.drive_terms import Matrix, add_drives_to_mass_matrix
+from kinetree.dynamics.articulated import joint_inertia
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.tiles import LARGE_TILE, factor_in_tiles
-from kinetree.dynamics.tree import Pair, Step, Tree, body_onto
+from kinetree.dynamics.tree import Tree
 from kinetree.model.quantity import quantity
-from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import mirrored_half, solve
 
 
@@ -31,7 +27,6 @@ from kinetree.spatial.matrices import mirrored_half, solve
     meaning="mass matrix with armature and rotors, symmetric",
     unit="kg m^2, kg m or kg by the types of the joints",
     formula="M(q)",
-    loops=(200, 38, 0),
 )
 def mass_matrix(tree: Tree) -> Array:
     """Mass matrix M(q), the inertia of the robot as its joints see it.
@@ -41,42 +36,7 @@ def mass_matrix(tree: Tree) -> Array:
         array([[43.137, 10.789],
                [10.789,  3.34 ]])
     """
-    n = tree.model.n
-    M: Matrix = [[0] * n for _ in range(n)]
-    bodies = {i: link.body for i, link in enumerate(tree.links)}
-    for i, body in tree.inward(bodies, body_onto, after=True):
-        link = tree.links[i]
-        for k, column in enumerate(link.dofs):
-            momentum = unit_momentum(body, link.A[:3, k], link.A[3:, k])
-            _add_column(tree, M, i, column, *momentum)
-    add_drives_to_mass_matrix(tree, M)
-    # of objects: entries of unrelated joints stay integers 0, zeros by structure when M is factored
-    return np.array(M, dtype=object).reshape(n, n)
-
-
-def _add_column(tree: Tree, M: Matrix, i: int, column: int, f: Array, n: Array) -> None:
-    """Add entries in `column` for joint i and its ancestors, from momentum (f, n) in frame i."""
-    for j in tree.path_inward(i):
-        link = tree.links[j]
-        entries, f, n = pass_momentum(link.to, link.A, f, n)
-        for row, entry in zip(link.dofs, entries, strict=True):
-            if j == i and row > column:
-                continue  # the other half of the joint's own block follows from its own column
-            M[row][column] = M[row][column] + entry
-            if (j, row) != (i, column):
-                M[column][row] = M[column][row] + entry
-
-
-@piece
-def unit_momentum(body: Moments, w: Array, l: Array) -> Pair:
-    """The momentum of a body for a unit rate of its joint along (w, l)."""
-    return body.momentum(w, l)
-
-
-@piece
-def pass_momentum(to: Step, A: Array, f: Array, n: Array) -> tuple[Array, Array, Array]:
-    """A momentum on a joint's axes, (k,), and as the parent's: f and n."""
-    return A.T @ np.concatenate([n, f]), *to.pair_inward(f, n)
+    return joint_inertia(tree, tree.each(lambda link, _: link.body))[0]
 
 
 @quantity(
@@ -85,7 +45,6 @@ def pass_momentum(to: Step, A: Array, f: Array, n: Array) -> tuple[Array, Array,
     unit="1/(kg m^2) or the like",
     formula="M(q)^-1",
     solves=True,
-    loops=(160, 30, 10),
 )
 def inverse_mass_matrix(tree: Tree) -> Array:
     """Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.
@@ -95,23 +54,11 @@ def inverse_mass_matrix(tree: Tree) -> Array:
         array([[ 0.121, -0.39 ],
                [-0.39 ,  1.558]])
     """
-    n = tree.model.n
-    if is_recording():  # of a large robot, as pieces
-        from kinetree.dynamics.elimination import accelerations_of_unit_forces
-        from kinetree.dynamics.grouping import finest
-
-        groups = finest(tree.model)
-        if all(group.is_hinge for group in groups):
-            return accelerations_of_unit_forces(tree, groups)
-        return mirrored_half(factor_in_tiles(mass_matrix(tree), LARGE_TILE).inverse())
-    return mirrored_half(mass_solver(tree)(np.eye(n, dtype=int)))
+    return mirrored_half(mass_solver(tree)(np.eye(tree.model.n, dtype=int)))
 
 
 def mass_solver(tree: Tree, M: Array | None = None) -> Callable[[Array], Array]:
     """Return the function that solves M X = B for X, (n,) or (n, k); M: if it is known already."""
     M = mass_matrix(tree) if M is None else M
-    if is_recording():
-        made = factor_in_tiles(M, LARGE_TILE)
-        return lambda B: made.solve_outward(made.solve_inward(B))
     factor = factor_mass_matrix(tree.model, M)
     return lambda B: solve(factor, B)

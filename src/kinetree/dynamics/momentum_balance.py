@@ -18,17 +18,10 @@ inverse dynamics.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
-
-import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.drive_terms import spin_momenta
 from kinetree.dynamics.joints.friction import friction_forces
-from kinetree.dynamics.joints.motors import inertia_forces
-from kinetree.dynamics.joints.rotors import armature, armature_bias
-from kinetree.dynamics.tree import Pair, Tree, TreeLink, pair_onto, plus
-from kinetree.model.inputs import zeros
+from kinetree.dynamics.tree import Pair, Tree
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 
@@ -47,8 +40,8 @@ def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
         array([ 0.   , -2.265])
     """
     twists = tree.twists(dq)
-    turning = [_turned(*x.momentum, *twists[i]) for i, x in _beyond(tree, dq, twists).items()]
-    return tree.joint_forces(turning) - armature_bias(tree.model, dq)
+    momenta = _momenta(tree, twists)
+    return tree.joint_forces({i: _turned(*momenta[i], *twists[i]) for i in momenta})
 
 
 @quantity(
@@ -72,57 +65,27 @@ def momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
         >>> robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)
         array([-364.056,  -70.736])
     """
-    model, twists = tree.model, tree.twists(dq)
-    beyond = _beyond(tree, dq, twists)
-    turning = [_turned(*x.momentum, *twists[i]) for i, x in beyond.items()]
-    momenta, weights = zip(*beyond.values(), strict=True) if beyond else ((), ())
-    p = tree.joint_forces(momenta) + _drive_momentum(tree, dq, twists)
-    forces = tree.joint_forces(
-        [(a[0] - b[0], a[1] - b[1]) for a, b in zip(turning, weights, strict=True)]
-    )
-    forces = forces + (tau - friction_forces(model, dq)) - armature_bias(model, dq)
-    return p, forces if tree.springs is None else forces - tree.springs.at(dq)
+    twists = tree.twists(dq)
+    momenta, weights = _momenta(tree, twists), _weights(tree)
+    turning = {i: _turned(*momenta[i], *twists[i]) for i in momenta}
+    forces = {i: (f - weights[i][0], n - weights[i][1]) for i, (f, n) in turning.items()}
+    rate = tree.joint_forces(forces) + (tau - friction_forces(tree.model, dq))
+    rate = rate if tree.springs is None else rate - tree.springs.at(dq)
+    return tree.joint_forces(momenta), rate
 
 
-class Beyond(NamedTuple):
-    """Momentum of all bodies beyond a joint, and the force and moment that carry their weight.
-
-    Both are (linear, angular) about the origin of the link, in {i}.
-    """
-
-    momentum: Pair
-    weight: Pair
+def _momenta(tree: Tree, twists: Mapping[int, Pair]) -> dict[int, Pair]:
+    """Momentum of all bodies beyond a joint about the origin of its link, in {i}."""
+    return tree.gathered_pairs(lambda link, i: link.body.momentum(*twists[i]))
 
 
-def _beyond(tree: Tree, dq: Array, twists: Mapping[int, Pair]) -> dict[int, Beyond]:
-    """Momentum and weight beyond the joint of every link, in their order."""
-
-    def onto(i: int, link: TreeLink, x: Beyond, parent: Beyond) -> Beyond:
-        return Beyond(*(pair_onto(i, link, a, b) for a, b in zip(x, parent, strict=True)))
-
+def _weights(tree: Tree) -> dict[int, Pair]:
+    """Force and moment that carry the weight beyond each joint, about its origin, in {i}."""
     # the upward acceleration that stands for gravity, in {i}
-    up = tree.outward(tree.base.a, lambda _, link, up_p: link.to.outward(up_p))
-    spins, nothing = spin_momenta(tree, dq), (zeros(3), zeros(3))
-    beyond = {i: Beyond(spins[i], nothing) for i in range(len(tree.links))}
-    for i, (momentum, weight) in tree.inward(beyond, onto):
-        body = tree.links[i].body
-        momentum = plus(momentum, body.momentum(*twists[i]))
-        beyond[i] = Beyond(momentum, plus(weight, (up[i] * body.m, cross(body.h, up[i]))))
-    return beyond
+    up = tree.outward(tree.up, lambda _, link, up_p: link.to.outward(up_p))
+    return tree.gathered_pairs(lambda x, i: (up[i] * x.body.m, cross(x.body.h, up[i])))
 
 
 def _turned(f: Array, n: Array, omega: Array, v: Array) -> Pair:
     """ad(V)^T L of a momentum (f, n) in a frame that moves with the twist (omega, v)."""
     return cross(f, omega), cross(n, omega) + cross(f, v)
-
-
-def _drive_momentum(tree: Tree, dq: Array, twists: Mapping[int, Pair]) -> Array:
-    """Momentum of armature, motors and of the spin of rotors about their own joints, (n,)."""
-    momentum = [0] * tree.model.n
-    for i, d, *_ in tree.axes():
-        momentum[d] = momentum[d] + armature(tree.model, i) * dq[d]
-    for rotor in tree.rotors:
-        spin = rotor.s @ twists[rotor.link][0] + rotor.ratio * dq[rotor.dof]
-        momentum[rotor.dof] = momentum[rotor.dof] + spin * (rotor.inertia * rotor.ratio)
-    momentum = np.array(momentum)
-    return momentum + inertia_forces(tree.model, dq) if tree.model.motors else momentum

@@ -6,8 +6,7 @@ For a link with angular velocity omega, angular acceleration alpha and its origi
     l . (m a + B h) + w . (h x a) + w . (I alpha + omega x I omega),    B = [alpha] + [omega]^2
 
 from which the coefficients of m, h and I are read. `parameters.py` has pi and its names. Forces of
-friction functions and external wrenches are not part of Y pi. The motion is that of the link form
-of the recursion.
+friction functions and external wrenches are not part of Y pi.
 
 Adaptive control needs Y theta and Y^T s of the regressor Y of M ddq_r + C dq_r + g = Y theta, with
 dM/dt - 2 C skew-symmetric and theta the ten moments m, h, Sigma (xx, yy, zz, xy, xz, yz) of each
@@ -16,7 +15,7 @@ Y^T s from the power of every link's wrench along the rates s. `reference_regres
 the same parameters pi as `regressor`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,35 +25,21 @@ from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import motor_matrix
-from kinetree.dynamics.drive_terms import (
-    reference_rotor_columns,
-    rotor_columns,
-    rotor_energies,
-    rotor_momenta,
-)
-from kinetree.dynamics.inverse_dynamics import (
-    LinkMotion,
-    acceleration_matrix,
-    joint_wrenches,
-    link_motions,
-)
+from kinetree.dynamics.frames import frame_motions
+from kinetree.dynamics.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
 from kinetree.dynamics.joints.friction import refuse_load_friction
-from kinetree.dynamics.joints.rotors import armature_coriolis, armature_turning
 from kinetree.dynamics.joints.springs import spring_columns, spring_energies
-from kinetree.dynamics.kinematics import forward_kinematics, link_jacobians
-from kinetree.dynamics.textbook.newton_euler import newton_euler
-from kinetree.dynamics.tree import Pair, Tree
+from kinetree.dynamics.kinematics import tree_link_jacobians
+from kinetree.dynamics.parameters import INDEX
+from kinetree.dynamics.tree import Tree
 from kinetree.files.description.joints import FREE, PLANAR
-from kinetree.model import Model
+from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.inputs import columns, coordinates, per_link, rates, zeros
 from kinetree.model.quantity import quantity
-from kinetree.scalars import sign
+from kinetree.scalars import Scalar, sign
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
-from kinetree.spatial.twist import split
-
-RECURSIVE = 64  # links from which twists take a recursion: Jacobians grow with their square
 
 
 @quantity(
@@ -72,17 +57,10 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
         (2, 30)
     """
     q, dq, ddq = coordinates(model, q), rates(model, dq, "dq"), rates(model, ddq, "ddq")
-    if model.constraints is not None:
-        J = tree_constraints(book_tree(model, q), placed(model), q).J
-        return motor_matrix(model, J) @ regressor(tree_of(model), q, dq, ddq)
-    motion = newton_euler(model, q, dq, ddq, formulation="link")
-    J = link_jacobians(model, q)
-    blocks = [body_rows(J[i], motion.omega[i], motion.alpha[i], motion.a_e[i]) for i in model.links]
-    blocks += _joint_columns(model, dq, ddq)
-    blocks += rotor_columns(model, J, motion, dq, ddq)
-    blocks += spring_columns(model, q)
-    blocks += _motor_columns(model, dq, ddq)
-    return _joined(blocks, model.n)
+    if model.constraints is None:
+        return _regressor(model, q, dq, ddq)
+    J = tree_constraints(book_tree(model, q), placed(model), q).J
+    return motor_matrix(model, J) @ _regressor(tree_of(model), q, dq, ddq)
 
 
 @quantity(
@@ -109,73 +87,70 @@ def reference_regressor(
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     dq_r, ddq_r = rates(model, dq_r, "dq_r"), rates(model, ddq_r, "ddq_r")
     without_constraints(model, "dynamics.reference_regressor")
-    motions = link_motions(book_tree(model, q), dq, ddq_r, dq_r)
-    J = link_jacobians(model, q)
-    blocks = [reference_rows(J[i], motions[i]) for i in model.links]
-    blocks += _joint_columns(model, dq, ddq_r, dq_r)
-    blocks += reference_rotor_columns(model, J, motions, dq, dq_r, ddq_r)
-    blocks += spring_columns(model, q)
-    blocks += _motor_columns(model, dq, ddq_r)
-    return _joined(blocks, model.n)
+    return _regressor(model, q, dq, ddq_r, dq_r)
 
 
-def reference_rows(J: Array, motion: LinkMotion) -> Array:
-    """Coefficients of (m, h, I) of a link in the joint forces of a reference, (n, 10).
+def _regressor(model: Model, q: Array, dq: Array, ddq: Array, dq_r: Array | None = None) -> Array:
+    """Y, (n, p), of a motion, or of a reference dq_r whose rate is ddq."""
+    tree = book_tree(model, q)
+    motions, J = link_motions(tree, dq, ddq, dq_r), tree_link_jacobians(tree)[0]
+    links, rotors = _with_rotors(model, tree.each(lambda _, i: link_rows(J[i], motions[i])))
+    joints, motors = _joint_columns(model, dq, ddq), _motor_columns(model, dq, ddq)
+    return _joined([*links, *joints, *rotors, *spring_columns(model, q), *motors], model.n)
 
-    The moments Sigma of `power` are tr(I) / 2 - I.
+
+def link_rows(J: Array, motion: LinkMotion) -> Array:
+    """Coefficients of (m, h, I) of a link in the joint forces, (n, 10); J is its body Jacobian.
+
+    The moment of a reference is I a + (omega x I omega_r + omega_r x I omega) / 2, with
+    a = alpha + omega_r x omega / 2.
     """
+    omega, omega_r = motion.omega, motion.omega_r
+    a = motion.alpha + cross(omega_r, omega) / 2
     rows = []
     for w, l in zip(J[:3].T, J[3:].T, strict=True):
-        m, x, y, z, xx, yy, zz, xy, xz, yz = power(motion, w, l)
-        half = (xx + yy + zz) / 2
-        rows.append([m, x, y, z, half - xx, -xy, -xz, half - yy, -yz, half - zz])
+        h = motion.B.T @ l + cross(motion.a, w)
+        turning = _quadratic(cross(w, omega), omega_r) + _quadratic(cross(w, omega_r), omega)
+        rows.append([l @ motion.a, *h, *(_quadratic(w, a) + turning / 2)])
     return np.array(rows).reshape(-1, 10)
 
 
-def body_rows(J: Array, omega: Array, alpha: Array, a: Array) -> Array:
-    """Coefficients of (m, h, I) of a link in the joint forces, (n, 10); J is its body Jacobian."""
-    B = acceleration_matrix(omega, alpha, omega)
-    rows = []
-    for w, l in zip(J[:3].T, J[3:].T, strict=True):
-        h = B.T @ l + cross(a, w)
-        rows.append([l @ a, *h, *_quadratic(w, alpha, cross(w, omega), omega)])
-    return np.array(rows).reshape(-1, 10)
+def _quadratic(a: Array, b: Array) -> Array:
+    """Coefficients of the six entries of I in a . I b."""
+    return np.array([a[i] * b[j] + (a[j] * b[i] if i != j else 0) for i, j in INDEX])
 
 
-def _quadratic(a: Array, b: Array, c: Array, d: Array) -> list[Any]:
-    """Coefficients of the six entries of I in a . I b + c . I d."""
-    return [
-        a[0] * b[0] + c[0] * d[0],
-        a[0] * b[1] + a[1] * b[0] + c[0] * d[1] + c[1] * d[0],
-        a[0] * b[2] + a[2] * b[0] + c[0] * d[2] + c[2] * d[0],
-        a[1] * b[1] + c[1] * d[1],
-        a[1] * b[2] + a[2] * b[1] + c[1] * d[2] + c[2] * d[1],
-        a[2] * b[2] + c[2] * d[2],
-    ]
+def _with_rotors(model: Model, blocks: Mapping[int, Array]) -> tuple[list[Array], list[Array]]:
+    """Blocks of the links, (k, 10), and of the rotors, (k, 1), from those of the links of a tree.
 
-
-def _joint_columns(model: Model, dq: Array, ddq: Array, dq_r: Array | None = None) -> list[Array]:
-    """Columns of friction and armature of each joint, (n, 5); Coulomb friction is zero at rest.
-
-    dq_r: reference rates whose change is ddq; None: dq. Friction is that of dq.
+    A rotor has the inertia s s^T, which the parameters of its carrier include.
     """
+    rotors = []
+    for k, rotor in enumerate(model.rotors, len(model.links)):
+        block = blocks[k] if rotor.link == WORLD else blocks[k] - blocks[rotor.link]
+        unit = np.array([0, 0, 0, 0, *(rotor.s[a] * rotor.s[b] for a, b in INDEX)])
+        rotors.append((block @ unit)[:, None])
+    return [blocks[i] for i in model.links], rotors
+
+
+def _joint_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
+    """Columns of friction and armature of each joint, (n, 5); Coulomb friction is zero at rest."""
     refuse_load_friction(model)
     blocks = []
-    joint_rates, accelerations = per_link(model, dq), per_link(model, ddq)
-    reference = None if dq_r is None else per_link(model, dq_r)
-    for i, joint in enumerate(model.joints):
-        scale = joint.scale
-        rows = []
-        change = accelerations[i]
-        if joint.type in (FREE, PLANAR):
-            if reference is None:
-                change = change + armature_turning(joint, joint_rates[i])
-            else:
-                change = change + armature_coriolis(joint, joint_rates[i]) @ reference[i]
-        for x, ddx in zip(joint_rates[i] * scale, change * scale, strict=True):
-            rows.append([*(part * scale for part in _friction_shapes(x)), ddx * scale])
+    motions = zip(model.joints, per_link(model, dq), per_link(model, ddq), strict=True)
+    for i, (joint, rate, change) in enumerate(motions):
+        scale, change = joint.scale, change * _armed(joint)
+        rows = [
+            [*(part * scale for part in _friction_shapes(x)), ddx * scale]
+            for x, ddx in zip(rate * scale, change * scale, strict=True)
+        ]
         blocks.append(columns(model, i).T @ np.array(rows).reshape(-1, 5))
     return blocks
+
+
+def _armed(joint: Joint) -> int:
+    """1 for joints that may have armature, 0 for free and planar ones."""
+    return 0 if joint.type in (FREE, PLANAR) else 1
 
 
 def _friction_shapes(x: Any) -> list[Any]:
@@ -214,27 +189,32 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
         (30,)
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    twists = _twists(model, q, dq)
-    T_si, g = forward_kinematics(model, q), model.gravity[3:]
-    kinetic: list[Any] = []
-    potential: list[Any] = []
-    spins = {}
-    for i, (omega, v) in enumerate(twists):
-        spins[i] = omega
-        half = [x / 2 for x in _quadratic(omega, omega, zeros(3), zeros(3))]
-        kinetic += [v @ v / 2, *cross(v, omega), *half]
-        potential += [-(g @ T_si[i][:3, 3]), *(-(T_si[i][:3, :3].T @ g)), *zeros(6)]
-    for joint, joint_rates in zip(model.joints, per_link(model, dq), strict=True):
-        kinetic += [0, 0, 0, 0, joint_rates @ joint_rates * (joint.scale * joint.scale) / 2]
-    kinetic += rotor_energies(model, spins, dq)
-    potential += list(zeros(len(kinetic) - len(potential)))
-    potential += spring_energies(model, q)
-    kinetic += list(zeros(len(potential) - len(kinetic)))
-    for motor in model.motors:
-        rate = motor.rate(dq)
-        kinetic += [0, 0, 0, 0, rate * rate / 2]
-    potential += list(zeros(len(kinetic) - len(potential)))
-    return np.array(kinetic), np.array(potential)
+    tree, g = book_tree(model, q), model.gravity[3:]
+    twists, frames = tree.twists(dq), frame_motions(tree)
+    kinetic, rotors = _with_rotors(model, tree.each(lambda _, i: _kinetic_row(*twists[i])))
+    places = [frames[i] for i in model.links]
+    falls = [-np.array([g @ x.p, *(x.R.T @ g), *zeros(6)]) for x in places]
+    rates_of = [*zip(model.joints, per_link(model, dq), strict=True)]
+    joints = [
+        _drive_row(x @ x * (joint.scale * joint.scale * _armed(joint))) for joint, x in rates_of
+    ]
+    motors = [_drive_row(x.rate(dq) * x.rate(dq)) for x in model.motors]
+    springs = spring_energies(model, q)
+    kinetic = [*kinetic, *joints, *rotors, np.zeros((1, len(springs)), int), *motors]
+    before, after = 5 * len(model.joints) + len(model.rotors), 5 * len(model.motors)
+    potential = [x for row in falls for x in row]
+    potential += [*zeros(before), *springs, *zeros(after)]
+    return _joined(kinetic, 1)[0], np.array(potential)
+
+
+def _kinetic_row(omega: Array, v: Array) -> Array:
+    """Kinetic energy of a link over (m, h, I), (1, 10)."""
+    return np.array([[v @ v / 2, *cross(v, omega), *_quadratic(omega, omega) / 2]])
+
+
+def _drive_row(squared: Scalar) -> Array:
+    """Kinetic energy of a drive over its friction and inertia, (1, 5), from its rate squared."""
+    return np.array([[0, 0, 0, 0, squared / 2]])
 
 
 @quantity(
@@ -252,28 +232,23 @@ def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
         (6, 30)
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
-    twists, T_si = _twists(model, q, dq), forward_kinematics(model, q)
-    blocks = []
-    for i, (omega, v) in enumerate(twists):
-        R, p = T_si[i][:3, :3], T_si[i][:3, 3]
-        unit = np.eye(3, dtype=int)
-        linear = [v, *(cross(omega, e) for e in unit), *([zeros(3)] * 6)]
-        angular = [zeros(3), *(cross(e, v) for e in unit), *_inertia_columns(omega)]
-        f = [R @ x for x in linear]
-        n = [R @ x + cross(p, y) for x, y in zip(angular, f, strict=True)]
-        blocks.append(np.array([np.concatenate(pair) for pair in zip(n, f, strict=True)]).T)
-    blocks.append(np.zeros((6, 5 * len(model.joints)), int))
-    blocks += rotor_momenta(model, T_si, dq)
-    blocks.append(np.zeros((6, 2 * len(model.springs) + 5 * len(model.motors)), int))
-    return _joined(blocks, 6)
+    tree = book_tree(model, q)
+    twists, frames = tree.twists(dq), frame_motions(tree)
+    blocks = tree.each(lambda _, i: _momentum_block(*twists[i], frames[i].R, frames[i].p))
+    links, rotors = _with_rotors(model, blocks)
+    joints = np.zeros((6, 5 * len(model.joints)), int)
+    rest = np.zeros((6, 2 * len(model.springs) + 5 * len(model.motors)), int)
+    return _joined([*links, joints, *rotors, rest], 6)
 
 
-def _twists(model: Model, q: Array, dq: Array) -> Iterator[Pair]:
-    """Twist of every link in its own axes, by Jacobians; of a long robot by recursion."""
-    if len(model.links) < RECURSIVE:
-        return (split(J @ dq) for J in link_jacobians(model, q))
-    twists = book_tree(model, q).twists(dq)
-    return (twists[i] for i in model.links)
+def _momentum_block(omega: Array, v: Array, R: Array, p: Array) -> Array:
+    """Momentum of a link at (R, p) about the origin of {s} over (m, h, I), (6, 10)."""
+    unit = np.eye(3, dtype=int)
+    linear = [v, *(cross(omega, e) for e in unit), *([zeros(3)] * 6)]
+    angular = [zeros(3), *(cross(e, v) for e in unit), *_inertia_columns(omega)]
+    f = [R @ x for x in linear]
+    n = [R @ x + cross(p, y) for x, y in zip(angular, f, strict=True)]
+    return np.array([np.concatenate(pair) for pair in zip(n, f, strict=True)]).T
 
 
 def _inertia_columns(w: Array) -> list[Array]:
@@ -307,17 +282,16 @@ def reference_forces(
 ) -> tuple[Array, Array]:
     """Y theta, (n,), and Y^T s, (links, 10), for estimated moments theta, (links, 10).
 
-    Masses, loads, friction, springs, armature and rotors of the tree are not used.
+    Masses, loads, friction, springs and drives of the tree are not used.
     """
-    links = [
+    links = tuple(
         replace(link, body=moments_of(row), load=None)
-        for link, row in zip(tree.links, theta, strict=True)
-    ]
-    tree = replace(tree, links=tuple(links), rotors=())
+        for link, row in zip(tree.links, theta, strict=False)
+    )
+    tree = replace(tree, links=links)
     motions = link_motions(tree, dq, ddq_r, dq_r)
-    tau = tree.joint_forces(joint_wrenches(tree, motions, dq, ddq_r))
-    twists = tree.twists(s)
-    return tau, np.array([power(motions[i], *twists[i]) for i in range(len(links))])
+    tau, twists = tree.joint_forces(joint_wrenches(tree, motions)), tree.twists(s)
+    return tau, np.array([power(motions[i], *twists[i]) for i in tree.model.links])
 
 
 def power(motion: LinkMotion, w: Array, v: Array) -> Array:

@@ -24,7 +24,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric, scalar
-from kinetree.core.pieces import recording
 from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.solve import float_choice, gram, one_or_nan
@@ -35,7 +34,6 @@ from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.springs import without_passive_forces
 from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import mass_matrix, mass_solver
-from kinetree.dynamics.tiles import product
 from kinetree.dynamics.tree import Tree, weightless
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
@@ -150,8 +148,7 @@ def task_maker(
         if option != "damping":  # a task that is singular wherever one looks is refused
             somewhere = random(model, np.random.default_rng(0))
             limit = TOLERANCE if option is None else NOTHING
-            with recording(None):  # of numbers, which no kernel computes
-                check_rank(model, somewhere, frame, expressed, rows, limit)
+            check_rank(model, somewhere, frame, expressed, rows, limit)
         lean = lean_model(model, regrouped=regrouped)
         task = Task(lean_frame(lean, frame), expressed, rows)
 
@@ -198,7 +195,6 @@ def task_maker(
         "without constraints"
     ),
     method=False,
-    loops=(600, 60, 2),
 )
 def task_space(
     tree: Tree,
@@ -226,12 +222,12 @@ def task_space(
     sound = 1 if tolerance is None or damping is not None else full_rank(J, tolerance)
     Lambda, J_bar = _mass_and_inverse(tree, J, damping, sound)
     if V is not None:
-        dq = product(J_bar, V)
+        dq = J_bar @ V
     dJ = tree_frame_jacobian(tree, place, expressed, dq)[1][chosen]
     c, g, passive = _forces(tree, dq)
-    mu, p = product(J_bar.T, c) - Lambda @ product(dJ, dq), product(J_bar.T, g)
-    eta = mu + p + product(J_bar.T, passive)
-    return TaskTerms(J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - product(J_bar, J))
+    mu, p = J_bar.T @ c - Lambda @ (dJ @ dq), J_bar.T @ g
+    eta = mu + p + J_bar.T @ passive
+    return TaskTerms(J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - J_bar @ J)
 
 
 @at_state(task_space)
@@ -294,11 +290,11 @@ def _mass_and_inverse(
         J_bar = least_squares_inverse(J) * sound
         return mirrored_half(J_bar.T @ (M @ J_bar)), J_bar
     Minv_Jt = mass_solver(tree, M)(J.T)
-    A = mirrored_half(product(J, Minv_Jt))  # J M^-1 J^T
+    A = mirrored_half(J @ Minv_Jt)  # J M^-1 J^T
     if damping is not None:
         A = A + np.eye(k, dtype=int) * (damping * damping)
     Lambda = mirrored_half(symmetric_inverse(A) * sound)
-    return Lambda, product(Minv_Jt, Lambda)
+    return Lambda, Minv_Jt @ Lambda
 
 
 def _forces(tree: Tree, dq: Array) -> tuple[Array, Array, Array]:

@@ -6,16 +6,15 @@ in frames in which the same recursion needs the fewest operations, and kernels a
 one. Joint forces, M, C, energies and momentum do not depend on the choice.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.pieces import piece
 from kinetree.dynamics import joints
-from kinetree.model import WORLD, JointRotor, Model
+from kinetree.model import WORLD, Model
 from kinetree.model.inputs import coordinates, link_pose, zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross
@@ -23,6 +22,8 @@ from kinetree.spatial.inertia import Moments, mirrored, rotated
 
 Pair = tuple[Array, Array]  # force and moment, linear and angular momentum, or (a, alpha)
 X = TypeVar("X")  # a quantity of a link in the frame of the link
+
+BESIDE = WORLD - 1  # parent of what turns beside the robot: nothing is passed on from there
 
 
 def plus(x: Pair, y: Pair) -> Pair:
@@ -162,70 +163,38 @@ class TreeLink:
 
 
 @dataclass(frozen=True, eq=False)
-class BaseMotion:
-    """Angular velocity, angular acceleration and acceleration of the base, (3,) each, in its axes.
-
-    Gravity is part of it, as an upward acceleration.
-    """
-
-    omega: Array
-    alpha: Array
-    a: Array
-
-
-class SpringForces(Protocol):
-    """The springs of a robot at a position (joints/springs.py)."""
-
-    @property
-    def damped(self) -> Sequence[object]:
-        """Those with damping."""
-        ...
-
-    def at(self, dq: Array) -> Array:
-        """Joint forces at rates dq, (n,)."""
-        ...
-
-    def slopes(self, dq: Array) -> tuple[Array, Array]:
-        """d tau/d q and d tau/d dq, (n, n) each."""
-        ...
-
-    def stiffness(self) -> Array:
-        """d tau/d q at rest but for changes of direction, (n, n)."""
-        ...
-
-    def damping(self) -> Array:
-        """d tau/d dq, (n, n)."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
 class Tree:
-    """The links, parents before children, and the drives.
+    """The links, parents before children, of which the last ones are drives (`drives.py`).
 
-    The joints of `model` have friction and armature; each rotor has its axis s in the frame of the
-    link that carries it. springs: those of `model` at this position; None if it has
-    none. Positions, masses and gravity of `model` itself are not used.
+    The joints and motors of `model` have friction; positions, masses and gravity of `model` itself
+    are not used. up: acceleration of the base, (3,), which stands for gravity. springs: the
+    Springs of `model` at this position (joints/springs.py); None if it has none.
     """
 
     model: Model
     links: tuple[TreeLink, ...]
-    rotors: tuple[JointRotor, ...]
-    base: BaseMotion
-    springs: SpringForces | None = None
+    up: Array
+    springs: Any = None
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of the links."""
+        return range(len(self.links))
 
     def path_inward(self, i: int) -> list[int]:
         """Links from link i to the base, both ends included; empty for WORLD."""
         path = []
-        while i != WORLD:
+        while i > WORLD:
             path.append(i)
             i = self.links[i].parent
         return path
 
     def axes(self) -> list[tuple[int, int, Array, Array]]:
-        """Link, degree of freedom and axis (w, l) in {i} of every joint axis, parents first."""
+        """Link, degree of freedom and axis (w, l) in {i} of every axis on the robot."""
         return [
             (i, d, axis[:3], axis[3:])
             for i, link in enumerate(self.links)
+            if link.parent != BESIDE
             for d, axis in zip(link.dofs, link.A.T, strict=True)
         ]
 
@@ -241,7 +210,7 @@ class Tree:
         None: all.
         """
         x = {WORLD: base}
-        for i in range(len(self.links)) if links is None else links:
+        for i in self.numbers if links is None else links:
             link = self.links[i]
             x[i] = step(i, link, x.get(link.parent, base))
         return x
@@ -254,11 +223,11 @@ class Tree:
         A link and its x are given when all its children have been added; what x is set to then is
         what its parent gets. The order of operations decides the last bits of kernels.
 
-        x: what each link begins with, by link; without WORLD, nothing is carried to the base. onto:
-        x of the parent, the last argument, with that of link i. after: visit a link after it has
-        been added to its parent.
+        x: what each link begins with, by link; nothing is carried to links, and to WORLD, that are
+        not in it. onto: x of the parent, the last argument, with that of link i. after: visit a
+        link after it has been added to its parent.
         """
-        for i in reversed(range(len(self.links))):
+        for i in sorted((i for i in x if i != WORLD), reverse=True):
             if not after:
                 yield i, x[i]
             link = self.links[i]
@@ -272,6 +241,10 @@ class Tree:
         for _ in self.inward(x, onto):
             pass
         return x
+
+    def each(self, of: Callable[[TreeLink, int], X]) -> dict[int, X]:
+        """A quantity of every link by itself."""
+        return {i: of(link, i) for i, link in enumerate(self.links)}
 
     def with_loads_in_frames(self) -> "Tree":
         """Express every load in its link's frame once, for recursions that share it."""
@@ -297,6 +270,18 @@ class Tree:
 
         return self.outward((zeros(3), zeros(3)), step)
 
+    def gathered_pairs(
+        self, own: Callable[[TreeLink, int], Pair], links: Iterable[int] | None = None
+    ) -> dict[int, Pair]:
+        """Wrenches or momenta of all links beyond each joint, from those of single links, in {i}.
+
+        links: only these, or WORLD; None: all links.
+        """
+        sums = dict.fromkeys(self.numbers if links is None else links, (zeros(3), zeros(3)))
+        for i, beyond in self.inward(sums, pair_onto):
+            sums[i] = plus(beyond, own(self.links[i], i))
+        return sums
+
     def composite_bodies(self, base: Moments | None = None) -> dict[int, Moments]:
         """All bodies beyond each joint as one, in {i}; with `base`, the whole robot for WORLD."""
         bodies = {i: link.body for i, link in enumerate(self.links)}
@@ -304,16 +289,16 @@ class Tree:
             bodies[WORLD] = base
         return self.gathered(bodies, body_onto)
 
-    def joint_forces(self, wrenches: Sequence[Pair]) -> Array:
+    def joint_forces(self, wrenches: Mapping[int, Pair]) -> Array:
         """A^T (n, f) of every joint, (n,), from pairs (f, n); joints that move together add up."""
         total: list[Any] = [0] * self.model.n
-        for link, (f, n) in zip(self.links, wrenches, strict=True):
+        for i, (f, n) in wrenches.items():
+            link = self.links[i]
             for d, part in zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True):
                 total[d] = total[d] + part
         return np.array(total)
 
 
-@piece
 def twist_outward(to: Step, A: Array, rate: Array, omega: Array, v: Array) -> Pair:
     """Twist of a link in its frame from that of its parent and the rates of its joint."""
     twist = A @ rate
@@ -326,7 +311,6 @@ def body_onto(_: int, link: TreeLink, body: Moments, parent: Moments) -> Moments
     return added_body(link.to, body, parent)
 
 
-@piece
 def added_body(to: Step, body: Moments, parent: Moments) -> Moments:
     """A body added to another in the parent's frame."""
     return parent + to.body_inward(body)
@@ -337,33 +321,23 @@ def pair_onto(_: int, link: TreeLink, pair: Pair, parent: Pair) -> Pair:
     return added_pair(link.to, *pair, *parent)
 
 
-@piece
 def added_pair(to: Step, f: Array, n: Array, f_parent: Array, n_parent: Array) -> Pair:
     """A wrench or momentum added to another in the parent's frame."""
     return plus((f_parent, n_parent), to.pair_inward(f, n))
 
 
-def base_at_rest(model: Model) -> BaseMotion:
-    """The motion of a base at rest under gravity."""
-    return BaseMotion(zeros(3), zeros(3), -model.gravity[3:])
-
-
 def weightless(tree: Tree) -> Tree:
-    """The tree without gravity, motion of the base, friction, springs and loads.
-
-    tau at rest is then M ddq.
-    """
+    """The tree without gravity, friction, springs and loads: tau at rest is then M ddq."""
     links = tuple(replace(link, load=None) for link in tree.links)
-    base = BaseMotion(zeros(3), zeros(3), zeros(3))
     model = joints.without_passive_forces(tree.model)
-    return replace(tree, model=model, links=links, base=base, springs=None)
+    return replace(tree, model=model, links=links, up=zeros(3), springs=None)
 
 
 def placed_tree(model: Model, q: StateLike) -> Tree:
-    """The robot at q, (nq,), without springs and wrenches."""
+    """The links at q, (nq,), without drives, springs and wrenches."""
     q = coordinates(model, q)
     links = tuple(book_link(model, q, i) for i in model.links)
-    return Tree(model, links, model.rotors, base_at_rest(model))
+    return Tree(model, links, -model.gravity[3:])
 
 
 def book_link(model: Model, q: Array, i: int) -> TreeLink:

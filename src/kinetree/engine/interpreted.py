@@ -1,4 +1,7 @@
-"""Kernels where LLVM is missing: the same gufunc, with an inner loop that interprets the graph.
+"""Kernels that are not compiled: the same gufunc, with an inner loop that interprets the graph.
+
+So it is where LLVM is missing, and for graphs that would take too long to compile. What is too long
+to be traced (a matrix of a robot of a thousand links) is computed by its function, on floats.
 
 NumPy calls the loop like any other, so broadcasting, casting, `out=` and errors are the same. The
 interpreter rounds every operation as compiled code does, so the results have the same bits; only
@@ -6,16 +9,19 @@ the speed differs.
 """
 
 import ctypes
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
+from kinetree.core.arrays import Array
 from kinetree.engine.call.gufunc import InnerLoop
-from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.graph import LONGEST, Graph, LongGraphError, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.errors import KinetreeWarning, warn
 
 ONE = np.ones(1)
+NUMBERS_AT_ONCE = 2**25  # numbers of nodes and states that are interpreted together, 256 MB
 
 _WORDS = ctypes.POINTER(ctypes.c_ssize_t)
 _INNER_LOOP = ctypes.CFUNCTYPE(
@@ -58,10 +64,52 @@ class _Memory:
         }
 
 
+class UntracedGraph(Graph):
+    """The ports of a function that is too long for a graph, and the function itself, of floats."""
+
+    __slots__ = ("function",)
+    function: Callable[..., Any]
+
+    def __init__(
+        self, inputs: tuple[Port, ...], outputs: tuple[Port, ...], function: Callable[..., Any]
+    ) -> None:
+        fields = {"inputs": inputs, "outputs": outputs, "results": (), "function": function}
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def length(self) -> int:
+        """More than any graph has."""
+        return LONGEST + 1
+
+    @property
+    def operations(self) -> int:
+        """As for the length."""
+        return self.length
+
+    @property
+    def nodes(self) -> NoReturn:  # type: ignore[override]
+        """There are none."""
+        raise LongGraphError(
+            f"{self.outputs[0].name} of this robot has more than {LONGEST:,} operations, so there "
+            "is no graph of it: no derivatives, exports or kernels of a GPU."
+        )
+
+
+def computed(graph: Graph, *arrays: Array) -> Sequence[Array]:
+    """The results for some states, (states, ...) each."""
+    if isinstance(graph, UntracedGraph):
+        rows = [graph.function(*state) for state in zip(*arrays, strict=True)]
+        columns = zip(*(row if isinstance(row, tuple) else (row,) for row in rows), strict=True)
+        return [np.array(column, float) for column in columns]
+    return interpret(graph, *arrays)
+
+
 def interpreted_loop(graph: Graph, dtype: str) -> InnerLoop:
     """An inner loop over states that interprets `graph` in numbers of type `dtype`."""
     kind = np.dtype(dtype)
     ports = [*graph.inputs, *graph.outputs]
+    together = max(1, NUMBERS_AT_ONCE // graph.length)
 
     def run(args: Any, dimensions: Any, steps: Any, _: Any) -> None:
         views, at = [], len(ports)
@@ -71,9 +119,11 @@ def interpreted_loop(graph: Graph, dtype: str) -> InnerLoop:
             at = inner
             shape = (dimensions[0], *port.shape)
             views.append(np.asarray(_Memory(args[k], shape, strides, kind)))
-        results = interpret(graph, *views[: len(graph.inputs)])
-        for view, result in zip(views[len(graph.inputs) :], results, strict=True):
-            view[...] = result
+        for first in range(0, dimensions[0], together):
+            parts = [view[first : first + together] for view in views]
+            results = computed(graph, *parts[: len(graph.inputs)])
+            for view, result in zip(parts[len(graph.inputs) :], results, strict=True):
+                view[...] = result
         np.add(ONE, ONE)  # clears the processor's flags: see llvm/programs.py
 
     entry = _INNER_LOOP(run)

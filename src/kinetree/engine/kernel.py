@@ -6,6 +6,7 @@ else, and every other Python, goes through a real NumPy gufunc (dispatch.py).
 
 import functools
 import inspect
+import logging
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +29,11 @@ from kinetree.errors import CompileError, GraphError, InputError
 if TYPE_CHECKING:
     from kinetree.engine.compiler.sparse import SparsePattern
 
+log = logging.getLogger(__name__)
+
 DTYPES = ("float64", "float32")
+LONGEST_COMPILED = 300_000  # nodes of a graph; about 15 s to compile
+TOO_LONG = "kinetree interprets %s, slowly: its %d operations would take too long to compile"
 More = tuple[str, Callable[[], Callable[..., Any]]]
 
 
@@ -68,7 +73,7 @@ class Kernel:
         axes: Axes | None = None,
     ) -> Self:
         """Make a kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
-        if cls is Kernel and "float64" in dtypes and vectorcall.available() and has_llvm():
+        if cls is Kernel and "float64" in dtypes and vectorcall.available() and is_compiled(graph):
             return object.__new__(direct_kernel())  # type: ignore[return-value]
         return object.__new__(cls)
 
@@ -88,7 +93,7 @@ class Kernel:
         self._given = (graph, name, doc, dtypes, more, axes)
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
-        self._programs = Programs(graph) if has_llvm() else None
+        self._programs = Programs(graph) if is_compiled(graph) else None
         self._plan = plans.make_plan(graph) if self._direct else None
         self._names = plans.learn_names(self._plan, axes)  # kept alive for machine code
         if self._programs is not None:
@@ -96,6 +101,8 @@ class Kernel:
         else:
             from kinetree.engine.interpreted import interpreted_loop
 
+            if graph.length > LONGEST_COMPILED:
+                log.warning(TOO_LONG, name, graph.length)
             loop = functools.partial(interpreted_loop, graph)
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
         self._dispatch.entered = weakref.ref(self)
@@ -187,7 +194,7 @@ class Kernel:
         stages = list(getattr(self.graph, "stages", ()))
         if self._programs is not None:
             stages += self._programs.stages.get(self.dtypes[0], [])
-        form = "straight-line" if isinstance(self.graph, Graph) else "looped"
+        form = "interpreted" if self._programs is None else "compiled"
         return Notes(self.name, form, self.operations, tuple(stages))
 
     @property
@@ -204,8 +211,8 @@ class Kernel:
     def _compiled(self) -> Programs:
         if self._programs is None:
             raise CompileError(
-                f"{self.name} is interpreted, so it has no machine code; install llvmlite to "
-                "compile it."
+                f"{self.name} is interpreted, so it has no machine code: llvmlite is missing, or "
+                f"its graph has more than {LONGEST_COMPILED:,} operations."
             )
         return self._programs
 
@@ -302,6 +309,11 @@ def llvm_problem() -> Exception | None:
     except (ImportError, OSError) as problem:
         return problem
     return None
+
+
+def is_compiled(graph: Graph) -> bool:
+    """Return True if a graph is compiled: LLVM is there, and the graph is not too long."""
+    return has_llvm() and graph.length <= LONGEST_COMPILED
 
 
 def has_llvm() -> bool:

@@ -10,7 +10,7 @@ from kinetree.core.arrays import Array
 from kinetree.engine.call import threads
 from kinetree.engine.compiler.stepping import Run, Stepping, interpret_run
 from kinetree.engine.compiler.store import digest
-from kinetree.engine.kernel import has_llvm
+from kinetree.engine.kernel import is_compiled
 from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.rollout import WORDS, FrameSlots, emit_rollout
 from kinetree.engine.llvm.target import host_target
@@ -27,7 +27,7 @@ class Rollout:
     def __init__(self, stepping: Stepping) -> None:
         self.stepping = stepping
         self.lanes, self._code, self._function = 1, None, None
-        if has_llvm():
+        if is_compiled(stepping.rate):
             target = host_target()
             self.lanes = target.lanes("float64")
             self.length = FrameSlots(stepping).length

@@ -9,8 +9,8 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import (
     friction_force,
 )
-from kinetree.dynamics.joints.rotors import armature, armature_turning, turns_armature
 from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.textbook.rotors import armature
 from kinetree.explain.bodies import Bodies
 from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
 from kinetree.files.description.friction import law_numbers, smooth_laws
@@ -131,21 +131,11 @@ def rotor_nodes(at: Bodies, alpha: Mapping[int, Array], dof: int, unit: str) -> 
         size = float(armature(model, i))
         if dof not in joint.dofs or not size:
             continue
-        k, name = joint.dofs.index(dof), joint.name
         numbers = (Quantity("armature", size), Quantity("acceleration", float(x.ddq[dof])))
-        parts = [
-            Node("acceleration", r"I_a \ddot q", size * float(x.ddq[dof]), unit, numbers=numbers,
-                 code=code_line("armature"))
-        ]  # fmt: skip
-        if turns_armature(joint):
-            turning = float(armature_turning(joint, x.dq_i[i])[k])
-            numbers = (Quantity("armature", size), Quantity("w x v", turning, "m/s^2"))
-            code = code_line("armature turning")
-            latex = r"I_a (\omega \times v)"
-            parts.append(Node("turning", latex, size * turning, unit, numbers=numbers, code=code))
-        parts = [part for part in parts if part.value]
-        if parts:
-            nodes.append(summed(f"armature of {name}", r"I_a \ddot q", unit, parts))
+        value, code = size * float(x.ddq[dof]), code_line("armature")
+        force = Node("acceleration", r"I_a \ddot q", value, unit, numbers=numbers, code=code)
+        if force.value:
+            nodes.append(summed(f"armature of {joint.name}", r"I_a \ddot q", unit, [force]))
     for rotor in model.rotors:
         parts = _rotor_parts(at, rotor, alpha[rotor.link], dof, unit)
         if parts:

@@ -8,7 +8,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
 from kinetree.core.tables import counted
-from kinetree.dynamics.joints.rotors import turns_armature
 from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.explain.constraints import (
@@ -278,12 +277,11 @@ def _link_steps(model: Model, i: int, terms: Mapping[str, Term]) -> LinkSteps:
 
 def _term(formulation: str, symbol: str, parts: Values, value: Array, joint: Joint) -> Term:
     """The record of one quantity of one link."""
-    turning = turns_armature(joint)
 
     def words(name: str) -> tuple[str, str]:
         if symbol == "tau" and name == "friction":
             return friction_equation(joint.friction)
-        return equation(formulation, symbol, name, turning)
+        return equation(formulation, symbol, name)
 
     named = tuple(Part(name, *words(name), np.asarray(x)) for name, x in parts.items())
     return Term(symbol, named, np.asarray(value), product=symbol == "T")

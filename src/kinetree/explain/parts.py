@@ -17,15 +17,10 @@ from kinetree.dynamics.joints.friction import (
     motor_friction,
 )
 from kinetree.dynamics.joints.motors import inertia_forces
-from kinetree.dynamics.joints.rotors import (
-    armature,
-    armature_turning,
-    rotor_moments,
-    turns_armature,
-)
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.closed import closed_form, column
 from kinetree.dynamics.textbook.recursion import Recursion
+from kinetree.dynamics.textbook.rotors import armature, rotor_moments
 from kinetree.model import WORLD, JointRotor, Model, joint_pose
 from kinetree.model.inputs import Motion, link_adjoints, link_pose, zeros
 from kinetree.spatial import ad, cross
@@ -284,10 +279,7 @@ def drive_parts(
     on the joint that it follows, and count there.
     """
     joint = model.joints[i]
-    change = x.ddq_i[i]
-    if turns_armature(joint):
-        change = change + armature_turning(joint, x.dq_i[i])
-    spinning = change * armature(model, i)
+    spinning = x.ddq_i[i] * armature(model, i)
 
     def force(rotor: JointRotor) -> Array:
         ddq = rotor.s @ alpha[rotor.link] + rotor.ratio * x.ddq[rotor.dof]

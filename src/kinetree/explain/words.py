@@ -112,7 +112,6 @@ DRIVE = {
     "constraints": r"-J^T \lambda",
 }
 SPRING = "k a (a . q - rest)", r"k a (a \cdot q - q_0)"
-TURNING_ARMATURE = r"I_a (\ddot q + (0, w \times v))"
 
 # LaTeX -> text, in this order; ad_V and ad_Adq of the closed form are stacked matrices
 WORDS = (
@@ -160,11 +159,8 @@ def friction_equation(friction: JointFriction) -> Equation:
     return " + ".join(law[0] for law in formulas), " + ".join(law[1] for law in formulas)
 
 
-def equation(formulation: str, symbol: str, name: str, turning: bool = False) -> Equation:
-    """The equation of a part, which is the same for all children.
-
-    turning: True if the joint is free or planar and has armature.
-    """
+def equation(formulation: str, symbol: str, name: str) -> Equation:
+    """The equation of a part, which is the same for all children."""
     kind = "child" if name.startswith("child ") else name
     if symbol == "T":
         return with_text(POSE[kind])
@@ -173,8 +169,7 @@ def equation(formulation: str, symbol: str, name: str, turning: bool = False) ->
     if kind == "spring":
         return SPRING
     if kind in DRIVE:
-        turned = turning and kind == "rotor and armature"
-        return with_text(TURNING_ARMATURE if turned else DRIVE[kind])
+        return with_text(DRIVE[kind])
     wrench = EQUATIONS[formulation].get("F")
     if wrench is None:
         return with_text("A^T (n, f)")

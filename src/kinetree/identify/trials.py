@@ -394,8 +394,10 @@ def _is_possible(candidate: Candidate, rows: Rows, F: Array) -> bool:
     if candidate.friction == "directional":  # coefficients at dq < 0 are sums
         signs[2, 0] = signs[3, 1] = 1
     signs = signs[[k for k, x in enumerate(names) if x != "ones"]]
-    error = np.sqrt(np.einsum("ij,jk,ik->i", signs, covariance, signs))
-    return bool(np.all(signs @ gamma > -const.NEGATIVE_FRICTION * error))
+    variance = np.einsum("ij,jk,ik->i", signs, covariance, signs)
+    if variance.min() <= 0:  # rounding is all that is left
+        return False
+    return bool(np.all(signs @ gamma > -const.NEGATIVE_FRICTION * np.sqrt(variance)))
 
 
 def _loss(problem: Problem, dof: int, rest: Array) -> Array:

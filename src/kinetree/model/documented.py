@@ -27,9 +27,12 @@ OTHERS = {
         "and N; or {frame: wrench}; None: no wrench."
     ),
     "V_base": (
-        "twist (angular, linear) of the base in {s}, shape (6,), rad/s and m/s; None: at rest."
+        "twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s; None: at "
+        "rest."
     ),
-    "dV_base": "acceleration of the base in {s}, shape (6,), rad/s^2 and m/s^2; None: zero.",
+    "dV_base": (
+        "acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None: zero."
+    ),
     "frame": "name of a frame of the robot; None: the tool.",
     "expressed": '"body", "space" or "aligned": the axes and reference point of the twist.',
     "rows": (

@@ -8,10 +8,10 @@ import numpy as np
 from kinetree.core.arrays import Array, known, known_number, scalar, times, unit
 from kinetree.core.tables import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES, check_kind
+from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, check_kind
 from kinetree.files.description.records import JointDescription, Limits, Note
 from kinetree.model.friction import joint_friction, with_efficiency
-from kinetree.model.joint import COORDINATES, RATES, Joint, joint_drive
+from kinetree.model.joint import COORDINATES, RATES, Joint, is_plain, joint_drive
 from kinetree.model.model import JointRotor
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse
@@ -50,13 +50,24 @@ def _joint(
         screw=_screw(joint) if joint.type in SCREW_TYPES else None,
         scale=scale,
         offset=shift if joint.mimic is None else offset + shift,
-        armature=_not_negative(joint.armature, f"armature of joint {joint.name!r}"),
+        armature=_armature(joint),
         friction=with_efficiency(friction, drive, joint.name),
         limits=joint.limits if joint.mimic is None else Limits(),
         drive=drive,
         actuation=joint.actuation,
         follows=follows,
     )
+
+
+def _armature(joint: JointDescription) -> Scalar:
+    """Armature of a joint; a free or planar one has no motor, and its rates turn with the link."""
+    armature = _not_negative(joint.armature, f"armature of joint {joint.name!r}")
+    if joint.type in (FREE, PLANAR) and not is_plain(armature, 0):
+        raise ModelError(
+            f"joint {joint.name!r} is {joint.type} and has armature {joint.armature}; expected 0: "
+            "armature is the inertia of a motor. Add it to the mass and inertia of the link."
+        )
+    return armature
 
 
 def unused_limits(described: Sequence[JointDescription]) -> list[Note]:

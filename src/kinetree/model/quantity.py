@@ -145,8 +145,6 @@ class Quantity:
         refused: why a robot with constraints does not have it, and the way out.
         instead: kernels honour constraints; the function of a model says to use this instead.
         caution: what its results mean for a robot with constraints, in exported code.
-        loops: operations of a loop for one generic link; or of a matrix for a link, for a pair of a
-            joint and an ancestor, and for a triple (engine/kernels/forms.py). Empty: no loops.
     """
 
     name: str
@@ -171,7 +169,6 @@ class Quantity:
     refused: str = ""
     instead: str = ""
     caution: str = ""
-    loops: tuple[int, ...] = ()
 
     @property
     def framed(self) -> bool:

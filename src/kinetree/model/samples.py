@@ -75,7 +75,7 @@ def random_model(
                 A=joint_screw(type, axis, pitch, point, f"joint{i + 1}"),
                 limits=Limits() if follows else Limits(-2.0, 2.0, 5.0, 100.0),
                 mimic=Mimic(str(rng.choice(movers)), float(rng.normal()), 0.1) if follows else None,
-                **(_random_drive(rng, names, screw) if drives else {}),
+                **(_random_drive(rng, names, type) if drives else {}),
             )
         )
         names.append(name)
@@ -164,13 +164,15 @@ def random_pose(rng: np.random.Generator) -> Array:
     return pose(exp_so3(rng.normal(size=3)), rng.normal(size=3) * 0.3)
 
 
-def _random_drive(rng: np.random.Generator, names: list[str], rotors: bool) -> dict[str, Any]:
+def _random_drive(rng: np.random.Generator, names: list[str], type: str) -> dict[str, Any]:
     rotor = None
-    if rotors and rng.random() < 0.5:
+    if type in SCREWS and rng.random() < 0.5:
         carrier = None if rng.random() < 0.5 else str(rng.choice(names))
         axis = None if rng.random() < 0.5 else random_direction(rng)
         rotor = Rotor(float(rng.uniform(1e-5, 1e-3)), float(rng.uniform(-20, 20)), axis, carrier)
     function = (lambda dq: 0.1 * dq * dq * dq) if rng.random() < 0.3 else None
     viscous, coulomb = rng.uniform(0, 1, 2), rng.uniform(0, 1, 2)
     friction = Friction(tuple(viscous.tolist()), tuple(coulomb.tolist()), function)
-    return {"rotor": rotor, "armature": float(rng.uniform(0, 0.1)), "friction": friction}
+    armature = float(rng.uniform(0, 0.1))
+    armature = 0.0 if type in ("planar", "free") else armature
+    return {"rotor": rotor, "armature": armature, "friction": friction}

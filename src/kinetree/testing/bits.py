@@ -198,7 +198,7 @@ def _model_numbers(model: Model) -> Iterator[Any]:
     for link in lean.links:
         yield from (link.place.R, link.place.p, link.place.turn, link.A)
         yield from (link.body.m, link.body.h, link.body.Sigma)
-    yield from (rotor.s for rotor in lean.rotors)
+    yield from (drive.A for drive in lean.drives)
 
 
 def states(model: Model, dtype: str = "float64") -> dict[str, Array]:

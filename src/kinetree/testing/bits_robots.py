@@ -148,7 +148,7 @@ def _join(
         point=draw.point() if kind == "helical" else (0, 0, 0),
         pitch=0.02 if kind == "helical" else 0,
         offset=0.3 if kind == "revolute" and not follows and draw.below(4) == 0 else 0,
-        armature=armature,
+        armature=0.0 if kind in ("free", "planar") else armature,
         friction=friction,
         rotor=rotor,
         spring=spring,

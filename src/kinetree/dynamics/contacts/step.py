@@ -46,8 +46,7 @@ from kinetree.dynamics.contacts.solver import Problem, Seat, Solution, solve_con
 from kinetree.dynamics.implicit import StepSlopes
 from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.joints.motors import motor_rates
-from kinetree.dynamics.joints.rotors import armature_turning
-from kinetree.dynamics.joints.tangents import exp_quaternion, integrate
+from kinetree.dynamics.joints.tangents import body_turning, exp_quaternion, integrate
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.stiction import dry_levels, smooth_equations
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
@@ -212,21 +211,10 @@ def contact_rate(
 
 def separate_trees(tree: Tree, links: Sequence[int], dofs: Iterable[int]) -> list[int]:
     """Numbers, from 0 on, of the trees on the base that links and degrees of freedom belong to."""
-    moved = {d: i for i, link in enumerate(tree.links) for d in link.dofs}
+    moved = {d: i for i, joint in enumerate(tree.model.joints) for d in joint.dofs}
     roots = [min(tree.path_inward(i)) for i in (*links, *(moved[d] for d in dofs))]
     numbers = {root: k for k, root in enumerate(dict.fromkeys(roots))}
     return [numbers[root] for root in roots]
-
-
-def body_turning(model: Model, dq: Array) -> Array:
-    """(0, w x v) of every free and planar joint, (n,), integers 0 elsewhere."""
-    parts: list[Any] = [0] * model.n
-    for joint in model.joints:
-        if joint.type in (FREE, PLANAR):
-            dofs = list(joint.dofs)
-            for d, c in zip(dofs, armature_turning(joint, dq[dofs]), strict=True):
-                parts[d] = c
-    return np.array(parts, dtype=object)
 
 
 def straight_step(space: StateSpace, h: Scalar, x: Array, k: Array) -> Array:

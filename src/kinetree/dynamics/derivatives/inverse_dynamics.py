@@ -28,14 +28,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
 from kinetree.dynamics.coriolis_matrix import (
+    Matrix,
     Spread,
     link_velocities,
     moving_bodies,
     rigid,
 )
-from kinetree.dynamics.drive_terms import Matrix, add_drives_to_slopes, rotor_spins
 from kinetree.dynamics.inverse_dynamics import (
     LinkMotion,
     joint_wrenches,
@@ -46,9 +45,8 @@ from kinetree.dynamics.joints.friction import (
     motor_friction_slopes,
 )
 from kinetree.dynamics.tree import Pair, Step, Tree
-from kinetree.model import WORLD
 from kinetree.model.quantity import quantity
-from kinetree.spatial import cross, skew
+from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.twist import split
 
@@ -105,20 +103,17 @@ Changes = tuple[Change, Change]  # with position and with rate
 Entries = tuple[Any, Any, Any, Any]
 
 
-@piece
 def changes_of(motion: LinkMotion, w: Array, l: Array) -> tuple[Change, Change]:
     """The changes for a unit move and for a unit rate of a joint along (w, l)."""
     return position_change(motion, w, l), rate_change(motion, w, l)
 
 
-@piece
 def needed_wrench(change: Change, body: Moments, twice: Spread) -> Pair:
     """The wrench that a composite body needs for a change: f and n."""
     wrench = change.wrench(body, twice)
     return wrench.f, wrench.n
 
 
-@piece
 def beyond_joint(
     body: Moments, twice: Spread, moves: Pair, through: Pair, w: Array, l: Array
 ) -> Carried:
@@ -127,7 +122,6 @@ def beyond_joint(
     return body.momentum(w, l), twice.moment(w, l), (seen.f, seen.n)
 
 
-@piece
 def slopes_inward(
     to: Step, u: Array, carried: Carried, turns: Pair, A: Array, changes: Sequence[Changes]
 ) -> tuple[Carried, Pair, list[Entries]]:
@@ -166,7 +160,6 @@ def _between(A: Array, changes: Changes, carried: Carried, turns: Pair) -> Entri
     weighs=True,
     instead="robot.inverse_dynamics_derivatives does; or use a robot without them",
     slope_of=("inverse_dynamics", ("q", "dq")),
-    loops=(650, 135, 0),
 )
 def inverse_dynamics_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
     """Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.
@@ -188,7 +181,7 @@ class _Slopes:
         self.tree, self.dq, self.ddq = tree, dq, ddq
         motions = link_motions(tree, dq, ddq)
         self.omega, self.u = link_velocities(tree, dq)
-        self.through: list[Pair] = list(joint_wrenches(tree, motions, dq, ddq))
+        self.through = joint_wrenches(tree, motions)
         self.changes = [
             tuple(changes_of(motions[i], *split(A)) for A in link.A.T)
             for i, link in enumerate(tree.links)
@@ -202,7 +195,6 @@ class _Slopes:
         for i, (spread, body) in moving_bodies(tree, self._spreads(), self.u, times=2):
             for k in range(len(tree.links[i].dofs)):
                 self._add_joint(i, k, body, spread)
-        add_drives_to_slopes(tree, self.omega, self.changes, self.dq, self.by_q, self.by_dq)
         for d, slope in enumerate(friction_slopes(tree.model, self.dq)):
             self.by_dq[d][d] = self.by_dq[d][d] + slope
         by_q, by_dq = self._with_springs()
@@ -220,13 +212,8 @@ class _Slopes:
         return by_q + of_q, by_dq + of_dq if springs.damped else by_dq
 
     def _spreads(self) -> dict[int, Spread]:
-        """Twice the spread of every link's own points; a rotor is a spread without momentum."""
-        links = enumerate(self.tree.links)
-        spreads = {i: rigid(link.body, 2 * self.omega[i]) for i, link in links}
-        for k, spin in rotor_spins(self.tree, self.dq):
-            if k != WORLD:
-                spreads[k] = Spread(spreads[k].dh, spreads[k].K - skew(spin))
-        return spreads
+        """Twice the spread of every link's own points."""
+        return self.tree.each(lambda link, i: rigid(link.body, 2 * self.omega[i]))
 
     def _add_joint(self, i: int, k: int, body: Moments, twice: Spread) -> None:
         """Add the entries of degree of freedom k of joint i with its own and all ancestors'."""

@@ -20,28 +20,31 @@ The order of two moves matters between the axes of one joint alone. Singh, Russo
 have the full tensors in 6-vectors.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.pieces import piece
-from kinetree.dynamics.coriolis_matrix import Spread, link_velocities, moving_bodies, rigid
+from kinetree.dynamics.coriolis_matrix import (
+    Matrix,
+    Spread,
+    link_velocities,
+    moving_bodies,
+    rigid,
+)
 from kinetree.dynamics.derivatives.inverse_dynamics import (
     Change,
     Wrench,
     changes_of,
     displaced,
 )
-from kinetree.dynamics.drive_terms import Matrix
 from kinetree.dynamics.inverse_dynamics import (
     LinkMotion,
     joint_wrenches,
     link_motions,
 )
 from kinetree.dynamics.joints.friction import friction_forces
-from kinetree.dynamics.joints.rotors import rotor_forces, rotor_moments
 from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
@@ -102,7 +105,6 @@ class JointChanges:
     l: Array
 
 
-@piece
 def virtual_twist(to: Step, A: Array, parent: Virtual, rate: Array) -> Virtual:
     """The twist of a link for rates y, from that of its parent."""
     w, l = split(A @ rate)
@@ -110,7 +112,6 @@ def virtual_twist(to: Step, A: Array, parent: Virtual, rate: Array) -> Virtual:
     return Virtual(psi_p, eta_p, psi_p + w, eta_p + l)
 
 
-@piece
 def joint_changes(motion: LinkMotion, virtual: Virtual, A: Array) -> JointChanges:
     """The changes for an axis A of a joint."""
     w, l = split(A)
@@ -119,7 +120,6 @@ def joint_changes(motion: LinkMotion, virtual: Virtual, A: Array) -> JointChange
     return JointChanges((eta, cross(virtual.psi_p, w)), move, rate, w, l)
 
 
-@piece
 def rigid_momentum(body: Moments, twice: Spread, virtual: Virtual) -> Momentum:
     """Momentum of bodies that the rates y move as one; `twice` has 2 sum m dr, 2 sum m r dr^T."""
     h, psi, eta = body.h, virtual.psi, virtual.eta
@@ -127,7 +127,6 @@ def rigid_momentum(body: Moments, twice: Spread, virtual: Virtual) -> Momentum:
     return Momentum(spread, twice.moment(psi, eta))
 
 
-@piece
 def added_momentum(to: Step, u: Array, x: Momentum, parent: Momentum) -> Momentum:
     """A momentum added to that of the parent; u: velocity of the link's origin from there."""
     P = to.inward(x.spread.dh)
@@ -135,7 +134,6 @@ def added_momentum(to: Step, u: Array, x: Momentum, parent: Momentum) -> Momentu
     return Momentum(parent.spread + spread, parent.Q + to.inward(x.Q) + cross(2 * u, P))
 
 
-@piece
 def covectors(
     motion: LinkMotion, change: JointChanges, body: Moments, twice: Spread, through: Pair,
     momentum: Momentum,
@@ -161,7 +159,6 @@ def covectors(
     return Covector((seen.f, seen.n), of_a, of_x), rates, body.momentum(w, l)
 
 
-@piece
 def pass_covectors(
     to: Step, u: Array, move: Covector, rate: Covector, momentum: Pair
 ) -> tuple[Covector, Covector, Pair]:
@@ -173,7 +170,6 @@ def pass_covectors(
     return moved, turned, to.pair_inward(*momentum)
 
 
-@piece
 def second_entries(
     move: Covector, rate: Covector, momentum: Pair, other: JointChanges
 ) -> tuple[Any, ...]:
@@ -199,15 +195,15 @@ def second_entries(
 
 
 def tree_second_derivatives(tree: Tree, dq: Array, ddq: Array, y: Array) -> Blocks:
-    """d^2(y . tau)/d a d b of the links and loads of a tree, (n, n) each; drives are left out.
+    """d^2(y . tau)/d a d b of the links and loads of a tree, (n, n) each.
 
     Keys are pairs of ARGUMENTS in their order; (dq, ddq) and (ddq, ddq) are zero and left out. The
     first index of (q, q) is that of the derivative that is taken first.
     """
-    tree = replace(tree, rotors=()).with_loads_in_frames()
+    tree = tree.with_loads_in_frames()
     motions = link_motions(tree, dq, ddq)
     omega, u = link_velocities(tree, dq)
-    through = joint_wrenches(tree, motions, dq, ddq)
+    through = joint_wrenches(tree, motions)
     virtual = virtual_twists(tree, y)
     changes = [
         [joint_changes(motions[i], virtual[i], A) for A in link.A.T]
@@ -230,7 +226,7 @@ def tree_second_derivatives(tree: Tree, dq: Array, ddq: Array, y: Array) -> Bloc
             carried = covectors(motions[i], changes[i][k], body, twice, through[i], momenta[i])
             _add_joint(tree, found, changes, u, (i, k), carried)
         link = tree.links[i]
-        if link.parent != WORLD:
+        if link.parent > WORLD:
             above = momenta[link.parent]
             momenta[link.parent] = added_momentum(link.to, u[i], momenta[i], above)
     return {pair: np.array(block).reshape(n, n) for pair, block in found.items()}
@@ -279,17 +275,11 @@ def _add_joint(
                 rates = values[4] * 0.5 if i == j else values[4]
                 add("dq", "dq", b, a, rates)
                 add("dq", "dq", a, b, rates)
-        if links[j].parent != WORLD:
+        if links[j].parent > WORLD:
             carried = pass_covectors(links[j].to, u[j], *carried)
 
 
-def drive_power(tree: Tree, dq: Array, ddq: Array, y: Array) -> Any:
-    """y . tau of what `tree_second_derivatives` leaves out: drives, friction and springs."""
-    motions = link_motions(tree, dq, ddq) if tree.rotors else {}
-    moments = rotor_moments(tree.rotors, dq, ddq, {i: x.omega for i, x in motions.items()})
-    alpha = {i: motion.alpha for i, motion in motions.items()}
-    tau = rotor_forces(tree.model, tree.rotors, dq, ddq, alpha) + friction_forces(tree.model, dq)
-    if tree.springs is not None:
-        tau = tau + tree.springs.at(dq)
-    virtual = virtual_twists(tree, y) if moments else {}
-    return y @ tau + sum((virtual[k].psi @ moment for k, moment in moments.items()), start=0)
+def passive_power(tree: Tree, dq: Array, ddq: Array, y: Array) -> Any:
+    """y . tau of what `tree_second_derivatives` leaves out: friction and springs."""
+    tau = friction_forces(tree.model, dq)
+    return y @ (tau if tree.springs is None else tau + tree.springs.at(dq))

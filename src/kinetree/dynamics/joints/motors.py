@@ -26,11 +26,6 @@ from kinetree.scalars import Scalar
 Entry = tuple[int, int, Any]  # row, column and what to add there
 
 
-def motor_inertia(model: Model) -> Iterator[Entry]:
-    """The entries of J a a^T of every motor, those of M that they add to."""
-    return _squares((x, x.inertia) for x in model.motors if not is_plain(x.inertia, 0))
-
-
 def at_joints(model: Model, force: Callable[[GearedMotor], Any]) -> Array:
     """Joint forces, (n,), of a force of every motor; those without any are 0 as integers."""
     tau: list[Any] = [0] * model.n

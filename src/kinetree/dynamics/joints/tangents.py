@@ -79,6 +79,21 @@ def inverse_rate(model: Model, u: Array, v: Array) -> Array:
     return np.array([parts[k] for k in range(model.n)])
 
 
+def body_turning(model: Model, dq: Array) -> Array:
+    """(0, w x v) of every free and planar joint, (n,), integers 0 elsewhere.
+
+    The rate of a velocity v in fixed axes, in the axes of a body that turns with w, less that of v.
+    """
+    parts: list[Any] = [0] * model.n
+    for joint in model.joints:
+        if joint.type in (FREE, PLANAR):
+            A, rate = joint.A, dq[list(joint.dofs)]
+            turning = A[3:].T @ cross(A[:3] @ rate, A[3:] @ rate)
+            for d, x in zip(joint.dofs, turning, strict=True):
+                parts[d] = x
+    return np.array(parts, dtype=object)
+
+
 @labelled("nq", "n")
 def tangent_map(model: Model, q: StateLike) -> Array:
     """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v."""

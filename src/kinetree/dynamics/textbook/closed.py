@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.dynamics.joints.rotors import rotor_moments
 from kinetree.dynamics.kinematics import forward_kinematics
 from kinetree.dynamics.textbook.recursion import Recursion, record_screws
+from kinetree.dynamics.textbook.rotors import rotor_moments
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented

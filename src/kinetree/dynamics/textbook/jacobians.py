@@ -1,26 +1,19 @@
-"""M, C and g as sums over the links with their Jacobians: the definitions, to check against.
+"""M and g as sums over the links with their Jacobians: the definitions, to check against.
 
-    M = sum of J^T G J,    C = sum of J^T (G dJ + B J),    g = - sum of J^T F_weight
+    M = sum of J^T G J,    g = - sum of J^T F_weight
 
-`dynamics` has M and C by composite bodies and g by the recursion, with far fewer operations.
+`dynamics` has M by composite bodies and g by the recursion, with far fewer operations.
 """
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.joints.rotors import (
-    armature,
-    armature_coriolis,
-    rotor_coriolis,
-    rotor_inertia,
-    turns_armature,
-)
-from kinetree.dynamics.kinematics import forward_kinematics, link_jacobian_rates, link_jacobians
+from kinetree.dynamics.kinematics import forward_kinematics, link_jacobians
+from kinetree.dynamics.textbook.rotors import armature, rotor_inertia
 from kinetree.model import Model
-from kinetree.model.inputs import columns, rates, zeros
+from kinetree.model.inputs import columns, zeros
 from kinetree.model.labelled import labelled
-from kinetree.spatial import ad, cross, skew
-from kinetree.spatial.twist import block
+from kinetree.spatial import cross
 
 
 @labelled("n", "n")
@@ -36,31 +29,6 @@ def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
         N, inertia = model.motor_matrix, [motor.inertia for motor in model.motors]
         M = M + N.T @ np.diag(np.array(inertia)) @ N
     return M
-
-
-@labelled("n", "n")
-def coriolis_matrix_by_jacobians(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """C(q, dq), (n, n), of the Christoffel symbols: c = C dq and dM/dt - 2 C is skew-symmetric."""
-    J, dJ = link_jacobian_rates(model, q, dq)
-    dq = rates(model, dq, "dq")
-    C = np.zeros((model.n, model.n), int)
-    for i, joint in enumerate(model.joints):
-        G = model.G[i]
-        C = C + J[i].T @ (G @ dJ[i] + body_coriolis(G, J[i] @ dq) @ J[i])
-        if turns_armature(joint):
-            pick = columns(model, i)
-            C = C + pick.T @ armature_coriolis(joint, pick @ dq) @ pick * armature(model, i)
-    return C + rotor_coriolis(model, J, dJ, dq)
-
-
-def body_coriolis(G: Array, V: Array) -> Array:
-    """B with B V = -ad(V)^T G V, skew-symmetric, (6, 6): (G ad(V) - ad(V)^T G + bar(G V)) / 2.
-
-    bar(P) is the matrix of V -> -ad(V)^T P. Only this choice gives the C of Christoffel.
-    """
-    X, P = ad(V), G @ V
-    bar = block(-skew(P[:3]), -skew(P[3:]), -skew(P[3:]), 0)
-    return (G @ X - X.T @ G + bar) / 2
 
 
 @labelled("l", "6")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kinetree.dynamics.joints.rotors import rotor_moments
 from kinetree.dynamics.textbook.recursion import Recursion, record, stack
+from kinetree.dynamics.textbook.rotors import rotor_moments
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import cross

@@ -17,11 +17,9 @@ def factor_mass_matrix(model: Model, M: Array) -> Factor:
 
 def mass_names(model: Model) -> list[str]:
     """Names for messages of the rows of M."""
-    return [name for i in model.links for name in inertia_names(model, i)]
-
-
-def inertia_names(model: Model, i: int) -> list[str]:
-    """Names for messages of the rows of M that belong to link i."""
-    joint, link = model.joints[i], model.link_names[i]
-    names = rate_names(joint) if joint.follows is None else []
-    return [f"joint {name!r}, which moves link {link!r}," for name in names]
+    own = [(i, joint) for i, joint in enumerate(model.joints) if joint.follows is None]
+    return [
+        f"joint {name!r}, which moves link {model.link_names[i]!r},"
+        for i, joint in own
+        for name in rate_names(joint)
+    ]

@@ -9,8 +9,8 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.tables import notebook_table, number
 from kinetree.dynamics.joints.friction import friction_forces
-from kinetree.dynamics.joints.rotors import rotor_forces
 from kinetree.dynamics.joints.springs import Springs
+from kinetree.dynamics.textbook.rotors import rotor_forces
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
 from kinetree.spatial import cross
@@ -109,7 +109,7 @@ def record(
     links = zip(model.A, n, f, strict=True)
     tau = per_dof(model, [A.T @ np.concatenate([n_i, f_i]) for A, n_i, f_i in links])
     turning = {WORLD: x.dV_base[:3], **dict(enumerate(alpha))}
-    rotor = rotor_forces(model, model.rotors, x.dq, x.ddq, turning)
+    rotor = rotor_forces(model, model.rotors, x.ddq, turning)
     friction = friction_forces(model, x.dq)
     springs = Springs(model, x.q).at(x.dq)
     tau = tau + rotor + friction

@@ -6,8 +6,8 @@ Also the dynamics of one rigid body, from which the recursion is made.
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array
-from kinetree.dynamics.joints.rotors import rotor_moments
 from kinetree.dynamics.textbook.recursion import Recursion, record_screws, stack
+from kinetree.dynamics.textbook.rotors import rotor_moments
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, link_pose
 from kinetree.spatial import Ad, ad, inverse

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from kinetree.dynamics.joints.rotors import rotor_moments
 from kinetree.dynamics.kinematics import forward_kinematics
 from kinetree.dynamics.textbook.recursion import Recursion, record
+from kinetree.dynamics.textbook.rotors import rotor_moments
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion
 from kinetree.spatial import cross

@@ -4,7 +4,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Port, Sweep, node_of
+from kinetree.engine.compiler.graph import (
+    LONGEST,
+    LOOPS,
+    OPERATIONS,
+    Graph,
+    LongGraphError,
+    Port,
+    Sweep,
+    node_of,
+)
 from kinetree.engine.compiler.rules import COMMUTATIVE, FORMS
 from kinetree.errors import GraphError
 
@@ -113,6 +122,11 @@ class Builder:
             assert known is not None
             number = -known
         node = nodes[args] = len(self.ops)  # as `_append` does
+        if node > LONGEST:
+            raise LongGraphError(
+                f"the traced function has more than {LONGEST:,} operations, too many for a graph; "
+                "kinetree.dynamics computes quantities of such robots state by state."
+            )
         self.ops.append(op)
         self.args.append(args)
         self.values.append(None)

@@ -14,7 +14,7 @@ from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
-from kinetree.errors import InputError
+from kinetree.errors import GraphError, InputError
 
 # name -> (number of arguments, floating-point operations it counts for)
 OPERATIONS: dict[str, tuple[int, int]] = {
@@ -60,6 +60,13 @@ SYMBOLS = {
     "fms": "{} * {} - {}",
     "fnma": "{2} - {0} * {1}",
 }
+
+
+LONGEST = 1_000_000  # nodes of a graph; they take about 6 s to trace
+
+
+class LongGraphError(GraphError):
+    """A function has too many operations for a graph."""
 
 
 class Node(NamedTuple):
@@ -139,6 +146,11 @@ class Graph:
         loops = [self.nodes[i].sweep for i in self.repeats()] if counts["repeat"] else ()
         straight = sum(OPERATIONS[op][1] * n for op, n in counts.items() if op not in LOOPS)
         return straight + sum(sweep.rounds * sweep.graph.operations for sweep in loops)
+
+    @property
+    def length(self) -> int:
+        """Number of nodes; a loop is one."""
+        return len(self.nodes)
 
     def repeats(self) -> list[int]:
         """Return the nodes that are loops, in their order."""

@@ -22,7 +22,6 @@ from kinetree.core.repeat import repeated
 from kinetree.engine.compiler.array_arithmetic import elementary_value, fma, sincos_value
 from kinetree.engine.compiler.float_arithmetic import SINGLE, TROUBLE
 from kinetree.engine.compiler.graph import Graph, Port, Sweep
-from kinetree.engine.compiler.program import INPUTS, Program
 from kinetree.errors import ShapeError
 
 Meaning = dict[str, Callable[..., Any]]
@@ -103,8 +102,6 @@ def interpret(graph: Graph, *arrays: ArrayLike) -> tuple[Array, ...]:
     Returns:
         One array for each output, shape (..., *port.shape).
     """
-    if isinstance(graph, Program) and any(np.asarray(x).dtype == object for x in arrays):
-        graph = graph.straight
     batch, dtype, inputs = prepare(graph, arrays)
     count = prod(batch)
     if dtype == np.float64 and 0 < count <= STATES_AS_FLOATS:
@@ -151,8 +148,6 @@ def run(
 
     An element is a number, or an array with the numbers of all states.
     """
-    if isinstance(graph, Program):
-        return run_program(graph, inputs, meaning, constant)
     values: list[Any] = []
     angles: dict[int, tuple[Any, Any]] = {}  # sine and cosine by the node of the angle
     both = meaning.get("sincos")
@@ -211,37 +206,6 @@ def run_loop(
     columns = [np.broadcast_to(np.asarray(x, object), batch).ravel() for x in numbers]
     made = np.array([one_state(*state) for state in zip(*columns, strict=True)], object)
     return list(made.T.reshape(-1, *batch))
-
-
-def run_program(
-    program: Program,
-    inputs: Sequence[Sequence[Any]],
-    meaning: Meaning,
-    constant: Callable[[float], Any],
-) -> list[Any]:
-    """The same for a program: its calls, one after the other, over one list of slots."""
-    flat_inputs = [x for port in inputs for x in port]
-    work: list[Any] = [None] * program.slots
-    out: list[Any] = [None] * sum(port.size for port in program.outputs)
-    places, constants = program.places.tolist(), program.constants.tolist()
-    for number, calls, place, first in program.runs.tolist():
-        body = program.bodies[number]
-        target = out if body.graph.outputs[0].name == "outputs" else work
-        values: list[Any] = [None] * body.graph.inputs[0].size
-        for _ in range(calls):
-            for bundle in body.bundles:
-                source = flat_inputs if bundle.space == INPUTS else work
-                for argument, offset in bundle.offsets:
-                    values[argument] = source[places[place] + offset]
-                place += 1
-            call_constants = [constant(x) for x in constants[first : first + body.constants]]
-            first += body.constants
-            results = run(body.graph, (values, call_constants), meaning, constant)
-            for sheaf in body.sheaves:
-                for at, k in enumerate(sheaf):
-                    target[places[place] + at] = results[k]
-                place += 1
-    return out
 
 
 def parted(ports: Sequence[Port], values: Sequence[Any]) -> list[Sequence[Any]]:

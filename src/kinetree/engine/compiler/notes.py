@@ -32,7 +32,7 @@ class Notes:
 
     Attributes:
         name: of the kernel.
-        form: "straight-line", or "looped" for loops over the links of a robot.
+        form: "compiled" or "interpreted".
         operations: floating-point operations for one state.
         stages: in the order in which they were done.
     """

@@ -77,6 +77,11 @@ class StoredGraph(Graph):
         return self.__dict__["_head"]["operations"]
 
     @property
+    def length(self) -> int:
+        """As `Graph.length`, without reading the nodes."""
+        return self.__dict__["_head"]["sizes"][0]
+
+    @property
     def data(self) -> bytes:
         """The graph as bytes."""
         return self.__dict__["_data"]

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree import scalars
-from kinetree.core.pieces import recording
 from kinetree.core.repeat import next_round
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, no_collection, prune
@@ -485,8 +484,7 @@ def repeated(
         return [_kept(before[0], new, old) for new, old in zip(after, before, strict=True)]
 
     ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
-    with recording(None):
-        graph = optimise(trace(once, ports, [("next", ())]))
+    graph = optimise(trace(once, ports, [("next", ())]))
     loop = builder.apply("repeat", (*start, *varying), Sweep(int(rounds), graph, solves))
     made = [builder.apply("carried", (loop,), (0, k)) for k in range(len(start))]
     return np.array([TracedScalar(builder, node) for node in made], object)

@@ -9,7 +9,6 @@ __getattr__ = later(
     __name__,
     {
         "compile": "trace_quantity",
-        "forms": "is_looped",
         "free": "FREE free_values with_free",
         "memo": "derivative_kernel kernel",
         "quantities": "find_quantity",

@@ -15,9 +15,8 @@ from kinetree.core.axis import Axis
 from kinetree.core.records import named_numbers
 from kinetree.dynamics.traced import maker
 from kinetree.engine.call.plan import Axes
-from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.graph import Graph, LongGraphError, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
-from kinetree.engine.kernels.forms import SECOND, computation, is_looped
 from kinetree.engine.kernels.help import derivative_help, kernel_help, sparse_help
 from kinetree.engine.kernels.request import Request
 from kinetree.engine.kernels.stored import stored_graph
@@ -119,14 +118,21 @@ def _slope(model: Model, request: Request, name: str, wrt: Sequence[str]) -> Gra
     return replace(slopes, outputs=outputs)
 
 
-def recorded_program(model: Model, request: Request) -> Graph:
-    """Return the program of a quantity, loops over the links, in place of its graph."""
-    if request.wrt is not None:
-        return computation(*_second(model, request), looped=True)
+def untraced_graph(model: Model, request: Request) -> Graph:
+    """Return the function of a quantity in place of its graph, which would be too long."""
+    from kinetree.engine.interpreted import UntracedGraph
+
     function, ports = _prepared(model, request)
-    if request.quantity.step and not request.free:
-        _check_inertia(model)
-    return computation(function, ports, request.quantity.outputs, looped=True)
+    outputs = [
+        Port(letter, tuple(_length(model, x, request.rows) for x in dims), dims)
+        for letter, dims in request.quantity.outputs
+    ]
+    return UntracedGraph(tuple(ports), tuple(outputs), function)
+
+
+def _length(model: Model, letter: str, rows: Sequence[int] | None) -> int:
+    axis = _letter_axis(model, letter, rows)
+    return int(letter) if axis is None else len(axis.names)
 
 
 def _tangents(model: Model) -> "Along | None":
@@ -233,13 +239,12 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     # contacts are solved in float64, also for arrays of float32
     dtypes = ("float64",) if quantity.step and model.contacts is not None else DTYPES
     second = wrt is not None and request.order == 2
-    # a loop computes the zeros of a tree, too
-    looped = issubclass(kind, Kernel) and not request.sparse
-    if wrt is not None:
-        looped = looped and second and is_looped(model, SECOND) and _has_recursion(model, request)
-    else:
-        looped = looped and is_looped(model, request.name, request.frame)
-    graph = (recorded_program if looped else traced_graph)(model, request)
+    try:
+        graph = traced_graph(model, request)
+    except LongGraphError:
+        if wrt is not None or quantity.step or request.sparse or request.target != "cpu":
+            raise
+        graph = untraced_graph(model, request)
     more = None
     if wrt is not None:
         name = f"{'second_' if second else ''}derivative_of_{request.name}"

@@ -23,7 +23,7 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.derivatives.second import (
     ARGUMENTS,
     Blocks,
-    drive_power,
+    passive_power,
     tree_second_derivatives,
 )
 from kinetree.dynamics.traced import over_tree
@@ -93,11 +93,11 @@ def _ordered(
     """Return the function of the blocks of all ordered pairs of `wrt`, and its ports."""
     links = prepared(over_tree(tree_second_derivatives, 3))
     inputs = [*ports, Port(WEIGHTS, (model.n,), ("n",))]
-    drives = trace(prepared(over_tree(drive_power, 3)), inputs, [("s", ())])
-    of_drives, _ = _twice(optimise(drives), wrt, along)
+    passive = trace(prepared(over_tree(passive_power, 3)), inputs, [("s", ())])
+    of_passive, _ = _twice(optimise(passive), wrt, along)
 
     def function(*arrays: Array) -> Blocks:
-        found, added = links(*arrays), interpret(of_drives, *arrays)
+        found, added = links(*arrays), interpret(of_passive, *arrays)
         zero = np.zeros((model.n, model.n), int)
         for a, b in [pair for pair in found if pair[0] != pair[1]]:
             found[b, a] = found[a, b].T

@@ -45,7 +45,8 @@ from kinetree.dynamics.steps import (
 )
 from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.kernels.forms import computation
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -307,13 +308,10 @@ def lean_closing(model: Model) -> Close | None:
     return closing(model, lambda q: lean_tree(lean, q), lean_items(lean))
 
 
-def stage_graph(
-    space: StateSpace, method: Method, i: int, *, closed: bool = True, looped: bool = False
-) -> Graph:
+def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = True) -> Graph:
     """The graph of stage i: h, x and the rates k_1, ... so far to the next state.
 
-    closed: move the end of the step onto the constraints of a robot that has some. looped: a
-    program in place of the graph, for the compiled loop of a long robot.
+    closed: move the end of the step onto the constraints of a robot that has some.
     """
     close = lean_closing(space.model) if closed else None
 
@@ -322,7 +320,7 @@ def stage_graph(
 
     ports = [Port("h", ()), Port("x", (space.size,))]
     ports += [Port(f"k{j + 1}", (space.rates,)) for j in range(i + 1)]
-    return computation(function, ports, [("out", ())], looped=looped)
+    return optimise(trace(function, ports, [("out", ())]))
 
 
 # by method: the words of its help, and q of the example after one step

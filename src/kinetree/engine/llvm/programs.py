@@ -50,15 +50,9 @@ class Programs:
     def text(self, dtype: str) -> str:
         """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
         # imported here: a kernel from the cache needs no emitter
-        from kinetree.engine.compiler.program import Program
         from kinetree.engine.llvm.emit import emit
-        from kinetree.engine.llvm.looped import emit_program
 
-        graph: Graph | Program = self.graph  # a program may take the place of a graph
-        if isinstance(graph, Program):
-            text = emit_program(graph, self.target, dtype, SYMBOL)
-        else:
-            text = emit(graph, self.target, dtype, SYMBOL)
+        text = emit(self.graph, self.target, dtype, SYMBOL)
         text += emit_quiet(self.target.triple, SYMBOL) + emit_one(self.graph, SYMBOL)
         if dtype == "float64":  # the direct entry point takes float64 arrays only
             text += emit_call(self.graph, SYMBOL)

@@ -13,12 +13,9 @@ A state must be finite and a margin must not be negative. All lanes are tested t
 one of them fails are they examined one by one.
 """
 
-from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.program import Program
 from kinetree.engine.compiler.stepping import Field, Stepping
 from kinetree.engine.llvm.block import Block
 from kinetree.engine.llvm.emit import declarations
-from kinetree.engine.llvm.looped import emit_loops
 from kinetree.engine.llvm.operands import Operand, emit_operand
 from kinetree.engine.llvm.repeat import emit_block
 from kinetree.engine.llvm.target import Target
@@ -74,7 +71,7 @@ def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> st
     graphs |= {f"stage{i}": graph for i, graph in enumerate(stepping.stages)}
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     for part, graph in graphs.items():
-        parts += body(graph, f"{name}_{part}", lanes)
+        parts += emit_block(Block(graph, f"{name}_{part}", DTYPE, lanes))
     n = stepping.sizes
     reads = dict.fromkeys(n[key] for key in "xps" if n[key])
     writes = dict.fromkeys([n["x"], *(field.size for field in stepping.fields)])
@@ -85,13 +82,6 @@ def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> st
     parts.append("\n".join(declarations(DTYPE, lanes)) + "\n")
     parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
     return "\n".join(parts)
-
-
-def body(graph: Graph, name: str, lanes: int) -> list[str]:
-    """A block, and what it needs."""
-    if isinstance(graph, Program):
-        return emit_loops(graph, name, DTYPE, (lanes,), lanes)
-    return emit_block(Block(graph, name, DTYPE, lanes))
 
 
 class RolloutLoop:

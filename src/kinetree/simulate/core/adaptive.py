@@ -133,7 +133,7 @@ class AdaptiveSteps:
 
     def breaks(self, setup: Setup, end: float) -> Breaks:
         """Times at which an input may jump, bend, or begin or end to change."""
-        graph = self.system.laws or self.system.graph
+        graph = self.system.graph
         if end not in self.switches:
             traced = [] if graph is None else time_switches(graph, end)
             traced += [] if graph is None else traced_activity(graph, end)

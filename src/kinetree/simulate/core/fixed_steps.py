@@ -239,14 +239,13 @@ def make_stepping(run: Run, system: System, fields: tuple[Field, ...]) -> Steppi
     x, k = Port("x", (space.size,)), Port("k", (space.rates,))
     size = (2 if method.implicit else 1) * space.model.n
     y = Port("y", (max([size, *(x.start + x.size for x in fields if x.source == "y")]),))
-    looped = system.laws is not None
     rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,
         stages=tuple(
-            stage_graph(space, method, i, closed=run.pull_time is None, looped=looped)
+            stage_graph(space, method, i, closed=run.pull_time is None)
             for i in range(len(method.stages))
         ),
-        watch=margins_graph(space, run.bounds, y.size, looped=looped),
+        watch=margins_graph(space, run.bounds, y.size),
         fields=fields,
     )

@@ -9,7 +9,8 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.kernels.forms import computation
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import KinetreeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
@@ -138,16 +139,11 @@ def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> A
     return np.array(distances)
 
 
-def margins_graph(
-    space: StateSpace, bounds: Sequence[Bound], size: int, *, looped: bool = False
-) -> Graph:
-    """The graph of the margins of a state x with rates k; y, (size,), begins with tau.
-
-    looped: a program in its place, for the compiled loop of a long robot.
-    """
+def margins_graph(space: StateSpace, bounds: Sequence[Bound], size: int) -> Graph:
+    """The graph of the margins of a state x with rates k; y, (size,), begins with tau."""
     ports = [Port("x", (space.size,)), Port("k", (space.rates,)), Port("y", (size,))]
 
     def watch(x: Array, k: Array, y: Array) -> Array:
         return margins(space, bounds, x, y)
 
-    return computation(watch, ports, [("w", ())], looped=looped)
+    return optimise(trace(watch, ports, [("w", ())]))

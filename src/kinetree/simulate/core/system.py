@@ -50,7 +50,6 @@ from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.forms import FORWARD, computation, is_looped
 from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -339,16 +338,12 @@ class EquationsOfMotion:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The function as a graph; or `by_python`, with a note that gives the reason.
-
-    laws: the graph of what acts on the robot, where `graph` is a program, which has no nodes.
-    """
+    """The function as a graph; or `by_python`, with a note that gives the reason."""
 
     space: StateSpace
     graph: Graph | None
     by_python: Rate | None = None
     note: str | None = None
-    laws: Graph | None = None
 
     @cached_property
     def rate(self) -> Rate:
@@ -367,14 +362,12 @@ def make_system(equations: EquationsOfMotion) -> System:
     if acting.key is None:
         return _by_python(equations, str(acting.note))
     try:
-        looped = not equations.implicit and is_looped(space.model, FORWARD)
-        graph = computation(equations.rate, equations.ports, [("k", ()), ("y", ())], looped=looped)
-        laws = trace(equations.acting_forces, equations.ports) if looped else None
+        graph = optimise(trace(equations.rate, equations.ports, [("k", ()), ("y", ())]))
     except Exception as problem:
         if space.model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too
         return _by_python(equations, first_line(problem, named=True))
-    return System(space, graph, laws=laws)
+    return System(space, graph)
 
 
 def _by_python(equations: EquationsOfMotion, reason: str) -> System:

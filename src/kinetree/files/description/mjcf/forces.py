@@ -118,7 +118,7 @@ def joint_forces(compiled: Compiled, where: dict[int, str]) -> list[JointForces]
         values = {
             "damping": float(model.dof_damping[i]) + damping[j],
             "frictionloss": float(model.dof_frictionloss[i]),
-            "armature": float(model.dof_armature[i]) + armature[j],
+            "armature": 0.0 if type == FREE else float(model.dof_armature[i]) + armature[j],
         }
         if disabled(compiled, "DAMPER"):
             values["damping"] = 0.0

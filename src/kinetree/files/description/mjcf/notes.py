@@ -173,8 +173,10 @@ def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
     yield "joints", names, "of joint damping only the part linear in the speed is kept"
     names = [key for key in ("density", "viscosity") if getattr(m.opt, key)]
     yield "", names, "the medium around the robot (fluid forces) is ignored"
+    free = [(j, n) for j, n in joints if int(m.jnt_type[j]) == FREE]
+    names = [n for j, n in free if m.dof_armature[int(m.jnt_dofadr[j])]]
+    yield "joints", names, "armature of free joints is ignored; they have no motor"
     if not disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
-        free = [(j, n) for j, n in joints if int(m.jnt_type[j]) == FREE]
         names = [n for j, n in free if m.dof_frictionloss[int(m.jnt_dofadr[j])]]
         text = "dry friction of free joints acts along the axes of the body, not of the world"
         yield "joints", names, text
