@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import polars as pl
-import xarray as xr
 
 import kinetree as kt
 
-ONE, MANY = ("dict", "whole dict", "Series"), ("dict of arrays", "DataFrame", "polars", "xarray")
+ONE, MANY = ("dict", "whole dict", "Series"), ("dict of arrays", "DataFrame", "polars")
 KINDS = (*ONE, *MANY)
 
 
@@ -73,11 +72,7 @@ def labelled(kind, robot, argument, x, rng):
     if kind == "DataFrame":
         rows = pd.Index(np.arange(len(x)) * 0.1, name="t")
         return pd.DataFrame(x, index=rows, columns=names)[shuffled]
-    if kind == "polars":
-        return pl.DataFrame({names[k]: x[:, k] for k in order})
-    coords = {"joint": names, "t": np.arange(len(x)) * 0.1}
-    found = xr.DataArray(x, dims=("t", "joint"), coords=coords).isel(joint=order)
-    return found.T if rng.integers(2) else found
+    return pl.DataFrame({names[k]: x[:, k] for k in order})
 
 
 def whole(robot, argument, x, rng):
@@ -103,10 +98,6 @@ def read_back(found, axes):
         assert found.columns == [":".join(x) for x in _product(axes)]
         return found.to_numpy().reshape(len(found), *map(len, axes))
     if isinstance(found, pl.Series):
-        return found.to_numpy()
-    if isinstance(found, xr.DataArray):
-        for dim, names in zip(found.dims[found.ndim - len(axes) :], axes, strict=True):
-            assert found.indexes[dim].tolist() == list(names)
         return found.to_numpy()
     return np.asarray(found)
 

@@ -53,7 +53,6 @@ from kinetree.engine.kernels.signatures import (
     Series,
     Tensor,
     UfuncOptions,
-    Xarray,
 )
 from kinetree.model import HasModel, Model
 from kinetree.robot.core import RobotCore
@@ -85,7 +84,6 @@ FORMS = {
         ("PandasSeries[Any]", "PandasSeries[Any]", "float"),
         ("PandasFrame[Series]", "PandasFrame[Series]", "Series"),
         ("PolarsFrame[Series]", "PolarsFrame[Series]", "Series"),
-        ("Xarray", "Xarray", "Xarray"),
     ),
     "vector": (("Named", "Beside", "Array"), ("Labelled", "Labelled", "Labelled")),
     "pose": (

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import polars as pl
-import xarray as xr
 
 import kinetree as kt
 
@@ -39,11 +38,6 @@ table = pl.DataFrame([state, state])
 columns: pl.DataFrame = robot.bias_forces(table, table)
 energies: pl.Series = robot.potential_energy(table)
 poses: pl.DataFrame = robot.pose(table)
-
-labelled = xr.DataArray([0.1, 0.2], {"joint": ["joint1", "joint2"]})
-g: xr.DataArray = robot.gravity_forces(labelled)
-C: xr.DataArray = robot.coriolis_matrix(labelled, labelled)
-U: xr.DataArray = robot.potential_energy(labelled)
 
 # states of other methods may be given by name too
 motion = robot.simulate(state, {"joint1": 0.0, "joint2": 0.0}, duration=0.1)

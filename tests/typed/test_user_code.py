@@ -43,7 +43,7 @@ def errors(name):
 
 
 def need_tables():
-    for package in ("pandas", "polars", "xarray"):
+    for package in ("pandas", "polars"):
         pytest.importorskip(package, reason="labelled arguments need packages of tables")
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar, times
-from kinetree.core.containers import SERIES, check_units, label_kind
+from kinetree.core.containers import SERIES, label_kind
 from kinetree.core.options import optional_name
 from kinetree.core.records import renamed
 from kinetree.core.tables import listing
@@ -54,7 +54,6 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     """
     without_constraints(model, "lock", AFTERWARDS)
     if label_kind(type(values)) == SERIES:
-        check_units(values, "q", tuple(values.keys()))
         values = dict(values.items())
     if not isinstance(values, Mapping):
         raise InputError(

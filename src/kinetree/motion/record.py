@@ -17,7 +17,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.axis import Axis
 from kinetree.core.containers import has_labels, read_times, refuse_labels
-from kinetree.core.labels import Alignment, check_rows, own_axis, time_first
+from kinetree.core.labels import Alignment, check_rows, own_axis
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model
@@ -186,7 +186,7 @@ def _align(record: Record) -> None:
 
     Rows of data frames are samples, and must have one index. Times may be a column or an index.
     """
-    signals = {name: time_first(getattr(record, name), name) for name in SIGNALS}
+    signals = {name: getattr(record, name) for name in SIGNALS}
     for name, value in signals.items():
         check_rows(record.t, value, "t", name)
     _set(record, "t", read_times(record.t))

@@ -26,9 +26,9 @@ class Robot(Quantities, Kernels, Analysis, Motion, Construction, Constrained):
     `kt.load(path)` reads a robot from a file, `kt.robots` has built-in ones, `kt.Builder` and the
     methods `from_...` build one. All numbers are in SI units and radians. Joint vectors follow
     `joint_names`: q (nq,) as in `coordinate_names`; dq, ddq and tau (n,) as in `dof_names`. A dict,
-    a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is aligned by these
-    names, and results are labelled alike. In shapes, ... are any leading axes, n is `robot.n`,
-    nq is `robot.nq`, l the number of moving links, p the length of `parameters`.
+    a pandas Series or DataFrame or a polars DataFrame is aligned by these names, and results are
+    labelled alike. In shapes, ... are any leading axes, n is `robot.n`, nq is `robot.nq`, l the
+    number of moving links, p the length of `parameters`.
 
     Quantities are kernels compiled for this robot at their first use: they broadcast over leading
     axes, take `out=`, and accept one state as well as a million. `help(robot.inverse_dynamics)`

@@ -3,7 +3,6 @@
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, known, length, times
-from kinetree.core.labels import square_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial.so3 import check_rotation, cross, is_tiny, log_so3, rotation, skew
@@ -130,7 +129,7 @@ def check_pose(T: ArrayLike, name: str) -> Array:
         T: pose, shape (4, 4), position in m; or one with the names x, y, z, w on both sides.
         name: its name in messages.
     """
-    x = array(square_by_name(T, ("x", "y", "z", "w")), (4, 4), name)
+    x = array(T, (4, 4), name)
     row = known(x[3])
     if row is not None and row.tolist() != [0, 0, 0, 1]:
         raise InputError(f"{name} has last row {row.tolist()}; expected [0, 0, 0, 1].")

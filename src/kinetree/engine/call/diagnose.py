@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.containers import has_fields, structured
+from kinetree.core.containers import refuse_labels
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import KinetreeError, ShapeError
 
@@ -34,8 +34,7 @@ def explain(
     if MOVED & options.keys():
         return None
     for port, array in zip(graph.inputs, arrays, strict=False):
-        if has_fields(array):
-            return ArgumentError(f"{port.name} of {usage(name, graph)} {structured(array)}")
+        refuse_labels(array, f"{port.name} of {usage(name, graph)}")
     shapes: list[tuple[int, ...]] = []
     for port, array in zip(graph.inputs, arrays, strict=False):
         try:

@@ -30,8 +30,8 @@ EXPRESSED = (
 SEE_ROBOT = "Names, batches and the letters of shapes: see `Robot`."
 KINDS = (
     "Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the "
-    "others); a dict, a pandas Series or DataFrame, a polars DataFrame or an xarray DataArray is "
-    "aligned by these names, and results are labelled alike. Leading axes broadcast. In shapes, n "
+    "others); a dict, a pandas Series or DataFrame or a polars DataFrame is aligned by these "
+    "names, and results are labelled alike. Leading axes broadcast. In shapes, n "
     "is `robot.n`, nq is `robot.nq`, {letters}... any leading axes."
 )
 LETTERS = {

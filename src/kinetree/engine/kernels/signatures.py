@@ -1,7 +1,7 @@
 """Types of arrays that kernels take and return, for type checkers and editors.
 
 NumPy arrays, lists and numbers give NumPy arrays, tensors of torch and JAX tensors of the same
-type, and labelled arrays results that are labelled alike. Types of pandas, polars and xarray are
+type, and labelled arrays results that are labelled alike. Types of pandas and polars are
 described by methods that they have, so that this module needs none of these packages.
 """
 # ruff: noqa: D102 (methods that only mark a type)
@@ -56,16 +56,6 @@ class PolarsFrame(Protocol[Column]):
     def to_dicts(self) -> Any: ...
 
 
-class XarrayArray(Protocol):
-    """A DataArray of xarray."""
-
-    @property
-    def dims(self) -> tuple[Any, ...]: ...
-
-    @property
-    def coords(self) -> Any: ...
-
-
 class CodeOptions(TypedDict, total=False):
     """Options of a quantity that kernels and exported code have."""
 
@@ -92,11 +82,8 @@ class UfuncOptions(TypedDict, total=False):
 
 
 Tensor = TypeVar("Tensor", bound="TorchTensor | JaxArray")
-Labelled = TypeVar(
-    "Labelled", bound="PandasSeries[Any] | PandasFrame[Any] | PolarsFrame[Any] | XarrayArray"
-)
-Rows = TypeVar("Rows", bound="PandasFrame[Any] | PolarsFrame[Any] | XarrayArray")
-Xarray = TypeVar("Xarray", bound=XarrayArray)
+Labelled = TypeVar("Labelled", bound="PandasSeries[Any] | PandasFrame[Any] | PolarsFrame[Any]")
+Rows = TypeVar("Rows", bound="PandasFrame[Any] | PolarsFrame[Any]")
 Frame = TypeVar("Frame")
 Series = TypeVar("Series")
 

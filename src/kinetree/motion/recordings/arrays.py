@@ -96,7 +96,7 @@ def _attribute_note(schema: Any) -> list[str]:
         if key != b"pandas"
     ]
     words = (x.strip() for text in texts for x in re.split(r"[\"',:{}\[\]]+", text[:10_000]))
-    units = [x for x in words if (unit := unit_of(x)) and unit.readable and not unit.si]
+    units = [x for x in words if (unit := unit_of(x)) and unit.dims and not unit.si]
     note = f"attributes mention {listing(units, 1)}, and are not read; write units into the names"
     return [note] if units else []
 

@@ -55,7 +55,7 @@ class Clock:
     def seconds(self, x: Array) -> Array:
         """Times in s of numbers in the unit."""
         x, unit = np.asarray(x, float), self.unit
-        return x if unit.text == "s" else x * unit.numerator / unit.denominator
+        return x if unit.si else x * unit.numerator / unit.denominator
 
     def is_counted(self, first: float) -> bool:
         """Whether times that begin with a number are counted from it: a float cannot hold them."""
@@ -295,14 +295,14 @@ class _Header:
         own = without_unit(head, (joint, *self.request.names("q"), *self.request.names("dq")))[1]
         texts = [x for x in (bracket, own) if x]
         units = [unit_of(x) for x in texts]
-        if texts and (units[0] is None or not units[0].readable):
+        if texts and units[0] is None:
             self.fail(
                 f"column {head!r}, mapped to {target!r}, is in {texts[0]!r}, which is not a unit "
                 "that is read. Convert it, and state the unit of its numbers in the mapping, as in "
                 "'tau:JOINT [N m]'."
             )
         first, other = [*units, None, None][:2]
-        if first and other and other.readable and not first.same(other):
+        if first and other and not first.same(other):
             self.fail(
                 f"column {head!r} is in {other} by the file and is mapped to {target!r}; expected "
                 "one unit. Leave out that of the mapping, or correct that of the file."
@@ -339,7 +339,7 @@ class _Header:
             left = listing((self.heads[x.column] for x in every[1:]), MAX_NAMES)
             name = self.heads[every[0].column]
             self.notes.append(f"times are the stamps of the messages, {name!r}; {left} is not used")
-        if every[0].unit.text != "s":
+        if not every[0].unit.si:
             head, unit = self.heads[every[0].column], every[0].unit
             self.notes.append(f"times in {head!r} were converted from {unit} to s")
         return every[0]
@@ -406,7 +406,7 @@ class _Header:
                 if self.heads[k] and k not in found and not quantities(self.heads[k]):
                     body, bracket = without_unit(self.heads[k])
                     unit = unit_of(bracket) if bracket else None
-                    if not bracket or (unit is not None and unit.readable):
+                    if not bracket or unit is not None:
                         found[k] = Meaning("q", body, unit=unit)
 
     def joints(self, found: Mapping[int, Meaning]) -> tuple[str, ...]:

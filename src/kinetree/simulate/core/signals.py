@@ -10,7 +10,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.axis import Axis, order_of
 from kinetree.core.containers import has_labels, read_times, refuse_labels
-from kinetree.core.labels import by_name, check_rows, own_axis, time_first
+from kinetree.core.labels import by_name, check_rows, own_axis
 from kinetree.errors import InputError, ShapeError
 from kinetree.simulate.tuning import TIME_SLACK
 
@@ -98,7 +98,7 @@ def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
     axis = own_axis(values, "values of the signal")
     if axis is not None or has_labels(values):
         known = Axis(()) if axis is None else axis
-        values = by_name(time_first(values, "values of the signal"), known, "values of the signal")
+        values = by_name(values, known, "values of the signal")
     refuse_labels(values, "values of the signal")
     try:
         times, numbers = np.array(on_cpu(read_times(t)), float), _copied(values)
