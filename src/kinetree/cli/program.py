@@ -11,7 +11,8 @@ import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from kinetree.cli.messages import ERROR, WARNING, notify_of_library, usage_fault
+from kinetree.cli.arguments import STREAM
+from kinetree.cli.messages import ERROR, WARNING, notify_of_library
 from kinetree.core import system
 from kinetree.errors import KinetreeError, KinetreeWarning
 
@@ -69,28 +70,19 @@ def run(words: list[str]) -> None:
 
 def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
     """What is wrong with the words, and where the right ones are explained."""
-    from cyclopts import MissingArgumentError, UnknownCommandError
+    from cyclopts import MissingArgumentError
 
     from kinetree.cli.app import SYNONYMS, app
 
-    text, command = usage_fault(error), words[0]
-    if isinstance(error, UnknownCommandError) or command not in app:
-        meant = SYNONYMS.get(command.lower())
-        if meant is not None:
-            text = f"there is no command {command!r}. Did you mean {meant!r}?"
-        page = "kinetree cache --help" if command == "cache" else "kinetree --help"
-        return f"{text} See {page}."
+    text, command = " ".join(str(error).split()).replace(STREAM, "-"), words[0]
+    if command not in app:
+        if meant := SYNONYMS.get(command.lower()):
+            text = f'Unknown command "{command}". Did you mean "{meant}"?'
+        return f"{text} See kinetree --help."
     page = f"kinetree {command} --help"
-    if isinstance(error, MissingArgumentError):
-        name = text.partition(" ")[0]
-        usage = (app[command].usage or "").removeprefix("Usage: ")
-        if not name.startswith("-"):
-            text = f"{text.removesuffix('.')}: {usage}."
-            if any(x.startswith("--") for x in words):
-                page += "; --q and other lists take all words up to the next option"
-        elif not any(x in (name, "-o") or x.startswith(f"{name}=") for x in words):
-            text = f"{name} is missing: {usage}."
-    return f"{text} See {page}."
+    if isinstance(error, MissingArgumentError) and any(x.startswith("--") for x in words):
+        page += "; --q and other lists take all words up to the next option"
+    return f"{text} {app[command].usage or ''}. See {page}."
 
 
 def end(code: int, message: str) -> NoReturn:
