@@ -28,7 +28,7 @@ def known_options() -> frozenset[str]:
     from kinetree.cli.app import app
 
     command = sys.argv[1] if len(sys.argv) > 1 else ""
-    if command not in app:
+    if command not in app or app[command].default_command is None:
         return frozenset()
     arguments = app[command].assemble_argument_collection()
     return frozenset(name for x in arguments for name in x.names)

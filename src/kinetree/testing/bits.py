@@ -1,4 +1,4 @@
-"""Stored bits: hashes of 20 quantities of 200 robots, one table for every platform and backend.
+"""Stored bits: hashes of 20 quantities of 80 robots, one table for every platform and backend.
 
 `bits.txt` beside this file has one line a robot: its name, a hash of the numbers of its model, and
 one hash a quantity, each of 8 hexadecimal digits. Robots and states are made with whole numbers,
@@ -40,7 +40,7 @@ TABLE = "bits.txt"
 LINES = files(str(__package__)).joinpath(TABLE).read_text("ascii").splitlines()
 QUANTITIES = tuple(LINES[1].split()[4:])  # the header is: # type robot model QUANTITY ...
 TARGETS = ("llvm", "cuda", "interpreted")
-COUNT = 200  # robots
+COUNT = 80  # robots
 STATES = 8
 FLOAT32_EVERY = 8  # of the robots that were drawn, every so many have a line in float32
 
@@ -62,9 +62,9 @@ class BitRecord:
 
 @cache
 def robots() -> tuple[tuple[str, Callable[[], Robot]], ...]:
-    """Return the 200 robots in a fixed order, each as its name and a function that makes it."""
+    """Return the 80 robots in a fixed order, each as its name and a function that makes it."""
     known = built_in_robots()
-    drawn = [(f"drawn_{k:03d}", partial(drawn_robot, k)) for k in range(COUNT - len(known))]
+    drawn = [(f"drawn_{k:02d}", partial(drawn_robot, k)) for k in range(COUNT - len(known))]
     return (*known.items(), *drawn)
 
 
@@ -79,7 +79,7 @@ def check_bits(
     """Compute quantities of the robots and compare their hashes with the stored table.
 
     Args:
-        names: names of robots; None: all 200, or all that the table has in float32.
+        names: names of robots; None: all, or all that the table has in float32.
         quantities: some of `QUANTITIES` or "model"; None: the model and all quantities.
         target: "llvm": compiled for this processor; "cuda": for its GPU, with CuPy; or
             "interpreted".
