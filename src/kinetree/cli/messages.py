@@ -8,7 +8,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import cache
 
 from kinetree.errors import visible
 
@@ -22,16 +21,7 @@ FIRST = re.compile(r"(?P<name>[a-z_]+) (?=is |are |both )")  # an argument that 
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")
 
 
-@cache
-def known_options() -> frozenset[str]:
-    """The options of the running command, such as --limits."""
-    from kinetree.cli.app import app
-
-    command = sys.argv[1] if len(sys.argv) > 1 else ""
-    if command not in app or app[command].default_command is None:
-        return frozenset()
-    arguments = app[command].assemble_argument_collection()
-    return frozenset(name for x in arguments for name in x.names)
+known_options: set[str] = set()  # those of the running command, such as --limits
 
 
 def translate(text: str) -> str:
@@ -39,13 +29,13 @@ def translate(text: str) -> str:
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match['name'] or ''}".replace("_", "-")
-        if name not in known_options():
+        if name not in known_options:
             return match[0]
         if match["value"] == "True":
             return name
         return f"--no-{name[2:]}" if match["value"] == "False" else f"{name} {match['value']}"
 
-    if (first := FIRST.match(text)) and f"--{first['name']}" in known_options():
+    if (first := FIRST.match(text)) and f"--{first['name']}" in known_options:
         text = f"--{text}"
     return ARGUMENT.sub(option, text)
 

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from kinetree.cli.arguments import STREAM
-from kinetree.cli.messages import ERROR, WARNING, notify_of_library
+from kinetree.cli.messages import ERROR, WARNING, known_options, notify_of_library
 from kinetree.core import system
 from kinetree.errors import KinetreeError, KinetreeWarning
 
@@ -62,6 +62,9 @@ def run(words: list[str]) -> None:
     end_promptly()
     if words[:1] in ([], ["-h"], ["--help"]):
         app.resolved_commands()  # import all commands: the list shows the summary of each
+    if words and words[0] in app and app[words[0]].default_command is not None:
+        arguments = app[words[0]].assemble_argument_collection()
+        known_options.update(name for x in arguments for name in x.names)
     try:
         app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
