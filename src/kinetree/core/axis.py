@@ -51,6 +51,10 @@ class Axis:
         return self.kind in ("axis", "entry")
 
 
+# names along the axis of each input (None: it has none), and along the axes of each output
+Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
+
+
 @dataclass(frozen=True)
 class Form:
     """How a labelled argument is labelled: its kind, and the labels of its leading axes.

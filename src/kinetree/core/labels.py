@@ -39,6 +39,8 @@ from kinetree.core.containers import (
 )
 from kinetree.errors import InputError, need
 
+PLAIN = {float, int, np.float64}  # types that have no shape, package or precision of their own
+
 
 def by_name(value: object, axis: Axis, argument: str) -> Any:
     """Return the values of a labelled argument in the order of the axis; others as they are."""
@@ -233,11 +235,24 @@ def _read(value: object, axis: Axis | None, argument: str) -> _Given:
         raise InputError(f"{argument} is {describe(value)}; expected a plain array. {way}")
     if kind == UNKNOWN:
         raise InputError(f"{argument} is {describe(value)}: {remedy(type(value))}.")
+    if kind == DICT and (x := _plain_numbers(value, axis)) is not None:
+        return _Given(x, Form(DICT))
     read = {DICT: _read_dict, SERIES: _read_series, FRAME: _read_frame, POLARS: _read_polars}
     return read.get(kind, _read_xarray)(value, axis, argument)
 
 
 # reading
+
+
+def _plain_numbers(value: Any, axis: Axis) -> Array | None:
+    """One state in a dict, as a control loop passes it; None where more has to be checked."""
+    if len(value) != len(axis.names):
+        return None
+    try:
+        entries = axis.entries(value)
+    except KeyError:
+        return None
+    return np.array(entries) if PLAIN.issuperset(map(type, entries)) else None
 
 
 def _read_dict(value: Any, axis: Axis, argument: str) -> _Given:

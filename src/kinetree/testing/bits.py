@@ -25,21 +25,19 @@ from kinetree.core.arrays import Array
 from kinetree.core.records import numbers_in
 from kinetree.dynamics.lean import lean_model
 from kinetree.dynamics.quantities import DECLARED
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.testing.bits_robots import Draw, built_in_robots, drawn_robot
 
-Bits = Literal["llvm", "cuda", "interpreted"]
+Bits = Literal["llvm", "cuda"]
 
 MODEL = "model"  # the first column of the table
 TABLE = "bits.txt"
 LINES = files(str(__package__)).joinpath(TABLE).read_text("ascii").splitlines()
 QUANTITIES = tuple(LINES[1].split()[4:])  # the header is: # type robot model QUANTITY ...
-TARGETS = ("llvm", "cuda", "interpreted")
+TARGETS = ("llvm", "cuda")
 COUNT = 200  # robots
 STATES = 8
 FLOAT32_EVERY = 8  # of the robots that were drawn, every so many have a line in float32
@@ -81,8 +79,7 @@ def check_bits(
     Args:
         names: names of robots; None: all 200, or all that the table has in float32.
         quantities: some of `QUANTITIES` or "model"; None: the model and all quantities.
-        target: "llvm": compiled for this processor; "cuda": for its GPU, with CuPy; or
-            "interpreted".
+        target: "llvm": compiled for this processor; "cuda": for its GPU, with CuPy.
         dtype: "float64", or "float32", of which the table has part of the robots.
         pairs: (robot, quantity) pairs instead of names and quantities, as of `quick_sample`.
 
@@ -143,8 +140,6 @@ def found_hash(
         return model_bits(robot.model)
     state = states(robot.model, dtype)
     arrays = [state[name] for name in DECLARED[column].inputs]
-    if target == "interpreted":
-        return digest(interpret(trace_quantity(robot.model, column), *arrays))
     if target == "cuda":
         cupy: Any = need("cupy", "cuda", "comparing the bits of CUDA kernels")
         kernel = robot.compile(column, target="cuda")
