@@ -62,13 +62,21 @@ def run(words: list[str]) -> None:
     end_promptly()
     if words[:1] in ([], ["-h"], ["--help"]):
         app.resolved_commands()  # import all commands: the list shows the summary of each
-    if words and words[0] in app and app[words[0]].default_command is not None:
-        arguments = app[words[0]].assemble_argument_collection()
-        known_options.update(name for x in arguments for name in x.names)
+    known_options.update(options_of(words[0]) if words else ())
     try:
         app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         end(FAULT, wrong_usage(error, words))
+
+
+def options_of(command: str) -> set[str]:
+    """The options of a command, such as --limits; none of a group of commands."""
+    from kinetree.cli.app import app
+
+    if command.startswith("-") or command not in app or app[command].default_command is None:
+        return set()
+    arguments = app[command].assemble_argument_collection()
+    return {name for x in arguments for name in x.names}
 
 
 def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
