@@ -101,7 +101,7 @@ def _display_later(function: str) -> "_display.Display":
 _TENSORS = {"cupy": "cupy", "jax": "jax", "jaxlib": "jax", "torch": "torch"}
 
 
-def _tensors_later(module: str) -> "typing.Callable[[], _call.ForeignCall]":
+def _tensors_later(module: str) -> "typing.Callable[[], _call.TensorCall]":
     return lambda: importlib.import_module(f"kinetree.engine.tensors.{module}").make_call()
 
 

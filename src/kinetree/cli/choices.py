@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from kinetree.cli.arguments import BasicReading
-from kinetree.cli.messages import NAMES
 from kinetree.core.tables import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.robot import Robot
@@ -36,8 +35,6 @@ def find_robot(name: str, reading: BasicReading) -> Robot:
     long = path.is_file() and path.stat().st_size > LONG
     with waiting(f"reading {path.name}") if long else nullcontext():
         robot = load(name, **reading.options())
-    model = robot.model
-    NAMES.update((model.name, *model.link_names, *model.joint_names, *model.frames))
     if not (reading.contacts or reading.ground):
         return robot
     from kinetree.cli.contacts import with_typed_contacts

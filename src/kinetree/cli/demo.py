@@ -9,7 +9,8 @@ from kinetree import dynamics
 from kinetree.cli.arguments import Degrees, Json
 from kinetree.cli.output import print_json
 from kinetree.cli.states import factors, units
-from kinetree.cli.tables import Screen, console
+from kinetree.cli.tables import console
+from kinetree.cli.terminal import Terminal
 from kinetree.core.arrays import Array
 from kinetree.engine.kernel import llvm_problem
 from kinetree.robots.exercises import EXERCISES, Exercise
@@ -45,7 +46,7 @@ def forces(exercise: Exercise, gravity: bool = True) -> Array:
     return dynamics.inverse_dynamics(robot.model, *state, formulation=TEXTBOOK)
 
 
-def demonstrate(screen: Screen) -> None:
+def demonstrate(screen: Terminal) -> None:
     """Print the table of exercises, and how well the four formulations and the kernel agree."""
     table = Table(title="Inverse dynamics of the course's robots: joint forces in N m and N")
     for column in ("exercise", "joint", "computed", "printed", "computed, gravity", "printed"):

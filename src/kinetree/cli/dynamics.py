@@ -1,13 +1,7 @@
-"""`kinetree id`, `fd` and `terms`: quantities of one state, or of every row of a file.
-
-A quantity is computed by its kernel, or by the plain algorithm where that is faster: the kernel of
-forward dynamics or C grows with the cube of a chain's length and takes minutes to compile for a
-hundred joints, while the algorithm takes milliseconds for a state.
-"""
+"""`kinetree id`, `fd` and `terms`: quantities of one state, or of every row of a file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +20,9 @@ from kinetree.cli.arguments import (
     RobotName,
 )
 from kinetree.cli.choices import find_robot
-from kinetree.cli.output import (
-    compiling,
-    csv_line,
-    number_lines,
-    print_json,
-    print_text,
-    waiting,
-)
+from kinetree.cli.messages import notify
+from kinetree.cli.output import check_output, compiling, print_csv, print_json, waiting
 from kinetree.cli.states import (
-    ClosureWatch,
     Words,
     closed_state,
     document,
@@ -43,20 +30,17 @@ from kinetree.cli.states import (
     print_state,
     read_state,
     refuse_both,
+    report_open,
     rounding,
     sliding,
     units,
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.tables import number
+from kinetree.core.tables import counted, number
 from kinetree.model import Model
 from kinetree.robot import Robot
 
-FOR_ONE, FOR_ROWS = 30, 100  # degrees of freedom up to which one state, or rows, get a kernel
-LINEAR = (
-    "inverse_dynamics", "gravity_forces", "coriolis_forces", "friction_forces", "spring_forces",
-)  # fmt: skip
 MAX_COLUMNS = 100  # of matrices on the screen
 OPEN_ROWS = 1e-6  # error of rows that is reported; files often have six digits
 ROUNDING = 1e-15  # of the largest entry of a matrix: smaller entries are shown as 0
@@ -64,8 +48,7 @@ MATRICES = {"M": "mass matrix", "C": "Coriolis matrix"}
 VECTORS = {"c": "C dq", "g": "gravity", "friction": "friction"}
 SPRINGS = {"springs": "springs"}  # further vectors of a robot that has some
 
-Function = Callable[..., Array]
-Results = Callable[..., dict[str, Array]]  # of a state: results by name, in the user's units
+Results = Callable[..., dict[str, Array]]  # of states: results by name, in the user's units
 
 
 def inverse_dynamics(
@@ -93,8 +76,8 @@ def inverse_dynamics(
     echo 0.1,0.2,0,0,1,1 | kinetree id planar_2r -
     ```
 
-    JSON has robot, coordinates, joints, units, q, dq, ddq, tau; for a file, one object a line with
-    row, t and tau.
+    JSON has robot, coordinates, joints, units, q, dq, ddq, tau, each a list of rows for a file, and
+    t if the file has it.
     """
     given = {"q": q, "dq": dq, "ddq": ddq}
     request = Request(find_robot(robot, options.reading), data, given, output, options)
@@ -125,8 +108,8 @@ def forward_dynamics(
     echo 0.1,0.2,0,0,1,1 | kinetree fd planar_2r -
     ```
 
-    JSON has robot, coordinates, joints, units, q, dq, tau, ddq; for a file, one object a line with
-    row, t and ddq.
+    JSON has robot, coordinates, joints, units, q, dq, tau, ddq, each a list of rows for a file, and
+    t if the file has it.
     """
     given = {"q": q, "dq": dq, "tau": tau}
     request = Request(find_robot(robot, options.reading), data, given, output, options)
@@ -157,19 +140,18 @@ def terms(
     kinetree terms ur5e --json
     ```
 
-    JSON has robot, coordinates, joints, units, q, dq, M, C, c, g, friction, springs; for a file,
-    one object a line with row, t and the terms.
+    JSON has robot, coordinates, joints, units, q, dq, M, C, c, g, friction, springs, each a list of
+    rows for a file, and t if the file has it.
     """
     given = {"q": q, "dq": dq}
     request = Request(find_robot(robot, options.reading), data, given, output, options)
     model = request.robot.model
     screen = data is None and output is None and not options.json
     large = screen and model.n > MAX_COLUMNS
-    request.answer(
-        partial(terms_of, request.robot, matrices=not large),
-        [] if large else term_heads(model),
-        lambda shown: print_terms(model, shown, options.degrees),
-    )
+    with waiting(compiling("the terms", model)):
+        run = terms_of(request.robot, matrices=not large)
+    heads = [] if large else term_heads(model)
+    request.answer(run, heads, lambda shown: print_terms(model, shown, options.degrees))
 
 
 @dataclass(frozen=True)
@@ -184,135 +166,103 @@ class Request:
 
     def answer_vector(self, quantity: str, letter: str) -> None:
         """Compute a quantity with an entry for every joint; `letter` names it: tau or ddq."""
+        from kinetree.cli.rows import with_units
+
         model, degrees = self.robot.model, self.options.degrees
         scale = factors(model, letter, degrees)
 
-        def make(rows: bool) -> Results:
-            function = function_of(self.robot, quantity, rows)
-            return lambda *state: {letter: function(*state) / scale}
+        def run(*state: Array) -> dict[str, Array]:
+            return {letter: getattr(self.robot, quantity)(*state) / scale}
 
         def show(shown: Mapping[str, Array]) -> None:
             print_state(model, {x: shown[x] for x in (*self.given, letter)}, degrees, letter)
 
-        units_of = units(model, letter, degrees)
-        heads = [
-            f"{letter}:{x} [{unit}]" if "deg" in unit else f"{letter}:{x}"
-            for x, unit in zip(model.dof_names, units_of, strict=True)
-        ]
-        self.answer(make, heads, show, letter)
+        heads = with_units([f"{letter}:{x}" for x in model.dof_names], model, degrees)
+        self.answer(run, heads, show, letter)
 
     def answer(
         self,
-        make: Callable[[bool], Results],
+        run: Results,
         heads: Sequence[str],
         show: Callable[[Mapping[str, Array]], None],
         *letters: str,
     ) -> None:
-        """Compute and write: rows for a file; else JSON, one row of CSV, or tables on the screen.
+        """Compute and write: JSON, CSV for a file or -o, or tables on the screen.
 
         Args:
-            make: makes the function of the state, for rows (True) or for one state.
+            run: the results of one state, or of rows of states.
             heads: names of the columns of its results.
             show: prints the state and the results.
             letters: results that have units like joint vectors.
         """
         refuse_both(self.data, self.given)
+        if self.output is not None:
+            check_output(self.output, self.data)
         model, options = self.robot.model, self.options
-        if self.data is not None:
-            from kinetree.cli.batches import Job, run_batch
-            from kinetree.cli.rows import request_of
-
-            run, watch = self._watched(make(True))
-            job = Job(tuple(self.given), run, heads)
-            request = request_of(
-                model,
-                options.recorded,
-                degrees=options.degrees,
-                required=("q",),
-                unnamed=job.inputs,
-            )
-            run_batch(request, self.data, job, output=self.output, json=options.json)
-            if watch is not None:
-                source = "standard input" if self.data == STREAM else Path(self.data).name
-                watch.report({name: f"{source}: {name}" for name in self.given}, rows=True)
-            return
-        state = read_state(model, self.given, options.degrees)
-        state = closed_state(self.robot, state, self.given, options.degrees)
-        run = make(False)
-        with waiting(f"computing {', '.join(letters) or 'the terms'} of {model.name}"):
+        times, state = self._state()
+        with waiting(compiling(", ".join(letters) or "the terms", model)):
             values = run(*state.values())
-        if model.constraints is not None and "ddq" in state and np.isnan(values["tau"]).any():
-            dynamics.constrained_inverse_dynamics(model, *state.values())  # raises, with names
-        shown = document(model, state, options.degrees, *letters) | values
+        self._report(state, values)
         if options.json:
-            print_json(shown, self.output)
-        elif self.output is not None:
-            row = [x for value in values.values() for x in value.ravel().tolist()]
-            print_text(csv_line(heads) + "".join(number_lines([row])), self.output)
+            shown = document(model, state, options.degrees, *letters)
+            print_json(shown | times | values, self.output)
+        elif self.data is not None or self.output is not None:
+            count = len(np.atleast_2d(next(iter(state.values()))))
+            parts = [np.reshape(x, (count, -1)) for x in (*times.values(), *values.values())]
+            print_csv([*times, *heads], np.concatenate(parts, axis=1), self.output)
         else:
-            show(shown)
+            show(document(model, state, options.degrees) | values)
 
-    def _watched(self, run: Results) -> tuple[Results, ClosureWatch | None]:
-        """A function of rows that also compares them with the constraints, if there are any."""
+    def _state(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Times, if there are any, and the state: as typed, or rows of a file."""
+        model, options = self.robot.model, self.options
+        if self.data is None:
+            typed = read_state(model, self.given, options.degrees)
+            return {}, closed_state(self.robot, typed, self.given, options.degrees)
+        from kinetree.cli.rows import read_states, request_of
+
+        wanted = tuple(self.given)
+        request = request_of(
+            model, options.recorded, degrees=options.degrees, required=("q",), unnamed=wanted
+        )
+        values = read_states(self.data, request, wanted)
+        return {"t": values.pop("t")} if "t" in values else {}, values
+
+    def _report(self, state: Mapping[str, Array], values: Mapping[str, Array]) -> None:
+        """Report states that the constraints forbid, and motions that motors cannot make."""
         if self.robot.model.constraints is None:
-            return run, None
-        watch = ClosureWatch(self.robot, OPEN_ROWS)
-
-        def watched(*state: Array) -> dict[str, Array]:
-            watch.look(dict(zip(self.given, state, strict=True)))
-            results = run(*state)
-            if "tau" in results:
-                watch.look_at_forces(state, results["tau"])
-            return results
-
-        return watched, watch
-
-
-def function_of(robot: Robot, quantity: str, rows: bool) -> Function:
-    """The quantity as a function of (..., n) arrays, for many states (`rows`) or for one."""
-    model = robot.model
-    if model.n > (FOR_ROWS if rows else FOR_ONE) and not (rows and quantity in LINEAR):
-        return partial(_each, _algorithm(model, quantity))
-    with waiting(compiling(quantity.replace("_", " "), model)):
-        return getattr(robot, quantity)
+            return
+        if self.data is not None:
+            source = "standard input" if self.data == STREAM else Path(self.data).name
+            report_open(self.robot, state, OPEN_ROWS, f"{source}: {{}}")
+        if "ddq" not in state or not np.isnan(values["tau"]).any():
+            return
+        if self.data is None:  # raises, with the names of the motors
+            dynamics.constrained_inverse_dynamics(self.robot.model, *state.values())
+        unmade = np.flatnonzero(np.isnan(values["tau"]).any(axis=-1))
+        notify(
+            f"the motors of {self.robot.name!r} cannot make the motion of "
+            f"{counted(len(unmade), 'row')}, the first is row {unmade[0] + 1}: the mechanism is at "
+            "a dead centre, and tau is not a number there."
+        )
 
 
-def _algorithm(model: Model, quantity: str) -> Function:
-    """The quantity of one state in plain NumPy, in the form whose work grows least."""
-    following = any(joint.follows is not None for joint in model.joints)
-    if quantity == "forward_dynamics" and not following:
-        quantity = "forward_dynamics_by_articulated_bodies"
-    if quantity == "coriolis_forces":  # without the matrix C
-        from kinetree.dynamics.book import book_tree
-        from kinetree.dynamics.inverse_dynamics import bias_forces
-        from kinetree.dynamics.tree import weightless
-
-        return lambda q, dq: bias_forces(weightless(book_tree(model, q)), dq)
-    return partial(getattr(dynamics, quantity), model)
-
-
-def _each(function: Function, *state: Array) -> Array:
-    """Apply a function of one state to one state or to rows of states."""
-    if np.ndim(state[0]) == 1:
-        return np.asarray(function(*state), float)
-    return np.array([function(*x) for x in zip(*state, strict=True)], float)
-
-
-def terms_of(robot: Robot, rows: bool, matrices: bool = True) -> Results:
+def terms_of(robot: Robot, matrices: bool = True) -> Results:
     """M, C, c, g, friction and springs as a function of q and dq, (..., n, n) and (..., n).
 
     matrices: False leaves M and C out.
     """
-    names = ("coriolis_forces", "gravity_forces", "friction_forces")
-    c, g, friction = (function_of(robot, x, rows) for x in names)
-    springs = function_of(robot, "spring_forces", rows) if robot.model.springs else None
-    M = function_of(robot, "mass_matrix", rows) if matrices else None
-    C = function_of(robot, "coriolis_matrix", rows) if matrices else None
 
     def terms(q: Array, dq: Array) -> dict[str, Array]:
-        values = {} if M is None or C is None else {"M": M(q), "C": C(q, dq)}
-        values |= {"c": c(q, dq), "g": g(q), "friction": friction(dq)}
-        return values if springs is None else values | {"springs": springs(q)}
+        values: dict[str, Array] = {}
+        if matrices:
+            values |= {"M": robot.mass_matrix(q), "C": robot.coriolis_matrix(q, dq)}
+        values |= {
+            "c": robot.coriolis_forces(q, dq),
+            "g": robot.gravity_forces(q),
+            "friction": robot.friction_forces(dq),
+        }
+        return values | {"springs": robot.spring_forces(q)} if robot.model.springs else values
 
     return terms
 
@@ -346,7 +296,7 @@ def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> Non
         title = f"{letter}: {words}, of {model.name}" if letter == "M" else f"{letter}: {words}"
         matrix = values[letter]
         matrix = clear_rounding(matrix, ROUNDING * np.abs(matrix).max(initial=0))
-        for part in matrix_tables(letter, title, model.dof_names, slides, matrix, screen.width):
+        for part in matrix_tables(letter, title, model.dof_names, slides, matrix):
             screen.print(part)
             screen.print()
     unit = units(model, "tau")

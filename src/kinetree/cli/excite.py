@@ -18,7 +18,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.output import progress_bar, waiting
-from kinetree.cli.plan import SHOWN, Planned
+from kinetree.cli.plan import Planned
 from kinetree.cli.simulate import MotionFile, Plot, check_files
 from kinetree.cli.states import factors, vector
 
@@ -98,4 +98,4 @@ def excite(
         loaded, found.motion, report, degrees,
         f"condition number {found.condition:.0f}, {round(found.before, -1):.0f} before the search",
         {"condition": found.condition, "condition_before": found.before},
-    ).write(output, json, plot, SHOWN)  # fmt: skip
+    ).write(output, json, plot)  # fmt: skip

@@ -154,19 +154,13 @@ def row_of(
     request: "ReadRequest", data: str, row: int, wanted: tuple[str, ...]
 ) -> dict[str, Array]:
     """Read the state of one row of a recording."""
-    from kinetree.cli.rows import opened
+    from kinetree.cli.rows import read_states
 
-    if row < 1:
-        raise InputError(f"--row is {row}; rows are counted from 1.")
-    count, model = 0, request.model
-    assert model is not None
-    with opened(data, request, wanted) as states:
-        for block in states.blocks:
-            if row <= count + len(block):
-                columns = zip(wanted, block.with_zeros(model, wanted), strict=True)
-                return {x: y[row - count - 1] for x, y in columns}
-            count += len(block)
-    raise InputError(f"--row is {row}; {states.name} has {counted(count, 'row')}.")
+    states = read_states(data, request, wanted)
+    count = len(states["q"])
+    if not 1 <= row <= count:
+        raise InputError(f"--row is {row}; {data} has {counted(count, 'row')}, counted from 1.")
+    return {x: states[x][row - 1] for x in wanted}
 
 
 def record(explanation: "Explanation") -> dict[str, Any]:

@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Group
 from rich.text import Text
 
 from kinetree.cli.messages import translate, wrapped
 from kinetree.cli.states import units
-from kinetree.cli.tables import NO_UNIT, Blocks, column_table, console, screen_table, unit_column
+from kinetree.cli.tables import NO_UNIT, column_table, console, screen_table, unit_column
 from kinetree.core.arrays import Array
 from kinetree.core.tables import counted, listing, number
 from kinetree.errors import InputError, SingularityError
@@ -207,7 +208,7 @@ def _remark(words: str, style: str = "") -> None:
 
 def drive_table(
     result: "Identification", wanted: Collection[str], title: str, owner: str
-) -> Blocks | None:
+) -> Group | None:
     """Unknowns of some kinds by joint or spring, with 95 % margins; None if none was sought."""
     listed = findings(result, wanted)
     if not listed:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Group
 
 from kinetree.cli.arguments import AS_IT_IS, Degrees, Json, Reading, RobotName
 from kinetree.cli.choices import find_robot, mesh_folder
@@ -15,7 +16,6 @@ from kinetree.cli.messages import wrapped
 from kinetree.cli.output import print_json
 from kinetree.cli.tables import (
     NO_UNIT,
-    Blocks,
     aligned,
     column_table,
     console,
@@ -247,7 +247,7 @@ def missing_of(robot: Robot, folder: Path | None) -> tuple[str, ...]:
     return () if source is None else missing_meshes(source)
 
 
-def joint_table(model: Model, degrees: bool, parents: bool) -> Blocks:
+def joint_table(model: Model, degrees: bool, parents: bool) -> Group:
     """A row for every joint; `parents` adds a column of parent links."""
     columns = [
         ("joint", [x.name for x in model.joints]),
@@ -357,7 +357,7 @@ def _links(model: Model, x: JointSpring | JointActuator) -> dict[str, list[str]]
     return {"links": [names[point.link] for point in x.points]} if x.points else {}
 
 
-def spring_table(model: Model, degrees: bool) -> Blocks:
+def spring_table(model: Model, degrees: bool) -> Group:
     """A row for every spring: the sum of positions that it measures, stiffness and rest."""
     springs = [_spring(model, x, degrees) for x in model.springs]
     columns = [("spring", [x["name"] for x in springs]), ("pulls on", sums(springs))]
@@ -406,7 +406,7 @@ def _in_degrees(model: Model, x: JointActuator, limits: Range, degrees: bool) ->
     return limits[0] * scale, limits[1] * scale
 
 
-def constraint_table(model: Model) -> Blocks:
+def constraint_table(model: Model) -> Group:
     """A row for every constraint: its kind, its frames or joints, its equations."""
     from kinetree.files.report import constraint_rows
 
@@ -418,7 +418,7 @@ def constraint_table(model: Model) -> Blocks:
     return screen_table("constraints", heads, rows, left=(0, 1, 2))
 
 
-def actuator_table(model: Model, degrees: bool) -> Blocks:
+def actuator_table(model: Model, degrees: bool) -> Group:
     """A row for every actuator: its kind, the joints with their gears, its ranges and delays."""
     actuators = [_actuator(model, x, degrees) for x in model.actuators]
     ranges = {
@@ -448,7 +448,7 @@ def _limits(limits: Range, unit: str) -> str:
     return " ".join((" .. ".join(number(end, 4) for end in limits), *([unit] if unit else ())))
 
 
-def drive_table(model: Model, degrees: bool) -> Blocks:
+def drive_table(model: Model, degrees: bool) -> Group:
     """A row for every drive: its torque-speed curve and other numbers, as far as there are any."""
     driven = [(x, x.drive, *_angle(x, degrees)) for x in model.joints if x.drive is not None]
     parts = [drive_parts(drive, angle) for _, drive, angle, _ in driven]
@@ -467,7 +467,7 @@ def drive_table(model: Model, degrees: bool) -> Blocks:
     return column_table("drives", columns, left=(0, 1))
 
 
-def link_table(model: Model) -> Blocks:
+def link_table(model: Model) -> Group:
     """A row for every moving link, and one for a base that has mass."""
     base, *moving = _bodies(model)
     links = [base, *moving] if base["mass"] else moving

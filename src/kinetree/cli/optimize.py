@@ -22,11 +22,10 @@ from kinetree.cli.arguments import (
     whole_argument,
     words_argument,
 )
-from kinetree.cli.check import sentence
 from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import WARNING, notify, notify_of_library
 from kinetree.cli.output import compiling, waiting
-from kinetree.cli.plan import SHOWN, Planned
+from kinetree.cli.plan import Planned
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
 from kinetree.cli.states import factors, typed_number, vector
 from kinetree.cli.tables import console
@@ -138,10 +137,10 @@ def optimize(
         "cost": solution.cost, "costs": solution.costs, "iterations": len(solution.history),
         "reason": solution.reason, "converged": solution.converged, "misses": misses,
         "step_error": missed,
-        "violations": [sentence(x, degrees) for x in report.violations],
+        "violations": [x.text(degrees) for x in report.violations],
     }  # fmt: skip
     shown = Planned(loaded, motion, report, degrees, "least effort", about)
-    shown.write(output, options.json, None, SHOWN)
+    shown.write(output, options.json, None)
     if not options.json and output != STDOUT:
         console().print(closing(solution, misses))
     return verdict(solution, misses, missed, report, degrees)
@@ -337,7 +336,7 @@ def verdict(
     if not report.ok:
         more = len(report.violations) - 1
         others = f" and {counted(more, 'violation')} more" if more else ""
-        first = sentence(report.violations[0], degrees)
+        first = report.violations[0].text(degrees)
         notify_of_library(f"limits are not kept: {first}{others}", WARNING)
     if not missed <= STRAY:
         unit = solution.trajectory.units["q"]

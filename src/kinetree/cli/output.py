@@ -1,80 +1,22 @@
 """Output: files and standard output (CSV rows, JSON, text), lines on stderr, progress."""
 
-import io
 import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.messages import notify as notify
+from kinetree.core.arrays import Array
 from kinetree.core.tables import counted, csv_cell
 from kinetree.errors import InputError, visible
 
 if TYPE_CHECKING:
     from kinetree.model import Model
 
-ATOMIC = 4096  # bytes that a pipe takes whole or not at all (POSIX: 512 at least, Linux 4096)
 PAGES = (".html", ".htm")
-SPINNER_DELAY_S = 0.5  # before a spinner is shown
-STARTED = time.monotonic() - time.process_time()  # of the program, imports included
-
-
-class Rows:
-    """A file or standard output that receives whole rows, also if the program is interrupted.
-
-    Pieces are small and unbuffered, so that an interruption falls between two of them.
-    """
-
-    def __init__(self, output: Path | None, source: str | None = None) -> None:
-        if output is not None:
-            check_output(output, source)
-        self._output = output
-        self._file: io.RawIOBase | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def _open(self) -> io.RawIOBase:
-        """Open the file at the first row, so that wrong input does not destroy an old file."""
-        if self._output is not None:
-            return self._output.open("wb", buffering=0)
-        sys.stdout.flush()
-        return open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)
-
-    def write(self, rows: Iterable[str]) -> None:
-        """Write rows, each a text that ends with a newline."""
-        piece = b""
-        shown = self._output is None and sys.stdout.isatty()
-        for row in rows:
-            data = (visible(row) if shown else row).encode()
-            if len(piece) + len(data) > ATOMIC and piece:
-                self._put(piece)
-                piece = b""
-            piece += data
-        if piece:
-            self._put(piece)
-
-    def _put(self, piece: bytes) -> None:
-        if self._file is None:
-            self._file = self._open()
-        done = 0
-        while done < len(piece):
-            done += self._file.write(piece[done:]) or 0
 
 
 def check_output(output: Path, source: str | None = None) -> None:
@@ -100,14 +42,10 @@ def check_page(path: Path) -> None:
         raise InputError(f"--report is {path}; expected a file in an existing folder.")
 
 
-def csv_line(cells: Sequence[str]) -> str:
-    """A line of CSV; cells are quoted where needed."""
-    return ",".join(map(csv_cell, cells)) + "\n"
-
-
-def number_lines(rows: Iterable[Sequence[float]]) -> Iterator[str]:
-    """Lines of CSV whose numbers read back to the same bits."""
-    return (",".join(map(repr, row)) + "\n" for row in rows)
+def print_csv(heads: Sequence[str], rows: Array, output: Path | None = None) -> None:
+    """Write a table of numbers as CSV, to a file or to stdout; they read back to the same bits."""
+    lines = (",".join(map(repr, row)) for row in rows.tolist())
+    print_text("\n".join([",".join(map(csv_cell, heads)), *lines]), output)
 
 
 def print_json(value: Mapping[str, Any], output: Path | None = None) -> None:
@@ -150,14 +88,7 @@ def print_text(text: str, output: Path | None = None) -> None:
 
 @contextmanager
 def waiting(text: str) -> Generator[None]:
-    """Show a spinner with `text` on stderr while the block runs.
-
-    It appears half a second after the start of the program or of the block, whichever was first.
-    Nothing is shown if stderr is not a terminal.
-    """
-    if not sys.stderr.isatty():
-        yield
-        return
+    """Show a spinner with `text` on stderr while the block runs, if stderr is a terminal."""
     from rich.markup import escape
 
     from kinetree.cli.terminal import Terminal
@@ -165,26 +96,12 @@ def waiting(text: str) -> Generator[None]:
 
     screen = Terminal(stderr=True)
     room = screen.width - 3 - len(" ...")  # beside the spinner; a second line would stay
-    status = screen.status(escape(f"{visible(text)[:room]} ..."))
-    shown, done = threading.Lock(), threading.Event()
-    progress.spinners.append(status)
-
-    def show() -> None:
-        with shown:  # never after the end, which takes this lock to stop the spinner
-            if not done.is_set():
-                status.start()
-
-    timer = threading.Timer(max(0.0, SPINNER_DELAY_S - (time.monotonic() - STARTED)), show)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        done.set()
-        progress.spinners.remove(status)
-        with shown:
-            status.stop()
+    with screen.status(escape(f"{visible(text)[:room]} ...")) as status:
+        progress.spinners.append(status)
+        try:
+            yield
+        finally:
+            progress.spinners.remove(status)
 
 
 @contextmanager

@@ -23,11 +23,10 @@ from kinetree.cli.arguments import (
     table_argument,
     words_argument,
 )
-from kinetree.cli.check import joint_documents
 from kinetree.cli.choices import find_robot
+from kinetree.cli.loads import load_documents, load_table
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
-from kinetree.cli.size import load_table
 from kinetree.cli.states import document, factors, vector
 from kinetree.core.arrays import Array
 from kinetree.core.tables import counted
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
 
 NEXT = "/"  # between the waypoints of --to
-SHOWN = ("lowest", "highest", "peak speed", "speed used", "peak torque", "torque used")
 
 
 def plan(
@@ -138,7 +136,7 @@ def plan(
         loaded, motion, report, degrees, f"{kind}{speed_words}",
         {"path": kind, "speed": None if duration is not None else share},
     )  # fmt: skip
-    shown.write(output, options.json, plot, SHOWN)
+    shown.write(output, options.json, plot)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +150,7 @@ class Planned:
     words: str
     about: dict[str, Any]
 
-    def write(
-        self, output: Path | None, json: bool, plot: Path | None, columns: tuple[str, ...]
-    ) -> None:
+    def write(self, output: Path | None, json: bool, plot: Path | None) -> None:
         """Write the motion to the output, and a table of loads or JSON to standard output."""
         from kinetree.cli.rows import in_users_units, write_trajectory
 
@@ -166,7 +162,7 @@ class Planned:
             print_json(
                 document(self.robot.model, {}, self.degrees, *letters)
                 | self.about
-                | {"duration": shown.duration, "loads": joint_documents(self.report, self.degrees)}
+                | {"duration": shown.duration, "loads": load_documents(self.report, self.degrees)}
                 | {x: getattr(shown, x) for x in ("t", *letters)}
             )
         elif output == STDOUT:
@@ -174,7 +170,7 @@ class Planned:
         else:
             samples = counted(len(shown), "sample")
             title = f"{self.robot.name}: {shown.duration:.4g} s, {samples}, {self.words}"
-            load_table(title, self.report, columns, self.degrees)
+            load_table(title, self.report, self.degrees)
         if output is not None and output != STDOUT:
             write_trajectory(shown, output, self.degrees)
 

@@ -11,7 +11,8 @@ import warnings
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from kinetree.cli.messages import ERROR, WARNING, notify_of_library, usage_fault
+from kinetree.cli.arguments import STREAM
+from kinetree.cli.messages import ERROR, WARNING, known_options, notify_of_library
 from kinetree.core import system
 from kinetree.errors import KinetreeError, KinetreeWarning
 
@@ -61,36 +62,38 @@ def run(words: list[str]) -> None:
     end_promptly()
     if words[:1] in ([], ["-h"], ["--help"]):
         app.resolved_commands()  # import all commands: the list shows the summary of each
+    known_options.update(options_of(words[0]) if words else ())
     try:
         app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
         end(FAULT, wrong_usage(error, words))
 
 
+def options_of(command: str) -> set[str]:
+    """The options of a command, such as --limits; none of a group of commands."""
+    from kinetree.cli.app import app
+
+    if command.startswith("-") or command not in app or app[command].default_command is None:
+        return set()
+    arguments = app[command].assemble_argument_collection()
+    return {name for x in arguments for name in x.names}
+
+
 def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
     """What is wrong with the words, and where the right ones are explained."""
-    from cyclopts import MissingArgumentError, UnknownCommandError
+    from cyclopts import MissingArgumentError
 
     from kinetree.cli.app import SYNONYMS, app
 
-    text, command = usage_fault(error), words[0]
-    if isinstance(error, UnknownCommandError) or command not in app:
-        meant = SYNONYMS.get(command.lower())
-        if meant is not None:
-            text = f"there is no command {command!r}. Did you mean {meant!r}?"
-        page = "kinetree cache --help" if command == "cache" else "kinetree --help"
-        return f"{text} See {page}."
+    text, command = " ".join(str(error).split()).replace(STREAM, "-"), words[0]
+    if command not in app:
+        if meant := SYNONYMS.get(command.lower()):
+            text = f'Unknown command "{command}". Did you mean "{meant}"?'
+        return f"{text} See kinetree --help."
     page = f"kinetree {command} --help"
-    if isinstance(error, MissingArgumentError):
-        name = text.partition(" ")[0]
-        usage = (app[command].usage or "").removeprefix("Usage: ")
-        if not name.startswith("-"):
-            text = f"{text.removesuffix('.')}: {usage}."
-            if any(x.startswith("--") for x in words):
-                page += "; --q and other lists take all words up to the next option"
-        elif not any(x in (name, "-o") or x.startswith(f"{name}=") for x in words):
-            text = f"{name} is missing: {usage}."
-    return f"{text} See {page}."
+    if isinstance(error, MissingArgumentError) and any(x.startswith("--") for x in words):
+        page += "; --q and other lists take all words up to the next option"
+    return f"{text} {app[command].usage or ''}. See {page}."
 
 
 def end(code: int, message: str) -> NoReturn:

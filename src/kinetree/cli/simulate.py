@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
+from rich.console import Group
 
 from kinetree.cli.arguments import (
     NUMBERS,
@@ -43,7 +44,7 @@ from kinetree.cli.states import (
     units,
     vector,
 )
-from kinetree.cli.tables import Blocks, clear_rounding, column_table, console, unit_column
+from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.core.arrays import Array
 from kinetree.core.tables import counted, number
 from kinetree.errors import InputError, need
@@ -532,7 +533,7 @@ class Result:
         screen.print()
         screen.print(f"energy: {self._energies(shown)}")
 
-    def _contacts(self, meta: Mapping[str, Any]) -> Blocks:
+    def _contacts(self, meta: Mapping[str, Any]) -> Group:
         """Forces of the ground at the end and their peaks, and how the contacts end."""
         forces = meta["contact_forces"]
         rows = [(*x[-1], np.linalg.norm(x, axis=-1).max()) for x in forces.values()]
@@ -549,14 +550,10 @@ class Result:
         return units(self.robot.model, quantity, self.degrees)
 
     def _energies(self, shown: "Trajectory") -> str:
-        from kinetree.cli.dynamics import function_of
-
         # of the shown numbers, converted back to SI
-        model = self.robot.model
+        model, robot = self.robot.model, self.robot
         q, dq = (getattr(shown, x)[[0, -1]] * factors(model, x, self.degrees) for x in ("q", "dq"))
-        kinetic = function_of(self.robot, "kinetic_energy", rows=True)
-        potential = function_of(self.robot, "potential_energy", rows=True)
-        start, end = kinetic(q, dq) + potential(q)
+        start, end = robot.kinetic_energy(q, dq) + robot.potential_energy(q)
         return f"{number(start, 6)} J at the start, {number(end, 6)} J at the end"
 
 
@@ -572,7 +569,7 @@ def _table(
     rows: Sequence[str],
     values: Sequence[Sequence[float]],
     units: Sequence[str],
-) -> Blocks:
+) -> Group:
     """Numbers of every joint; the unit is in the headings, or beside the numbers if it differs."""
     columns = [(quantity, list(rows))]
     for head, numbers in zip(heads, zip(*values, strict=True), strict=True):

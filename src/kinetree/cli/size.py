@@ -1,12 +1,13 @@
 """`kinetree size`: torques, speeds and power of every joint, and the motors that give them."""
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from rich.text import Text
 
 from kinetree.cli.arguments import (
     USUAL,
@@ -17,12 +18,12 @@ from kinetree.cli.arguments import (
     option,
     table_argument,
 )
-from kinetree.cli.check import UNITS, joint_documents
 from kinetree.cli.choices import find_robot
+from kinetree.cli.loads import SIZES, UNITS, load_documents, load_table
 from kinetree.cli.messages import notify
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import check_files
-from kinetree.cli.tables import column_table, console, screen_table, styled, unit_column
+from kinetree.cli.tables import console, screen_table
 from kinetree.core.charts import Axis, Chart, Series
 from kinetree.core.figure import Figure
 from kinetree.core.tables import number
@@ -33,27 +34,10 @@ from kinetree.model.bounds import Bounds, bounds_of
 
 if TYPE_CHECKING:
     from kinetree.motion.limits.motors import Motor, MotorLoad
-    from kinetree.motion.limits.report import JointLoad, LimitReport
+    from kinetree.motion.limits.report import LimitReport
     from kinetree.motion.trajectory import Trajectory
 
-ROUNDING = 1e-9  # of the largest number of a column: smaller ones are shown as 0
-# heading of a column: the number of a joint's load, and its units (turning, sliding)
-COLUMNS: dict[str, tuple[Callable[["JointLoad"], float], tuple[str, str]]] = {
-    "lowest": (lambda x: x.lowest, UNITS["position"]),
-    "highest": (lambda x: x.highest, UNITS["position"]),
-    "peak speed": (lambda x: x.peak_speed, UNITS["speed"]),
-    "speed used": (lambda x: 100 * x.speed_use, ("%", "%")),
-    "peak torque": (lambda x: x.peak_torque, UNITS["torque"]),
-    "RMS torque": (lambda x: x.rms_torque, UNITS["torque"]),
-    "torque used": (lambda x: 100 * x.torque_use, ("%", "%")),
-    "peak power": (lambda x: x.peak_power, ("W", "W")),
-    "mean power": (
-        lambda x: x.mean_power if abs(x.mean_power) > ROUNDING * abs(x.peak_power) else 0.0,
-        ("W", "W"),
-    ),
-    "energy": (lambda x: x.drawn, ("J", "J")),
-}
-SIZES = tuple(x for x in COLUMNS if x not in ("lowest", "highest"))
+ROUNDING = 1e-9  # of a share of a motor: less is shown as 0
 ON_AXIS = 1e-9  # m, distance from a joint's axis that is rounding
 CURVE = 201  # speeds at which the limit of a drive is drawn
 
@@ -141,14 +125,14 @@ def size(
                 "duration": report.duration,
                 "payload": payload or 0.0,
                 "frame": None if payload is None else loaded.model.frame_name(frame),
-                "joints": joint_documents(report, degrees),
+                "joints": load_documents(report, degrees),
                 "motors": None if compared is None else [motor_document(x) for x in compared],
             }
         )
     else:
         carried = "" if payload is None else f", with {payload:g} kg"
         title = f"{report.robot}, {report.trajectory!r}: {report.duration:.4g} s{carried}"
-        load_table(title, report, SIZES, degrees)
+        load_table(title, report, degrees, SIZES)
         if payload is not None:
             console().print(payload_place(loaded.model, loaded.model.frame_name(frame)))
         if compared is not None:
@@ -169,27 +153,6 @@ def payload_place(model: Model, frame: str) -> str:
         f"{text}, on the axis of joint {joint.name!r}, and asks no torque of that joint. To place "
         "it elsewhere, name a frame with --frame, such as a link that the file fixes there."
     )
-
-
-def load_table(title: str, report: "LimitReport", columns: Sequence[str], degrees: bool) -> None:
-    """Print some of COLUMNS for every joint; limits that do not exist are left empty."""
-    cells = [("joint", [x.name for x in report.joints])]
-    for head in columns:
-        value, pair = COLUMNS[head]
-        units = [pair[x.sliding].replace("rad", "deg" if degrees else "rad") for x in report.joints]
-        turned = np.array([np.degrees(1) if "deg" in unit else 1.0 for unit in units])
-        values = np.array([value(x) for x in report.joints]) * turned
-        values[np.abs(values) < ROUNDING * np.abs(values).max(initial=0)] = 0
-        digits = 3 if head.endswith("used") else 5
-        texts = [number(float(x), digits) for x in values]
-        if head.endswith("used"):
-            limit = f"{head.split()[0]}_limit"
-            texts = [
-                x if np.isfinite(getattr(load, limit)) else ""
-                for x, load in zip(texts, report.joints, strict=True)
-            ]
-        cells.append(unit_column(head.replace(" ", "\n", 1), texts, units))
-    console().print(column_table(title, cells))
 
 
 def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure:
@@ -240,7 +203,7 @@ def print_motors(compared: Sequence["MotorLoad"]) -> None:
         [
             x.joint if k == 0 or compared[k - 1].joint != x.joint else "", x.motor.name,
             *(number(100 * y if y > ROUNDING else 0, 3) for y in x.shares),
-            "enough" if x.ok else styled(f"NOT ENOUGH: {shortage(x)}", "bold red"),
+            "enough" if x.ok else Text(f"NOT ENOUGH: {shortage(x)}", "bold red"),
         ]
         for k, x in enumerate(compared)
     ]  # fmt: skip

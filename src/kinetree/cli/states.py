@@ -1,21 +1,18 @@
 """One state of a robot: joint vectors as typed, their units, and results as a table or JSON.
 
-Vectors are typed as `0.1 0.2 -0.3`, `0.1,0.2,-0.3`, or `shoulder=0.1 elbow=0.2`. Degrees concern
-angles alone: positions, rates and accelerations of hinges and screws, the angle of a planar joint,
-and angular rates. Lengths stay in m, quaternions are numbers, forces stay in N m and N.
+Vectors are typed as `0.1 0.2 -0.3`, `0.1,0.2,-0.3`, or `shoulder=0.1 elbow=0.2`. With --degrees
+angles are in degrees; lengths stay in m, quaternions are numbers, forces stay in N m and N.
 
 In a goal, positions that are left out keep the value of the start. Elsewhere they are those of
-`start_position`, on every path: zero, or the middle of the limits where these exclude zero, which a
-line on stderr reports. A free base whose height is left out stands on the ground, if the robot has
-contacts. In the state of a robot with closed loops they begin at `robot.neutral()` and follow from
-those that are typed (`closed_state`), which a line reports too. A state that
-the constraints do not allow is computed, and a line reports it; a motion is refused.
+`start_position`: zero, or the middle of the limits where these exclude zero. A free base whose
+height is left out stands on the ground, if the robot has contacts. Closed loops decide entries that
+are left out. Lines on stderr report all of that, and states that the constraints do not allow.
 """
 
 import re
 from collections.abc import Container, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,7 +38,6 @@ ROUNDING = 1e-15  # of the largest force that the robot's masses and its motion 
 SOLVED = 1e-13  # of the largest acceleration: solving for it magnifies rounding errors
 UNIT = re.compile(r"\d\s*(rad|deg|°|m|mm|N)\b", re.IGNORECASE)
 MAX_NAMES = 8  # of joints that a line on stderr lists
-OPEN = 1e-8  # error of a state that is reported as not allowed by the constraints
 STEP = 0.2  # rad or m: steps in which typed positions are reached from the start
 CLOSED = 1e-9  # rad or m, rad/s or m/s: errors of constraints that a typed state may have
 
@@ -69,6 +65,30 @@ def refuse_both(data: str | None, given: Mapping[str, Words]) -> None:
         raise InputError(f"{', '.join(typed)} and {source} both give states; expected one of them.")
 
 
+def pieces_of(words: Words) -> list[str]:
+    """The numbers of a vector, each as typed."""
+    return [x for word in words or () for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]
+
+
+def typed_vector(model: Model, option: str, known: Sequence[str], words: Words) -> dict[str, float]:
+    """Numbers by name: all of `known` in order, or some as NAME=NUMBER."""
+    pieces = pieces_of(words)
+    if any("=" in piece for piece in pieces):
+        return named_numbers(model, option, known, pieces)
+    numbers = {
+        name: typed_number(option, name, piece) for name, piece in zip(known, pieces, strict=False)
+    }
+    if len(pieces) != len(known):
+        for piece in pieces[len(known) :]:
+            typed_number(option, "an entry", piece)
+        example = known[0] if known else "joint"
+        raise ShapeError(
+            f"{option} has {counted(len(pieces), 'number')}, but {model.name!r} needs "
+            f"{len(known)}: {', '.join(known)}. Or name some of them: {option} {example}=0.1."
+        )
+    return numbers
+
+
 def vector(
     model: Model,
     quantity: str,
@@ -83,40 +103,22 @@ def vector(
     position before a goal, whose entries those keep that are left out.
     """
     option = option or f"--{quantity}"
-    if start is not None:
-        default = np.array(start, float)
-    else:
-        default = start_position(model) if quantity == "q" else np.zeros(model.n)
     at_rest = quantity == "q" and start is None
-    middle = at_rest and model.constraints is None  # else `closed_position` reports it
-    if not words:
-        if middle:
-            report_middle(model, default, option, (), degrees)
-        return default
-    pieces = [x for word in words for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]
+    x = np.zeros(model.n) if start is None else np.array(start, float)
+    if at_rest:
+        x = start_position(model)
     known = names(model, quantity)
+    given = typed_vector(model, option, known, words) if words else {}
+    if at_rest and model.constraints is None:
+        report_middle(model, x, option, given, degrees)
     scale = np.broadcast_to(factors(model, quantity, degrees), len(known))
-    if any("=" in piece for piece in pieces):
-        given = named_numbers(model, option, known, pieces)
-        for name, value in given.items():
-            default[known.index(name)] = value * scale[known.index(name)]
-        if middle:
-            report_middle(model, default, option, given, degrees)
-        x = default
-        height = standing_height(model) if at_rest else None
-        if height is not None and known[height] not in given:
-            from kinetree.dynamics.contacts.start import on_ground
+    for name, value in given.items():
+        x[known.index(name)] = value * scale[known.index(name)]
+    height = standing_height(model) if at_rest and given else None
+    if height is not None and known[height] not in given:
+        from kinetree.dynamics.contacts.start import on_ground
 
-            x = on_ground(model, x)
-    elif len(pieces) != len(known):
-        example = known[0] if known else "joint"
-        raise ShapeError(
-            f"{option} has {counted(len(pieces), 'number')}; {model.name!r} needs "
-            f"{len(known)}: {', '.join(known)}. Or name some of them: {option} {example}=0.1."
-        )
-    else:
-        pairs = zip(known, pieces, strict=True)
-        x = np.array([typed_number(option, name, piece) for name, piece in pairs]) * scale
+        x = on_ground(model, x)
     return coordinates(model, x, option).astype(float) if quantity == "q" else x
 
 
@@ -134,95 +136,50 @@ def closed_state(
     closed |= zip(("q", "dq"), start, strict=True)
     if "ddq" in state:
         closed["ddq"] = closed_acceleration(robot, (*start, state["ddq"]), given["ddq"], degrees)
-    watch = ClosureWatch(robot, OPEN)
-    watch.look({name: x[None] for name, x in closed.items()})
-    if list(watch.worst) == ["ddq"]:
-        words = watch.words("ddq")
-        raise InputError(
-            f"the constraints of {robot.name!r} forbid this motion: with --ddq, {words}; expected "
-            "0. Name fewer joints, as in --ddq NAME=VALUE, and the others follow."
-        )
-    watch.report({name: f"--{name}" for name in closed})
+    report_open(robot, {name: x[None] for name, x in closed.items()}, CLOSED, "--{}")
     return closed
 
 
-class ClosureWatch:
-    """The worst of many states that the constraints of a robot do not allow, to be reported.
+def report_open(robot: "Robot", states: Mapping[str, Array], tolerance: float, name: str) -> None:
+    """Report on stderr the worst row of states, (rows, n), that the constraints do not allow.
 
-    Args:
-        robot: the robot.
-        tolerance: the largest error that is not reported, rad or m; of rates and accelerations, as
-            a share of the terms that should cancel.
+    tolerance: the largest error that is not reported, rad or m; of rates and accelerations, as a
+    share of the terms that should cancel. name: a quantity in messages, such as "--{}".
     """
-
-    WORDS: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "q": ("does not satisfy", "is open by {} (rad or m)"),
-        "dq": ("breaks", "opens at {} (rad/s or m/s)"),
-        "ddq": ("is a motion that is forbidden by", "opens with {} (rad/s^2 or m/s^2)"),
-    }
-
-    def __init__(self, robot: "Robot", tolerance: float) -> None:
-        self.robot, self.tolerance = robot, tolerance
-        self.unmade, self.first_unmade = 0, 0
-        self.seen, self.worst = 0, dict[str, tuple[float, float, int, int]]()
-
-    def look(self, states: Mapping[str, Array]) -> None:
-        """Compare rows of states, (rows, n), with the constraints; q first, then dq, then ddq."""
-        q, dq = np.asarray(states["q"], float), np.asarray(states["dq"], float)
-        errors = np.abs(self.robot.constraint_errors(q))
-        self._keep("q", errors, errors)
-        J = np.asarray(self.robot.constraint_jacobian(q))
-        rates = np.einsum("...ij,...j->...i", J, dq)
-        size = np.einsum("...ij,...j->...i", np.abs(J), np.abs(dq))
-        self._keep("dq", np.abs(rates), np.abs(rates) / (1 + size))
-        if "ddq" in states:
-            ddq = np.asarray(states["ddq"], float)
-            bias = np.asarray(self.robot.constraint_bias(q, dq))
-            left = np.einsum("...ij,...j->...i", J, ddq) + bias
-            size = np.einsum("...ij,...j->...i", np.abs(J), np.abs(ddq)) + np.abs(bias)
-            self._keep("ddq", np.abs(left), np.abs(left) / (1 + size))
-        self.seen += len(q)
-
-    def look_at_forces(self, states: Sequence[Array], tau: Array) -> None:
-        """Count rows, of those looked at last, for whose motion there are no forces of motors."""
-        given = np.all([np.isfinite(x).all(axis=-1) for x in states], axis=0)
-        unmade = np.flatnonzero(given & np.isnan(tau).any(axis=-1))
-        if not self.unmade and len(unmade):
-            self.first_unmade = self.seen - len(tau) + int(unmade[0])
-        self.unmade += len(unmade)
-
-    def _keep(self, quantity: str, errors: Array, shares: Array) -> None:
-        if not shares.size or not np.isfinite(shares).all():
-            return
+    constraints = constraints_of(robot.model, "a closed state")
+    for quantity, (errors, shares) in constraint_errors(robot, states).items():
+        if not (shares.size and shares.max() > tolerance):
+            continue
         k, row = np.unravel_index(int(np.argmax(shares)), shares.shape)
-        if shares[k, row] > max(self.tolerance, self.worst.get(quantity, (0.0,))[0]):
-            entry = float(shares[k, row]), float(errors[k, row]), self.seen + int(k), int(row)
-            self.worst[quantity] = entry
-
-    def report(self, names: Mapping[str, str], rows: bool = False) -> None:
-        """Print the worst of each quantity on stderr; `names` are those of the user."""
-        if self.unmade:
-            count = counted(self.unmade, "row")
-            notify(
-                f"the motors of {self.robot.name!r} cannot make the motion of {count}, the first "
-                f"is row {self.first_unmade + 1}: the mechanism is at a dead centre, and tau is "
-                "not a number there."
-            )
-        if not self.worst:
-            return
-        quantity = next(name for name in self.WORDS if name in self.worst)  # others follow from it
-        where = f" in row {self.worst[quantity][2] + 1}" if rows else ""
+        where = f" in row {k + 1}" if len(shares) > 1 else ""
         notify(
-            f"{names[quantity]} {self.WORDS[quantity][0]} the constraints of {self.robot.name!r}"
-            f"{where}: {self.words(quantity)}. The robot cannot be in this state; the results are "
-            "those of open constraints."
+            f"{name.format(quantity)}{where} does not satisfy the constraints of {robot.name!r}: "
+            f"constraint {constraints.owner(int(row))!r} has an error of {errors[k, row]:.3g}. The "
+            "robot cannot be in this state; the results are those of open constraints."
         )
+        return  # errors of rates follow from those of positions
 
-    def words(self, quantity: str) -> str:
-        """The constraint that is worst, and by how much."""
-        given = constraints_of(self.robot.model, "a closed state")
-        _, error, _, row = self.worst[quantity]
-        return f"constraint {given.owner(row)!r} {self.WORDS[quantity][1].format(f'{error:.3g}')}"
+
+def constraint_errors(
+    robot: "Robot", states: Mapping[str, Array]
+) -> dict[str, tuple[Array, Array]]:
+    """Errors of rows of q, dq and ddq, and their shares of the terms that should cancel."""
+    q, dq = np.asarray(states["q"], float), np.asarray(states["dq"], float)
+    position = np.abs(robot.constraint_errors(q))
+    found = {"q": (position, position)}
+    J = np.asarray(robot.constraint_jacobian(q))
+    found["dq"] = _balance(J, dq, np.zeros(J.shape[:-1]))
+    if "ddq" in states:
+        bias = np.asarray(robot.constraint_bias(q, dq))
+        found["ddq"] = _balance(J, np.asarray(states["ddq"], float), bias)
+    return found
+
+
+def _balance(J: Array, x: Array, bias: Array) -> tuple[Array, Array]:
+    """|J x + bias|, and its share of the sum of the sizes of its terms."""
+    error = np.abs(np.einsum("...ij,...j->...i", J, x) + bias)
+    size = np.einsum("...ij,...j->...i", np.abs(J), np.abs(x)) + np.abs(bias)
+    return error, error / (1 + size)
 
 
 def closed_start(
@@ -282,53 +239,67 @@ def _goal_from(robot: "Robot", q: Array, typed: Sequence[int], start: Array) -> 
 
 
 def _followed(robot: "Robot", q: Array, typed: Sequence[int], start: Array) -> Array:
-    """Close q with its typed entries; the others follow from `start`.
+    """Close q with its typed entries, which move from `start` in short steps.
 
-    Typed entries move there in short steps, so that the loops stay as they are assembled; if a
-    step cannot be closed, q itself is.
+    So the loops stay as they are assembled; if a step cannot be closed, q itself is.
     """
     joints = [x for x in robot.model.joints if x.follows is None and {*x.coords} & {*typed}]
     keep = [x.name for x in joints]
-    steps = int(np.ceil(np.abs(q - start).max(initial=0) / STEP))
-    try:
+    if all(x.type in SCREW_TYPES for x in joints):
+        steps = max(1, int(np.ceil(np.abs(q - start).max(initial=0) / STEP)))
         at = start
-        if all(x.type in SCREW_TYPES for x in joints):
-            for k in range(1, steps):
+        try:
+            for k in range(1, steps + 1):
                 at = at.copy()
-                at[typed] = (start + (q - start) * (k / steps))[typed]
+                at[typed] = q[typed] if k == steps else (start + (q - start) * (k / steps))[typed]
                 at = robot.project(at, keep=keep)
-            at = at.copy()
-            at[typed] = q[typed]
-            return robot.project(at, keep=keep)
-    except InputError:
-        pass
+            return at
+        except InputError:
+            pass
     return robot.project(q, keep=keep)
 
 
 def closed_acceleration(
     robot: "Robot", state: tuple[Array, Array, Array], words: Words, degrees: bool
 ) -> Array:
-    """ddq of a state (q, dq, ddq), with entries that were not typed as the constraints allow."""
+    """ddq of a state (q, dq, ddq), with entries that were not typed as the constraints allow.
+
+    Raises:
+        InputError: the typed entries are a motion that the constraints forbid.
+    """
     q, dq, ddq = state
-    if robot.model.constraints is None:
-        return ddq
-    J = np.asarray(robot.constraint_jacobian(q))
-    missing = J @ ddq + np.asarray(robot.constraint_bias(q, dq))
+    missing, _ = constraint_errors(robot, {"q": q, "dq": dq, "ddq": ddq})["ddq"]
     typed = typed_entries(robot.model, "ddq", words)
-    if len(typed) < robot.n and np.abs(missing).max(initial=0) > CLOSED:
-        ddq = robot.project_accelerations(q, dq, ddq, keep=[robot.dof_names[d] for d in typed])
-        report_closed(robot.model, "ddq", typed, ddq, degrees)
+    if missing.max(initial=0) <= CLOSED:
+        return ddq
+    if len(typed) == robot.n:
+        constraints = constraints_of(robot.model, "a closed state")
+        row = int(np.argmax(missing))
+        raise InputError(
+            f"--ddq is a motion that the constraints of {robot.name!r} forbid: constraint "
+            f"{constraints.owner(row)!r} opens with {missing[row]:.3g} rad/s^2 or m/s^2; expected "
+            "0. Name fewer joints, as in --ddq NAME=VALUE, and the others follow."
+        )
+    ddq = robot.project_accelerations(q, dq, ddq, keep=[robot.dof_names[d] for d in typed])
+    report_closed(robot.model, "ddq", typed, ddq, degrees)
     return ddq
 
 
 def typed_entries(model: Model, quantity: str, words: Words) -> list[int]:
     """Entries of q or dq that were typed: all, those with names, or none."""
-    known = names(model, quantity)
-    text = " ".join(words or ())
-    if "=" not in text:
-        return list(range(len(known))) if text else []
-    pieces = re.split(r"[,\s]+", text)
+    known, pieces = names(model, quantity), pieces_of(words)
+    if not any("=" in x for x in pieces):
+        return list(range(len(known))) if pieces else []
     return [k for k, name in enumerate(known) if any(x.startswith(f"{name}=") for x in pieces)]
+
+
+def _entries(model: Model, quantity: str, x: Array, wanted: Sequence[int], degrees: bool) -> str:
+    """Entries of a joint vector with their units, the first of many."""
+    known, unit = names(model, quantity), units(model, quantity, degrees)
+    shown = x / factors(model, quantity, degrees)
+    texts = [f"{known[k]} = {number(shown[k], 6)} {unit[k]}".rstrip() for k in wanted]
+    more = f" and {len(texts) - MAX_NAMES} more" if len(texts) > MAX_NAMES else ""
+    return ", ".join(texts[:MAX_NAMES]) + more
 
 
 def report_closed(
@@ -340,17 +311,10 @@ def report_closed(
     option: str | None = None,
 ) -> None:
     """Print on stderr the entries that follow from the constraints."""
-    known, unit = names(model, quantity), units(model, quantity, degrees)
-    shown = x / factors(model, quantity, degrees)
-    entries = [
-        f"{name} = {number(shown[k], 6)} {unit[k]}".rstrip()
-        for k, name in enumerate(known)
-        if k not in typed
-    ]
-    more = f" and {len(entries) - MAX_NAMES} more" if len(entries) > MAX_NAMES else ""
+    others = [k for k in range(len(names(model, quantity))) if k not in typed]
     notify(
-        f"{option or f'--{quantity}'} leaves out {counted(len(entries), 'entry')}, which the "
-        f"constraints decide or limit; taken as {', '.join(entries[:MAX_NAMES])}{more}."
+        f"{option or f'--{quantity}'} leaves out {counted(len(others), 'entry')}, which the "
+        f"constraints decide or limit; taken as {_entries(model, quantity, x, others, degrees)}."
     )
 
 
@@ -367,18 +331,16 @@ def report_middle(
     model: Model, q: Array, option: str, given: Container[str], degrees: bool
 ) -> None:
     """Print on stderr which positions are the middle of the limits because zero is outside."""
-    zero, scale = dynamics.neutral(model), np.broadcast_to(factors(model, "q", degrees), model.nq)
-    unit, height = units(model, "q", degrees), standing_height(model)
+    zero, height = dynamics.neutral(model), standing_height(model)
     moved = [
-        f"{name} = {number(q[k] / scale[k], 6)} {unit[k]}"
+        k
         for k, name in enumerate(model.coordinate_names)
         if name not in given and q[k] != zero[k] and k != height
     ]
     if moved:
-        more = f" and {len(moved) - MAX_NAMES} more" if len(moved) > MAX_NAMES else ""
         notify(
-            f"{option} leaves out {counted(len(moved), 'joint')} whose limits exclude zero; "
-            f"taken in the middle of the limits: {', '.join(moved[:MAX_NAMES])}{more}."
+            f"{option} leaves out {counted(len(moved), 'joint')} whose limits exclude zero; taken "
+            f"in the middle of the limits: {_entries(model, 'q', q, moved, degrees)}."
         )
 
 
@@ -386,18 +348,16 @@ def report_beyond(model: Model, q: Array, degrees: bool) -> None:
     """Print on stderr the joints whose positions are beyond their limits."""
     from kinetree.model.bounds import bounds_of  # not without --q
 
-    bounds, unit = bounds_of(model), units(model, "q", degrees)
-    scale = np.broadcast_to(factors(model, "q", degrees), model.nq)
-    beyond, turned = list[str](), False
-    for k, lower, upper in zip(bounds.coords.tolist(), bounds.lower, bounds.upper, strict=True):
-        if k >= 0 and not lower - CLOSED <= q[k] <= upper + CLOSED:
-            at, least, most = (number(float(x) / scale[k], 6) for x in (q[k], lower, upper))
-            beyond.append(f"{model.coordinate_names[k]} = {at} {unit[k]} ({least} to {most})")
-            turned |= unit[k] == "rad" and abs(q[k]) > 2 * np.pi
+    bounds = bounds_of(model)
+    limits = zip(bounds.coords.tolist(), bounds.lower, bounds.upper, strict=True)
+    beyond = [k for k, low, high in limits if k >= 0 and not low - CLOSED <= q[k] <= high + CLOSED]
     if beyond:
-        more = f" and {len(beyond) - MAX_NAMES} more" if len(beyond) > MAX_NAMES else ""
+        turned = any(abs(q[k]) > 2 * np.pi for k in beyond) and not degrees
         question = " Are these degrees? Then add --degrees." if turned else ""
-        notify(f"--q is beyond the limits: {', '.join(beyond[:MAX_NAMES])}{more}.{question}")
+        notify(
+            f"--q is beyond the limits: {_entries(model, 'q', q, beyond, degrees)}.{question} "
+            "kinetree info lists the limits."
+        )
 
 
 def named_numbers(

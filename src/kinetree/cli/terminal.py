@@ -26,8 +26,3 @@ class Terminal(Console):
         for segment in super().render(renderable, options):
             text = segment.text if segment.control else visible(segment.text)
             yield segment if text == segment.text else Segment(text, segment.style)
-
-
-def standard_output() -> Terminal:
-    """Standard output; rich leaves colours out if it is not a terminal or NO_COLOR is set."""
-    return Terminal(markup=False, highlight=False, emoji=False)

@@ -45,6 +45,10 @@ class Axis:
         return self.kind in ("axis", "entry")
 
 
+# names along the axis of each input (None: it has none), and along the axes of each output
+Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
+
+
 def of_argument(labels: Sequence[Any], argument: str) -> list[tuple[int, Any]]:
     """Positions and names of the labels of an argument: those of "q:elbow", "t", ... for q.
 

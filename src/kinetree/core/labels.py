@@ -31,6 +31,7 @@ from kinetree.core.containers import (
 )
 from kinetree.errors import InputError, need
 
+PLAIN = {float, int, np.float64}  # types that have no shape, package or precision of their own
 PANDAS, POLARS = "pandas", "polars"
 READ = "a dict, a data frame of pandas or polars, or a plain array"
 PACKAGES = {"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy", "cupy": "cupy"}
@@ -152,12 +153,15 @@ def _read(value: Any, axis: Axis | None, argument: str) -> tuple[Any, Form]:
         refuse_labels(value, argument, f"a plain array{way}")
     if kind == UNKNOWN:
         refuse_labels(value, argument, READ)
-    axis, names = cast("Axis", axis), _names(value)
+    axis = cast("Axis", axis)
+    if kind == DICT and (x := _plain_numbers(value, axis)) is not None:
+        return x, Form(DICT)
     if kind == DICT:
         entries = _split(value, axis, argument)
         order = order_of(list(entries), axis, argument, "keys of the dict")
         values = list(entries.values())
         return _stack([values[k] for k in order], argument), Form(DICT)
+    names = _names(value)
     if kind == SERIES:
         order = order_of(names, axis, argument, "labels of the Series")
         return _numbers(value, argument)[order], Form(PANDAS)
@@ -172,6 +176,17 @@ def _read(value: Any, axis: Axis | None, argument: str) -> tuple[Any, Form]:
     columns = [_numbers(value[names[k]], f"{argument}[{names[k]!r}]") for k in order]
     x = np.stack(columns, -1) if columns else np.zeros((len(value), 0))
     return x, Form(POLARS if rows is None else PANDAS, (len(value),), rows)
+
+
+def _plain_numbers(value: Any, axis: Axis) -> Array | None:
+    """One state in a dict, as a control loop passes it; None where more has to be checked."""
+    if len(value) != len(axis.names):
+        return None
+    try:
+        entries = axis.entries(value)
+    except KeyError:
+        return None
+    return np.array(entries) if PLAIN.issuperset(map(type, entries)) else None
 
 
 def _split(given: Any, axis: Axis, argument: str) -> dict[object, Any]:

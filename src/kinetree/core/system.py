@@ -190,16 +190,6 @@ def on_fork(
         register(**{when: call for when, call in hooks.items() if call is not None})
 
 
-def madvise() -> int:
-    """Return the address of Linux' function that gives advice about memory; 0 on other systems."""
-    if sys.platform != "linux":
-        return 0
-    import ctypes
-
-    function = getattr(ctypes.CDLL(None), "madvise", None)
-    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
 def own_session() -> dict[str, Any]:
     """Return arguments of subprocess.Popen that keep Ctrl-C of this program from the new one."""
     if sys.platform == "win32":

@@ -11,8 +11,9 @@ __getattr__ = later(
     {
         "call.diagnose": "ArgumentError",
         "compiler.derivatives": "gradient hessian hessian_vector jacobian jvp vjp",
-        "compiler.graph": "Graph Node OPERATIONS Port",
+        "compiler.graph": "Graph Node Port",
         "compiler.interpret": "interpret",
+        "compiler.ops": "OPERATIONS",
         "compiler.optimise": "optimise",
         "compiler.stepping": "Field Run Stepping interpret_run",
         "compiler.trace": "guarded trace",

@@ -4,8 +4,7 @@ So it is where LLVM is missing, and for graphs that would take too long to compi
 to be traced (a matrix of a robot of a thousand links) is computed by its function, on floats.
 
 NumPy calls the loop like any other, so broadcasting, casting, `out=` and errors are the same. The
-interpreter rounds every operation as compiled code does, so the results have the same bits; only
-the speed differs.
+results differ from those of compiled code by roundings.
 """
 
 import ctypes
@@ -30,7 +29,7 @@ _INNER_LOOP = ctypes.CFUNCTYPE(
 
 
 class SlowKernelWarning(KinetreeWarning, RuntimeWarning):
-    """LLVM is missing, so kernels are interpreted: the same bits, a thousand times slower."""
+    """LLVM is missing, so kernels are interpreted, a thousand times slower."""
 
 
 _warned = False
@@ -43,8 +42,8 @@ def warn_once(problem: Exception) -> None:
         _warned = True
         warn(
             f"llvmlite cannot be imported ({problem}), so kernels are interpreted and not compiled:"
-            " the results are the same to the last bit, but one state takes about a thousand times"
-            " as long. To compile kernels, install it with: pip install llvmlite.",
+            " one state takes about a thousand times as long. To compile kernels, install it with: "
+            "pip install llvmlite.",
             SlowKernelWarning,
         )
 

@@ -1,25 +1,22 @@
 """Kernel: a compiled graph that is called like the function it came from.
 
-A single state and a plain batch enter machine code directly (fastcall.py, enter.py); everything
-else, and every other Python, goes through a real NumPy gufunc (dispatch.py).
+A single state enters machine code directly (fast_entry.py); everything else, and every other
+Python, goes through a real NumPy gufunc (dispatch.py).
 """
 
 import functools
 import inspect
 import logging
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from kinetree.core.axis import Axes
 from kinetree.core.system import once
-from kinetree.engine.call import plan as plans
-from kinetree.engine.call import vectorcall
+from kinetree.engine.call import c_api, vectorcall
 from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
-from kinetree.engine.call.gufunc import InnerLoop
-from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
@@ -38,8 +35,8 @@ More = tuple[str, Callable[[], Callable[..., Any]]]
 
 
 @dataclass(frozen=True, eq=False)
-class Door:
-    """A function with options around some kernels, and how it is shown and pickled."""
+class PublicCall:
+    """A function with options in front of a kernel, and how it is shown and pickled."""
 
     call: Callable[..., Any]
     doc: str
@@ -59,9 +56,7 @@ class Kernel:
         axes: names along the axes of inputs and outputs, for labelled arguments.
     """
 
-    _direct = False
-    _door: "Door | None" = None
-    _larger: "Kernel | None" = None  # takes one argument more
+    _public: PublicCall | None = None
 
     def __new__(
         cls,
@@ -73,7 +68,7 @@ class Kernel:
         axes: Axes | None = None,
     ) -> Self:
         """Make a kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
-        if cls is Kernel and "float64" in dtypes and vectorcall.available() and is_compiled(graph):
+        if cls is Kernel and "float64" in dtypes and c_api.trusted() and is_compiled(graph):
             return object.__new__(direct_kernel())  # type: ignore[return-value]
         return object.__new__(cls)
 
@@ -94,10 +89,8 @@ class Kernel:
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
         self._programs = Programs(graph) if is_compiled(graph) else None
-        self._plan = plans.make_plan(graph) if self._direct else None
-        self._names = plans.learn_names(self._plan, axes)  # kept alive for machine code
         if self._programs is not None:
-            loop = functools.partial(_learned_loop, self._programs, self._plan)
+            loop = self._programs.loop
         else:
             from kinetree.engine.interpreted import interpreted_loop
 
@@ -105,25 +98,16 @@ class Kernel:
                 log.warning(TOO_LONG, name, graph.length)
             loop = functools.partial(interpreted_loop, graph)
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
-        self._dispatch.entered = weakref.ref(self)
-        self._general = self._dispatch.call
-        self._overload: Overload | None = None
+        general = self._dispatch.call
         if more is not None:
-            self._overload = Overload(self._general, len(graph.inputs), *more)
-            self._overload.when_made(functools.partial(_learn_larger, weakref.ref(self)))
-            self._general = self._overload.call
-            plans.learn_name(self._plan, self._overload.extra)
-        if self._direct:
-            self._enter_by(self._general)
+            general = Overload(general, len(graph.inputs), *more).call
+        self._enter_by(general)
 
     def _enter_by(self, general: Callable[..., Any]) -> None:
-        """Let calls begin in machine code; those that it does not take are for `general`.
-
-        The attributes keep alive what machine code refers to by address.
-        """
-        self._code, self._general = self._compiled.code("float64"), general
-        entry, limit = self._compiled.entry(), self._dispatch.large
-        vectorcall.set_entry(self, entry, general, limit, self._plan)
+        """Give calls that the fast entry does not take to `general`, which is kept alive."""
+        self._general = general
+        if type(self) is not Kernel:
+            vectorcall.set_entry(self, self._compiled.entry(), general)
 
     def __call__(self, *arrays: object, **options: object) -> Any:
         """Evaluate on arrays of shape (..., *port.shape), with the options of a NumPy ufunc."""
@@ -160,8 +144,8 @@ class Kernel:
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature that `help` and editors show."""
-        if self._door is not None:
-            return self._door.signature
+        if self._public is not None:
+            return self._public.signature
         more = self._given[4]
         names = [port.name for port in self.graph.inputs]
         return signature_of(*names, extra=None if more is None else more[0])
@@ -220,23 +204,7 @@ class Kernel:
         return f"<Kernel {self.name}{self.signature}, {self.operations} operations>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Kernel, self._given) if self._door is None else self._door.reduced
-
-    def behind(self, door: "Door") -> "Kernel":
-        """Return a kernel of the same graph for single states; the door takes all other calls.
-
-        Args:
-            door: of the kernels of one quantity; it finds the one that a call needs.
-        """
-        graph, name, _, dtypes, more, axes = self._given
-        made = Kernel(graph, name, door.doc, dtypes, more, axes)
-        made._door, made._general = door, door.call
-        if made._direct:
-            plans.guard(made._plan)
-            made._enter_by(door.call)
-        if self._overload is not None:
-            self._overload.when_made(functools.partial(_learn_larger, weakref.ref(made)))
-        return made
+        return (Kernel, self._given) if self._public is None else self._public.reduced
 
     def __copy__(self) -> Self:
         return self
@@ -245,26 +213,17 @@ class Kernel:
         return self  # nothing in a kernel ever changes
 
 
+def with_public_call(kernel: Kernel, public: PublicCall) -> Kernel:
+    """Return the same code for single states, with a function that takes all other calls."""
+    made = object.__new__(type(kernel))
+    vars(made).update(vars(kernel), _public=public, __doc__=public.doc)
+    made._enter_by(public.call)
+    return made
+
+
 def code_addresses(kernel: Kernel) -> tuple[int, int]:
     """Where the float64 code begins: the loop over states, and the code for one state."""
     return kernel._compiled.loop("float64").address, kernel._compiled.one("float64")
-
-
-def _learned_loop(programs: Programs, plan: plans.Plan | None, dtype: str) -> InnerLoop:
-    """Return the inner loop over states; from now on calls with its number type enter the code."""
-    loop = programs.loop(dtype)
-    plans.learn_code(plan, dtype, programs.one(dtype), loop.address)
-    return loop
-
-
-def _learn_larger(kernel: "weakref.ref[Kernel]", larger: object) -> None:
-    """Let calls with the further argument enter its kernel; behind a door, one behind the same."""
-    alive = kernel()
-    if alive is None or alive._plan is None or not isinstance(larger, Kernel) or not larger._direct:
-        return
-    made = larger if alive._door is None else larger.behind(alive._door)
-    # kept alive, and never replaced: another thread may be about to enter it by its address
-    plans.learn_larger(alive._plan, vars(alive).setdefault("_larger", made))
 
 
 def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:
@@ -292,14 +251,7 @@ def check_ports(graph: Graph, name: str) -> None:
 @once
 def direct_kernel() -> type[Kernel]:
     """Return the class of kernels whose call is machine code from its first instruction."""
-    base: Any = vectorcall.entered_in_code()
-
-    class DirectKernel(base, Kernel):
-        """A kernel that Python calls through a pointer in the object."""
-
-        _direct = True
-
-    return vectorcall.inherit_vectorcall(DirectKernel)
+    return vectorcall.entered_in_code(Kernel, "DirectKernel")
 
 
 def llvm_problem() -> Exception | None:

@@ -181,7 +181,7 @@ def load_string(
         column.
     """
     from kinetree.files.description.mjcf import read_mjcf
-    from kinetree.files.description.sdf import read_sdf_text
+    from kinetree.files.description.sdf import read_sdf
     from kinetree.files.description.urdf import read_urdf_text, read_xacro, refuse_arguments
 
     _check_choice("friction", friction)
@@ -201,8 +201,9 @@ def load_string(
         start = contacts == "file"
         description = read_mjcf(THE_TEXT, folders=folders, text=content, start=start)
     else:
-        description = read_sdf_text(content, name=THE_TEXT, folders=folders, mimic=mimic,
-                                    floating=floating, model=model)  # fmt: skip
+        description = read_sdf(
+            THE_TEXT, folders=folders, mimic=mimic, floating=floating, model=model, text=content
+        )
     description = _changed(description, floating and kind != "sdf", friction, constraints)
     source = Path(THE_TEXT)
     return _reported(

@@ -5,21 +5,16 @@ checkers read quantities.pyi, which `tools/write_stubs.py` writes from the same 
 """
 
 import inspect
-import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kinetree.dynamics.quantities import DECLARED
-from kinetree.engine.kernels.memo import frame_kernel, kernel, remembered
+from kinetree.engine.kernels.memo import frame_kernel, kernel
 from kinetree.errors import KinetreeError
 from kinetree.model import HasModel, Model
 from kinetree.model.quantity import EXPRESSED, Quantity
 from kinetree.robot.core import RobotCore
-
-if TYPE_CHECKING:
-    from kinetree.engine.call.choice import Choice
-    from kinetree.engine.kernel import Kernel
 
 Parameter = inspect.Parameter
 
@@ -64,7 +59,7 @@ class Compiled:
         return self._of(robot)(*arrays, **options)
 
     def _of(self, robot: HasModel) -> Callable[..., Any]:
-        make = framed_call if self.quantity.framed else kernel
+        make = FramedCall if self.quantity.framed else kernel
         return make(robot.model, self.name)
 
     @property
@@ -97,43 +92,25 @@ def frame_signature(quantity: Quantity, *first: str) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def framed_call(model: Model, name: str) -> Callable[..., Any]:
-    """Return what `robot.pose` and the like are for a robot with this model.
+class FramedCall:
+    """What `robot.pose` and the like are: a call that chooses the kernel by the frame."""
 
-    A frame that was asked for before enters its kernel in machine code.
-    """
-    return remembered(model, ("call with a frame", name), lambda: framed(model, name)).call
+    def __init__(self, model: Model, name: str) -> None:
+        self._model, self.__name__ = model, name
+        attribute = getattr(Quantities, name)
+        self.__doc__, self.__qualname__ = attribute.__doc__, attribute.__qualname__
+        self.__signature__ = frame_signature(attribute.quantity)
+        self._count = len(attribute.quantity.inputs)
 
+    def __call__(self, *arrays: Any, frame: str | None = None, **options: Any) -> Any:
+        """Evaluate the quantity of a frame."""
+        if len(arrays) == self._count + 1 and frame is None:
+            arrays, frame = arrays[:-1], arrays[-1]
+        if len(arrays) != self._count or options:
+            bound = self.__signature__.bind(*arrays, frame=frame, **options).arguments
+            options = {key: bound.pop(key) for key in ("frame", "expressed") if key in bound}
+            return frame_kernel(self._model, self.__name__, **options)(*bound.values())
+        return frame_kernel(self._model, self.__name__, frame)(*arrays)
 
-def framed(model: Model, name: str) -> "Choice":
-    """Make the call of a quantity of a frame, which chooses the kernel by the frame."""
-    from kinetree.engine.call.choice import SLOTS, Choice
-
-    quantity = DECLARED[name]
-    count, signature = len(quantity.inputs), frame_signature(quantity)
-    keywords = {"frame", *quantity.choices}
-
-    def kernel_of(frame: str | None) -> "Kernel":
-        compiled = frame_kernel(model, name, frame)
-        if frame is None or (type(frame) is str and sys.intern(frame) is frame):
-            choice.add(frame, compiled)
-        elif choice.room > SLOTS // 2:  # a name that is not a literal: this very object
-            choice.add(frame, compiled)
-        return compiled
-
-    def function(*args: Any, **options: Any) -> Any:
-        if len(args) != count or not options.keys() <= keywords:
-            bound = signature.bind(*args, **options)
-            options = {key: bound.arguments.pop(key) for key in keywords & {*bound.arguments}}
-            args = tuple(bound.arguments.values())
-        frame = options.get("frame")
-        if "expressed" in options:
-            return frame_kernel(model, name, frame, options["expressed"])(*args)
-        return kernel_of(frame)(*args)
-
-    attribute = getattr(Quantities, name)
-    function.__doc__, function.__name__ = attribute.__doc__, name
-    function.__qualname__ = attribute.__qualname__
-    function.__dict__["__signature__"] = signature
-    choice = Choice(function, "frame", count, (framed_call, (model, name)))
-    return choice
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FramedCall, (self._model, self.__name__)

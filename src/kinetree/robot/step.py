@@ -1,14 +1,11 @@
 """Robot.step: one step of simulate, which costs no more than its kernel.
 
-A plain call on one state enters machine code directly, and so does one with `method=`
-(engine/call/choice.py); a function in Python takes calls with other options, batches and other
-arguments.
+A plain call on one state enters machine code directly; a function in Python takes calls with
+options, batches and other arguments.
 """
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +13,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.actuation import check_step_actuators
 from kinetree.dynamics.steps import METHODS
-from kinetree.engine.call.choice import Choice
-from kinetree.engine.kernel import Door, Kernel
+from kinetree.engine.kernel import Kernel, PublicCall, with_public_call
 from kinetree.engine.kernels.memo import kernel
 from kinetree.engine.kernels.step import step_name
 from kinetree.errors import InputError, ShapeError
@@ -28,26 +24,14 @@ DEFAULT = "semi_implicit_euler"
 
 def make_step(robot: HasModel, like: Callable[..., Any]) -> Kernel:
     """Return the kernel that `Robot.step` is; `like` is the method, with its documentation."""
-    model = robot.model
-    found = kernel(model, step_name(DEFAULT))
+    found = kernel(robot.model, step_name(DEFAULT))
     reduced = getattr, (robot, "step")
     shown = like.__doc__ or "", inspect.signature(like), reduced
-
-    def learn(method: str, own: Kernel) -> None:
-        choice.add(sys.intern(method), own.behind(Door(partial(function, method=method), *shown)))
-
-    function = step_function(model, learn)
-    choice = Choice(function, "method")
-    return found.behind(Door(choice.call, *shown))
+    return with_public_call(found, PublicCall(step_function(robot.model), *shown))
 
 
-def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callable[..., Any]:
-    """Return the function that takes every call, with the kernels that it needs at hand.
-
-    Args:
-        model: the robot.
-        learn: is given the kernel of a method when it is first used without further arguments.
-    """
+def step_function(model: Model) -> Callable[..., Any]:
+    """Return the function that takes every call, with the kernels that it needs at hand."""
     kernels: dict[tuple[object, ...], Kernel] = {}  # by method and the options that are given
     longest, still = float("inf"), np.zeros(model.n)
     still.flags.writeable = False
@@ -55,8 +39,6 @@ def step_function(model: Model, learn: Callable[[str, Kernel], None]) -> Callabl
     def compiled(method: str, *given: bool) -> Kernel:
         names = [x for x, here in zip(OPTIONS, given, strict=True) if here]
         found = kernel(model, option_name(model, method, names))
-        if not names:
-            learn(method, found)
         return kernels.setdefault((method, *given), found)
 
     def step(

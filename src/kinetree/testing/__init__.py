@@ -2,8 +2,12 @@
 
 from kinetree.engine.kernels.quantities import quantities
 from kinetree.testing.check import check_robot
-from kinetree.testing.conformance import run_conformance
-from kinetree.testing.record import Conformance, ConformanceFailure, Finding
+from kinetree.testing.conformance import (
+    Conformance,
+    ConformanceFailure,
+    Finding,
+    run_conformance,
+)
 from kinetree.testing.report import CheckFailure, CheckLine, CheckReport
 
 __all__ = [

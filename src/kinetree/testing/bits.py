@@ -1,4 +1,4 @@
-"""Stored bits: hashes of 20 quantities of 200 robots, one table for every platform and backend.
+"""Stored bits: hashes of 20 quantities of 80 robots, one table for every platform and backend.
 
 `bits.txt` beside this file has one line a robot: its name, a hash of the numbers of its model, and
 one hash a quantity, each of 8 hexadecimal digits. Robots and states are made with whole numbers,
@@ -25,22 +25,20 @@ from kinetree.core.arrays import Array
 from kinetree.core.records import numbers_in
 from kinetree.dynamics.lean import lean_model
 from kinetree.dynamics.quantities import DECLARED
-from kinetree.engine.compiler.interpret import interpret
-from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.testing.bits_robots import Draw, built_in_robots, drawn_robot
 
-Bits = Literal["llvm", "cuda", "interpreted"]
+Bits = Literal["llvm", "cuda"]
 
 MODEL = "model"  # the first column of the table
 TABLE = "bits.txt"
 LINES = files(str(__package__)).joinpath(TABLE).read_text("ascii").splitlines()
 QUANTITIES = tuple(LINES[1].split()[4:])  # the header is: # type robot model QUANTITY ...
-TARGETS = ("llvm", "cuda", "interpreted")
-COUNT = 200  # robots
+TARGETS = ("llvm", "cuda")
+COUNT = 80  # robots
 STATES = 8
 FLOAT32_EVERY = 8  # of the robots that were drawn, every so many have a line in float32
 
@@ -62,9 +60,9 @@ class BitRecord:
 
 @cache
 def robots() -> tuple[tuple[str, Callable[[], Robot]], ...]:
-    """Return the 200 robots in a fixed order, each as its name and a function that makes it."""
+    """Return the 80 robots in a fixed order, each as its name and a function that makes it."""
     known = built_in_robots()
-    drawn = [(f"drawn_{k:03d}", partial(drawn_robot, k)) for k in range(COUNT - len(known))]
+    drawn = [(f"drawn_{k:02d}", partial(drawn_robot, k)) for k in range(COUNT - len(known))]
     return (*known.items(), *drawn)
 
 
@@ -79,10 +77,9 @@ def check_bits(
     """Compute quantities of the robots and compare their hashes with the stored table.
 
     Args:
-        names: names of robots; None: all 200, or all that the table has in float32.
+        names: names of robots; None: all, or all that the table has in float32.
         quantities: some of `QUANTITIES` or "model"; None: the model and all quantities.
-        target: "llvm": compiled for this processor; "cuda": for its GPU, with CuPy; or
-            "interpreted".
+        target: "llvm": compiled for this processor; "cuda": for its GPU, with CuPy.
         dtype: "float64", or "float32", of which the table has part of the robots.
         pairs: (robot, quantity) pairs instead of names and quantities, as of `quick_sample`.
 
@@ -143,8 +140,6 @@ def found_hash(
         return model_bits(robot.model)
     state = states(robot.model, dtype)
     arrays = [state[name] for name in DECLARED[column].inputs]
-    if target == "interpreted":
-        return digest(interpret(trace_quantity(robot.model, column), *arrays))
     if target == "cuda":
         cupy: Any = need("cupy", "cuda", "comparing the bits of CUDA kernels")
         kernel = robot.compile(column, target="cuda")

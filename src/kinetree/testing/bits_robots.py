@@ -1,10 +1,9 @@
-"""Robots of the table of bits: those that are built in, and robots drawn with whole numbers.
+"""Robots of the table of bits: those that are built in, and trees drawn with whole numbers.
 
 A drawn robot depends on its number alone. Its generator works on integers of 64 bits; its lengths,
 masses and angles are quotients of integers, as typed decimals are, and its directions are integers
-divided by a square root. They come as robots come: built link by link, as URDF, and as tables of
-Denavit and Hartenberg, of points and of screws. Together they have every type of joint, branches,
-joints that follow others, armature, rotors, springs, friction and free bases.
+divided by a square root. Together they have every type of joint, branches, joints that follow
+others, armature, rotors, springs, friction and free bases.
 """
 
 import math
@@ -16,10 +15,9 @@ from kinetree import robots as built_in
 from kinetree.core.arrays import Array
 from kinetree.files.description.friction import Friction, Stribeck
 from kinetree.files.description.records import Mimic, Rotor, Spring
-from kinetree.model import build_model
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
-from kinetree.spatial import box, move_body, pose, rpy, screw, spatial_inertia
+from kinetree.spatial import box, move_body, pose, rpy
 
 WORD = 2**64
 # angles that files contain: quarter turns with few and with many digits, and others
@@ -85,9 +83,7 @@ def built_in_robots() -> dict[str, Callable[[], Robot]]:
 
 def drawn_robot(number: int) -> Robot:
     """Return a drawn robot."""
-    draw = Draw(1000 + number)
-    form = (_tree, _urdf, _tree, _dh, _tree, _points, _tree, _screws)[number % 8]
-    return form(draw, f"drawn_{number:03d}")
+    return _tree(Draw(1000 + number), f"drawn_{number:02d}")
 
 
 def _body(draw: Draw) -> tuple[float, Array, Array]:
@@ -155,75 +151,3 @@ def _join(
         mimic=mimic,
     )
     return [name] if kind == "revolute" and not follows else []
-
-
-def _urdf(draw: Draw, name: str) -> Robot:
-    """Return a robot read from URDF: poses by roll, pitch and yaw, turned inertias, fixed links."""
-    from kinetree.files.description.urdf import read_urdf_text
-
-    def origin(of: list[float], turn: list[float]) -> str:
-        return f'<origin xyz="{_words(of)}" rpy="{_words(turn)}"/>'
-
-    parts = ['<link name="base"/>']
-    for k in range(3 + draw.below(3)):
-        m = draw.positive(100, 5000, 1000)
-        I = box(m, *(draw.positive(30, 400, 1000) for _ in range(3)))
-        placed = origin(draw.point(), draw.angles())
-        moments = f'ixx="{I[0, 0]!s}" iyy="{I[1, 1]!s}" izz="{I[2, 2]!s}" ixy="0" ixz="0" iyz="0"'
-        parts.append(
-            f'<link name="link{k}"><inertial>{placed}<mass value="{m}"/><inertia {moments}/>'
-            "</inertial></link>"
-        )
-        kind = ("continuous", "continuous", "continuous", "fixed")[draw.below(4)] if k else "fixed"
-        parent = "base" if k == 0 else f"link{max(0, k - 1 - draw.below(2))}"
-        parts.append(
-            f'<joint name="joint{k}" type="{kind if k != 1 else "continuous"}">'
-            f'<parent link="{parent}"/><child link="link{k}"/><axis xyz="{_words(draw.axis())}"/>'
-            f'{origin(draw.point(), draw.angles())}<dynamics damping="0.1" friction="0.2"/></joint>'
-        )
-    model = build_model(read_urdf_text(f'<robot name="{name}">{"".join(parts)}</robot>'))
-    last = [frame for frame, x in model.frames.items() if x.link == model.links[-1]]
-    return Robot(model.replace(tool=last[-1]))
-
-
-def _words(numbers: list[float] | tuple[float, ...]) -> str:
-    return " ".join(repr(float(x)) for x in numbers)
-
-
-def _dh(draw: Draw, name: str) -> Robot:
-    """Return an arm from a table of Denavit and Hartenberg."""
-    bodies = [_body(draw) for _ in range(2 + draw.below(4))]
-    rows = [
-        [draw.number(400, 1000), ANGLES[draw.below(len(ANGLES))], draw.number(400, 1000), x / 10]
-        for x, _ in enumerate(bodies)
-    ]
-    return Robot.from_dh(
-        rows,
-        m=[body[0] for body in bodies],
-        com=[body[1] for body in bodies],
-        I_com=[body[2] for body in bodies],
-        convention="modified" if draw.below(2) else "standard",
-        types=["prismatic" if draw.below(5) == 0 else "revolute" for _ in bodies],
-        name=name,
-    )
-
-
-def _points(draw: Draw, name: str) -> Robot:
-    """Return an arm from points on its axes and their directions."""
-    bodies = [_body(draw) for _ in range(2 + draw.below(4))]
-    return Robot.from_points(
-        [draw.point() for _ in range(len(bodies) + 1)],
-        [draw.point() for _ in bodies],
-        [draw.axis() for _ in bodies],
-        m=[body[0] for body in bodies],
-        I_com=[body[2] for body in bodies],
-        name=name,
-    )
-
-
-def _screws(draw: Draw, name: str) -> Robot:
-    """Return an arm from screw axes in the space frame."""
-    bodies = [_body(draw) for _ in range(2 + draw.below(4))]
-    poses = [pose(rpy(*draw.angles()), np.array(draw.point())) for _ in range(len(bodies) + 1)]
-    axes = [screw(draw.point(), draw.axis()) for _ in bodies]
-    return Robot.from_screws(axes, poses, [spatial_inertia(*b) for b in bodies], name=name)

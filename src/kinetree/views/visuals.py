@@ -5,8 +5,9 @@ cannot be drawn is left out with a remark.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,17 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, ParseError
+from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.meshes import MeshFolder
 from kinetree.files.description.mjcf import compile_file
 from kinetree.files.description.mjcf.links import mesh_geoms
 from kinetree.files.description.sdf import link_frames
-from kinetree.files.description.sdf.elements import numbers_in, shape_pose
-from kinetree.files.description.sdf.frames import Frame
+from kinetree.files.description.sdf.elements import shape_pose
+from kinetree.files.description.sdf.words import SDF as SDF_FORMAT
 from kinetree.files.description.source import decode, path_text, read_bytes
 from kinetree.files.description.sources import own_package
-from kinetree.files.description.urdf.parts import Part, origin_pose
+from kinetree.files.description.urdf.elements import URDF, origin_pose
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, parse_xml, show
 from kinetree.files.loading import MJCF, SDF, root_tag
@@ -35,13 +37,6 @@ from kinetree.views.shapes import BODY, Colour, Shape, TriangleMesh
 
 MAX_VISUALS = 5000
 MAX_COLOURS = 64  # of one mesh; further ones get the last of them
-# shapes of URDF: their attributes in the order of Shape.size, and how many numbers each has
-SIZES = {
-    "box": {"size": 3},
-    "sphere": {"radius": 1},
-    "cylinder": {"radius": 1, "length": 1},
-    "capsule": {"radius": 1, "length": 1},
-}
 COLLISION_GROUP = 3  # MuJoCo's viewer hides geoms of groups 3 and up, usually collision shapes
 
 
@@ -233,27 +228,24 @@ def urdf_visuals(source: VisualSource) -> Iterator[Visual]:
     for link in root.all("link"):
         name = link.attributes.get("name", "")
         for element in link.all("visual"):
-            try:
-                yield from _visual(element, name, colours)
-            except ParseError:
-                continue
+            visual = Part(element, f"visual of link {show(name)}", Findings(), URDF)
+            colour = _material_colour(element, colours)
+            yield from _visuals(visual, name, origin_pose, colour, painted=True)
 
 
-def _visual(element: Element, link: str, colours: dict[str, Colour | None]) -> Iterator[Visual]:
-    visual = Part(element, f"visual of link {show(link)}", Findings())
-    T = np.asarray(origin_pose(next(iter(visual.all("origin")), None)), float)
-    colour = _material_colour(element, colours)
-    for child in (s for geometry in element.all("geometry") for s in geometry.children):
-        shape = Part(child, visual.owner, visual.findings)
-        if child.tag == "mesh":
-            scale = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
-            path = child.attributes.get("filename", "")
-            yield Visual(link, "mesh", T, scale, colour, path, painted=True)
-        elif child.tag in SIZES:
-            numbers = [shape.numbers(name, count) for name, count in SIZES[child.tag].items()]
-            # the sign of a negative size is dropped
-            size = tuple(abs(x) for listed in numbers for x in listed)
-            yield Visual(link, child.tag, T, size, colour)
+def _visuals(
+    part: Part, link: str, place: Callable[[Part], Array], colour: Colour, painted: bool
+) -> Iterator[Visual]:
+    """The shapes of a visual; none if it cannot be read."""
+    try:
+        T = np.asarray(place(part), float)
+        for kind, size, path in part.shapes():
+            if kind == "mesh":
+                yield Visual(link, kind, T, size, colour, path, painted=painted)
+            elif size:
+                yield Visual(link, kind, T, size, colour)
+    except ParseError:
+        return
 
 
 def _material_colour(element: Element, colours: dict[str, Colour | None]) -> Colour:
@@ -268,7 +260,7 @@ def _material_colour(element: Element, colours: dict[str, Colour | None]) -> Col
 def _rgba(material: Element) -> Colour | None:
     for colour in material.all("color"):
         try:
-            r, g, b, _ = Part(colour, "material", Findings()).numbers("rgba", 4)
+            r, g, b, _ = Part(colour, "material", Findings(), URDF).numbers("rgba", 4)
         except ParseError:
             continue
         return _colour(r, g, b)
@@ -280,33 +272,17 @@ def sdf_visuals(source: VisualSource) -> Iterator[Visual]:
     file, folders = source.file, source.folders
     for frame in link_frames(file, folders=folders, text=source.text, model=source.model):
         for element in frame.element.all("visual"):
-            try:
-                yield from _sdf_visual(element, frame)
-            except ParseError:
-                continue
-
-
-def _sdf_visual(element: Element, frame: Frame) -> Iterator[Visual]:
-    T, colour = shape_pose(element, frame), _diffuse(element)
-    for child in (s for geometry in element.all("geometry") for s in geometry.children):
-        shape = Part(child, f"visual of link {show(frame.name)}", Findings())
-        if child.tag == "mesh":
-            scale = numbers_in(shape, "scale", 3, (1.0, 1.0, 1.0))
-            path = "".join(x.text.strip() for x in child.all("uri"))
+            visual = Part(element, f"visual of link {show(frame.name)}", Findings(), SDF_FORMAT)
             painted = not element.all("material")  # a material of the visual replaces the mesh's
-            yield Visual(frame.name, "mesh", T, scale, colour, path, painted=painted)
-        elif child.tag in SIZES or child.tag == "ellipsoid":
-            wanted = SIZES.get(child.tag, {"radii": 3})
-            numbers = [numbers_in(shape, name, count) for name, count in wanted.items()]
-            size = tuple(abs(x) for listed in numbers for x in listed)
-            yield Visual(frame.name, child.tag, T, size, colour)
+            place = partial(shape_pose, frame=frame)
+            yield from _visuals(visual, frame.name, place, _diffuse(element), painted)
 
 
 def _diffuse(element: Element) -> Colour:
     """Colour of the material of an SDF visual."""
     for colour in (x for material in element.all("material") for x in material.all("diffuse")):
         try:
-            r, g, b = Part(colour, "material", Findings()).parse(colour.text, 4, "<diffuse>")[:3]
+            r, g, b, _ = Part(colour, "material", Findings(), SDF_FORMAT).own_numbers(4)
         except ParseError:
             continue
         return _colour(r, g, b)

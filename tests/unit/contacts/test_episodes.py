@@ -8,9 +8,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
+from exact_graphs import interpret
 from kinetree.contacts.episodes import episode_graph, episode_kernel
 from kinetree.contacts.tasks import TASKS
-from kinetree.engine.compiler.interpret import interpret
 
 make = kt.contacts.environments.make
 

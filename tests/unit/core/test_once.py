@@ -1,7 +1,5 @@
 """Values that are made once, whichever thread asks first."""
 
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -45,25 +43,3 @@ def test_an_error_is_not_kept():
     with pytest.raises(ValueError, match="not yet"):
         value()
     assert value() == value() == 3
-
-
-FIRST_KERNELS = """
-import sys, threading
-sys.setswitchinterval(1e-6)
-from kinetree.engine.call import vectorcall
-found = []
-def ask():
-    found.append((id(vectorcall.table()), id(vectorcall.shared_code())))
-threads = [threading.Thread(target=ask) for _ in range(4)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-print(len(set(found)))
-"""
-
-
-def test_kernels_of_several_threads_share_one_table_of_addresses():
-    """A second table would free the first one, whose address kernels have: a crash later."""
-    pytest.importorskip("llvmlite")
-    command = [sys.executable, "-c", FIRST_KERNELS]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.strip() == "1"

@@ -1,6 +1,5 @@
-"""Without llvmlite: everything can be imported, kernels are interpreted with the bits of compiled
-ones, and what needs no kernel works without a warning. One process runs it all, with llvmlite
-blocked; this one compares."""  # noqa: D205, D209
+"""Without llvmlite: everything can be imported, kernels are interpreted, and what needs no kernel
+works without a warning. One process runs it all, with llvmlite blocked; this one compares."""  # noqa: D205, D209
 
 import hashlib
 import json
@@ -62,42 +61,46 @@ def chain(count: int) -> kt.Robot:
     return kt.load_string(f'<robot name="chain"><link name="l0"/>{"".join(parts)}</robot>')
 
 
-def kernels() -> dict[str, str]:
-    """Hashes of results of kernels of all kinds."""
+def numbers(*results: object) -> list[float]:
+    """The numbers of all arrays."""
+    return [float(x) for array in results for x in np.ravel(array)]
+
+
+def kernels() -> dict[str, list[float]]:
+    """Results of kernels of all kinds."""
     draw = np.random.default_rng(21)
     arm, cart = kt.robots.panda(), kt.robots.cart_pole()
     q, dq, ddq = draw.uniform(-1, 1, (3, 7))
     many = draw.uniform(-1, 1, (3, 40, 2))
     narrow = [x.astype(np.float32) for x in (q[:2], dq[:2], ddq[:2])]
     out = np.empty(7)
-    found = {"one state": digest(arm.inverse_dynamics(q, dq, ddq))}
+    found = {"one state": numbers(arm.inverse_dynamics(q, dq, ddq))}
     arm.inverse_dynamics(q, dq, ddq, out=out)
     names = cart.model.joint_names
     named = [dict(zip(names, x[0].tolist(), strict=True)) for x in many]
     by_name = cart.inverse_dynamics(*named)
     bar = kt.robots.four_bar()
     closed = bar.project([0.5, 0.5, -1.0])
-    long = chain(LINKS)
+    long, still = chain(LINKS), np.zeros((2, 3))
     pd = controllers.PD([0.0, 0.1], kp=20.0, kd=2.0)
     run = {"duration": 0.01, "dt": 0.002, "method": "rk4", "limits": "ignore"}
     return found | {
-        "exported C": digest(*kt.export(cart, "mass_matrix").files().values()),
-        "out": digest(out),
-        "batch": digest(cart.forward_dynamics(*many)),
-        "two axes": digest(cart.forward_dynamics(many[0][:4].reshape(2, 2, 2), *many[1:, 0])),
-        "float32": digest(cart.inverse_dynamics(*narrow)),
-        "names": digest([by_name[x] for x in names]),
-        "nan": digest(np.isnan(cart.forward_dynamics([0.1, np.nan], dq[:2], ddq[:2]))),
-        "infinity": digest(np.isnan(cart.mass_matrix([0.0, np.inf]))),
-        "large angles": digest(cart.mass_matrix([1.0, 1e6]), cart.mass_matrix([1.0, -1e300])),
-        "derivatives": digest(*cart.inverse_dynamics_derivatives(q[:2], dq[:2], ddq[:2])),
-        "matrices": digest(arm.mass_matrix(q), arm.body_jacobian(q)),
-        "constraints": digest(closed, *bar.constrained_forward_dynamics(closed, *np.zeros((2, 3)))),
-        "step": digest(*cart.compile("step_rk4")(q[:2], dq[:2], ddq[:2], 0.01)),
-        "loops": digest(long.inverse_dynamics(*draw.uniform(-1, 1, (3, LINKS)))),
-        "simulate": digest(cart.simulate(q0=[0.1, 0.2], **run).q),
-        "controller": digest(cart.simulate(q0=[0.1, 0.2], controller=pd, **run).q),
-        "rollouts": digest(cart.simulate(q0=many[0][:35], **run).q),
+        "out": numbers(out),
+        "batch": numbers(cart.forward_dynamics(*many)),
+        "two axes": numbers(cart.forward_dynamics(many[0][:4].reshape(2, 2, 2), *many[1:, 0])),
+        "float32": numbers(cart.inverse_dynamics(*narrow)),
+        "names": numbers([by_name[x] for x in names]),
+        "nan": numbers(np.isnan(cart.forward_dynamics([0.1, np.nan], dq[:2], ddq[:2]))),
+        "infinity": numbers(np.isnan(cart.mass_matrix([0.0, np.inf]))),
+        "large angles": numbers(cart.mass_matrix([1.0, 1e6]), cart.mass_matrix([1.0, -1e300])),
+        "derivatives": numbers(*cart.inverse_dynamics_derivatives(q[:2], dq[:2], ddq[:2])),
+        "matrices": numbers(arm.mass_matrix(q), arm.body_jacobian(q)),
+        "constraints": numbers(closed, *bar.constrained_forward_dynamics(closed, *still)),
+        "step": numbers(*cart.compile("step_rk4")(q[:2], dq[:2], ddq[:2], 0.01)),
+        "loops": numbers(long.inverse_dynamics(*draw.uniform(-1, 1, (3, LINKS)))),
+        "simulate": numbers(cart.simulate(q0=[0.1, 0.2], **run).q),
+        "controller": numbers(cart.simulate(q0=[0.1, 0.2], controller=pd, **run).q),
+        "rollouts": numbers(cart.simulate(q0=many[0][:35], **run).q),
     }
 
 
@@ -180,16 +183,16 @@ def test_textbook_symbols_and_export_are_the_same_and_need_no_warning(found):
     assert found["warned early"] == []
 
 
-def test_interpreted_kernels_have_the_bits_of_compiled_ones(found):
-    compiled = kernels()
-    different = [name for name, bits in compiled.items() if found["kernels"][name] != bits]
-    assert not different
+def test_interpreted_kernels_have_the_results_of_compiled_ones(found):
+    for name, expected in kernels().items():
+        rtol = 1e-3 if name == "float32" else 1e-9
+        np.testing.assert_allclose(found["kernels"][name], expected, rtol, 1e-9, err_msg=name)
 
 
 def test_one_warning_states_what_is_missing_and_what_to_do(found):
     (text,) = found["warned"]
     assert text.startswith("SlowKernelWarning: llvmlite cannot be imported (No module named")
-    assert "the same to the last bit" in text and text.endswith("pip install llvmlite.")
+    assert text.endswith("pip install llvmlite.")
 
 
 def test_commands_that_compute_warn_once_in_one_paragraph(found):

@@ -1,22 +1,18 @@
-"""Poses and Jacobians with a frame by name enter the kernel of the frame."""
+"""Poses and Jacobians of a frame by name, in every way to give it."""
 
 import copy
 import gc
 import inspect
 import pickle
-import sys
 import weakref
 
 import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine import has_llvm
-from kinetree.engine.call import vectorcall
 from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
 
-DIRECT = vectorcall.available() and has_llvm()
 OF_POSITION = ("pose", "body_jacobian", "space_jacobian")
 OF_MOTION = ("body_jacobian_rate", "space_jacobian_rate")
 
@@ -82,16 +78,6 @@ def test_a_call_is_documented_pickled_and_copied_like_a_method(name):
         assert np.array_equal(other(*given), expected)
     again = pickle.loads(pickle.dumps(robot))
     assert np.array_equal(getattr(again, name)(*given), expected)
-
-
-@pytest.mark.skipif(not DIRECT, reason="calls do not enter machine code here")
-def test_a_frame_asked_for_before_enters_without_python(robot, monkeypatch):
-    q, frame = np.zeros(2), sys.intern(robot.model.link_names[0])
-    robot.pose(q, frame)
-    robot.pose(q)
-    monkeypatch.setattr("kinetree.robot.quantities.frame_kernel", None)  # cannot be called
-    assert robot.pose(q, frame).shape == robot.pose(q).shape == (4, 4)
-    assert robot.pose(q, frame=frame).shape == (4, 4)
 
 
 def test_changed_robots_have_calls_of_their_own(robot):

@@ -9,10 +9,10 @@ Arguments = tuple[object, ...]
 Options = Mapping[str, object]
 
 # call(dispatch, arrays, options) -> results; dispatch is the `Dispatch` of the kernel
-ForeignCall = Callable[[Any, Arguments, Options], object]
+TensorCall = Callable[[Any, Arguments, Options], object]
 
-# by package of tensors, a function that loads what takes calls with its arrays; see foreign.py
-PACKAGES: dict[str, Callable[[], ForeignCall]] = {}
+# by package of tensors, a function that loads what takes calls with its arrays; see labelled.py
+PACKAGES: dict[str, Callable[[], TensorCall]] = {}
 
 # imported when an argument is not an array of NumPy
-__getattr__ = later(__name__, {"foreign": "call_by_name call_for check_outputs"})
+__getattr__ = later(__name__, {"labelled": "call_by_name call_for check_outputs"})

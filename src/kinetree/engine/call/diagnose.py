@@ -1,4 +1,4 @@
-"""Errors for calls that NumPy refused, in terms of the arguments of the kernel.
+"""Leading axes of the arguments of a call, and errors for calls that NumPy refused.
 
 The arguments are examined only after NumPy raised an error, so a correct call pays nothing for good
 messages.
@@ -21,94 +21,98 @@ class ArgumentError(KinetreeError, TypeError):
     """A call with a wrong number of arguments, or with one that is not an array of numbers."""
 
 
-def explain(
-    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
-) -> KinetreeError | None:
-    """Return an error that names the wrong argument, or None if no mistake was found."""
-    nin, nout = len(graph.inputs), len(graph.outputs)
-    if not nin <= len(arrays) <= nin + nout:
-        return ArgumentError(
-            f"{usage(name, graph)} takes {nin} arrays; {len(arrays)} were given. "
-            "Output arrays go into out=."
-        )
-    if MOVED & options.keys():
-        return None
-    for port, array in zip(graph.inputs, arrays, strict=False):
-        refuse_labels(array, f"{port.name} of {usage(name, graph)}")
-    shapes: list[tuple[int, ...]] = []
+def leading_axes(
+    name: str, graph: Graph, arrays: Sequence[object]
+) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+    """Return the axes of states of each argument, and those that they broadcast to."""
+    leads: list[tuple[int, ...]] = []
     for port, array in zip(graph.inputs, arrays, strict=False):
         try:
             shape = tuple(np.shape(cast("Array", array)))
         except ValueError as ragged:
-            return ShapeError(
+            raise ShapeError(
                 f"{port.name} of {usage(name, graph)} is not a regular array: {ragged}. "
                 f"Expected shape {wanted(port)}."
-            )
+            ) from None
         lead = port.leading(shape)
         if lead is None:
-            return ShapeError(
+            raise ShapeError(
                 f"{port.name} has shape {shape}, but {usage(name, graph)} expects {wanted(port)}. "
                 "States of a batch lie along leading axes."
             )
-        shapes.append(lead)
-    return explain_batch(name, graph, shapes, arrays, options)
-
-
-def explain_batch(
-    name: str,
-    graph: Graph,
-    shapes: Sequence[tuple[int, ...]],
-    arrays: Sequence[object],
-    options: Mapping[str, object],
-) -> ShapeError | None:
-    """Return an error about leading axes that do not broadcast or outputs that do not fit them."""
+        leads.append(lead)
     try:
-        batch = np.broadcast_shapes(*shapes)
+        return leads, np.broadcast_shapes(*leads)
     except ValueError:
-        listed = ", ".join(
-            f"{port.name} {shape}" for port, shape in zip(graph.inputs, shapes, strict=True)
-        )
-        return ShapeError(
+        pairs = zip(graph.inputs, leads, strict=False)
+        listed = ", ".join(f"{port.name} {lead}" for port, lead in pairs)
+        raise ShapeError(
             f"The leading axes of the arguments of {usage(name, graph)} do not broadcast: "
             f"{listed}. Each axis must be equal or 1."
+        ) from None
+
+
+def check_shapes(
+    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
+) -> None:
+    """Raise an error that names an argument or an output of another shape."""
+    nin, nout = len(graph.inputs), len(graph.outputs)
+    if not nin <= len(arrays) <= nin + nout:
+        raise ArgumentError(
+            f"{usage(name, graph)} takes {nin} arrays; {len(arrays)} were given. "
+            "Output arrays go into out=."
         )
+    if MOVED & options.keys():
+        return
+    for port, array in zip(graph.inputs, arrays, strict=False):
+        refuse_labels(array, f"{port.name} of {usage(name, graph)}")
+    batch = leading_axes(name, graph, arrays)[1]
     out = options.get("out")
     if problem := miscounted(graph, out):
         shaped = ", ".join(f"{port.name} {batch + port.shape}" for port in graph.outputs)
-        many = len(graph.outputs) > 1
-        return ShapeError(
+        raise ShapeError(
             f"out of {usage(name, graph)} is {problem}; expected "
-            f"{f'a tuple of {len(graph.outputs)} arrays' if many else 'one array'}: {shaped}."
+            f"{f'a tuple of {nout} arrays' if nout > 1 else 'one array'}: {shaped}."
         )
-    outs = [*arrays[len(graph.inputs) :], *(out if isinstance(out, tuple) else [out])]
+    outs = [*arrays[nin:], *(out if isinstance(out, tuple) else [out])]
     for port, array in zip(graph.outputs, outs, strict=False):
         expected = batch + port.shape
         if isinstance(array, np.ndarray) and array.shape != expected:
-            return ShapeError(
+            raise ShapeError(
                 f"out for {port.name} of {usage(name, graph)} has shape {array.shape}; "
                 f"expected {expected}."
             )
-    return None
 
 
-def explain_types(
+def check_types(
     name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
-) -> ArgumentError | None:
-    """Return an error that names an argument of another type, for calls with NumPy arrays."""
+) -> None:
+    """Raise an error that names an argument of another type, for calls with NumPy arrays."""
     for port, array in zip(graph.inputs, arrays, strict=False):
         kind = np.asarray(array).dtype
         if not np.can_cast(kind, np.float64, "safe"):
-            return ArgumentError(
+            raise ArgumentError(
                 f"{port.name} of {usage(name, graph)} has values of type {kind}; expected real "
                 "numbers of at most 64 bits."
             )
     out = options.get("out")
     for port, array in zip(graph.outputs, out if isinstance(out, tuple) else [out], strict=False):
         if problem := unfit(array):
-            return ArgumentError(
+            raise ArgumentError(
                 f"out for {port.name} of {usage(name, graph)} {problem}; expected a NumPy array of "
                 "floating-point numbers that can be written."
             )
+
+
+def explain(
+    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
+) -> KinetreeError | None:
+    """Return an error that names the wrong argument, or None if no mistake was found."""
+    try:
+        check_shapes(name, graph, arrays, options)
+        check_types(name, graph, arrays, options)
+    except KinetreeError as problem:
+        return problem
     return None
 
 

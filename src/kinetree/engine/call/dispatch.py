@@ -1,27 +1,22 @@
-"""The general call of a kernel: keywords, the choice of loops, threads, and clear errors.
+"""The general call of a kernel: keywords, the gufunc of a number type, threads, clear errors.
 
-Tensors (torch, JAX, CuPy) and labelled arrays (dicts, pandas) go to the functions of `foreign.py`.
+Tensors (torch, JAX, CuPy) and labelled arrays (dicts, pandas) go to the functions of `labelled.py`.
 """
 
 import math
-import sys
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine import call as foreign
-from kinetree.engine.call import Arguments, Options
+from kinetree.core.axis import Axes
+from kinetree.engine import call as others
+from kinetree.engine.call.diagnose import ArgumentError, explain, leading_axes, usage
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
-from kinetree.engine.call.plan import Axes
-from kinetree.engine.call.threads import Batch, grains, run, thread_count
-from kinetree.engine.call.vectorcall import new_array, shared_code, usable
+from kinetree.engine.call.threads import PIECES, cut, run, thread_count
 from kinetree.engine.compiler.graph import Graph, Port
-
-if TYPE_CHECKING:
-    from kinetree.core.named_states import NamedStates
 
 FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 
@@ -32,7 +27,6 @@ OPERATIONS_PER_NUMBER = 10
 
 SIZED = (np.ndarray, np.generic)
 NUMPY_TYPES = (*SIZED, list, tuple, int, float)
-NUMBERS = (int, float, np.float64)
 ADAPTING = (int, float, bool)  # numbers of Python, which take the type of the arrays beside them
 LOOPS_BY_HAND = {"dtype", "signature", "sig", "casting"}
 
@@ -47,29 +41,8 @@ def core_signature(ports_in: Sequence[Port], ports_out: Sequence[Port], letters:
     return f"{','.join(map(core, ports_in))}->{','.join(map(core, ports_out))}"
 
 
-def _nothing() -> None:
-    return None
-
-
 class Dispatch:
     """Calls the gufunc of a graph. Its float32 loop is compiled when a call first asks for it."""
-
-    __slots__ = (
-        "_doc",
-        "_every",
-        "_least",
-        "_loop",
-        "_named",
-        "_nin",
-        "_single",
-        "_states",
-        "axes",
-        "dtypes",
-        "entered",
-        "graph",
-        "name",
-        "operation",
-    )
 
     def __init__(
         self,
@@ -80,183 +53,155 @@ class Dispatch:
         loop: Callable[[str], InnerLoop],
         axes: Axes | None = None,
     ) -> None:
-        self.graph, self.name, self.dtypes, self.axes = graph, name, dtypes, axes
-        self._doc, self._loop = doc, loop
-        self._named: NamedStates | None = None
+        self.graph, self.name, self.doc, self.dtypes = graph, name, doc, dtypes
+        self.loop, self.axes = loop, axes
         self.operation: object = None  # what `kinetree.engine.tensors` made of the graph
-        self.entered: Callable[[], Callable[..., Any] | None] = _nothing  # the kernel, if it lives
-        self._nin = len(graph.inputs)
-        self._single = {"float64": self._make(("float64",))} if "float64" in dtypes else {}
-        self._every = self._single.get("float64") if dtypes == ("float64",) else None
+        self._gufuncs: dict[tuple[str, ...], np.ufunc] = {}
         numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))
-        self._states = math.ceil(
-            THREADED_OPERATIONS / (graph.operations + OPERATIONS_PER_NUMBER * numbers + 1)
-        )
-        # a batch whose arrays are all below this size is not large
-        self._least = self._states * min((max(port.size, 1) for port in graph.inputs), default=1)
+        operations = graph.operations + OPERATIONS_PER_NUMBER * numbers + 1
+        self.threaded_states = math.ceil(THREADED_OPERATIONS / operations)
 
-    @property
-    def named(self) -> "NamedStates | None":
-        """The call with dicts of one state; None if the axes have no names."""
-        from kinetree.core.named_states import NamedStates
-
-        if self._named is None and self.axes is not None:
-            self._named = NamedStates(*self.axes)
-        return self._named
-
-    @property
-    def large(self) -> int:
-        """The number of states from which several threads pay."""
-        return self._states
-
-    def loop(self, dtype: str) -> InnerLoop:
-        """Return the inner loop over states."""
-        return self._loop(dtype)
-
-    def _make(self, dtypes: tuple[str, ...]) -> np.ufunc:
-        """Return the gufunc with the loops of `dtypes`, the narrowest first."""
-        graph = self.graph
-        loops = [self.loop(dtype) for dtype in sorted(dtypes)]
-        signature = core_signature(graph.inputs, graph.outputs, letters=False)
-        nin, nout = len(graph.inputs), len(graph.outputs)
-        return make_gufunc(loops, nin, nout, signature, self.name, self._doc)
-
-    @property
+    @cached_property
     def gufunc(self) -> np.ufunc:
         """The gufunc with all loops."""
-        if self._every is None:
-            self._every = self._make(self.dtypes)
-        return self._every
+        return self._of_types(self.dtypes)
+
+    def _of_types(self, dtypes: tuple[str, ...]) -> np.ufunc:
+        """Return the gufunc with the loops of `dtypes`; NumPy wants the narrowest first."""
+        if dtypes not in self._gufuncs:
+            graph, loops = self.graph, [self.loop(dtype) for dtype in sorted(dtypes)]
+            signature = core_signature(graph.inputs, graph.outputs, letters=False)
+            sizes = len(graph.inputs), len(graph.outputs)
+            made = make_gufunc(loops, *sizes, signature, self.name, self.doc)
+            self._gufuncs.setdefault(dtypes, made)
+        return self._gufuncs[dtypes]
 
     def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
         if options:
             if "out" in options:
-                foreign.check_outputs(self.name, options["out"])
+                others.check_outputs(self.name, options["out"])
                 if options["out"] is None:  # NumPy refuses it where there are several results
-                    options = {key: value for key, value in options.items() if key != "out"}
-            if len(arrays) < self._nin:
+                    del options["out"]
+            if len(arrays) < len(self.graph.inputs):
                 arrays, options = self._by_name(arrays, options)
-        least, large, looked = self._least, False, False
         for array in arrays:
-            if type(array) is np.ndarray:
-                if array.size >= least:
-                    large = True
-            elif type(array) is dict:
-                return foreign.call_by_name(self, arrays, options)
-            elif not looked and type(array) not in NUMBERS:
-                if (call := foreign.call_for(arrays)) is not None:
+            if type(array) is not np.ndarray and type(array) is not float:
+                if (call := others.call_for(arrays)) is not None:
                     return call(self, arrays, options)
-                looked = True
+                break
         try:
-            gufunc: Any = self._suited(arrays, options)
-            if large:
-                result = self._on_threads(gufunc, arrays, options)
-                if result is not None:
-                    return result
+            dtype = self._number_type(arrays, options)
+            if dtype is None:
+                return self.gufunc(*arrays, **options)
+            gufunc: Any = self._of_types((dtype,))
+            large = [x for x in arrays if type(x) is np.ndarray and x.size >= self.threaded_states]
+            if large and (pieces := self._pieces(gufunc, dtype, arrays, options)) is not None:
+                work, results = pieces
+                run(work, thread_count())
+                return results[0] if len(results) == 1 else results
             return gufunc(*arrays, **options)
         except (ValueError, TypeError) as refused:
-            from kinetree.engine.call.diagnose import explain, explain_types
-
-            taught = explain(self.name, self.graph, arrays, options)
-            taught = taught or explain_types(self.name, self.graph, arrays, options)
-            if taught is None:
+            problem = explain(self.name, self.graph, arrays, options)
+            if problem is None:
                 raise
-            raise taught from refused
+            raise problem from refused
 
     def _by_name(
-        self, arrays: Arguments, options: dict[str, object]
-    ) -> tuple[Arguments, dict[str, object]]:
+        self, arrays: others.Arguments, options: dict[str, object]
+    ) -> tuple[others.Arguments, dict[str, object]]:
         """Move inputs given by name to their places."""
         missing = [port.name for port in self.graph.inputs[len(arrays) :]]
-        if not any(name in options for name in missing):
-            return arrays, options
         absent = [name for name in missing if name not in options]
+        if len(absent) == len(missing):
+            return arrays, options
         if absent:
-            from kinetree.engine.call.diagnose import ArgumentError, usage
-
             raise ArgumentError(f"{usage(self.name, self.graph)} was given no {', '.join(absent)}.")
         named = tuple(options[name] for name in missing)
         options_left = {key: value for key, value in options.items() if key not in missing}
         return (*arrays, *named), options_left
 
-    def _suited(self, arrays: Arguments, options: Options) -> np.ufunc:
-        """Return the gufunc with the loop of a call: float32 where all arrays are, else float64.
+    def _number_type(self, arrays: others.Arguments, options: others.Options) -> str | None:
+        """Return the type to compute in: float32 where all arrays are, else float64.
 
         Numbers of Python take the type of the arrays beside them. Integers compute in float64:
-        NumPy alone would take float32 for those of 8 and 16 bits.
+        NumPy alone would take float32 for those of 8 and 16 bits. None: NumPy has to choose, as for
+        an unknown type, which may override the gufunc.
         """
-        if len(self.dtypes) == 1 or not LOOPS_BY_HAND.isdisjoint(options):
-            return self.gufunc
+        if not LOOPS_BY_HAND.isdisjoint(options):
+            return None
         if not all(isinstance(array, NUMPY_TYPES) for array in arrays):
-            return self.gufunc  # an unknown type may override the gufunc and needs all its loops
+            return None
+        if len(self.dtypes) == 1:
+            return self.dtypes[0]
         kinds = {
             array.dtype.char if isinstance(array, SIZED) else np.asarray(array).dtype.char
-            for array in arrays[: self._nin]
+            for array in arrays[: len(self.graph.inputs)]
             if type(array) not in ADAPTING
         }
-        return self._of_type("float32" if kinds == {FLOAT32} else "float64")
+        return "float32" if kinds == {FLOAT32} else "float64"
 
-    def _of_type(self, dtype: str) -> np.ufunc:
-        """Return the gufunc with one loop; that of float32 is compiled at its first use."""
-        gufunc = self._single.get(dtype)
-        if gufunc is None:
-            gufunc = self._single[dtype] = self._make((dtype,))
-        return gufunc
+    def _pieces(
+        self, gufunc: np.ufunc, dtype: str, arrays: others.Arguments, options: others.Options
+    ) -> tuple[list[Callable[[], object]], tuple[Array, ...]] | None:
+        """Return calls for parts of a large batch, and where they write.
 
-    def _on_threads(self, gufunc: np.ufunc, arrays: Arguments, options: Options) -> Any:
-        """Compute on several threads; None where a single call of NumPy has to do it.
-
-        One thread makes the results itself: their memory is that of earlier ones (buffers.py),
-        which NumPy does not know.
+        None where one call of NumPy has to do it: for one thread, for conversions of other types
+        than floats, or where an output shares memory with another array.
         """
-        count, out = thread_count(), options.get("out")
-        if len(arrays) != len(self.graph.inputs) or options.keys() - {"out"}:
+        count, graph = thread_count(), self.graph
+        if count < 2 or options.keys() - {"out"} or len(arrays) != len(graph.inputs):
             return None
-        if count < 2 and out is not None:
+        if not all(type(x) is float or is_floating(x) for x in arrays):
             return None
-        arrays = self._with_numbers(arrays)
-        if any(type(array) is not np.ndarray or array.dtype.kind != "f" for array in arrays):
+        leads, shape = leading_axes(self.name, graph, arrays)
+        if math.prod(shape) < self.threaded_states or not shape:
             return None
-        batch = Batch.of(self.graph, cast("tuple[Array, ...]", arrays), out)
-        if batch is None or batch.states < self._states:
-            return None
-        outs = batch.outs or batch.new_outputs(gufunc, new_array)
-        if count < 2:
-            return gufunc(*arrays, out=tuple(outs))
-        if not self._shared(batch, outs, count):
-            run(batch.pieces(gufunc, outs, count), count)
-        return outs[0] if len(outs) == 1 else tuple(outs)
+        given = options.get("out")
+        if given is None:
+            outs = tuple(np.empty((*shape, *port.shape), dtype) for port in graph.outputs)
+        else:
+            outs = cast("tuple[Array, ...]", given if isinstance(given, tuple) else (given,))
+            if not separate(graph.outputs, shape, arrays, outs):
+                return None
+        axis = int(np.argmax(shape))  # the longest, the first of equals
 
-    def _shared(self, batch: Batch, outs: Sequence[Array], count: int) -> bool:
-        """Compute a plain batch on `count` threads in machine code; False where it is not one."""
-        kinds = {array.dtype.name for array in batch.arrays}
-        if len(kinds) > 1 or not kinds <= {*self.dtypes} or not usable():
+        def piece(part: slice) -> Callable[[], object]:
+            ins = [take(x, len(shape) - len(lead), axis, part, lead) for x, lead in zipped]
+            into = tuple(take(x, 0, axis, part, shape) for x in outs)
+            return lambda: gufunc(*ins, out=into)
+
+        zipped = list(zip(arrays, leads, strict=True))
+        return [piece(part) for part in cut(shape[axis], count * PIECES)], outs
+
+
+def is_floating(x: object) -> bool:
+    """Return True for a plain array of floating-point numbers."""
+    return type(x) is np.ndarray and x.dtype.kind == "f"
+
+
+def take(x: Any, missing: int, axis: int, part: slice, lead: tuple[int, ...]) -> Any:
+    """Return a part of an array along an axis of the batch; all of it where it is broadcast."""
+    own = axis - missing
+    if own < 0 or lead[own] == 1:
+        return x
+    return x[(slice(None),) * own + (part,)]
+
+
+def separate(
+    ports: Sequence[Port], shape: tuple[int, ...], arrays: Sequence[object], outs: Sequence[object]
+) -> bool:
+    """Return True for outputs that fit, can be written, and share no memory with other arrays."""
+    if len(outs) != len(ports):
+        return False
+    known = [x for x in arrays if isinstance(x, np.ndarray)]
+    for port, out in zip(ports, outs, strict=True):
+        if type(out) is not np.ndarray or out.shape != shape + port.shape:
             return False
-        from kinetree.engine.call.crew import FUNCTIONS, crew
-        from kinetree.engine.call.shares import PIECES, share
-
-        code, length = shared_code(), grains(batch.states, count * PIECES)
-        job = share(self.graph, (*batch.arrays, *outs), batch.shape, length, self.loop(*kinds))
-        if job is None:
+        if not out.flags.writeable or any(np.may_share_memory(out, x) for x in known):
             return False
-        count, helpers = min(count, job.pieces), crew(*map(code.address, FUNCTIONS))
-        while job.left():
-            if not helpers.lead(job.address, count - 1):  # another thread has them
-                enter = partial(job.enter, code.address("share"))
-                run([enter] * count, count)
-        return True
-
-    def _with_numbers(self, arrays: Arguments) -> Arguments:
-        """The arguments with floats for inputs of shape () as arrays of the type of the others."""
-        if not any(type(x) is float for x in arrays):
-            return arrays
-        kinds = {x.dtype for x in arrays if type(x) is np.ndarray}
-        ports = zip(self.graph.inputs, arrays, strict=True)
-        return tuple(
-            np.array(x, *kinds) if type(x) is float and not port.shape and len(kinds) == 1 else x
-            for port, x in ports
-        )
+        known.append(out)
+    return True
 
 
 class Overload:
@@ -266,8 +211,6 @@ class Overload:
     the name of the further one. `make` makes the larger kernel at the first call that needs it.
     """
 
-    __slots__ = ("_call", "_inputs", "_larger", "_learners", "_make", "extra")
-
     def __init__(
         self,
         call: Callable[..., Any],
@@ -275,35 +218,19 @@ class Overload:
         extra: str,
         make: Callable[[], Callable[..., Any]],
     ) -> None:
-        self._call, self._inputs, self._make = call, inputs, make
-        self.extra = sys.intern(extra)
-        self._larger: list[Callable[..., Any]] = []
-        self._learners: list[Callable[[object], None]] = []
+        self._call, self._inputs, self._extra, self._make = call, inputs, extra, make
 
-    @property
-    def larger(self) -> Callable[..., Any]:
-        """The kernel with the further argument."""
-        if not self._larger:
-            # threads may each make one: the first stays, as machine code has its address
-            self._larger.append(self._make())
-            for learn in self._learners:
-                learn(self._larger[0])
-        return self._larger[0]
-
-    def when_made(self, learn: Callable[[object], None]) -> None:
-        """Give the larger kernel to a function, now or when it is made."""
-        self._learners.append(learn)
-        if self._larger:
-            learn(self._larger[0])
+    @cached_property
+    def _larger(self) -> Callable[..., Any]:
+        return self._make()
 
     def call(self, *arrays: object, **options: object) -> Any:
         """Evaluate with or without the further argument; None means that it is not given."""
-        if not options and len(arrays) == self._inputs:
-            return self._call(*arrays)
-        if self.extra in options and options[self.extra] is None:
-            options = {key: value for key, value in options.items() if key != self.extra}
+        if self._extra in options and len(arrays) == self._inputs:
+            arrays = (*arrays, options.pop(self._extra))
         if len(arrays) == self._inputs + 1 and arrays[-1] is None:
             arrays = arrays[:-1]
-        if len(arrays) > self._inputs or self.extra in options:
-            return self.larger(*arrays, **options)
-        return self._call(*arrays, **options)
+        if options.get(self._extra, 0) is None:
+            del options[self._extra]
+        larger = len(arrays) > self._inputs or self._extra in options
+        return (self._larger if larger else self._call)(*arrays, **options)

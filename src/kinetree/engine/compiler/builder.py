@@ -7,14 +7,14 @@ from typing import Any
 from kinetree.engine.compiler.graph import (
     LONGEST,
     LOOPS,
-    OPERATIONS,
     Graph,
     LongGraphError,
     Port,
     Sweep,
     node_of,
 )
-from kinetree.engine.compiler.rules import COMMUTATIVE, FORMS
+from kinetree.engine.compiler.ops import COMMUTATIVE, OPERATIONS
+from kinetree.engine.compiler.rules import FORMS
 from kinetree.errors import GraphError
 
 

@@ -15,9 +15,9 @@ from kinetree.core.arrays import Array
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import LOOPS, Graph, Port, no_collection, prune
 from kinetree.engine.compiler.notes import stage
-from kinetree.engine.compiler.trace import TracedScalar, unary
+from kinetree.engine.compiler.ops import FUSED, OPERATIONS
+from kinetree.engine.compiler.trace import TracedScalar
 from kinetree.errors import GraphError, InputError, NameLookupError
-from kinetree.scalars import tanh_slope
 
 Slope = TracedScalar | float
 Slopes = dict[int, Slope]
@@ -135,45 +135,6 @@ def hessian_vector(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
     return jvp(gradient(graph, names), names)
 
 
-# operation -> its partial derivatives, from its arguments and its result x
-PARTIALS: dict[str, Callable[..., tuple[Slope, ...]]] = {
-    "add": lambda a, b, x: (1, 1),
-    "sub": lambda a, b, x: (1, -1),
-    "mul": lambda a, b, x: (b, a),
-    "div": lambda a, b, x: (1 / b, -(x / b)),
-    "neg": lambda a, x: (-1,),
-    "fma": lambda a, b, c, x: (b, a, 1),
-    "fms": lambda a, b, c, x: (b, a, -1),
-    "fnma": lambda a, b, c, x: (-b, -a, 1),
-    "sin": lambda a, x: (a.cos(),),
-    "cos": lambda a, x: (-a.sin(),),
-    "sqrt": lambda a, x: (0.5 / x,),
-    "sign": lambda a, x: (0,),  # where there is a derivative at all
-    "select": lambda a, b, c, x: (0, _chosen(a, 1, 0), _chosen(a, 0, 1)),
-    "exp": lambda a, x: (x,),
-    "log": lambda a, x: (1 / a,),
-    "tanh": lambda a, x: (tanh_slope(a),),
-    "atan2": lambda a, b, x: (b / (a * a + b * b), -(a / (a * a + b * b))),
-    "abs": lambda a, x: (unary("sign", a),),  # 0 at 0
-    "min": lambda a, b, x: (_chosen(b - a, 1, 0), _chosen(b - a, 0, 1)),  # b where both are equal
-    "max": lambda a, b, x: (_chosen(a - b, 1, 0), _chosen(a - b, 0, 1)),
-}
-
-# fused operations come apart, so that their products are shared with the derivatives
-APART: dict[str, Callable[..., TracedScalar]] = {
-    "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c,
-    "fnma": lambda a, b, c: c - a * b,
-}
-
-
-def _chosen(test: TracedScalar, positive: float, other: float) -> TracedScalar:
-    """Return `positive` where test > 0, `other` elsewhere, also where both are numbers."""
-    builder = test.builder
-    args = (test.node, builder.constant(positive), builder.constant(other))
-    return TracedScalar(builder, builder.apply("select", args))
-
-
 @dataclass(frozen=True, eq=False)
 class Replay:
     """A graph built again: its builder, and for each node a traced scalar and its partials."""
@@ -214,8 +175,8 @@ def replay(graph: Graph) -> Replay:
             number = builder.constant(node.number)
         elif node.op == "input":
             number = builder.input(*node.place)
-        elif node.op in APART:
-            number = APART[node.op](*args).node
+        elif node.op in FUSED:  # apart, so that their products are shared with the derivatives
+            number = OPERATIONS[node.op].scalar(*args).node
         else:
             value = node.value if node.op in LOOPS else None
             number = builder.apply(node.op, tuple(arg.node for arg in args), value)
@@ -223,7 +184,7 @@ def replay(graph: Graph) -> Replay:
         if node.op in LOOPS:  # constant
             partials.append((0.0,) * len(args))
         else:
-            partials.append(PARTIALS[node.op](*args, values[-1]) if args else None)
+            partials.append(OPERATIONS[node.op].slopes(*args, values[-1]) if args else None)
     return Replay(graph, builder, values, partials)
 
 

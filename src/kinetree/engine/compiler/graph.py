@@ -14,33 +14,8 @@ from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
+from kinetree.engine.compiler.ops import LEAVES, OPERATIONS
 from kinetree.errors import GraphError, InputError
-
-# name -> (number of arguments, floating-point operations it counts for)
-OPERATIONS: dict[str, tuple[int, int]] = {
-    "const": (0, 0),
-    "input": (0, 0),
-    "add": (2, 1),
-    "sub": (2, 1),
-    "mul": (2, 1),
-    "div": (2, 1),
-    "neg": (1, 1),
-    "fma": (3, 2),  # a b + c, rounded once
-    "fms": (3, 2),  # a b - c
-    "fnma": (3, 2),  # c - a b
-    "sin": (1, 0),
-    "cos": (1, 0),
-    "sqrt": (1, 0),
-    "sign": (1, 0),
-    "select": (3, 0),  # b where a > 0, c elsewhere and where a is NaN
-    "exp": (1, 0),
-    "log": (1, 0),  # natural; -infinity at 0, NaN below
-    "tanh": (1, 0),
-    "atan2": (2, 0),  # angle of the point (x=b, y=a)
-    "abs": (1, 0),
-    "min": (2, 0),  # a where a < b and where a is NaN, b elsewhere
-    "max": (2, 0),
-}
 
 FLOAT32_ZERO = 2.0**-150  # rounds to zero in float32, and so does all that is smaller
 
@@ -48,19 +23,6 @@ FLOAT32_ZERO = 2.0**-150  # rounds to zero in float32, and so does all that is s
 # the first round begins with, and those that stay. "carried": a number after the last round; its
 # value is (output, element) of the sweep, and only such nodes have a "repeat" as their argument.
 LOOPS = frozenset({"repeat", "carried"})
-
-# how operations are written in a listing; the others as functions
-SYMBOLS = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "div": "{} / {}",
-    "neg": "-{}",
-    "fma": "{} * {} + {}",
-    "fms": "{} * {} - {}",
-    "fnma": "{2} - {0} * {1}",
-}
-
 
 LONGEST = 1_000_000  # nodes of a graph; they take about 6 s to trace
 
@@ -144,7 +106,7 @@ class Graph:
         """
         counts = self.count()
         loops = [self.nodes[i].sweep for i in self.repeats()] if counts["repeat"] else ()
-        straight = sum(OPERATIONS[op][1] * n for op, n in counts.items() if op not in LOOPS)
+        straight = sum(op.cost * counts[name] for name, op in OPERATIONS.items())
         return straight + sum(sweep.rounds * sweep.graph.operations for sweep in loops)
 
     @property
@@ -292,12 +254,13 @@ def text(graph: Graph) -> str:
     names = list(_names(graph))
     lines = [f"input {_declaration(port)}" for port in graph.inputs]
     for name, node in zip(names, graph.nodes, strict=True):
-        if node.op not in ("const", "input"):
+        if node.op not in LEAVES:
             args = [names[arg] for arg in node.args]
-            symbol = SYMBOLS.get(node.op)
-            formula = symbol.format(*args) if symbol else f"{node.op}({', '.join(args)})"
+            formula = f"{node.op}({', '.join(args)})"
             if node.op == "carried":
                 formula = f"{args[0]}[{node.place[1]}]"
+            elif node.op != "repeat":
+                formula = OPERATIONS[node.op].infix.format(*args) or formula
             lines.append(f"{name} = {formula}")
             if node.op == "repeat":
                 lines.append(f"  rounds {node.sweep.rounds}")

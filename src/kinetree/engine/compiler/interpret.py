@@ -1,92 +1,23 @@
-"""The reference meaning of a graph, for floats over any batch and for every other scalar kind.
+"""The meaning of a graph, operation by operation, for floats over any batch and any other scalar.
 
-When two backends disagree, this file decides which is right. It also runs kernels, slowly, where
-nothing can be compiled.
-
-Floats have the bits of compiled kernels: fused products are rounded once, and the functions are
-made of the same operations (`array_arithmetic.py`). A few states of float64 are computed on Python
-floats (`float_arithmetic.py`), again with the same bits, in a fiftieth of the time.
+It computes small graphs that are not worth compiling, and kernels, slowly, where nothing can be
+compiled. Floats are those of NumPy: fused products are rounded twice here and sines are those of
+its library, so results differ from those of compiled kernels by roundings.
 """
 
-import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from kinetree import scalars
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.repeat import repeated
-from kinetree.engine.compiler.array_arithmetic import elementary_value, fma, sincos_value
-from kinetree.engine.compiler.float_arithmetic import SINGLE, TROUBLE
 from kinetree.engine.compiler.graph import Graph, Port, Sweep
+from kinetree.engine.compiler.ops import OPERATIONS
 from kinetree.errors import ShapeError
 
-Meaning = dict[str, Callable[..., Any]]
-
-STATES_AS_FLOATS = 32  # states of float64 that are computed one by one
-FORGETFUL_STATES = 4096  # from which values are forgotten early: a million would fill the memory
-
-ARITHMETIC: Meaning = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "neg": operator.neg,
-}
-
-FLOATS: Meaning = ARITHMETIC | {
-    "fma": fma,
-    "fms": lambda a, b, c: fma(a, b, -c),
-    "fnma": lambda a, b, c: fma(-a, b, c),
-    "sin": lambda x: sincos_value(x)[0],
-    "cos": lambda x: sincos_value(x)[1],
-    "sincos": sincos_value,
-    "sqrt": np.sqrt,
-    "sign": lambda x: np.sign(x) + 0,  # no negative zero
-    "select": lambda a, b, c: np.where(a > 0, b, c),
-    "exp": lambda x: elementary_value("exp", x),
-    "log": lambda x: elementary_value("log", x),
-    "tanh": lambda x: elementary_value("tanh", x),
-    "atan2": lambda y, x: elementary_value("atan2", y, x),
-    "abs": np.abs,
-    "min": lambda a, b: np.where((a < b) | (a != a), a, b),  # NaN stays; b where they are equal
-    "max": lambda a, b: np.where((a > b) | (a != a), a, b),
-}
-
-
-def each(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """A function of `count` scalars for arrays of objects, and for single scalars as they are.
-
-    NumPy would ask a traced scalar itself for the function, which knows NumPy's own by name only.
-    """
-    loop = np.frompyfunc(function, count, 1)
-
-    def apply(*args: Any) -> Any:
-        return (loop if any(isinstance(x, np.ndarray) for x in args) else function)(*args)
-
-    return apply
-
-
-ANY_KIND: Meaning = ARITHMETIC | {
-    "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c,
-    "fnma": lambda a, b, c: c - a * b,
-    "sin": each(scalars.sin, 1),
-    "cos": each(scalars.cos, 1),
-    "sqrt": each(scalars.sqrt, 1),
-    "sign": each(scalars.sign, 1),
-    "select": each(scalars.where, 3),
-    "exp": each(scalars.exp, 1),
-    "log": each(scalars.log, 1),
-    "tanh": each(scalars.tanh, 1),
-    "atan2": each(scalars.atan2, 2),
-    "abs": each(scalars.absolute, 1),
-    "min": each(scalars.minimum, 2),
-    "max": each(scalars.maximum, 2),
-}
+Constant = Callable[[float], Any]
 
 
 def interpret(graph: Graph, *arrays: ArrayLike) -> tuple[Array, ...]:
@@ -103,91 +34,51 @@ def interpret(graph: Graph, *arrays: ArrayLike) -> tuple[Array, ...]:
         One array for each output, shape (..., *port.shape).
     """
     batch, dtype, inputs = prepare(graph, arrays)
-    count = prod(batch)
-    if dtype == np.float64 and 0 < count <= STATES_AS_FLOATS:
-        return one_by_one(graph, batch, inputs)
     columns = [[array[..., k] for k in range(array.shape[-1])] for array in inputs]
+    constant = exact_constant(inputs) if dtype.hasobject else dtype.type
     with np.errstate(all="ignore"):  # NaN and infinity are results here, as in compiled code
-        if dtype.hasobject:
-            values = run(graph, columns, ANY_KIND, exact_constant(inputs))
-        else:
-            values = run(graph, columns, FLOATS, dtype.type, forget=count > FORGETFUL_STATES)
+        values = run(graph, columns, constant, floats=not dtype.hasobject)
     return tuple(
         gather(port, part, batch, dtype)
         for port, part in zip(graph.outputs, parted(graph.outputs, values), strict=True)
     )
 
 
-def one_by_one(graph: Graph, batch: tuple[int, ...], inputs: list[Array]) -> tuple[Array, ...]:
-    """The outputs for a few states of float64, on Python floats."""
-    count = prod(batch)
-    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, -1) for x in inputs]
-    outputs = np.empty((count, sum(port.size for port in graph.outputs)))
-    for i in range(count):
-        try:
-            outputs[i] = run(graph, [row[i].tolist() for row in rows], SINGLE, float)
-        except TROUBLE:
-            with np.errstate(all="ignore"):
-                outputs[i] = run(graph, [list(row[i]) for row in rows], FLOATS, np.float64)
-    ends = np.cumsum([port.size for port in graph.outputs])[:-1]
-    return tuple(
-        np.ascontiguousarray(part).reshape((*batch, *port.shape))
-        for port, part in zip(graph.outputs, np.split(outputs, ends, axis=1), strict=True)
-    )
-
-
 def run(
-    graph: Graph,
-    inputs: Sequence[Sequence[Any]],
-    meaning: Meaning,
-    constant: Callable[[float], Any],
-    *,
-    forget: bool = False,
+    graph: Graph, inputs: Sequence[Sequence[Any]], constant: Constant, *, floats: bool = False
 ) -> list[Any]:
     """The elements of all outputs, one after the other, from those of the inputs.
 
-    An element is a number, or an array with the numbers of all states.
+    An element is a number, or an array with the numbers of all states. floats: of NumPy; otherwise
+    scalars of any kind.
     """
     values: list[Any] = []
-    angles: dict[int, tuple[Any, Any]] = {}  # sine and cosine by the node of the angle
-    both = meaning.get("sincos")
-    last = {arg: i for i, node in enumerate(graph.nodes) for arg in node.args} if forget else {}
-    kept = frozenset(graph.roots()) if forget else frozenset[int]()
-    for i, (op, args, value) in enumerate(graph.nodes):
+    for op, args, value in graph.nodes:
         if op == "const":
             values.append(constant(value))  # type: ignore[arg-type]
         elif op == "input":
             port, element = value  # type: ignore[misc]
             values.append(inputs[port][element])
-        elif both is not None and (op == "sin" or op == "cos"):
-            (angle,) = args
-            if angle not in angles:
-                angles[angle] = both(values[angle])
-            values.append(angles[angle][op == "cos"])
-        elif op == "repeat":
-            numbers = [values[arg] for arg in args]
-            values.append(run_loop(graph.nodes[i].sweep, numbers, meaning, constant))
+        elif isinstance(value, Sweep):
+            values.append(run_loop(value, [values[arg] for arg in args], constant, floats))
         elif op == "carried":
             values.append(values[args[0]][value[1]])  # type: ignore[index]
         else:
-            values.append(meaning[op](*[values[arg] for arg in args]))
-        if forget:
-            for arg in args:
-                if last[arg] == i and arg not in kept:
-                    values[arg] = None
+            meaning = OPERATIONS[op].numpy if floats else OPERATIONS[op].scalar
+            values.append(meaning(*[values[arg] for arg in args]))
     return [values[node] for node in graph.roots()]
 
 
 def run_loop(
-    sweep: Sweep, numbers: Sequence[Any], meaning: Meaning, constant: Callable[[float], Any]
+    sweep: Sweep, numbers: Sequence[Any], constant: Constant, floats: bool
 ) -> Sequence[Any]:
     """The same for a loop: what is carried after its last round."""
 
     def once(carried: Sequence[Any], fixed: Sequence[Any]) -> Sequence[Any]:
-        return run(sweep.graph, (carried, fixed), meaning, constant)
+        return run(sweep.graph, (carried, fixed), constant, floats=floats)
 
     carried, fixed = numbers[: sweep.carried], numbers[sweep.carried :]
-    if meaning is not ANY_KIND:
+    if floats:
         for _ in range(sweep.rounds):
             if not np.any(carried[0] > 0):
                 break

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.interpret import ANY_KIND, exact_constant, interpret, parted, run
+from kinetree.engine.compiler.interpret import exact_constant, interpret, parted, run
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.compiler.trace import guarded, trace
 
@@ -77,7 +77,7 @@ class TracedLaw:
             return interpret(self.graph, *boxes)
         arrays = [np.asarray(x, object) for x in boxes]
         rows = [x.ravel().tolist() for x in arrays]
-        values = run(self.graph, rows, ANY_KIND, exact_constant(arrays))
+        values = run(self.graph, rows, exact_constant(arrays))
         return self._shaped(values, object)
 
     def compare(self, results: Sequence[Array], *args: Any) -> bool:
@@ -90,7 +90,7 @@ class TracedLaw:
         """
         rows = [np.ravel(x).tolist() for x in args]
         try:
-            values = run(self._everything, rows, ANY_KIND, float)
+            values = run(self._everything, rows, float)
             largest = max(map(abs, [1.0, *values]))
         except (ArithmeticError, ValueError):
             return True

@@ -13,18 +13,15 @@ become a function of Python, since matching trees takes several times as long.
 """
 
 import math
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
-from kinetree import scalars
-from kinetree.engine.compiler.interpret import FLOATS
+from kinetree.engine.compiler.elementary import FUNCTIONS
+from kinetree.engine.compiler.ops import COMMUTATIVE, FUSED, OPERATIONS
 from kinetree.errors import GraphError
-
-COMMUTATIVE = frozenset({"add", "mul"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,36 +117,22 @@ RULES: list[tuple[Term, Term | int]] = [
 ]
 # fmt: on
 
-FOLD: dict[str, Callable[..., float]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "sin": scalars.sin,  # the nearest doubles
-    "cos": scalars.cos,
-    "sqrt": math.sqrt,
-    "sign": scalars.sign,
-    "select": scalars.where,
-    # the bits that backends compute
-    **{op: FLOATS[op] for op in ("exp", "log", "tanh", "atan2", "abs", "min", "max")},
-}
-
-
+NOT_FOLDED = FUSED | {"neg"}  # a negation is how a negative constant is written
 POSITIVE = {"sqrt": "square root", "log": "logarithm"}  # of numbers that are not negative
 
 
 def fold(op: str, numbers: Sequence[float | None]) -> float | None:
     """Compute `op` of numbers that are known while tracing; None where it must be computed later.
 
-    A result beyond the range of floats is not folded. Negations are not folded either: they are how
-    a negative constant is written.
+    A result beyond the range of floats is not folded, nor one of exp, log, tanh and atan2, whose
+    digits differ from library to library, unless it is exact.
     """
     if op == "div" and numbers[1] == 0:
         raise GraphError(
             "the traced function divides by the constant 0. A traced function is folded with all "
             "the constants of its model; look for a zero mass, length or norm among them."
         )
-    if None in numbers or op not in FOLD:
+    if None in numbers or op in NOT_FOLDED:
         return None
     known = numbers[0]
     if op in POSITIVE and known is not None and known < 0:
@@ -157,8 +140,9 @@ def fold(op: str, numbers: Sequence[float | None]) -> float | None:
             f"the traced function takes the {POSITIVE[op]} of the constant {known!r}, which is "
             "negative. Look for the constants of the model that lead to it."
         )
-    value = float(FOLD[op](*numbers))
-    return value if math.isfinite(value) else None
+    value = float(OPERATIONS[op].scalar(*numbers))
+    known = op not in FUNCTIONS or value in (-1.0, 0.0, 1.0)
+    return value if known and math.isfinite(value) else None
 
 
 class Nodes(Protocol):

@@ -15,8 +15,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, select
+from kinetree.engine.compiler.ops import LEAVES
 
-LEAVES = frozenset({"const", "input"})
 MEMORY = 64  # operations after which a value that was not touched has left the registers
 
 Args = list[list[int]]  # for each node its computed arguments, each once
@@ -109,14 +109,6 @@ def waiting(args: Args, order: Order) -> list[int]:
             live -= last[arg] == i
         counts.append(live)
     return counts
-
-
-def live_values(graph: Graph) -> list[int]:
-    """Count the computed values that wait for a later use, after each computed node of a graph.
-
-    An output that nothing else uses is not counted: it is stored as soon as it is known.
-    """
-    return waiting(*computed(graph))
 
 
 def greedy_order(args: Args, order_before: Order) -> Order:

@@ -1,14 +1,15 @@
 """Sine and cosine as sequences of machine operations, written once for every backend.
 
 |x| = n pi/2 + t with |t| <= pi/4, then two polynomials. The operations are those of
-`elementary.Arithmetic`: the LLVM backend writes vector code with them, and the interpreter computes
-with NumPy or with Python floats. All of them round alike, so they give the same bits.
+`elementary.Arithmetic`: the LLVM backend writes vector code with them and CUDA writes C. Both round
+alike, so they give the same bits.
 
 float64: error below 1 ulp. The angle is reduced with three parts of pi/2, and the part `low` of t
 that no double holds is carried along. float32: the angle is widened and everything happens in
 float64, which leaves an error close to half an ulp.
 
-Beyond `LIMIT` the reduction needs more digits of pi: `large_angle` multiplies by 2/pi in integers.
+Beyond `LIMIT` the reduction needs more digits of pi: `llvm/careful.py` multiplies by 2/pi in
+integers.
 Angles enter as |x| and the sign returns at the end, so that sin(-0) is -0 and sin(-x) is exactly
 -sin(x).
 
@@ -19,12 +20,10 @@ minimax polynomials, lowest power first. `tools/sincos_coefficients.py` derives 
 from collections.abc import Sequence
 
 from kinetree.engine.compiler.elementary import (
-    MAGNITUDE,
     ROUNDER,
     SIGN,
     Arithmetic,
     X,
-    bits_of,
     exact,
     fast_two_sum,
     polynomial,
@@ -88,8 +87,6 @@ TWO_OVER_PI_WORDS = (
 # greatest |x| for the short reduction: n stays below 2^17 in float64, where n times the second part
 # of pi/2 is exact; in float32 the two parts used leave an error of 2^-78 of a turn
 LIMIT = {"float64": 131072.0, "float32": 1073741824.0}
-
-WORD = 2**64
 
 
 def reduce_64(f: Arithmetic[X], x: X, small: X) -> tuple[X, X, X]:
@@ -162,14 +159,6 @@ def turn(f: Arithmetic[X], sine: X, cosine: X, n: X, odd: X, x: X) -> tuple[X, X
     return f.from_bits(s), f.from_bits(c)
 
 
-def sincos(f: Arithmetic[X], x: X, size: X, small: X, dtype: str) -> tuple[X, X]:
-    """Sine and cosine of x, in float64, where `small` is set: size = |x| is at most LIMIT."""
-    t, low, n = REDUCE[dtype](f, size, small)
-    sine, cosine = EVALUATE[dtype](f, t, low)
-    odd = f.on_bits("icmp eq", f.on_bits("and", n, f.integer(1)), f.integer(1))
-    return turn(f, sine, cosine, n, odd, x)
-
-
 def times_half_pi(f: Arithmetic[X], pieces: Sequence[X]) -> tuple[X, X]:
     """The product t + low of pi/2 and the sum of four numbers, the largest first."""
     hi, lo = fast_two_sum(f, pieces[0], pieces[1])
@@ -182,39 +171,3 @@ def times_half_pi(f: Arithmetic[X], pieces: Sequence[X]) -> tuple[X, X]:
     low = f.fma(hi, first, f.neg(t))
     low = f.fma(lo, first, f.fma(hi, rest, low))
     return fast_two_sum(f, t, low)
-
-
-def large_angle(f: Arithmetic[float], x: float, dtype: str) -> tuple[float, float]:
-    """Sine and cosine of one finite |x| beyond LIMIT, as `backends.llvm.careful` computes them.
-
-    The angle is m 2^e with a whole m below 2^53. Of 2/pi, 192 digits matter for m 2^e 2/pi modulo
-    4; the product with two whole bits is n and a fraction in [-1/2, 1/2). Python's integers take
-    the place of the words of 64 bits.
-    """
-    bits = bits_of(x) & MAGNITUDE
-    m = bits & (2**52 - 1) | 2**52
-    word, shift = divmod((bits >> 52) - 1075 + 62, 64)
-    four = 0
-    for part in TWO_OVER_PI_WORDS[word : word + 4]:
-        four = four << 64 | part
-    product = m * (four >> (64 - shift)) % WORD**3
-    n, fraction = product >> 190, (product << 2) % WORD**3
-    negative = fraction >> 191
-    if negative:  # a half or more rounds up; the complement is the opposite but for 2^-192
-        n, fraction = n + 1, WORD**3 - 1 - fraction
-    tiny = fraction < WORD**2
-    unit = 2.0**-128 if tiny else 2.0**-64
-    high, rest = divmod(fraction if tiny else fraction >> 64, WORD)
-    pieces = [  # 32 bits each, so that the conversion is exact
-        float(half) * weight
-        for value, scale in ((high, 1.0), (rest, 2.0**-64))
-        for half, weight in ((value >> 32, scale * 2.0**32), (value % 2**32, scale))
-    ]
-    t, low = times_half_pi(f, pieces)
-    sign = -unit if negative else unit
-    sine, cosine = EVALUATE[dtype](f, f.mul(t, sign), f.mul(low, sign))
-    if n % 2:
-        sine, cosine = cosine, -sine
-    if n & 2:
-        sine, cosine = -sine, -cosine
-    return -sine if x < 0 else sine, cosine

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.compiler.graph import LOOPS, OPERATIONS, Graph, Node, Port, Sweep, node_of
+from kinetree.engine.compiler.graph import LOOPS, Graph, Node, Port, Sweep, node_of
 from kinetree.engine.compiler.notes import Stage
+from kinetree.engine.compiler.ops import LEAVES, OPERATIONS
 from kinetree.errors import GraphError
 
-NAMES = (*OPERATIONS, *sorted(LOOPS))
+NAMES = (*LEAVES, *OPERATIONS, *sorted(LOOPS))
 CODES = {name: k for k, name in enumerate(NAMES)}
-ARITY = {name: arity for name, (arity, _) in OPERATIONS.items()} | {"carried": 1}
+ARITY = {"const": 0, "input": 0, "carried": 1}
+ARITY |= {name: op.arity for name, op in OPERATIONS.items()}
 
 
 def encode(graph: Graph) -> bytes:

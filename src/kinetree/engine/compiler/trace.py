@@ -22,7 +22,6 @@ from kinetree import scalars
 from kinetree.core.repeat import next_round
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, no_collection, prune
-from kinetree.engine.compiler.interpret import elementary_value
 from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.errors import GraphError, InputError
@@ -166,7 +165,7 @@ class TracedTruth(TracedScalar):
     __slots__ = ()
 
     def __add__(self, other: object) -> Any:
-        if isinstance(other, TracedTruth | bool | np.bool_):
+        if isinstance(other, TRUTH):
             text = (
                 f"{calling_text()}two comparisons are added or subtracted, which NumPy and Python "
                 "do differently. Write where(a, 1, 0) + where(b, 1, 0) to count them, a * b for "
@@ -176,7 +175,10 @@ class TracedTruth(TracedScalar):
         return binary("add", self, other)
 
     def __sub__(self, other: object) -> Any:
-        return self + other if isinstance(other, TracedTruth | bool) else binary("sub", self, other)
+        return self + other if isinstance(other, TRUTH) else super().__sub__(other)
+
+    def __rsub__(self, other: object) -> Any:
+        return self + other if isinstance(other, TRUTH) else super().__rsub__(other)
 
     def __mul__(self, other: object) -> Any:
         found = binary("mul", self, other)
@@ -184,6 +186,9 @@ class TracedTruth(TracedScalar):
         return TracedTruth(found.builder, found.node) if both else found
 
     __radd__, __rmul__ = __add__, __mul__
+
+
+TRUTH = TracedTruth | bool | np.bool_
 
 
 class TracedArray(np.ndarray[Any, np.dtype[np.object_]]):
@@ -415,7 +420,7 @@ def exponential(base: object, x: TracedScalar) -> Any:
     if not base > 0:
         text = f"{base!r} was raised to the power of a traced scalar; expected a base above 0."
         raise GraphError(remember(x, text))
-    return (float(elementary_value("log", float(base))) * x).exp()
+    return (TracedScalar(x.builder, x.builder.constant(float(base))).log() * x).exp()
 
 
 # `kinetree.scalars` finds the functions of a kind of scalars in the module of its type

@@ -8,14 +8,12 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 
 import numpy as np
 
-from kinetree.engine.c_functions import Dialect
 from kinetree.engine.compiler.graph import LOOPS, Graph, Sweep
+from kinetree.engine.compiler.ops import OPERATIONS, Operation
 from kinetree.engine.cuda.parking import Visit
-from kinetree.errors import GraphError
 
 Place = Callable[[int, int], str]
 # Angles whose sines are computed side by side. Measured: fewer leave less to do at a time, and load
@@ -41,11 +39,10 @@ def bits(value: float) -> int:
     return struct.unpack("<Q", struct.pack("<d", value))[0]
 
 
-def operations(dtype: str) -> dict[str, str]:
-    """Return the templates of operations; sine and cosine come in pairs instead."""
-    write = partial(literal, dtype=dtype)
-    cuda = Dialect(write, "kt_{}".format, "kt_fn_{}".format, quotient="kt_div({}, {})")
-    return {op: text for op, text in cuda.operations.items() if op not in ("sin", "cos")}
+def expression(operation: Operation, *args: str) -> str:
+    """Return an operation as an expression of CUDA."""
+    word = operation.c
+    return operation.written(f"kt_{word}" if word[0].isalpha() else word, *args)
 
 
 class Constants:
@@ -119,7 +116,6 @@ class CudaBody:
         self.inverse = inverses(graph) if constants.dtype == "float32" else set[int]()
         self.known: set[str] = set()  # names that the text defines already
         self.places = graph.places()
-        self.operations = operations(constants.dtype)
         self.loops = {i: f"{loops}{i}" for i in graph.repeats()}
         self.copies: dict[int, list[str]] = {}  # value -> the elements of arrays that it goes to
         for loop, name in self.loops.items():
@@ -161,14 +157,8 @@ class CudaBody:
         elif node.op == "carried":
             name = f"{self.loops[node.args[0]]}[{node.place[1]}]"
         else:
-            pattern = self.operations.get(node.op)
-            if pattern is None:
-                raise GraphError(
-                    f"node {i} is {node.op!r}, which the CUDA backend cannot emit; it knows "
-                    f"{', '.join(['const', 'input', 'sin', 'cos', *self.operations])}."
-                )
             arguments = [self.names[arg] for arg in node.args]
-            yield f"const real {name} = {pattern.format(*arguments)};"
+            yield f"const real {name} = {expression(OPERATIONS[node.op], *arguments)};"
         self.names.append(name)
         for output, element in self.places.get(i, ()):
             yield f"{self.write(output, element)} = {name};"

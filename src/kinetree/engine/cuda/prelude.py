@@ -15,11 +15,11 @@ are those of `kinetree.engine.compiler.elementary`, written only where a graph u
 
 from collections.abc import Collection
 
-from kinetree.engine.c_functions import ALWAYS, CArithmetic, functions_text
 from kinetree.engine.compiler.elementary import FUNCTIONS
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.sincos import EVALUATE, LIMIT, REDUCE
 from kinetree.engine.cuda.body import Constants
+from kinetree.engine.cuda.c_arithmetic import ALWAYS, CArithmetic, functions_text
 
 # what a GPU and a plain C++ compiler spell differently
 MACHINE = r"""
@@ -65,16 +65,6 @@ KT_FUNCTION real kt_sqrt(real a) {
     return __dsqrt_rn(a);
 #else
     return __fsqrt_rn(a);
-#endif
-}
-
-KT_FUNCTION real kt_div(real a, real b) {
-#if !defined(__CUDACC__)
-    return a / b;
-#elif KT_DOUBLE
-    return __ddiv_rn(a, b);
-#else
-    return __fdiv_rn(a, b);
 #endif
 }
 
@@ -389,7 +379,7 @@ KT_FUNCTION void kt_far(real angle, kt_pair &pair) {{
 
 
 def elementary_text(dtype: str, used: Collection[str]) -> str:
-    """The functions kt_fn_exp, ..._log, ..._tanh and ..._atan2, those that are used."""
+    """The functions kt_exp, kt_log, kt_tanh and kt_atan2, those that are used."""
     if not set(used) & set(FUNCTIONS):
         return ""
     number = Constants("kt_fn_table", "float64")
@@ -397,7 +387,7 @@ def elementary_text(dtype: str, used: Collection[str]) -> str:
     def arithmetic() -> CArithmetic:
         return CArithmetic(number, "kt_fma64", "kt_to_bits", "kt_from_bits")
 
-    text = functions_text(used, "real", "kt_fn_{}".format, arithmetic, "KT_FUNCTION")
+    text = functions_text(used, "real", "kt_{}".format, arithmetic, "KT_FUNCTION")
     return number.text() + PATTERNS + text
 
 

@@ -8,7 +8,7 @@ the kernel by roundings.
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from kinetree.engine.c_functions import Dialect
+from kinetree.engine.compiler.ops import Operation
 from kinetree.engine.export.program import (
     Program,
     Spelling,
@@ -94,10 +94,14 @@ def function_text(program: Program) -> list[str]:
 
 def spelling(dtype: str) -> Spelling:
     """How C writes operations on numbers of a type."""
-    literal, library = partial(c_literal, dtype=dtype), partial(library_name, dtype)
+
+    def expression(operation: Operation) -> str:
+        word = operation.infix or operation.c
+        return library_name(dtype, word) if word.isalnum() else word
+
     return Spelling(
-        operations=Dialect(literal, library, library, fused=False).operations,
-        literal=literal,
+        expression,
+        literal=partial(c_literal, dtype=dtype),
         element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
         assign=f"    const {dtype} {{}} = {{}};",
     )

@@ -11,7 +11,7 @@ from kinetree.engine.export.code import ExportedCode
 from kinetree.engine.export.header import HONOURING, About, header
 from kinetree.engine.export.names import chosen_name, function_name
 from kinetree.engine.export.plans import HasIteration, write_iteration
-from kinetree.engine.export.program import DOUBLE, DTYPES, Program, unfused
+from kinetree.engine.export.program import DOUBLE, DTYPES, Program
 from kinetree.engine.export.scripts import write_casadi, write_matlab
 from kinetree.engine.export.self_test import self_test_text
 from kinetree.engine.kernels.compile import traced_graph
@@ -103,7 +103,7 @@ def export(
     spoken = _language(language)
     if language == "casadi" and dtype != DOUBLE:
         raise InputError("CasADi computes in double only; leave dtype at double.")
-    program = _program(model, request, unfused(traced_graph(model, request)), spoken, name)
+    program = _program(model, request, traced_graph(model, request), spoken, name)
     program = replace(program, dtype=dtype)
     return ExportedCode(program.name, spoken.write(program, model))
 

@@ -3,12 +3,13 @@
 Constants are written so that every language reads them back as the same float, bit by bit.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.ops import OPERATIONS, Operation
 from kinetree.errors import GraphError, InputError
 
 WIDTH = 96  # characters of a line of parameters
@@ -48,28 +49,16 @@ class Program:
 class Spelling:
     """How a language writes one operation.
 
-    operations: templates over the arguments. literal: a constant. element: entry k of a port in
+    expression: template of an operation. literal: a constant. element: entry k of a port in
     row-major order. assign: the statement that gives a value its name. load: entries of inputs get
-    names, because reading an entry is slow. choices: statements for operations that choose between
-    values, in languages without an expression for it; {0} is the name of the result.
+    names, because reading an entry is slow.
     """
 
-    operations: Mapping[str, str]
+    expression: Callable[[Operation], str]
     literal: Callable[[float], str]
     element: Callable[[Port, int], str]
     assign: str = "{} = {}"
     load: bool = False
-    choices: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-# operations that all languages write alike
-ARITHMETIC = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "div": "{} / {}",
-    "neg": "-{}",
-}
 
 
 def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[list[str]]]:
@@ -90,36 +79,18 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
             port, k = program.inputs[node.value[0]], node.value[1]  # type: ignore[index]
             value = spelling.element(port, k)
             name = "_".join([port.name, *map(str, indices(port, k))]) if spelling.load else value
-        elif node.op in spelling.choices:
-            name = value = next(fresh)
-            lines.append(spelling.choices[node.op].format(name, *(names[a] for a in node.args)))
         else:
-            arguments = [names[arg] for arg in node.args]
-            name, value = next(fresh), spelling.operations[node.op].format(*arguments)
+            operation, arguments = OPERATIONS[node.op], [names[arg] for arg in node.args]
+            name, text = next(fresh), spelling.expression(operation)
+            if "{r}" in text:  # a statement
+                lines.append("    " + text.format(*arguments, r=name))
+                value = name
+            else:
+                value = operation.written(text, *arguments)
         names.append(name)
         if name != value:
             lines.append(spelling.assign.format(name, value))
     return lines, [[names[k] for k in result] for result in program.graph.results]
-
-
-def unfused(graph: Graph) -> Graph:
-    """The graph with a product and a sum in place of every fused operation."""
-    nodes: list[Node] = []
-    place: list[int] = []
-    for node in graph.nodes:
-        args = tuple(place[arg] for arg in node.args)
-        if node.op in ("fma", "fms", "fnma"):
-            nodes.append(Node("mul", args[:2]))
-            product = len(nodes) - 1
-            if node.op == "fnma":
-                nodes.append(Node("sub", (args[2], product)))
-            else:
-                nodes.append(Node({"fma": "add", "fms": "sub"}[node.op], (product, args[2])))
-        else:
-            nodes.append(Node(node.op, args, node.value))
-        place.append(len(nodes) - 1)
-    results = tuple(tuple(place[i] for i in result) for result in graph.results)
-    return graph.with_nodes(nodes, results)
 
 
 def temporaries(program: Program) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """CasADi and MATLAB: one function of matrices, written in each of them."""
 
 from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.ops import Operation
 from kinetree.engine.export.program import (
-    ARITHMETIC,
     Program,
     Spelling,
     double_literal,
@@ -11,31 +11,26 @@ from kinetree.engine.export.program import (
 )
 from kinetree.errors import InputError
 
-FUNCTIONS = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "abs")
-CASADI = {"abs": "ca.fabs({})", "atan2": "ca.atan2({}, {})"} | {
-    op: f"ca.{word}({{}}, {{}})" for op, word in (("min", "fmin"), ("max", "fmax"))
-}
-# min and max of MATLAB and Octave would leave NaN out
-MATLAB = {
-    "select": "    if {1} > 0, {0} = {2}; else, {0} = {3}; end",
-    "min": "    if {1} < {2} || isnan({1}), {0} = {1}; else, {0} = {2}; end",
-    "max": "    if {1} > {2} || isnan({1}), {0} = {1}; else, {0} = {2}; end",
-}
 MATLAB_CLASSES = {"double": "double", "float": "single"}
 
 
-def calls(prefix: str = "") -> dict[str, str]:
-    """Templates of the functions of one number, with a prefix such as "np."."""
-    return {name: f"{prefix}{name}({{}})" for name in FUNCTIONS}
+def casadi_expression(operation: Operation) -> str:
+    """The template of an operation."""
+    word = operation.casadi or operation.infix or operation.c
+    return f"ca.{word}" if word[0].isalpha() else word
+
+
+def matlab_expression(operation: Operation) -> str:
+    """The template of an operation; min and max of MATLAB and Octave would leave NaN out."""
+    return operation.matlab or operation.infix or operation.c
 
 
 def write_casadi(program: Program) -> str:
     """Write a Python module whose function returns a casadi.Function of the same name."""
     if program.dtype != "double":
         raise InputError("CasADi computes in double only; leave dtype at double.")
-    select = {"select": "ca.if_else({} > 0, {}, {})"}
     spelling = Spelling(
-        operations=ARITHMETIC | calls("ca.") | CASADI | select,
+        casadi_expression,
         literal=double_literal,
         element=_casadi_element,
         assign="    {} = {}",
@@ -75,11 +70,10 @@ def _casadi_element(port: Port, k: int) -> str:
 def write_matlab(program: Program) -> str:
     """Write a file for MATLAB and Octave, to be named after the function."""
     spelling = Spelling(
-        operations=ARITHMETIC | calls() | {"atan2": "atan2({}, {})"},
+        matlab_expression,
         literal=double_literal,  # double constants do not widen single operands in MATLAB
         element=_matlab_element,
         assign="    {} = {};",
-        choices=MATLAB,
     )
     body, results = statements(program, spelling)
     kind = MATLAB_CLASSES[program.dtype]

@@ -11,10 +11,9 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, is_numeric, strangest
-from kinetree.core.axis import Axis
+from kinetree.core.axis import Axes, Axis
 from kinetree.core.records import named_numbers
 from kinetree.dynamics.traced import maker
-from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.graph import Graph, LongGraphError, Port
 from kinetree.engine.kernel import DTYPES, Kernel, More
 from kinetree.engine.kernels.help import derivative_help, kernel_help, sparse_help

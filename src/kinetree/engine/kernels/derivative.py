@@ -6,8 +6,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from kinetree.core.axis import Axes
 from kinetree.core.options import is_one_of
-from kinetree.engine.call.plan import Axes
 from kinetree.engine.compiler.derivatives import (
     gradient,
     hessian,

@@ -22,7 +22,8 @@ from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from typing import Protocol
 
-from kinetree.engine.compiler.graph import OPERATIONS, Graph, Node
+from kinetree.engine.compiler.graph import Graph, Node
+from kinetree.engine.compiler.ops import OPERATIONS
 from kinetree.engine.llvm.functions import (
     CALLED,
     Called,
@@ -129,55 +130,6 @@ def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[
         lines += [f"define internal void @{name}_part{k}({parameters}){PARTED} {{", *part, end]
     calls = [f"  call void @{name}_part{k}({passed})" for k in range(len(parts))]
     return "\n".join([*lines, first, *made, *calls, end])
-
-
-# {a} where {above} - {below} > 0 and where {a} is NaN, {b} elsewhere. A difference is 0 for equal
-# numbers only. A call would cost more: no register of vectors outlives it.
-CHOICE = (
-    "  %d{{i}} = fsub {{T}} {above}, {below}\n"
-    "  %k{{i}} = bitcast {{T}} %d{{i}} to {{I}}\n"
-    "  %g{{i}} = icmp sgt {{I}} %k{{i}}, {{none}}\n"
-    "  %o{{i}} = fcmp ord {{T}} %d{{i}}, %d{{i}}\n"
-    "  %q{{i}} = and {{B}} %g{{i}}, %o{{i}}\n"
-    "  %u{{i}} = fcmp uno {{T}} {{a}}, {{a}}\n"
-    "  %z{{i}} = or {{B}} %q{{i}}, %u{{i}}\n"
-    "  %n{{i}} = select {{B}} %z{{i}}, {{T}} {{a}}, {{T}} {{b}}"
-)
-
-# node {i} with arguments {a}, {b}, {c} of type {T}; {F} is the type in intrinsics
-STATEMENTS: dict[str, str] = {
-    "add": "  %n{i} = fadd {T} {a}, {b}",
-    "sub": "  %n{i} = fsub {T} {a}, {b}",
-    "mul": "  %n{i} = fmul {T} {a}, {b}",
-    "div": "  %n{i} = fdiv {T} {a}, {b}",
-    "neg": "  %n{i} = fneg {T} {a}",
-    "fma": "  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} {c})",
-    "fms": "  %m{i} = fneg {T} {c}\n  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} %m{i})",
-    "fnma": "  %m{i} = fneg {T} {a}\n  %n{i} = call {T} @llvm.fma.{F}({T} %m{i}, {T} {b}, {T} {c})",
-    "sqrt": "  %n{i} = call {T} @llvm.sqrt.{F}({T} {a})",
-    # these two comparisons raise no floating-point flag for a NaN, "less than" would
-    "sign": "  %z{i} = fcmp oeq {T} {a}, {zero}\n"
-    "  %u{i} = fcmp uno {T} {a}, {a}\n"
-    "  %s{i} = call {T} @llvm.copysign.{F}({T} {one}, {T} {a})\n"
-    "  %t{i} = select {B} %z{i}, {T} {zero}, {T} %s{i}\n"
-    "  %n{i} = select {B} %u{i}, {T} {a}, {T} %t{i}",
-    # the sign is read from the bits for the same reason
-    "select": "  %k{i} = bitcast {T} {a} to {I}\n"
-    "  %g{i} = icmp sgt {I} %k{i}, {none}\n"
-    "  %o{i} = fcmp ord {T} {a}, {a}\n"
-    "  %z{i} = and {B} %g{i}, %o{i}\n"
-    "  %n{i} = select {B} %z{i}, {T} {b}, {T} {c}",
-    "abs": "  %k{i} = bitcast {T} {a} to {I}\n"
-    "  %s{i} = and {I} %k{i}, {magnitude}\n"
-    "  %n{i} = bitcast {I} %s{i} to {T}",
-    "min": CHOICE.format(above="{b}", below="{a}"),
-    "max": CHOICE.format(above="{a}", below="{b}"),
-    **{
-        op: f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
-        for op in CALLED
-        for arguments in [", ".join(["{T} {a}", "{T} {b}"][: OPERATIONS[op][0]])]
-    },
-}
 
 
 def angle_stages(graph: Graph) -> list[list[int]]:
@@ -290,7 +242,7 @@ class GraphCode:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.nodes = graph.nodes
-        self.patterns: dict[str, str] = {}  # STATEMENTS with the words of this code
+        self.patterns: dict[str, str] = {}  # texts of operations with the words of this code
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph) if like is None else like.stages
         self.order = list(order(graph, self.stages)) if like is None else like.order
@@ -346,14 +298,13 @@ class GraphCode:
 
     def pattern(self, i: int, op: str) -> str:
         """Return the statement of an operation, with places for its arguments and its number."""
-        if op not in STATEMENTS:
-            raise GraphError(
-                f"node {i} is {op!r}, which the LLVM backend cannot emit; it knows "
-                f"{', '.join(['const', 'input', 'sin', 'cos', *STATEMENTS])}."
-            )
+        if op not in OPERATIONS:
+            raise GraphError(f"node {i} is {op!r}; known are {', '.join(OPERATIONS)}.")
         places = {"i": "{i}", "a": "{0}", "b": "{1}", "c": "{2}"}
-        statement = self.patterns[op] = STATEMENTS[op].format(**places, **self.words)
-        return statement
+        arguments = ", ".join(["{T} {a}", "{T} {b}"][: OPERATIONS[op].arity])
+        call = f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
+        self.patterns[op] = (OPERATIONS[op].llvm or call).format(**places, **self.words)
+        return self.patterns[op]
 
     def lines(self, moves: Moves) -> list[list[str]]:
         """The statements of each part."""

@@ -9,7 +9,7 @@ call take turns, as those of `sincos.py`.
 from collections.abc import Iterable
 
 from kinetree.engine.compiler import elementary
-from kinetree.engine.compiler.graph import OPERATIONS
+from kinetree.engine.compiler.ops import OPERATIONS
 from kinetree.engine.llvm.sincos import narrow, widen
 from kinetree.engine.llvm.text import SCALARS, Floats, Writer, vector
 
@@ -43,7 +43,7 @@ class Chain(Floats):
 
     def __init__(self, dtype: str, lanes: int, member: int, op: str) -> None:
         super().__init__(Writer(f"v{member}_"), "float64", lanes)
-        self.arguments = [f"%{letter}{member}" for letter in "ab"[: OPERATIONS[op][0]]]
+        self.arguments = [f"%{letter}{member}" for letter in "ab"[: OPERATIONS[op].arity]]
         wide = [widen(self.writer, dtype, lanes, x) for x in self.arguments]
         self.value = elementary.FUNCTIONS[op](self, *wide)
 

@@ -1,8 +1,6 @@
 """Object code from the cache, or compiled and stored there."""
 
-import functools
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
@@ -10,7 +8,7 @@ from kinetree.engine.cache import entries as cache
 from kinetree.engine.cache import folder
 from kinetree.engine.compiler.notes import Stage, note, stage
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.target import Target, host_target
+from kinetree.engine.llvm.target import Target
 from kinetree.errors import CompileError
 
 log = logging.getLogger(__name__)
@@ -23,53 +21,10 @@ EMITTER = (
     "engine/llvm",
     "engine/compiler/elementary.py",
     "engine/compiler/sincos.py",
-    "engine/call/arguments.py",
     "engine/call/blocks.py",
-    "engine/call/buffers.py",
     "engine/call/c_api.py",
-    "engine/call/crew.py",
-    "engine/call/enter.py",
-    "engine/call/exchange.py",
-    "engine/call/fastcall.py",
-    "engine/call/named.py",
-    "engine/call/plan.py",
-    "engine/call/shares.py",
+    "engine/call/fast_entry.py",
 )
-
-
-class Shared:
-    """Machine code that all kernels share; it is never released.
-
-    Args:
-        key, names, effort: as in `load_or_compile`, for the target of this machine.
-        parts: functions and declarations of the module as LLVM IR, with variables on the stack.
-    """
-
-    def __init__(
-        self,
-        key: Sequence[str],
-        parts: Callable[[Target], Sequence[str]],
-        names: Sequence[str],
-        effort: int | None = None,
-    ) -> None:
-        self._key, self._parts, self._names, self._effort = key, parts, names, effort
-        self._code: engine.Code | None = None
-        self._lock = threading.Lock()
-
-    def code(self) -> engine.Code:
-        """Return the machine code, compiled or loaded at the first call."""
-        if self._code is None:
-            with self._lock:
-                if self._code is None:
-                    target = host_target()
-                    text = functools.partial(self._optimised, target)
-                    self._code = load_or_compile(self._key, target, text, self._names, self._effort)
-        return self._code
-
-    def _optimised(self, target: Target) -> str:
-        from kinetree.engine.call.blocks import optimised  # not for code that is on disk
-
-        return optimised(self._parts(target), target)
 
 
 def load_or_compile(

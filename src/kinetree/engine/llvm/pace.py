@@ -16,19 +16,13 @@ changes, and therefore no result.
 from collections.abc import Sequence
 
 from kinetree.engine.compiler.graph import Graph
+from kinetree.engine.compiler.ops import OPERATIONS
 
 RATE = 2  # operations that begin in each cycle
 
-# cycles from the beginning of an operation to its result; zero: read from memory where it is used
-CYCLES = {
-    **dict.fromkeys(("const", "input", "sin", "cos", "carried"), 0),
-    **dict.fromkeys(("neg", "abs", "sign", "select"), 2),
-    **dict.fromkeys(("add", "sub", "mul", "fma", "fms", "fnma"), 4),
-    **dict.fromkeys(("min", "max"), 8),
-    "div": 24,
-    "sqrt": 32,
-}
-FUNCTION_CYCLES = 40  # cycles of all other functions
+# zero: read from memory where it is used
+CYCLES = {op: operation.cycles for op, operation in OPERATIONS.items()}
+CYCLES |= {"const": 0, "input": 0, "carried": 0, "repeat": 40}
 
 
 def remaining(graph: Graph) -> list[int]:
@@ -36,7 +30,7 @@ def remaining(graph: Graph) -> list[int]:
     cycles_left = [0] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
-        cycles_left[i] = left = cycles_left[i] + CYCLES.get(node.op, FUNCTION_CYCLES)
+        cycles_left[i] = left = cycles_left[i] + CYCLES[node.op]
         for arg in node.args:
             if cycles_left[arg] < left:
                 cycles_left[arg] = left
@@ -51,7 +45,7 @@ def paced(graph: Graph, order: Sequence[int]) -> list[int]:
     end where no node of the order uses them.
     """
     left, nodes = remaining(graph), graph.nodes
-    steps = [i for i in order if CYCLES.get(nodes[i].op, FUNCTION_CYCLES)]
+    steps = [i for i in order if CYCLES[nodes[i].op]]
     total = max([len(steps) / RATE, *[left[i] for i in steps]])
     time = {i: min(k / RATE, total - left[i]) for k, i in enumerate(steps)}
     # An argument has at least as much left as its user and an earlier place, so it stays before it.

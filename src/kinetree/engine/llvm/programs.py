@@ -3,12 +3,11 @@
 NaN and infinity are results of a kernel, never events: a single state, a batch, a thread and the
 interpreter all stay silent. NumPy reads the processor's flags after a loop and would warn; the code
 generator may raise a flag by computing early a value that is not needed. The loop that NumPy calls
-therefore restores the flags (`emit_quiet`).
+therefore restores the flags, and computes in the usual mode (`emit_quiet`).
 """
 
-from kinetree.engine.call.fastcall import emit_call
+from kinetree.engine.call.fast_entry import emit_call, emit_one
 from kinetree.engine.call.gufunc import InnerLoop
-from kinetree.engine.call.plan import emit_one
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Stage, collecting
 from kinetree.engine.compiler.store import digest
@@ -19,17 +18,22 @@ from kinetree.engine.llvm.target import host_target
 # names in the object code; the user's name is not in it, so that equal graphs share an entry
 SYMBOL = "kernel"
 
-# architecture -> (declarations, save, restore) of the floating-point flags
+# architecture -> (declarations, save the mode and flags and take the usual mode, restore): results
+# do not depend on a caller, such as XLA, that takes the smallest numbers for zero
 FLAGS = {
     "x86_64": (
         "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
-        "%flags = alloca i32\ncall void @llvm.x86.sse.stmxcsr(ptr %flags)",
+        "%flags = alloca i32\ncall void @llvm.x86.sse.stmxcsr(ptr %flags)\n"
+        "%usual = alloca i32\nstore i32 8064, ptr %usual\n"  # 0x1f80: round to nearest
+        "call void @llvm.x86.sse.ldmxcsr(ptr %usual)",
         "call void @llvm.x86.sse.ldmxcsr(ptr %flags)",
     ),
     "aarch64": (
-        "declare i64 @llvm.aarch64.get.fpsr()\ndeclare void @llvm.aarch64.set.fpsr(i64)\n",
-        "%flags = call i64 @llvm.aarch64.get.fpsr()",
-        "call void @llvm.aarch64.set.fpsr(i64 %flags)",
+        "declare i64 @llvm.aarch64.get.fpsr()\ndeclare void @llvm.aarch64.set.fpsr(i64)\n"
+        "declare i64 @llvm.aarch64.get.fpcr()\ndeclare void @llvm.aarch64.set.fpcr(i64)\n",
+        "%flags = call i64 @llvm.aarch64.get.fpsr()\n%mode = call i64 @llvm.aarch64.get.fpcr()\n"
+        "call void @llvm.aarch64.set.fpcr(i64 0)",
+        "call void @llvm.aarch64.set.fpcr(i64 %mode)\ncall void @llvm.aarch64.set.fpsr(i64 %flags)",
     ),
 }
 FLAGS["arm64"] = FLAGS["aarch64"]

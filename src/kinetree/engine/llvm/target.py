@@ -4,7 +4,7 @@ The processor at hand decides, unless the environment variable KINETREE_TARGET n
 narrower families: "sse2", "avx2", "avx512", "neon" or "generic". Results have the same bits in all
 of them. A processor without fused multiply-add (and sse2, and generic on x86) is served too: its
 code calls `fma` and `fmaf` of the C library, which take longer and must round once, as IEEE 754
-demands. The conformance suite checks that in its group "machine" (testing/conformance/fused.py).
+demands. The conformance suite checks that in its group "machine" (testing/conformance.py).
 
 The linker finds both functions among those of the process: on Linux and macOS Python itself is
 linked with the mathematical library, on Windows they are exported by ucrtbase.dll, which every

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.engine.call import Arguments, ForeignCall, Options
+from kinetree.engine.call import Arguments, Options, TensorCall
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.tensors.operation import (
     NUMBERS,
@@ -37,7 +37,7 @@ CONSTANTS = (*NUMBERS, np.ndarray, np.generic)  # types that JAX itself takes as
 JaxArray: TypeAlias = Any  # jax.Array or a tracer of it; JAX may be missing
 
 
-def make_call() -> ForeignCall:
+def make_call() -> TensorCall:
     """Return the function for calls with arrays of JAX."""
     return call
 

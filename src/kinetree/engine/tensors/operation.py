@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.call.diagnose import ArgumentError, explain, usage
+from kinetree.engine.call.diagnose import ArgumentError, check_shapes, usage
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.compiler.derivatives import jvp, vjp
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.cuda.kernel import CudaKernel
-from kinetree.engine.cuda.prepared import KnownCalls
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.stored import kept_graph
 from kinetree.errors import InputError, need
@@ -43,8 +42,6 @@ class Operation:
         self.graph, self.name, self.primal, self.wrt = graph, name, primal, wrt
         self._derived: dict[tuple[str, Wrt], Operation] = {}
         self._dispatches: dict[str, Dispatch] = {}
-        self._kernels: dict[str, Kernel] = {}  # those that no one else keeps
-        self.plans = KnownCalls[Any]()  # of calls that may come again
         self.kept: dict[str, Callable[..., Any]] = {}  # forms that a package keeps, by name
 
     @property
@@ -66,14 +63,9 @@ class Operation:
         """Return the CPU's kernel for numbers of one type; only this type is compiled."""
         if dtype not in self._dispatches:
             self.graph.check_type(dtype, self.name)
-            kernel = self._kernels.setdefault(dtype, Kernel(self.graph, self.name, dtypes=(dtype,)))
+            kernel = Kernel(self.graph, self.name, dtypes=(dtype,))
             self._dispatches.setdefault(dtype, kernel._dispatch)
         return self._dispatches[dtype]
-
-    def entry(self, dtype: str) -> Callable[..., Any]:
-        """The shortest way into the CPU's kernel for NumPy arrays of one type."""
-        dispatch = self.dispatch(dtype)
-        return dispatch.entered() or dispatch.call
 
     def call(self, *arrays: Array, **options: object) -> Any:
         """Evaluate on NumPy arrays of one type."""
@@ -134,9 +126,7 @@ def check_call(
             f"{usage(name, graph)} was given {what}; with arrays that are not NumPy's it takes "
             f"{len(graph.inputs)} arrays and, where results can be written, out=."
         )
-    problem = explain(name, graph, arrays, options)
-    if problem is not None:
-        raise problem
+    check_shapes(name, graph, arrays, options)
 
 
 def number_type(operation: Operation, types: Mapping[str, str]) -> str:

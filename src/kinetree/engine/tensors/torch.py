@@ -9,21 +9,17 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.call import Arguments, ForeignCall, Options
+from kinetree.engine.call import Arguments, Options, TensorCall
 from kinetree.engine.call.dispatch import Dispatch
-from kinetree.engine.call.tensor_package import TensorPackage
-from kinetree.engine.kernel import Kernel
-from kinetree.engine.tensors.cupy import CupyArray, on_stream, view
+from kinetree.engine.tensors.cupy import on_stream
 from kinetree.engine.tensors.operation import (
     NUMBERS,
     Operation,
-    Wrt,
     check_call,
     check_real,
     holds,
@@ -31,18 +27,6 @@ from kinetree.engine.tensors.operation import (
     number_type,
     operation_of,
     refuse_kind,
-)
-from kinetree.engine.tensors.torch_calls import (
-    READ_IN_CODE,
-    Plan,
-    find,
-    host_arrays,
-    on_host,
-    questions,
-    remember,
-    to_tensors,
-    torch,
-    transformed,
 )
 from kinetree.errors import InputError, ShapeError, need
 
@@ -53,19 +37,14 @@ Context: TypeAlias = Any  # torch's record of a call of an autograd function
 
 
 @functools.cache
-def make_call() -> ForeignCall:
+def torch() -> Any:
+    """PyTorch."""
+    return need("torch", "torch", "tensors of PyTorch")
+
+
+@functools.cache
+def make_call() -> TensorCall:
     """Return the function for calls with tensors."""
-    key = TensorPackage(
-        tensor=torch().Tensor,
-        parameter=torch().nn.Parameter,
-        questions=questions(),
-        records=torch().is_grad_enabled,
-        record=recorded(record_on_host).apply,
-        elsewhere=elsewhere,
-        from_numpy=torch().from_numpy,
-        to_tensors=to_tensors,
-    ).learn()
-    READ_IN_CODE[:] = [] if key is None else [key]
     return outside_graphs(call)
 
 
@@ -84,54 +63,10 @@ def outside_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
 def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
     """Evaluate a kernel on tensors."""
     operation = operation_of(dispatch)
-    if not options and (results := again(operation, arrays)) is not None:
-        return results
     tensors = prepared(operation, arrays, options)
     if options.get("out") is not None:
         return write(operation, tensors, options["out"])
-    results = function().apply(operation, *tensors)
-    if not options:
-        remember(operation, arrays)
-    return results
-
-
-def again(operation: Operation, tensors: Sequence[object]) -> Any:
-    """The results of a plain call, or of one like one before; None where it has to be read."""
-    if transformed()() or len(tensors) != len(operation.inputs):
-        return None
-    try:
-        arrays = host_arrays(tensors)
-        if arrays is not None:
-            return on_host(operation, arrays)
-        plan = find(operation, tensors)
-        return None if plan is None else repeat(plan, tensors)
-    except RuntimeError:  # a tensor that outlived a transformation has no memory of its own
-        return None
-
-
-def elsewhere(kernel: Kernel, key: bytes | None, *tensors: Tensor) -> Any:
-    """The results for tensors of a GPU, which machine code has read."""
-    plan = operation_of(kernel._dispatch).plans.get(key)
-    results = None if plan is None else repeat(plan, tensors)
-    return call(kernel._dispatch, tensors, {}) if results is None else results
-
-
-def repeat(plan: Plan, tensors: Sequence[Tensor]) -> Any:
-    """The results of a call like one before; None where it has changed."""
-    if plan.recorded and torch().is_grad_enabled():
-        return recorded(record).apply(plan, *tensors)
-    return plan.run(tensors)
-
-
-def evaluate(operation: Operation, tensors: Sequence[Tensor]) -> Any:
-    """Apply an operation to tensors that are known to fit."""
-    if tensors[0].is_cpu:
-        return operation.entry(dtype_name(tensors[0]))(*tensors)
-    results = again(operation, tensors)
-    if results is None:
-        results = function().apply(operation, *tensors)
-        remember(operation, tensors)
-    return results
+    return function().apply(operation, *tensors)
 
 
 def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[Tensor]:
@@ -211,38 +146,6 @@ def function() -> Any:
     return type("KinetreeFunction", (torch().autograd.Function,), members)
 
 
-@functools.cache
-def recorded(rule: Callable[..., Any]) -> Any:
-    """The same for calls that were checked, outside of all transformations; rule: its forward.
-
-    torch binds the arguments of a function with a separate `setup_context` to its signature on
-    every call, which costs more than the kernel.
-    """
-    rules = {"forward": rule, "backward": backward}
-    members = {name: staticmethod(outside_graphs(each)) for name, each in rules.items()}
-    return type("KinetreeRecorded", (torch().autograd.Function,), members)
-
-
-def record(ctx: Context, plan: Plan, *tensors: Tensor) -> Any:
-    """Compute the results of a call like one before, and save the arguments."""
-    save(ctx, plan.operation, tensors)
-    results = plan.run(tensors)
-    return forward(plan.operation, *tensors) if results is None else results
-
-
-def record_on_host(ctx: Context, kernel: Kernel, *tensors: Tensor) -> Any:
-    """Compute the results of a kernel on tensors of the CPU, and save the arguments."""
-    save(ctx, operation_of(kernel._dispatch), tensors)
-    return kernel(*tensors)  # nothing is recorded inside of a rule
-
-
-def save(ctx: Context, operation: Operation, tensors: Sequence[Tensor]) -> None:
-    """Save the arguments, which the derivatives need."""
-    ctx.operation = operation
-    ctx.save_for_backward(*tensors)
-    ctx.set_materialize_grads(False)
-
-
 def forward(operation: Operation, *tensors: Tensor) -> Any:
     """Compute the results, outside of torch's record of gradients."""
     results = compute(operation, tensors)
@@ -251,34 +154,26 @@ def forward(operation: Operation, *tensors: Tensor) -> Any:
 
 def setup_context(ctx: Context, inputs: tuple[Any, ...], output: Tensor) -> None:
     """Save the arguments for derivatives of both modes."""
-    operation, *tensors = inputs
-    save(ctx, operation, tensors)
+    ctx.operation, *tensors = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*tensors)
     ctx.save_for_forward(*tensors)
 
 
 def backward(ctx: Context, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
     """The vjp of every argument that needs one; None means zero."""
     operation, tensors = ctx.operation, ctx.saved_tensors
-    wrt = needed(ctx.needs_input_grad)
+    wrt = tuple(k for k, need in enumerate(ctx.needs_input_grad[1:]) if need)
     slopes: list[Any] = [None] * (1 + len(tensors))
-    known = [w for w in cotangents if w is not None]
-    if not wrt or not known:
+    if not wrt or all(w is None for w in cotangents):
         return tuple(slopes)
-    if len(known) < len(cotangents):  # zeros of one state serve all states
-        pairs = zip(operation.outputs, cotangents, strict=True)
-        known = [tensors[0].new_zeros(port.shape) if w is None else w for port, w in pairs]
-    weights = [w.contiguous() for w in known]
-    gradients = evaluate(operation.vjp(wrt), (*tensors, *weights))
+    pairs = zip(operation.outputs, cotangents, strict=True)  # zeros of one state serve all states
+    weights = [tensors[0].new_zeros(port.shape) if w is None else w for port, w in pairs]
+    gradients = function().apply(operation.vjp(wrt), *tensors, *weights)
     for k, slope in zip(wrt, gradients if len(wrt) > 1 else (gradients,), strict=True):
-        shape = tensors[k].shape  # a sum over the states that it was broadcast to
-        slopes[1 + k] = slope if slope.shape == shape else slope.sum_to_size(shape)
+        # a sum over the states that it was broadcast to
+        slopes[1 + k] = slope.sum_to_size(tensors[k].shape)
     return tuple(slopes)
-
-
-@functools.cache
-def needed(needs: tuple[bool, ...]) -> Wrt:
-    """Numbers of the tensors that need a gradient; the first argument is not a tensor."""
-    return tuple(k for k, need in enumerate(needs[1:]) if need)
 
 
 def jvp(ctx: Context, *tangents: Tensor) -> Any:
@@ -342,24 +237,18 @@ def on_cuda(
     """The CUDA kernel on torch's current stream; results come from torch's own allocator."""
     cp = need("cupy", "cuda", f"{operation.name} of CUDA tensors")
     device = tensors[0].device
-    stream = torch().cuda.current_stream(device).cuda_stream
     if outs is None:
         leads = [lead(x.shape, port) for x, port in zip(tensors, operation.inputs, strict=True)]
         shape = np.broadcast_shapes(*leads)
         outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
-    with on_stream(cp, stream, device.index):
-        arrays, written = ([as_cupy(cp, x) for x in xs] for xs in (tensors, outs))
-        operation.cuda(*arrays, out=tuple(written))
+    if outs[0].numel():
+        with on_stream(cp, torch().cuda.current_stream(device).cuda_stream, device.index):
+            # by __cuda_array_interface__; no number is copied
+            arrays, written = (
+                [cp.asarray(x.detach().resolve_neg()) for x in xs] for xs in (tensors, outs)
+            )
+            operation.cuda(*arrays, out=tuple(written))
     return list(outs)
-
-
-def as_cupy(cp: ModuleType, x: Tensor) -> CupyArray:
-    """The memory of a CUDA tensor as an array of CuPy; no number is copied."""
-    x = x.resolve_neg()
-    if not x.numel():
-        return cp.empty(tuple(x.shape), dtype_name(x))
-    strides = None if x.is_contiguous() else tuple(n * x.element_size() for n in x.stride())
-    return view(cp, x.data_ptr(), tuple(x.shape), dtype_name(x), x.device.index, strides, x)
 
 
 def dtype_name(x: Tensor) -> str:

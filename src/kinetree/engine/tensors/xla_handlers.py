@@ -2,9 +2,6 @@
 
 A compiled program of JAX refers to the name and may outlive the robot that it was made from; so may
 JAX's own cache on disk. A name is therefore a hash of the graph and never an address.
-
-A handler is machine code (`xla_code`) with one in Python for what it leaves out; without LLVM the
-latter does everything.
 """
 
 import ctypes
@@ -14,18 +11,15 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.cuda.kernel import few_states
-from kinetree.engine.kernel import has_llvm
 from kinetree.engine.tensors import xla_frame
 from kinetree.engine.tensors.cupy import on_stream, view
 from kinetree.engine.tensors.operation import Operation
-from kinetree.engine.tensors.xla_code import CpuHandler, CudaHandler, Handler
-from kinetree.engine.tensors.xla_frame import HANDLER, Buffer, CallFrame, python_handler
+from kinetree.engine.tensors.xla_frame import Buffer, CallFrame, python_handler
 from kinetree.errors import need
 
 PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}  # JAX's names of lowerings, and of targets
 
-# (name, platform) -> the handler and the owner of its memory
+# (name, platform) -> the handler
 _kept: dict[tuple[str, str], Any] = {}
 _one_at_a_time = threading.Lock()
 
@@ -37,37 +31,22 @@ def target(operation: Operation, dtype: str, platform: str) -> str:
         if (name, platform) not in _kept:
             ffi = need("jax", "jax", "arrays of JAX").ffi
             make = cuda_handler if platform == "cuda" else cpu_handler
-            handler, owner = make(operation, dtype)
+            handler = make(operation, dtype)
             capsule = ffi.pycapsule(handler)
             ffi.register_ffi_target(name, capsule, platform=PLATFORMS[platform], api_version=1)
-            _kept[name, platform] = capsule, handler, owner
+            _kept[name, platform] = capsule, handler
     return name
 
 
-def cpu_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
-    """Machine code around the kernel's loop; Python for large batches, or where LLVM is missing."""
+def cpu_handler(operation: Operation, dtype: str) -> Any:
+    """The call of the kernel on XLA's buffers."""
+    operation.dispatch(dtype).loop(dtype)  # compiled now, not in the middle of XLA's work
 
     def run(frame: CallFrame) -> None:
         outs = tuple(on_host(buffer, dtype) for buffer in frame.rets)
         operation.call(*(on_host(buffer, dtype) for buffer in frame.args), out=outs)
 
-    slow = python_handler(run)
-    if not has_llvm():
-        return slow, None
-    dispatch = operation.dispatch(dtype)
-    common = operation.graph, xla_frame.version(), address_of(slow)
-    return loaded(CpuHandler(*common, dispatch.loop(dtype), dispatch.large), slow)
-
-
-def address_of(function: Any) -> int:
-    """The address of a function of ctypes."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def loaded(handler: Handler, slow: Any) -> tuple[Any, object]:
-    """The handler as a function, and what must live as long as it."""
-    address, code = handler.load()
-    return HANDLER(address), (handler, slow, code)
+    return python_handler(run)
 
 
 def on_host(buffer: Buffer, dtype: str) -> Array:
@@ -80,8 +59,8 @@ def on_host(buffer: Buffer, dtype: str) -> Array:
     return np.frombuffer(memory, dtype).reshape(buffer.shape)
 
 
-def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
-    """The CUDA kernel, queued on XLA's stream; Python for broadcasts and for further GPUs."""
+def cuda_handler(operation: Operation, dtype: str) -> Any:
+    """The CUDA kernel, queued on XLA's stream."""
     cp = need("cupy", "cuda", f"{operation.name} of JAX arrays on a GPU")
     kernel = operation.cuda
 
@@ -95,17 +74,7 @@ def cuda_handler(operation: Operation, dtype: str) -> tuple[Any, object]:
             outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in rets)
             kernel(*(view(cp, x.data, x.shape, dtype, device) for x in args), out=outs)
 
-    slow = python_handler(run)
     # compiled here and now, not in the middle of XLA's work
-    launches = kernel.launch(dtype, 1), kernel.launch(dtype)
-    if not has_llvm():
-        return slow, None
-    common = operation.graph, xla_frame.version(), address_of(slow)
-    where = few_states(), cp.cuda.runtime.getDevice()
-    return loaded(CudaHandler(*common, launches, *where, *driver()), slow)
-
-
-def driver() -> tuple[int, int]:
-    """The addresses of the two functions of CUDA's driver that a handler calls."""
-    library = ctypes.CDLL("libcuda.so.1")  # JAX has GPUs on Linux only
-    return address_of(library.cuCtxGetDevice), address_of(library.cuLaunchKernel)
+    for count in (1, None):
+        kernel.launch(dtype, count)
+    return python_handler(run)

@@ -25,6 +25,7 @@ SIZES = {
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
+    "ellipsoid": {"radii": 3},  # of SDF
 }
 
 

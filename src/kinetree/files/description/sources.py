@@ -5,12 +5,14 @@ package or repository around it), the folders that the caller gives, and the pac
 that were found. Every path is judged by its real path, all links followed, before it is opened;
 nothing is kept between loads, and the network is never used.
 
-A ROS package is a folder with a package.xml, whose <name> counts. The places are searched in this
-order, and the first that has the package is taken: the package that the description lies in; each
-of `folders=`, at any depth; the workspace or repository of the description; AMENT_PREFIX_PATH, by
-the ament index; ROS_PACKAGE_PATH, at any depth. Of several in one place, the one that shares more
-of its path with the description is taken; if none does, that is an error. A folder that is a
-package by its name alone opens no file outside `folders=` and the repository of the description.
+A ROS package is a folder with a package.xml, whose <name> counts. A model of Gazebo is a folder
+with a model.config or model.sdf, and has the name of the folder. The places are searched in this
+order, and the first that has it is taken: the package that the description lies in; each of
+`folders=`, at any depth; the workspace or repository of the description; AMENT_PREFIX_PATH, by the
+ament index; ROS_PACKAGE_PATH and the variables of Gazebo, at any depth. Of several in one place,
+the one that shares more of its path with the description is taken; if none does, that is an error.
+A folder that is a package by its name alone opens no file outside `folders=` and the repository of
+the description.
 """
 
 import os
@@ -41,6 +43,9 @@ from kinetree.files.description.xml import Bounds, Element, parse_xml
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 IGNORED = {"COLCON_IGNORE", "CATKIN_IGNORE", "AMENT_IGNORE"}  # files that take a folder out
+MODEL_FILES = ("model.config", "model.sdf")
+PACKAGE_FILES = {"package.xml", "manifest.xml", *MODEL_FILES}
+SEARCHED = ("ROS_PACKAGE_PATH", "SDF_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 SKIPPED = ("node_modules", "__pycache__")
 MOST_FOLDERS = 20_000  # that are visited in one place
 MOST_FILES = 256  # with elements, of one description
@@ -67,16 +72,16 @@ class Place:
     def __post_init__(self) -> None:
         self.packages: dict[str, list[Path]] = {}
         for folder, names in folders_below(self.root, self.depth):
-            if "package.xml" in names or "manifest.xml" in names:
-                name = package_name(folder)
+            if not PACKAGE_FILES.isdisjoint(names):
+                name = place_name(folder)
                 if name is not None:
                     self.packages.setdefault(name, []).append(folder)
 
     def bare(self, name: str) -> list[Path]:
-        """Folders of that name without a package.xml: the root, or directly in it."""
+        """Folders of that name without a package.xml of another: the root, or directly in it."""
         places = dict.fromkeys((self.root, *self.beside))
         folders = [place / name for place in places] + [x for x in places if x.name == name]
-        return [x for x in dict.fromkeys(folders) if x.is_dir() and package_name(x) is None]
+        return [x for x in dict.fromkeys(folders) if x.is_dir() and place_name(x) in (None, name)]
 
 
 class Sources:
@@ -204,10 +209,11 @@ class Sources:
         for prefix in self._entries("AMENT_PREFIX_PATH"):
             if (prefix / index).is_file():
                 return self._take(name, prefix / "share" / name, "ament index", where, prefix)
-        for entry in self._entries("ROS_PACKAGE_PATH"):
-            place = self._place(f"{entry} of ROS_PACKAGE_PATH", entry)
-            if (folder := self._nearest(name, place, where)) is not None:
-                return folder
+        for key in SEARCHED:
+            for entry in self._entries(key):
+                place = self._place(f"{entry} of {key}", entry)
+                if (folder := self._nearest(name, place, where)) is not None:
+                    return folder
         raise NotFoundError(f"{where}: package {name!r} is not found. {self._searched(name)}")
 
     def _trees(self) -> Iterator[Place]:
@@ -241,7 +247,8 @@ class Sources:
         why, others = f"in {place.title}", [str(x) for x in candidates if x != best[0]]
         why += "" if name in place.packages else "; by its name, it has no package.xml"
         why += f"; nearer to the description than {', '.join(others[:4])}" if others else ""
-        return self._take(name, best[0], why, where, place.root)
+        root = place.root if name in place.packages else best[0].parent
+        return self._take(name, best[0], why, where, root)
 
     def nearest(self, folders: Sequence[Path]) -> list[Path]:
         """Those of some folders whose paths share most parts with that of the description."""
@@ -256,7 +263,7 @@ class Sources:
         """Note the choice of a folder in a place; its files may be opened unless it leads out."""
         self.notes.append(Note(f"package {name!r} is {folder} ({why}).", where))
         above = [] if self.file is None else folders_above(self.file.parent)
-        is_named = package_name(folder) is not None or place in self.readable
+        is_named = place_name(folder) is not None or place in self.readable
         if lies_in(folder, [place] if is_named else filter(is_repository, above)):
             self.readable.append(folder)
         return folder
@@ -269,7 +276,7 @@ class Sources:
         """The places that were searched, near names, and the remedy."""
         places = [place.title for place in self._places.values()]
         if not is_confined():
-            places += ["AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"]
+            places += ["AMENT_PREFIX_PATH", *SEARCHED]
         text = f"Searched: {', '.join(places)}."
         known = {known: path for p in self._places.values() for known, path in p.packages.items()}
         renamed = [
@@ -333,6 +340,14 @@ def package_name(folder: Path) -> str | None:
     except ParseError:
         return None
     return names[0] if len(names) == 1 and NAME.fullmatch(names[0]) else None
+
+
+def place_name(folder: Path) -> str | None:
+    """The name of a package, or of a model of Gazebo, which is that of its folder; else None."""
+    name = package_name(folder)
+    if name is None and any((folder / file).is_file() for file in MODEL_FILES):
+        return folder.name
+    return name
 
 
 def own_package(folder: Path) -> Path:

@@ -4,12 +4,16 @@ Messages begin with file:line where the records have it, so that readers of file
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from kinetree.core.tables import show
 from kinetree.errors import ModelError, NameLookupError, ParseError
-from kinetree.files.description.records import JointDescription, LinkDescription
+from kinetree.files.description.findings import Findings
+from kinetree.files.description.joints import FIXED, SCREW_TYPES
+from kinetree.files.description.records import JointDescription, LinkDescription, Note
 
 MAX_NAMES = 8  # in one message
+MIMIC_HINT = " Or read the file with mimic=False, so that all joints move on their own."
 
 
 def check_tree(
@@ -115,6 +119,40 @@ def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescr
             f"{_at(parents[loop[0]].where)}the links {names} form a loop, by the joints {joints}; "
             "expected a tree. Cut the loop at one of its joints."
         )
+
+
+def follow(joints: Sequence[JointDescription], findings: Findings) -> list[JointDescription]:
+    """The joints, after a check that leaders exist, have one coordinate and form no circle.
+
+    The followers of a fixed joint move on their own, with a warning.
+    """
+    by_name = {joint.name: joint for joint in joints}
+    result: list[JointDescription] = []
+    for joint in joints:
+        if joint.mimic is not None:
+            leader = by_name.get(joint.mimic.joint)
+            text = f"joint {show(joint.name)} mimics {show(joint.mimic.joint)}, which is"
+            if leader is None:
+                hint = f"{suggestion(joint.mimic.joint, by_name)}{MIMIC_HINT}"
+                raise ParseError(f"{joint.where}: {text} not a joint of the file.{hint}")
+            if leader.type == FIXED:
+                text = f"{text} fixed and has no position; the mimic is ignored."
+                findings.warnings.append(Note(text, joint.where))
+                joint = replace(joint, mimic=None)
+            elif leader.type not in SCREW_TYPES:
+                raise ParseError(
+                    f"{joint.where}: {text} {leader.type}; expected a joint with one coordinate "
+                    f"(revolute, continuous or prismatic).{MIMIC_HINT}"
+                )
+        result.append(joint)
+    followed = {x.name: x.mimic.joint for x in result if x.mimic is not None}
+    if circle := first_circle(by_name, followed):
+        names = " -> ".join(map(show, [*circle[:MAX_NAMES], circle[0]]))
+        raise ParseError(
+            f"{by_name[circle[0]].where}: mimic joints follow each other in a circle: {names}; one "
+            f"of them must move on its own.{MIMIC_HINT}"
+        )
+    return result
 
 
 def first_circle(starts: Iterable[str], following: Mapping[str, str]) -> list[str]:

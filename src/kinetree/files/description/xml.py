@@ -90,6 +90,9 @@ def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
     try:
         builder.parser.Parse(body, True)
     except expat.ExpatError as error:
+        readable = COMMENT.sub(_without_dashes, body)  # other readers accept -- in comments
+        if readable != body:
+            return parse_xml(skipped + readable, file, bounds)
         raise _explain(error, builder, body) from None
     except UnicodeEncodeError as error:
         raise ParseError(f"{file}: the text holds a lone surrogate: {error.reason}.") from None
@@ -118,6 +121,13 @@ def xml_text(element: Element) -> str:
     attributes = "".join(f" {key}={quoted(x)}" for key, x in element.attributes.items())
     inside = escaped(element.text) + "".join(f"\n{xml_text(child)}" for child in element.children)
     return f"<{element.tag}{attributes}>{inside}</{element.tag}>"
+
+
+COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+
+
+def _without_dashes(comment: re.Match[str]) -> str:
+    return f"<!--{comment[1].replace('-', ' ')}-->"
 
 
 class _Builder:
@@ -250,9 +260,6 @@ def _explain(error: expat.ExpatError, builder: _Builder, body: str) -> ParseErro
     line, column = error.lineno + builder.lines_skipped, error.offset + 1
     what = expat.ErrorString(error.code) or "not well-formed"
     hint = HINTS.get(what, "")
-    before = body.encode("utf-8", "replace")[: builder.parser.ErrorByteIndex]
-    if before.rfind(b"<!--") > before.rfind(b"-->"):
-        hint = "a comment may not hold '--', and ends with '-->'"
     if builder.stack:
         last = builder.stack[-1]
         hint = f"the open element is <{clip(last.tag)}> of line {last.line}" + (

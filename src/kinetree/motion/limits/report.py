@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import degrees as degrees_of
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING
 
@@ -131,17 +132,30 @@ class Violation:
         """Unit of rate."""
         return (SLIDES if self.sliding else UNITS)["speed"]
 
-    def __str__(self) -> str:
+    def text(self, degrees: bool = False) -> str:
+        """The violation as a sentence.
+
+        Args:
+            degrees: angles are in degrees.
+        """
+        unit, rate_unit = self.unit, self.rate_unit
+        turn = degrees_of(1.0) if degrees and not self.sliding else 1.0
+        scale = 1.0 if self.quantity == "torque" else turn
+        if degrees:
+            unit, rate_unit = unit.replace("rad", "deg"), rate_unit.replace("rad", "deg")
         much = f" ({100 * share(self.value, self.limit):.4g} %)"
         if self.quantity == "position" or self.limit == 0:
             much = ""
         if self.rate is not None:
-            much = f" of its drive at {self.rate:.4g} {self.rate_unit}{much}"
+            much = f" of its drive at {self.rate * turn:.4g} {rate_unit}{much}"
         lasts = f", from {self.start:.4g} to {self.end:.4g} s" if self.end > self.start else ""
         return (
-            f"{self.quantity} of {self.joint!r}: {self.value:.5g} {self.unit} at "
-            f"t = {self.t:.4g} s, limit {self.limit:.5g}{much}{lasts}"
+            f"{self.quantity} of {self.joint!r}: {self.value * scale:.5g} {unit} at "
+            f"t = {self.t:.4g} s, limit {self.limit * scale:.5g}{much}{lasts}"
         )
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 @dataclass(frozen=True)
@@ -220,9 +234,10 @@ class LimitReport:
             yield str(violation)
         if len(self.violations) > MOST_VIOLATIONS:
             yield f"... and {len(self.violations) - MOST_VIOLATIONS} more in report.violations"
-        yield from self._advice()
+        yield from self.advice()
 
-    def _advice(self) -> Iterator[str]:
+    def advice(self) -> Iterator[str]:
+        """What would make the motion fit the limits, as sentences."""
         scaling = self.scaling
         for load in scaling.overloads:
             cause = "gravity alone needs" if load.gravity else "friction and gravity need"

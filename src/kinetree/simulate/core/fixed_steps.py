@@ -22,7 +22,6 @@ from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.steps import Method
 from kinetree.dynamics.stiction import dry_dofs
-from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_run
 from kinetree.engine.compiler.stepping import Run as LoopCall
@@ -161,7 +160,7 @@ def cpu_machine(system: System, stepping: Stepping) -> Machine:
         call = partial(_run_by_python, stepping, system)
     else:
         call = Rollout(stepping).run
-    return Machine(np, new_array, call, "int64", CPU_OPERATIONS, CPU_TABLE)
+    return Machine(np, np.empty, call, "int64", CPU_OPERATIONS, CPU_TABLE)
 
 
 def _run_by_python(stepping: Stepping, system: System, call: LoopCall) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Node
-from kinetree.engine.compiler.interpret import FLOATS
+from kinetree.engine.compiler.ops import OPERATIONS
 from kinetree.simulate.tuning import (
     CHANGE,
     JUMP,
@@ -137,7 +137,7 @@ class TimeFunction:
                 elif node.op == "input":
                     values[k] = t
                 else:
-                    values[k] = FLOATS[node.op](*(values[a] for a in node.args))
+                    values[k] = OPERATIONS[node.op].numpy(*(values[a] for a in node.args))
         return np.array([np.broadcast_to(values[k], t.shape) for k in self.wanted])
 
     def range(self, low: Array, high: Array) -> Interval:

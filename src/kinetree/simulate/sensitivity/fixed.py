@@ -13,7 +13,6 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.steps import Method
-from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.kernel import Kernel
@@ -59,7 +58,7 @@ class FixedDerivatives:
         stages = times[:-1, None] + h[:, None] * np.array(self.method.times)
         table = self.steps.table(external, stages, setup.batch)
         table = np.broadcast_to(table, (*table.shape[:2], B, table.shape[-1]))
-        changes = new_array((E, B, columns, N))
+        changes = np.empty((E, B, columns, N))
         block = max(1, DERIVATIVE_BLOCK // (B * N * (columns + N) * (len(self.method.stages) + 2)))
         for begin in range(0, E, block):
             part = slice(begin, min(begin + block, E))

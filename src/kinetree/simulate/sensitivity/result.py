@@ -20,7 +20,6 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.core.tables import counted
 from kinetree.dynamics.joints.tangents import tangent_map
-from kinetree.engine.call.vectorcall import new_array
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
@@ -187,7 +186,7 @@ class Sensitivities:
         if name in STATE:
             at = np.arange(n)
             X[:, n * STATE.index(name) + at, 0, at] = 1
-        derivatives = new_array((T, B, 2 * n, count, by.size))
+        derivatives = np.empty((T, B, 2 * n, count, by.size))
         for t, b, Y in chain.forward(by, X):
             derivatives[t, b] = Y[:, : 2 * n]
         samples = () if by.weights is None else (count,)

@@ -8,7 +8,6 @@ import pytest
 
 from kinetree import scalars
 from kinetree.engine import Graph, Kernel, Node, Port, optimise, trace
-from kinetree.engine.call import vectorcall
 from kinetree.engine.llvm import engine
 
 
@@ -74,15 +73,9 @@ def own_cache(cache_home, monkeypatch):
     monkeypatch.delenv("KINETREE_CACHE_SIZE", raising=False)
 
 
-def shared_code_is_there():
-    """Make the code that all kernels share."""
-    vectorcall.usable()
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch, own_cache) -> Path:
-    """An empty cache of its own, not made yet; the code that all kernels share is elsewhere."""
-    shared_code_is_there()
+    """An empty cache of its own, not made yet."""
     path = tmp_path / "cache"
     monkeypatch.setenv("KINETREE_CACHE_DIR", str(path))
     return path
@@ -90,8 +83,7 @@ def folder(tmp_path, monkeypatch, own_cache) -> Path:
 
 @pytest.fixture
 def compiled(monkeypatch, own_cache) -> list[str]:
-    """The texts that had to be compiled, without that of the code that all kernels share."""
-    shared_code_is_there()
+    """The texts that had to be compiled."""
     texts = []
     assemble = engine.assemble
 
@@ -106,7 +98,6 @@ def compiled(monkeypatch, own_cache) -> list[str]:
 @pytest.fixture
 def living(monkeypatch) -> weakref.WeakSet:
     """The machine code that was loaded and is still in memory."""
-    shared_code_is_there()  # loads the code that all kernels share, which is never released
     codes = weakref.WeakSet()
     load = engine.load
 

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import signal
 import threading
 import warnings
 
@@ -10,8 +9,7 @@ import numpy as np
 import pytest
 from eager_kernels import eager
 
-from kinetree.engine.call import threads as module
-from kinetree.engine.call.threads import run, thread_count, threads
+from kinetree.engine.call.threads import run, threads
 
 
 def answer(kernel, arrays):
@@ -62,16 +60,3 @@ def test_a_forked_child_uses_the_kernel_it_inherited(arm, states):
     expected = answer(arm, arrays)
     assert exit_code_of_child(lambda: answer(arm, arrays)[1:] == expected[1:]) == 0
     assert np.isfinite(arm(*arrays)).all()
-
-
-@can_fork
-def test_a_child_forked_while_another_thread_chooses_can_choose():
-    """The lock was held by a thread that the child does not have."""
-
-    def choose():
-        signal.alarm(60)  # ends a child that waits for ever
-        with threads(3):
-            return thread_count() == 3
-
-    with module._choosing:
-        assert exit_code_of_child(choose) == 0

@@ -7,7 +7,6 @@ import kinetree as kt
 from kinetree import dynamics, robots
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
-from kinetree.engine.call.crew import Crew
 from kinetree.engine.llvm import engine
 from kinetree.kernels import threads
 from kinetree.model import ALL_TYPES, random_model
@@ -58,13 +57,13 @@ def test_threads_change_no_bit(model, kernel, monkeypatch):
     monkeypatch.setattr(dispatch, "THREADED_OPERATIONS", 1)  # threads from the first state on
     eager = kt.Robot(model.replace(name="eager")).compile(kernel.name)
     arrays = batch(model, kernel, 101)
-    counts, lead = [], Crew.lead
+    counts, run = [], dispatch.run
 
-    def watched(self, job, helpers):
-        counts.append(helpers + 1)
-        return lead(self, job, helpers)
+    def watched(pieces, count):
+        counts.append(count)
+        run(pieces, count)
 
-    monkeypatch.setattr(Crew, "lead", watched)
+    monkeypatch.setattr(dispatch, "run", watched)
     with threads(1):
         one = eager(*arrays)
     with threads(2):

@@ -52,7 +52,7 @@ def cost(formula):
     """Operations of a formula; what has no letter but constants is folded and costs nothing."""
     if not formula.args or not has_any(formula):
         return 0
-    return OPERATIONS[formula.op][1] + sum(map(cost, formula.args))
+    return OPERATIONS[formula.op].cost + sum(map(cost, formula.args))
 
 
 def has_any(formula):

@@ -13,9 +13,8 @@ def every_operation() -> Graph:
     """One node of each kind, on numbers that text would lose."""
     nodes = [Node("input", value=(0, 0)), Node("input", value=(1, 2)), Node("const", value=-0.0)]
     nodes += [Node("const", value=5e-324), Node("const", value=1 / 3), Node("const", value=1e308)]
-    for name, (arity, _) in OPERATIONS.items():
-        if arity:
-            nodes.append(Node(name, tuple(range(arity))))
+    for name, operation in OPERATIONS.items():
+        nodes.append(Node(name, tuple(range(operation.arity))))
     last = len(nodes) - 1
     ports = (Port("q", ()), Port("x", (2, 2), ("a", "b")))
     outputs = (Port("y", (2,), ("n",)), Port("z", ()))

@@ -37,35 +37,34 @@ def test_a_legal_graph_passes():
 
 
 @pytest.mark.parametrize(
-    ("graph", "message"),
+    ("graph", "place"),
     [
-        (with_node(3, Node("pow", (0, 2))), r"node 3 \(pow\) is not an operation"),
-        (with_node(3, Node("mul", (0,))), r"node 3 \(mul\) has 1 arguments, 2 expected"),
-        (with_node(3, Node("mul", (0, 4))), r"node 3 \(mul\) has node 4 as argument 1"),
-        (with_node(3, Node("mul", (3, 0))), r"node 3 \(mul\) has node 3 as argument 0"),
-        (with_node(3, Node("mul", (0, -1))), r"node 3 \(mul\) has node -1 as argument 1"),
-        (with_node(3, Node("mul", (0, 2), 1.0)), r"node 3 \(mul\) has the value 1.0; None"),
-        (with_node(2, Node("const", value=float("nan"))), r"node 2 \(const\) has the value nan"),
-        (with_node(2, Node("const")), r"node 2 \(const\) has the value None; a finite float"),
-        (with_node(2, Node("const", value=(0, 1))), r"node 2 .* a finite float is expected"),
-        (with_node(1, Node("input", value=1.0)), r"node 1 \(input\) has the value 1.0"),
-        (with_node(1, Node("input", value=(1, 0))), "reads input 1; the graph has 1 inputs"),
-        (with_node(1, Node("input", value=(0, 2))), "element 2 of 'x', which has 2 elements"),
-        (with_node(1, Node("input", value=(0, 0))), r"node 1 \(input\) repeats node 0"),
-        (replace(LEGAL, results=((3,),)), "output 'y' has 1 nodes, 2 expected"),
-        (replace(LEGAL, results=((3, 5),)), "element 1 of output 'y' is node 5"),
-        (replace(LEGAL, results=()), "0 results for 1 outputs"),
+        (with_node(3, Node("pow", (0, 2))), r"node 3 \(pow\)"),
+        (with_node(3, Node("mul", (0,))), r"node 3 \(mul\) has 1 arguments"),
+        (with_node(3, Node("mul", (0, 4))), r"node 3 \(mul\) has the arguments"),
+        (with_node(3, Node("mul", (3, 0))), r"node 3 \(mul\) has the arguments"),
+        (with_node(3, Node("mul", (0, -1))), r"node 3 \(mul\) has the arguments"),
+        (with_node(3, Node("mul", (0, 2), 1.0)), r"node 3 \(mul\) .* the value 1.0"),
+        (with_node(2, Node("const", value=float("nan"))), r"node 2 \(const\) .* the value nan"),
+        (with_node(2, Node("const")), r"node 2 \(const\)"),
+        (with_node(2, Node("const", value=(0, 1))), r"node 2 \(const\)"),
+        (with_node(1, Node("input", value=1.0)), r"node 1 \(input\)"),
+        (with_node(1, Node("input", value=(1, 0))), r"node 1 \(input\)"),
+        (with_node(1, Node("input", value=(0, 2))), r"node 1 \(input\)"),
+        (with_node(1, Node("input", value=(0, 0))), r"node 1 \(input\) repeats"),
+        (with_node(3, Node("carried", (0,), (0, 0))), r"node 3 \(carried\)"),
+        (with_node(3, Node("repeat", (0,))), r"node 3 \(repeat\)"),
+        (replace(LEGAL, results=((3,),)), "lengths of the results"),
+        (replace(LEGAL, results=((3, 5),)), "a result is no node"),
+        (replace(LEGAL, results=()), "lengths of the results"),
         (replace(LEGAL, outputs=(Port("x", (2,)),)), "port 'x' occurs twice"),
-        (replace(LEGAL, outputs=(Port("y", (2,), ("n", "m")),)), "2 dimension letters"),
+        (replace(LEGAL, outputs=(Port("y", (2,), ("n", "m")),)), "port 'y' has letters"),
         (replace(LEGAL, outputs=(Port("y", (-2,)),)), "lengths are whole numbers"),
-        (
-            replace(LEGAL, outputs=(Port("y", (3,), ("n",)),)),
-            "dimension 'n' is 2 long in 'x' and 3 long in 'y'",
-        ),
+        (replace(LEGAL, outputs=(Port("y", (3,), ("n",)),)), "dimension 'n' is 2 long"),
     ],
 )
-def test_an_illegal_graph_is_named(graph, message):
-    with pytest.raises(GraphError, match=message):
+def test_an_illegal_graph_is_named(graph, place):
+    with pytest.raises(GraphError, match=place):
         verify(graph)
 
 

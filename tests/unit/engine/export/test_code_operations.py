@@ -8,10 +8,10 @@ import pytest
 
 from kinetree.engine import OPERATIONS, Graph, Node, Port, interpret
 from kinetree.engine.export.c import function_text
-from kinetree.engine.export.program import Program, unfused
+from kinetree.engine.export.program import Program
 from kinetree.engine.export.scripts import write_casadi, write_matlab
 
-COMPUTED = [op for op, (arity, _) in OPERATIONS.items() if arity]
+COMPUTED = list(OPERATIONS)
 POINTS = np.array([[0.5, 1.25, 2.0], [3.0, -0.125, -1.5], [0.25, 0.0, 7.0]])
 
 
@@ -19,7 +19,7 @@ def all_operations() -> Program:
     """Each operation on inputs and on a negative constant in every place; x[0] is positive."""
     nodes = [Node("input", (), (0, k)) for k in range(3)] + [Node("const", (), -0.75)]
     for op in COMPUTED:
-        arity = OPERATIONS[op][0]
+        arity = OPERATIONS[op].arity
         places = [(0,)] if op in ("sqrt", "log") else [(0,), (1,), (2,), (3,)]
         if arity > 1:
             places = [tuple((k + j) % 4 for j in range(arity)) for k in range(4)]
@@ -29,7 +29,7 @@ def all_operations() -> Program:
     size = len(nodes) - 4
     inputs, outputs = (Port("x_in", (3,)),), (Port("y", (size,)), Port("z", (2, 2)), Port("s", ()))
     results = (tuple(range(4, 4 + size)), (4, 5, 3, 6), (7,))
-    graph = unfused(Graph(tuple(nodes), inputs, outputs, results))
+    graph = Graph(tuple(nodes), inputs, outputs, results)
     return Program("f", graph, inputs, outputs, ("all operations",))
 
 

@@ -1,37 +1,31 @@
 """SDF (SDFormat 1.2 and later) -> records, for robots that are trees, or have closed loops.
 
-`parts` reads values strictly; `files` opens the file and the models that it includes, `versions`
-brings them to SDF 1.7; `models` makes scopes of `frames` from them; `elements` makes the records,
-and `structure` one tree of them, with constraints for joints that close loops. The base of the
-robot is the world: a link that no joint connects to the world is fixed where the file places it, or
-floats.
+`versions` brings a document to SDF 1.7; `models` opens the models that it includes and makes scopes
+of `frames` from them; `elements` makes the records, and `structure` one tree of them, with
+constraints for joints that close loops. The base of the robot is the world: a link that no joint
+connects to the world is fixed where the file places it, or floats.
 """
 
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from kinetree.errors import ParseError
 from kinetree.files.description.collisions import Collisions, with_own_names
-from kinetree.files.description.findings import Findings, fault
+from kinetree.files.description.element import Part
+from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, FREE
 from kinetree.files.description.records import (
     FrameDescription,
     JointDescription,
     LinkDescription,
-    Mesh,
     RobotDescription,
     Spring,
 )
-from kinetree.files.description.sdf.elements import (
-    read_collisions,
-    read_joint,
-    read_link,
-    read_meshes,
-)
-from kinetree.files.description.sdf.files import Files
+from kinetree.files.description.sdf.elements import link_shapes, read_joint, read_link
 from kinetree.files.description.sdf.frames import (
     FRAME,
     JOINT,
@@ -44,26 +38,27 @@ from kinetree.files.description.sdf.frames import (
     unique_name,
 )
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
-from kinetree.files.description.sdf.parts import SEPARATOR, WORLD, numbers_in, text_of
 from kinetree.files.description.sdf.structure import Loops, away_from, trees
 from kinetree.files.description.sdf.versions import Document, check_newest, document
+from kinetree.files.description.sdf.words import SDF, SEPARATOR, WORLD
 from kinetree.files.description.source import decode
-from kinetree.files.description.tree import check_file_tree, listed
-from kinetree.files.description.urdf.elements import follow
-from kinetree.files.description.urdf.parts import Part
+from kinetree.files.description.sources import Sources
+from kinetree.files.description.tree import check_file_tree, follow, listed
 from kinetree.files.description.xml import parse_xml, show
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of a model without a world, as for URDF
+Folders = Sequence[str | os.PathLike[str]]
 
 
 def read_sdf(
     path: str | os.PathLike[str],
     *,
-    folders: Sequence[str | os.PathLike[str]] = (),
+    folders: Folders = (),
     mimic: bool = True,
     floating: bool = False,
     model: str | None = None,
+    text: str | bytes | None = None,
 ) -> RobotDescription:
     """Read the robot of an SDF file.
 
@@ -74,45 +69,25 @@ def read_sdf(
         floating: hang links that no joint connects to the world on free joints, instead of fixing
             them: "base", or "LINK/base" if there are several trees.
         model: name of the model, for a world with several.
+        text: the content, if it is not in a file; `path` is then its name in messages.
 
     Raises:
         ParseError: the file is not SDF of version 1.2 or later, or not a tree; the message has
             file:line:column and the remedy.
     """
-    findings = Findings()
-    files = Files(folders, findings)
-    return _Robot(files, findings, mimic, floating).read(files.open(path), model)
-
-
-def read_sdf_text(
-    text: str | bytes,
-    *,
-    name: str = "robot.sdf",
-    folders: Sequence[str | os.PathLike[str]] = (),
-    mimic: bool = True,
-    floating: bool = False,
-    model: str | None = None,
-) -> RobotDescription:
-    """Read the robot of an SDF text; `name` is the file in messages, others as of `read_sdf`."""
-    findings = Findings()
-    root = parse_xml(decode(text, name), name)
-    files = Files(folders, findings)
-    return _Robot(files, findings, mimic, floating).read(document(root, None), model)
+    reader, outer = _opened(path, folders, text)
+    return _Robot(reader, mimic, floating).read(outer, model)
 
 
 def link_frames(
     path: str | os.PathLike[str],
     *,
-    folders: Sequence[str | os.PathLike[str]] = (),
+    folders: Folders = (),
     model: str | None = None,
     text: str | None = None,
 ) -> list[Frame]:
     """The links of the robot as frames, for viewers; `text` is the content if it is in no file."""
-    findings = Findings()
-    files = Files(folders, findings)
-    name = os.path.basename(path)
-    outer = files.open(path) if text is None else document(parse_xml(text, name), None)
-    reader = Reader(files, findings)
+    reader, outer = _opened(path, folders, text)
     models = reader.candidates(outer)
     known = model if any(x.name == model for x in models) else None
     chosen = choose(models, reader.absent, known, outer.root)
@@ -120,11 +95,21 @@ def link_frames(
     return [x for x in ([] if robot is None else robot.every()) if x.kind == LINK]
 
 
+def _opened(
+    path: str | os.PathLike[str], folders: Folders, text: str | bytes | None
+) -> tuple[Reader, Document]:
+    reader = Reader(Sources(path if text is None else None, folders, own=False), Findings())
+    if text is None:
+        return reader, reader.open(Path(os.fsdecode(path)))
+    name = os.path.basename(path)
+    return reader, document(parse_xml(decode(text, str(name)), str(name)), None)
+
+
 class _Robot:
     """The records of one robot while they are made."""
 
-    def __init__(self, files: Files, findings: Findings, mimic: bool, floating: bool) -> None:
-        self.files, self.findings = files, findings
+    def __init__(self, reader: Reader, mimic: bool, floating: bool) -> None:
+        self.reader, self.findings = reader, reader.findings
         self.mimic, self.floating = mimic, floating
         self.links: list[LinkDescription] = []
         self.joints: list[JointDescription] = []
@@ -133,47 +118,45 @@ class _Robot:
     def read(self, found: Document, name: str | None) -> RobotDescription:
         """The description of the model of that name, or of the only one."""
         check_newest(found, self.findings)
-        reader = Reader(self.files, self.findings)
-        models = reader.candidates(found)
-        chosen = choose(models, reader.absent, name, found.root)
+        models = self.reader.candidates(found)
+        chosen = choose(models, self.reader.absent, name, found.root)
+        owner = Part(chosen.element, f"model {show(chosen.name)}", self.findings, SDF)
         others = [show(x.name) for x in models if x is not chosen]
         if others:
-            text = f"only model {show(chosen.name)} is read, without {', '.join(others[:8])}."
-            self.findings.note(chosen.element, text)
-        world = reader.world(found, models, chosen)
+            owner.note(f"only it is read, without {', '.join(others[:8])}.")
+        world = self.reader.world(found, models, chosen)
         robot = world.frames[chosen.name].inner
         assert robot is not None
         frames = list(robot.every())
+        links = [frame for frame in frames if frame.kind == LINK]
         check_references([world.frames[chosen.name], *frames])
-        outside = self._world_joints(reader, found, world, chosen)
-        for frame in frames:
-            if frame.kind == LINK:
-                self.links.append(read_link(frame, self.findings))
+        outside = self._world_joints(found, world, chosen)
+        self.links += [read_link(frame, self.findings) for frame in links]
         loops = self._add_joints([x for x in (*frames, *outside) if x.kind == JOINT], world, frames)
         if not self.links:
-            raise fault(chosen.element, f"model {show(chosen.name)}", "it has no <link>.")
+            raise owner.fault("it has no <link>.")
         if robot.is_static:
-            self._stop(chosen)
-        self._stand(chosen, world, frames)
+            self._stop(owner)
+            loops = Loops([], self.findings, set())
+        self._stand(chosen, owner, world, frames)
         check_file_tree(self.links, self.joints, chosen.name)
         joints = [replace(j, mimic=None) for j in self.joints] if not self.mimic else self.joints
-        closed = Loops([], self.findings, set()) if robot.is_static else loops
+        shapes = [link_shapes(frame, self.findings) for frame in links]
+        gravity, followed = self._gravity(found), follow(joints, self.findings)
+        named_frames = (*self._frames(world, frames), *loops.frames)
+        self.findings.notes += self.reader.sources.notes
         return RobotDescription(
             name=chosen.name,
             links=tuple(self.links),
-            joints=tuple(follow(joints, self.findings)),
-            frames=(*self._frames(world, frames), *closed.frames),
-            gravity=self._gravity(found),
+            joints=tuple(followed),
+            frames=named_frames,
+            gravity=gravity,
             springs=self.springs,
-            meshes=tuple(self._meshes(frames)),
-            collisions=Collisions(
-                with_own_names(
-                    x for link in frames if link.kind == LINK for x in read_collisions(link)
-                )
-            ),
+            meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
+            collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
             notes=self.findings.all_notes(),
             warnings=self.findings.all_warnings(),
-            constrained=closed.record,
+            constrained=loops.record,
         )
 
     def _add_joints(self, joints: Sequence[Frame], world: Scope, frames: Sequence[Frame]) -> Loops:
@@ -187,52 +170,45 @@ class _Robot:
             self.springs |= part.springs
         return loops
 
-    def _world_joints(
-        self, reader: Reader, found: Document, world: Scope, chosen: Candidate
-    ) -> list[Frame]:
+    def _world_joints(self, found: Document, world: Scope, chosen: Candidate) -> list[Frame]:
         """Joints of the world between it and the robot; those of other models are noted."""
         joints: list[Frame] = []
-        for holder in found.root.all(WORLD):
-            for element in holder.all(JOINT):
-                part = Part(element, "joint of the world", self.findings)
-                ends = [text_of(part, "parent"), text_of(part, "child")]
-                is_chosen = [x.partition(SEPARATOR)[0] == chosen.name for x in ends]
-                if not any(is_chosen):
-                    part.count("<joint> in <world> of other models is not read")
-                    continue
-                if not is_chosen[1] or not (is_chosen[0] or ends[0] == WORLD):
-                    other = ends[1] if not is_chosen[1] else ends[0]
-                    raise part.fault(
-                        f"it connects model {show(chosen.name)} with {show(other)}; only one model "
-                        "is read. Put both models into one <model>."
-                    )
-                joints.append(reader.joint(element, world, found))
+        for element in (x for holder in found.root.all(WORLD) for x in holder.all(JOINT)):
+            part = Part(element, "joint of the world", self.findings, SDF)
+            ends = [part.text("parent"), part.text("child")]
+            is_chosen = [x.partition(SEPARATOR)[0] == chosen.name for x in ends]
+            if not any(is_chosen):
+                part.count("<joint> in <world> of other models is not read")
+                continue
+            if not is_chosen[1] or not (is_chosen[0] or ends[0] == WORLD):
+                other = ends[1] if not is_chosen[1] else ends[0]
+                raise part.fault(
+                    f"it connects model {show(chosen.name)} with {show(other)}; only one model "
+                    "is read. Put both models into one <model>."
+                )
+            joints.append(self.reader.joint(element, world, found))
         return joints
 
-    def _stop(self, chosen: Candidate) -> None:
+    def _stop(self, owner: Part) -> None:
         """Fix all joints of a static model, with a warning."""
+        if self.floating:
+            raise owner.fault(
+                "it is <static> and cannot float. Delete <static>, or leave out --floating (in "
+                "Python, floating)."
+            )
         moving = [joint for joint in self.joints if joint.type != FIXED]
         if moving:
-            self.findings.warn(
-                chosen.element,
-                f"model {show(chosen.name)} is <static>: its {len(moving)} joints do not move. "
-                "Delete <static> to let them.",
-            )
+            text = f"it is <static>: its {len(moving)} joints do not move"
+            owner.warn(f"{text}. Delete <static> to let them.")
         self.springs = {}
         self.joints = [
-            JointDescription(name=x.name, type=FIXED, parent=x.parent, child=x.child, M_pc=x.M_pc,
-                             where=x.where)
-            for x in self.joints
-        ]  # fmt: skip
-        if self.floating:
-            raise fault(
-                chosen.element,
-                f"model {show(chosen.name)}",
-                "it is <static> and cannot float. Delete <static>, or leave out --floating (in "
-                "Python, floating).",
+            JointDescription(
+                name=x.name, type=FIXED, parent=x.parent, child=x.child, M_pc=x.M_pc, where=x.where
             )
+            for x in self.joints
+        ]
 
-    def _stand(self, chosen: Candidate, world: Scope, frames: Sequence[Frame]) -> None:
+    def _stand(self, chosen: Candidate, owner: Part, world: Scope, frames: Sequence[Frame]) -> None:
         """Add the world as the base, and joints to it from links that no joint connects to it.
 
         These joints are fixed, or free if the robot floats.
@@ -240,26 +216,22 @@ class _Robot:
         to_world = [joint for joint in self.joints if joint.parent == WORLD]
         roots = self._loose_roots(world.frames[chosen.name], frames)
         if self.floating and not roots:
-            raise fault(
-                chosen.element,
-                f"model {show(chosen.name)}",
+            raise owner.fault(
                 f"joint {show(to_world[0].name)} connects it to the world, so it cannot float. "
-                "Delete the joint, or leave out --floating (in Python, floating).",
+                "Delete the joint, or leave out --floating (in Python, floating)."
             )
         self.joints = away_from([WORLD, *(x.name for x in roots)], self.joints, self.findings)
         moved = [x for x in roots if bool(np.any(np.eye(4) != between(world.origin, x)))]
         if self.floating and moved:
-            text = f"the pose of {_links(moved)} in the world is left to q."
-            self.findings.note(moved[0].element, text)
+            owner.note(f"the pose of {_links(moved)} in the world is left to q.")
         self.joints[:0] = [self._to_world(root, world, len(roots)) for root in roots]
         self.links.insert(0, LinkDescription(WORLD, where=chosen.element.where))
         if self.floating or chosen.is_static or not roots:
             return
-        tell = self.findings.warn if to_world or len(roots) > 1 else self.findings.note
+        tell = owner.warn if to_world or len(roots) > 1 else owner.note
         tell(
-            chosen.element,
             f"no joint connects {_links(roots)} to the world: fixed there. Load the model with "
-            "--floating (in Python, floating=True) to let that move freely.",
+            "--floating (in Python, floating=True) to let that move freely."
         )
 
     def _loose_roots(self, model: Frame, frames: Sequence[Frame]) -> list[Frame]:
@@ -319,29 +291,21 @@ class _Robot:
                 records[frame.name] = FrameDescription(frame.name, body.name, T)
         return list(records.values())
 
-    def _meshes(self, frames: Sequence[Frame]) -> list[Mesh]:
-        links = [frame for frame in frames if frame.kind == LINK]
-        return [mesh for link in links for mesh in read_meshes(link, self.findings)]
-
     def _gravity(self, found: Document) -> tuple[float, ...]:
         worlds = found.root.all(WORLD)
         if not worlds:
             return STANDARD_GRAVITY
-        part = Part(worlds[0], WORLD, self.findings)
-        of_world = worlds[0].all("gravity")
-        for physics in worlds[0].all("physics"):
-            for misplaced in physics.all("gravity"):
-                if any(x is misplaced for x in of_world):
-                    part.note("of <physics>, the <gravity> is read, as SDF before 1.6 has it.")
-                else:
-                    self.findings.warn(
-                        misplaced,
-                        "<gravity> inside <physics> is not read since SDF 1.6; move it into "
-                        "<world>.",
-                    )
-        if not of_world:
+        part = Part(worlds[0], WORLD, self.findings, SDF)
+        read = {id(x) for x in worlds[0].all("gravity")}
+        for inside in (x for physics in worlds[0].all("physics") for x in physics.all("gravity")):
+            if id(inside) in read:
+                part.note("of <physics>, the <gravity> is read, as SDF before 1.6 has it.")
+            else:
+                text = "<gravity> inside <physics> is not read since SDF 1.6; move it into <world>."
+                self.findings.warn(inside, text)
+        if not read:
             part.note("no <gravity>: 0 0 -9.8 by the rules of SDF.")
-        return numbers_in(part, "gravity", 3, DEFAULT_GRAVITY)
+        return part.numbers("gravity", 3, DEFAULT_GRAVITY)
 
 
 def _links(roots: Sequence[Frame]) -> str:

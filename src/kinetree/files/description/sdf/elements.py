@@ -1,4 +1,4 @@
-"""Links and joints of an SDF model as records: masses, meshes, axes, limits, friction, springs.
+"""Links and joints of an SDF model as records: masses, shapes, axes, limits, friction, springs.
 
 SDF gives a link without <inertial> a mass of 1 kg and unit moments of inertia. These defaults are
 part of the format and are used, with a warning that names the links.
@@ -10,16 +10,15 @@ massless link CHILD/JOINT between them. A ball joint turns about the origin of t
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array, times
-from kinetree.errors import ParseError
 from kinetree.files.description.axes import check_axes
-from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape
+from kinetree.files.description.collisions import CollisionShape
+from kinetree.files.description.element import MOMENTS, Part, read_shapes
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import (
@@ -40,43 +39,41 @@ from kinetree.files.description.records import (
     Spring,
 )
 from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of, lookup
-from kinetree.files.description.sdf.parts import (
-    INERTIA,
+from kinetree.files.description.sdf.words import (
+    SDF,
     WORLD,
-    child_of,
     flag_attribute,
     flag_of,
     limit_of,
-    number_of,
-    numbers_in,
     part_of,
     read_pose,
-    text_of,
 )
-from kinetree.files.description.urdf.parts import Part, checked_range, friction_of
-from kinetree.files.description.xml import Element, clip, show
+from kinetree.files.description.xml import show
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import inverse
 
-DEFAULTS = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)  # of ixx, iyy, izz, ixy, ixz, iyz
+SURFACE = {
+    "mu": ("surface", "friction", "ode", "mu"),
+    "bounce": ("surface", "bounce", "restitution_coefficient"),
+}
 
 
 def read_link(frame: Frame, findings: Findings) -> LinkDescription:
     """A link and the body of its <inertial>."""
-    link = Part(frame.element, f"link {show(frame.name)}", findings)
+    link = Part(frame.element, f"link {show(frame.name)}", findings, SDF)
     if not flag_of(link, "gravity", True):
         link.warn_together("<gravity>false</gravity> is not honoured: gravity acts on every link.")
     if flag_of(link, "kinematic"):
         link.warn_together("<kinematic>true</kinematic> is not honoured.")
     decays = [part_of(x, link.owner, findings) for x in frame.element.all("velocity_decay")]
-    if any(number_of(x, "linear", 0) or number_of(x, "angular", 0) for x in decays):
+    if any(x.number("linear", 0) or x.number("angular", 0) for x in decays):
         link.warn_together("<velocity_decay> is not honoured.")
     return LinkDescription(frame.name, (_body(link, frame),), frame.element.where)
 
 
 def _body(link: Part, frame: Frame) -> Body:
     """Mass, centre and inertia about the centre, turned into the axes of the link."""
-    inertial = child_of(link, "inertial")
+    inertial = link.child("inertial")
     if inertial is None:
         link.warn_together("no <inertial>: 1 kg and unit moments of inertia by the rules of SDF.")
         return Body(1.0, np.zeros(3), np.eye(3))
@@ -85,103 +82,72 @@ def _body(link: Part, frame: Frame) -> Body:
             "<inertial auto='true'> takes the mass from the shapes of the link, which is not "
             "supported; write <mass>, <pose> and <inertia> instead."
         )
-    T, relative_to = read_pose(child_of(inertial, "pose"))
+    T, relative_to = read_pose(inertial)
     if relative_to:
-        what = "relative_to of <pose>"
-        base = lookup(frame.scope, relative_to, inertial.element, link.owner, what)
+        base = lookup(
+            frame.scope, relative_to, inertial.element, link.owner, "relative_to of <pose>"
+        )
         if np.any(np.eye(4) != between(frame, base)):
             raise inertial.fault(
                 f"<pose> of <inertial> is relative to {show(relative_to)}, which is not where the "
-                "link is; expected it in the frame of the link, without relative_to, since "
-                "programs disagree about its meaning."
+                "link is; expected it in the frame of the link, since programs disagree about "
+                "its meaning."
             )
-    if child_of(inertial, "mass") is None:
+    if not inertial.has("mass"):
         inertial.warn_together("no <mass>: 1 kg by the rules of SDF.")
-    m = number_of(inertial, "mass", 1.0)
-    if m < 0:
-        raise inertial.fault(f"mass is {m:g} kg, less than zero; correct the <mass>.")
-    if inertial.element.all("fluid_added_mass"):
+    m = inertial.mass(inertial.number("mass", 1.0))
+    if inertial.has("fluid_added_mass"):
         inertial.warn_together("<fluid_added_mass> is not honoured.")
-    R, p = T[:3, :3], T[:3, 3]
-    I = _inertia_matrix(inertial)
-    is_turned = bool(np.any(np.eye(3) != R))
-    return Body(m, p, symmetric(times(R, I, R.T)) if is_turned else I)
+    R, I = T[:3, :3], _inertia_matrix(inertial)
+    return Body(m, T[:3, 3], symmetric(times(R, I, R.T)) if np.any(np.eye(3) != R) else I)
 
 
 def _inertia_matrix(inertial: Part) -> Array:
     """The inertia about the centre, in the axes of the pose of <inertial>."""
-    inertia = child_of(inertial, "inertia")
+    inertia = inertial.child("inertia")
     if inertia is None:
         inertial.warn_together("no <inertia>: unit moments of inertia by the rules of SDF.")
         return np.eye(3)
-    absent = [tag for tag in INERTIA[:3] if not inertia.element.all(tag)]
+    absent = [tag for tag in MOMENTS if not inertia.has(tag)]
     if absent:
         inertia.warn_together(f"no <{'>, <'.join(absent)}>: 1 kg m^2 by the rules of SDF.")
-    pairs = zip(INERTIA, DEFAULTS, strict=True)
-    xx, yy, zz, xy, xz, yz = (number_of(inertia, tag, default) for tag, default in pairs)
-    for tag, moment in zip(INERTIA, (xx, yy, zz), strict=False):
+    I = inertia.inertia_matrix(1.0)
+    for tag, moment in zip(MOMENTS, np.diag(I), strict=True):
         if moment < 0:
             raise inertia.fault(f"<{tag}> is {moment:g} kg m^2, less than zero; correct it.")
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return I
 
 
-def read_meshes(frame: Frame, findings: Findings) -> list[Mesh]:
-    """Mesh files of a link, for viewers; one that cannot be read is noted and skipped."""
-    meshes: list[Mesh] = []
-    for shape in frame.element.children:
-        if shape.tag not in ("visual", "collision"):
-            continue
-        for mesh in (m for geometry in shape.all("geometry") for m in geometry.all("mesh")):
-            try:
-                T = shape_pose(shape, frame)
-                part = Part(mesh, f"{shape.tag} of link {show(frame.name)}", Findings())
-                x, y, z = numbers_in(part, "scale", 3, (1.0, 1.0, 1.0))
-                path = text_of(part, "uri")
-            except ParseError as error:
-                findings.note(mesh, f"a mesh is skipped, dynamics do not need it: {error}")
-                continue
-            if path:
-                meshes.append(Mesh(frame.name, path, T, (x, y, z), shape.tag))
-    return meshes
+def link_shapes(frame: Frame, findings: Findings) -> tuple[list[Mesh], list[CollisionShape]]:
+    """Mesh files and collision shapes of a link, with friction and restitution of <surface>."""
 
+    def surface(shape: Part) -> tuple[float | None, float | None]:
+        return _surface(shape, SURFACE["mu"]), _surface(shape, SURFACE["bounce"])
 
-def read_collisions(frame: Frame) -> Iterator[CollisionShape]:
-    """The <collision> shapes of a link, with friction and restitution of their <surface>."""
-    for shape in frame.element.all("collision"):
-        part = Part(shape, f"collision of link {show(frame.name)}", Findings())
-        label = shape.attributes.get("name", "")
-        try:
-            T, mu = shape_pose(shape, frame), _surface(part, ("friction", "ode", "mu"))
-            bounce = _surface(part, ("bounce", "restitution_coefficient"))
-            for geometry in (x for y in shape.all("geometry") for x in y.children):
-                inner = replace(part, element=geometry)
-                counts = SIZES.get(geometry.tag, {"scale": 3} if geometry.tag == "mesh" else {})
-                default = (1.0, 1.0, 1.0) if geometry.tag == "mesh" else None
-                listed = [numbers_in(inner, x, count, default) for x, count in counts.items()]
-                size = tuple(abs(x) for numbers in listed for x in numbers)
-                path = "".join(x.text.strip() for x in geometry.all("uri"))
-                yield CollisionShape(label, frame.name, geometry.tag, T, size, mu, bounce, path)
-        except ParseError:
-            yield CollisionShape(label, frame.name, UNREADABLE, np.eye(4))
+    def place(shape: Part) -> Array:
+        return shape_pose(shape, frame)
+
+    return read_shapes(frame.element, frame.name, SDF, findings, place, surface)
 
 
 def _surface(shape: Part, tags: tuple[str, ...]) -> float | None:
     """A number in the <surface> of a collision; None if the file does not have it."""
-    inside = [shape.element]
-    for tag in ("surface", *tags):
-        inside = [x for element in inside for x in element.all(tag)]
-    return shape.parse(inside[0].value, 1, f"<{tags[-1]}>")[0] if inside else None
+    inside = [shape]
+    for tag in tags:
+        inside = [x for part in inside for x in part.all(tag)]
+    return inside[0].own_numbers(1)[0] if inside else None
 
 
-def shape_pose(shape: Element, frame: Frame) -> Array:
+def shape_pose(shape: Part, frame: Frame) -> Array:
     """Pose of a <visual> or <collision> in its link."""
-    part = Part(shape, f"{shape.tag} of link {show(frame.name)}", Findings())
-    T, relative_to = read_pose(child_of(part, "pose"))
+    T, relative_to = read_pose(shape)
     if not relative_to:
         return T
-    base = lookup(frame.scope, relative_to, shape, part.owner, "relative_to of <pose>")
+    base = lookup(frame.scope, relative_to, shape.element, shape.owner, "relative_to of <pose>")
     return times(between(frame, base), T)
 
+
+# joints
 
 TYPES = {
     "revolute": REVOLUTE,
@@ -194,10 +160,6 @@ TYPES = {
     "fixed": FIXED,
 }
 TWO_AXES = ("universal", "revolute2")
-REFUSED = {
-    "gearbox": "a gearbox couples two joints and is no joint of a tree; use two revolute joints "
-    "and <mimic> (SDF 1.11)",
-}
 
 
 @dataclass(frozen=True)
@@ -206,19 +168,24 @@ class JointParts:
 
     joints: tuple[JointDescription, ...]
     links: tuple[LinkDescription, ...] = ()
-    springs: dict[str, Spring] = field(default_factory=dict)  # by the names of the joints
+    springs: dict[str, Spring] = field(default_factory=dict[str, Spring])  # by joint
 
 
 def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     """The records of a joint; `world` is the frame of the world."""
-    joint = Part(frame.element, frame.label, findings)
-    word = _type(joint)
+    joint = Part(frame.element, frame.label, findings, SDF)
+    if frame.element.attributes.get("type") == "gearbox":
+        raise joint.fault(
+            "type is 'gearbox', which couples two joints and is no joint of a tree; use two "
+            "revolute joints and <mimic> (SDF 1.11)."
+        )
+    word = joint.choice("type", TYPES)
     parent, child = _ends(joint, frame, world)
     T_pc, T_cj = between(parent, child), between(child, frame)
     name, where = frame.name, frame.element.where
     used = {"fixed": 0}.get(word, 2 if word in TWO_AXES else 1)
     for tag in ("axis", "axis2")[used:]:
-        if frame.element.all(tag):
+        if joint.has(tag):
             joint.count(f"<{tag}> of a {word} joint has no effect")
     whole = JointDescription(
         name=name, type=FIXED, parent=parent.name, child=child.name, M_pc=T_pc, where=where
@@ -226,72 +193,54 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     if word == "fixed":
         return JointParts((whole,))
     if word == "ball":
-        axis = child_of(joint, "axis")
+        axis = joint.child("axis")
         damping = Friction() if axis is None else _ball_damping(axis)
         return _ball(replace(whole, type=SPHERICAL, friction=damping), T_cj)
     if word not in TWO_AXES:
-        springs = _springs({name: child_of(joint, "axis")})
-        return JointParts((_axis(whole, joint, "axis", word, frame, T_cj),), (), springs)
+        whole, springs = _axis(whole, joint, "axis", word, frame, T_cj)
+        return JointParts((whole,), (), springs)
     middle = f"{child.name}/{name}"
     first = replace(whole, name=f"{name}/axis", child=middle)
     second = replace(whole, name=f"{name}/axis2", parent=middle, M_pc=np.eye(4))
-    joint.note(
-        f"a {word} joint is read as two revolute joints, {show(first.name)} and "
-        f"{show(second.name)}."
-    )
-    joints = (
-        _axis(first, joint, "axis", word, frame, T_cj),
-        _axis(second, joint, "axis2", word, frame, T_cj),
-    )
-    check_axes(joints)
+    names = f"{show(first.name)} and {show(second.name)}"
+    joint.note(f"a {word} joint is read as two revolute joints, {names}.")
+    first, springs = _axis(first, joint, "axis", word, frame, T_cj)
+    second, others = _axis(second, joint, "axis2", word, frame, T_cj)
+    check_axes((first, second))
     return JointParts(
-        joints,
-        (LinkDescription(middle, where=where),),
-        _springs({x.name: child_of(joint, x.name[len(name) + 1 :]) for x in (first, second)}),
+        (first, second), (LinkDescription(middle, where=where),), {**springs, **others}
     )
-
-
-def _type(joint: Part) -> str:
-    word = joint.element.attributes.get("type")
-    if word in REFUSED:
-        raise joint.fault(f"type is {show(word)}: {REFUSED[word]}.")
-    return joint.choice("type", TYPES)
 
 
 def _ends(joint: Part, frame: Frame, world: Frame) -> tuple[Frame, Frame]:
     """The links, or the world, that parent and child are fixed to."""
-    name = text_of(joint, "parent")
+    name = joint.text("parent")
     if not name:
         raise joint.fault("<parent> is missing; expected the name of a link, a frame or 'world'.")
-    if name == WORLD:
-        parent = world
-    else:
+    parent = world
+    if name != WORLD:
         parent = body_of(lookup(frame.scope, name, frame.element, joint.owner, "<parent>"))
-    child = body_of(frame)
+    child, given = body_of(frame), f"<child> {show(frame.attached_to)}"
     if child is world:
-        raise joint.fault(
-            f"<child> {show(frame.attached_to)} is fixed to the world; expected a link."
-        )
+        raise joint.fault(f"{given} is fixed to the world; expected a link.")
     if parent is child:
-        raise joint.fault(
-            f"<parent> {show(name)} and <child> {show(frame.attached_to)} are the same link; "
-            "expected two different ones."
-        )
+        text = f"<parent> {show(name)} and {given} are the same link; expected two different ones."
+        raise joint.fault(text)
     return parent, child
 
 
 def _ball(whole: JointDescription, T_cj: Array) -> JointParts:
-    """A spherical joint about the origin of the joint's frame."""
+    """A spherical joint about the origin of the joint's frame, on a massless link there."""
     if bool(np.all(np.eye(4) == T_cj)):
         return JointParts((whole,))
-    hub = f"{whole.child}/{whole.name}"  # a massless link at the frame of the joint
-    rigid = replace(
-        whole,
+    hub = f"{whole.child}/{whole.name}"
+    rigid = JointDescription(
         name=f"{whole.name}/fixed",
         type=FIXED,
         parent=hub,
+        child=whole.child,
         M_pc=inverse(T_cj),
-        friction=Friction(),
+        where=whole.where,
     )
     return JointParts(
         (replace(whole, child=hub, M_pc=times(whole.M_pc, T_cj)), rigid),
@@ -302,10 +251,10 @@ def _ball(whole: JointDescription, T_cj: Array) -> JointParts:
 def _ball_damping(axis: Part) -> Friction:
     """Damping of a ball joint: the moment damping * omega against its turning, about every axis."""
     axis.count("<xyz> of a ball joint has no effect")
-    friction = _friction(axis)
+    friction, spring = _forces(axis)
     lost = {
         "<friction>": friction.coulomb != 0,
-        "<spring_stiffness>": bool(_springs({"": axis})),
+        "<spring_stiffness>": spring is not None,
         "<limit>": _limits(axis, "ball") != Limits(),
     }
     for word, is_there in lost.items():
@@ -316,33 +265,33 @@ def _ball_damping(axis: Part) -> Friction:
 
 def _axis(
     whole: JointDescription, joint: Part, tag: str, word: str, frame: Frame, T_cj: Array
-) -> JointDescription:
-    """The joint with the screw axis, friction and limits of one of its axes."""
-    axis = child_of(joint, tag)
+) -> tuple[JointDescription, dict[str, Spring]]:
+    """The joint with the screw axis, friction and limits of one of its axes, and its spring."""
+    axis = joint.child(tag)
     if axis is None:
         raise joint.fault(f"a {word} joint needs <{tag}>; add it with its <xyz>.")
     kind = TYPES[word]
     direction = times(T_cj[:3, :3], _direction(axis, frame))
     pitch = _pitch(joint) if kind == HELICAL else 0
-    return replace(
+    friction, spring = _forces(axis)
+    made = replace(
         whole,
         type=kind,
         A=joint_screw(kind, direction, pitch, T_cj[:3, 3], whole.name),
         mimic=_mimic(axis, frame),
-        friction=_friction(axis),
+        friction=friction,
         limits=_limits(axis, word),
     )
+    return made, {} if spring is None else {whole.name: spring}
 
 
 def _direction(axis: Part, frame: Frame) -> Array:
     """The axis in the frame of the joint."""
-    xyz = child_of(axis, "xyz")
+    xyz = axis.child("xyz")
     if xyz is None:
         axis.warn_together("no <xyz>: 0 0 1 by the rules of SDF.")
         return np.array([0.0, 0.0, 1.0])
-    text = xyz.element.value
-    entries = xyz.parse(text, 3, f"<xyz>{clip(text)}</xyz>")
-    direction = np.array(xyz.unit(entries, "the axis"))
+    direction = np.array(xyz.unit(xyz.own_numbers(3), "the axis"))
     name = xyz.element.attributes.get("expressed_in", "").strip()
     if not name:
         return direction
@@ -356,68 +305,50 @@ def _pitch(joint: Part) -> float:
     <screw_thread_pitch> is in m per turn. The older <thread_pitch> is in rad/m and positive for a
     left-handed thread; it counts where it stands alone, and must not contradict the other.
     """
-    radians_per_metre = number_of(joint, "thread_pitch", 1.0)
-    if radians_per_metre == 0:
-        raise joint.fault("<thread_pitch> is 0 rad/m; expected another number.")
-    is_old = child_of(joint, "thread_pitch") is not None
-    if child_of(joint, "screw_thread_pitch") is not None:
-        pitch = number_of(joint, "screw_thread_pitch", 1.0) / (2 * math.pi)
-        if is_old and not math.isclose(pitch, -1 / radians_per_metre, rel_tol=1e-4):
-            raise joint.fault(
-                f"<screw_thread_pitch> is {2 * math.pi * pitch:g} m per turn, and <thread_pitch> "
-                f"{radians_per_metre:g} rad/m is {-2 * math.pi / radians_per_metre:g}; remove the "
-                "one that is wrong."
-            )
-    elif is_old:
+    radians_per_metre = joint.number("thread_pitch", 1.0)
+    per_turn = joint.number("screw_thread_pitch", 1.0)
+    if radians_per_metre == 0 or per_turn == 0:
+        raise joint.fault("<thread_pitch> or <screw_thread_pitch> is 0; expected another number.")
+    pitch, old = per_turn / (2 * math.pi), -1 / radians_per_metre
+    if not joint.has("thread_pitch"):
+        if not joint.has("screw_thread_pitch"):
+            joint.warn("no <screw_thread_pitch>: 1 m per turn by the rules of SDF.")
+        return pitch
+    if not joint.has("screw_thread_pitch"):
         joint.note(
             f"<thread_pitch> {radians_per_metre:g} rad/m is positive for a left-handed thread: "
-            f"{-1 / radians_per_metre:g} m/rad along the axis."
+            f"{old:g} m/rad along the axis."
         )
-        pitch = -1 / radians_per_metre
-    else:
-        joint.warn("no <screw_thread_pitch>: 1 m per turn by the rules of SDF.")
-        pitch = 1 / (2 * math.pi)
-    if pitch == 0:
-        raise joint.fault("<screw_thread_pitch> is 0; use a revolute joint.")
+        return old
+    if not math.isclose(pitch, old, rel_tol=1e-4):
+        raise joint.fault(
+            f"<screw_thread_pitch> is {per_turn:g} m per turn, and <thread_pitch> "
+            f"{radians_per_metre:g} rad/m is {2 * math.pi * old:g}; remove the one that is wrong."
+        )
     return pitch
 
 
-def _friction(axis: Part) -> Friction:
-    """Damping and friction of <dynamics>."""
-    dynamics = child_of(axis, "dynamics")
+def _forces(axis: Part) -> tuple[Friction, Spring | None]:
+    """Friction and spring of <dynamics>; stiffness 0 means no spring."""
+    dynamics = axis.child("dynamics")
     if dynamics is None:
-        return Friction()
-    viscous, coulomb = number_of(dynamics, "damping", 0.0), number_of(dynamics, "friction", 0.0)
-    return friction_of(dynamics, viscous, coulomb)
-
-
-def _springs(axes: dict[str, Part | None]) -> dict[str, Spring]:
-    """The springs of axes, by the names of their joints; stiffness 0 means none."""
-    springs: dict[str, Spring] = {}
-    for name, axis in axes.items():
-        dynamics = None if axis is None else child_of(axis, "dynamics")
-        if dynamics is None:
-            continue
-        stiffness = number_of(dynamics, "spring_stiffness", 0.0)
-        rest = number_of(dynamics, "spring_reference", 0.0)
-        if stiffness < 0:
-            raise dynamics.fault(
-                f"<spring_stiffness> is {stiffness:g}; expected >= 0 (it pulls back)."
-            )
-        if stiffness > 0:
-            springs[name] = Spring(stiffness, rest)
-    return springs
+        return Friction(), None
+    stiffness = dynamics.number("spring_stiffness", 0.0)
+    rest = dynamics.number("spring_reference", 0.0)
+    if stiffness < 0:
+        text = f"<spring_stiffness> is {stiffness:g}; expected >= 0 (it pulls back)."
+        raise dynamics.fault(text)
+    return dynamics.friction(), Spring(stiffness, rest) if stiffness else None
 
 
 def _limits(axis: Part, word: str) -> Limits:
     """Limits; -1 and less for effort and velocity, and 1e16 and more for any, mean none."""
-    limit = child_of(axis, "limit")
+    limit = axis.child("limit")
     if limit is None:
         return Limits()
     lower, upper = limit_of(limit, "lower", -inf), limit_of(limit, "upper", inf)
-    rates = {"velocity": inf, "effort": inf}
-    for tag in rates:
-        value = limit_of(limit, tag, inf)
+    rates = {tag: limit_of(limit, tag, inf) for tag in ("velocity", "effort")}
+    for tag, value in rates.items():
         if value == 0:
             limit.warn_together(f"{tag} limit 0 is taken as not given: unlimited.")
         rates[tag] = value if value > 0 else inf
@@ -425,13 +356,13 @@ def _limits(axis: Part, word: str) -> Limits:
         if lower != -inf or upper != inf:
             limit.note("continuous, so its lower and upper limits are ignored.")
         lower, upper = -inf, inf
-    lower, upper = checked_range(limit, TYPES[word], lower, upper)
-    return Limits(lower, upper, rates["velocity"], rates["effort"])
+    lower, upper = limit.range(TYPES[word], lower, upper)
+    return Limits(lower, upper, **rates)
 
 
 def _mimic(axis: Part, frame: Frame) -> Mimic | None:
     """The joint that this one follows: q = multiplier * (q of the leader - reference) + offset."""
-    mimic = child_of(axis, "mimic")
+    mimic = axis.child("mimic")
     if mimic is None:
         return None
     name, word = mimic.name("joint"), mimic.element.attributes.get("axis", "axis").strip()
@@ -443,10 +374,8 @@ def _mimic(axis: Part, frame: Frame) -> Mimic | None:
     kind = leader.element.attributes.get("type")
     if kind in ("fixed", "ball") or (word == "axis2" and kind not in TWO_AXES):
         raise mimic.fault(f"<mimic> follows <{word}> of {leader.label}, which is {kind}.")
-    if child_of(mimic, "multiplier") is None:
-        raise mimic.fault("<mimic> has no <multiplier>; add it.")
-    multiplier = number_of(mimic, "multiplier", 1.0)
-    offset, reference = number_of(mimic, "offset", 0.0), number_of(mimic, "reference", 0.0)
+    multiplier = mimic.number("multiplier")
+    offset, reference = mimic.number("offset", 0.0), mimic.number("reference", 0.0)
     if multiplier == 0:
         mimic.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
     whole = f"{leader.name}/{word}" if kind in TWO_AXES else leader.name

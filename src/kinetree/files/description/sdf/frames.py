@@ -15,8 +15,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, times
 from kinetree.errors import ParseError
-from kinetree.files.description.findings import Findings, fault
-from kinetree.files.description.sdf.parts import MODEL_FRAME, SEPARATOR, WORLD
+from kinetree.files.description.findings import fault
+from kinetree.files.description.sdf.words import MODEL_FRAME, SEPARATOR, WORLD
 from kinetree.files.description.tree import suggestion
 from kinetree.files.description.xml import Element, show
 from kinetree.spatial.se3 import inverse
@@ -224,7 +224,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def new_world(element: Element, findings: Findings) -> Scope:
+def new_world(element: Element) -> Scope:
     """The scope of the world, with the world as its origin."""
     scope = Scope("", WORLD)
     scope.origin = Frame(WORLD, WORLD, element, scope, np.eye(4), depth=0)

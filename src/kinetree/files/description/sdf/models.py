@@ -5,29 +5,37 @@ Only names, poses and attachment are read here; `elements` reads the rest.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from kinetree.errors import InputError, ParseError
+from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.sdf.files import Files, NotFoundError
 from kinetree.files.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame, Scope, new_world
-from kinetree.files.description.sdf.parts import (
+from kinetree.files.description.sdf.versions import (
+    FIRST_WITH_FRAMES,
+    NEWEST,
+    Document,
+    document,
+    version_of,
+)
+from kinetree.files.description.sdf.words import (
+    SDF,
     SEPARATOR,
     WORLD,
     check_name,
-    child_of,
     flag_attribute,
     flag_of,
-    name_of,
     part_of,
     read_pose,
-    text_of,
 )
-from kinetree.files.description.sdf.versions import FIRST_WITH_FRAMES, Document
-from kinetree.files.description.urdf.parts import Part
+from kinetree.files.description.sources import NotFoundError, Sources
 from kinetree.files.description.xml import Element, show
 
 DEEPEST = 50  # models in models
+MOST_NESTED = 16  # includes in includes
 NO_LEADING_NAMES = (1, 8)  # first version in which names may not contain "::"
+ENDINGS = (".sdf", ".world")
+CONFIG, MODEL_FILE = "model.config", "model.sdf"
 
 
 @dataclass
@@ -57,14 +65,66 @@ class Reader:
     absent: models of the world that are left out, known after `candidates`.
     """
 
-    files: Files
+    sources: Sources
     findings: Findings
-    absent: list[Absent] = field(default_factory=list["Absent"])
+    absent: list[Absent] = field(default_factory=list[Absent])
+
+    # files
+
+    def open(self, path: Path, chain: tuple[Path, ...] = (), where: str = "") -> Document:
+        """The document of a file."""
+        root = self.sources.parse(path, path.name, where)
+        return document(root, path.parent, (*chain, path.resolve()))
+
+    def included(self, part: Part, outer: Document) -> Document:
+        """The document that an <include> names."""
+        uri, where = part.text("uri"), f"{part.element.place}: {part.owner}"
+        if not uri:
+            raise part.fault("<include> has no <uri>; expected model://NAME or file://PATH.")
+        if len(outer.chain) > MOST_NESTED:
+            raise part.fault(f"files include each other more than {MOST_NESTED} deep.")
+        path = self._locate(uri, outer.folder, where)
+        if path.suffix.lower() not in ENDINGS:
+            # any other file may be secret, and an error would show its beginning
+            raise part.fault(f"<uri> {show(uri)} is no SDF file; expected {' or '.join(ENDINGS)}.")
+        if path.resolve() in outer.chain:
+            raise part.fault(f"<uri> {show(uri)} includes the file that it stands in.")
+        try:
+            return self.open(path, outer.chain, where)
+        except (ParseError, InputError) as error:
+            raise part.fault(f"<uri> {show(uri)} cannot be read: {error}") from None
+
+    def _locate(self, uri: str, folder: Path | None, where: str) -> Path:
+        """The SDF file of a URI; a folder means the newest that its model.config lists."""
+        near = [*([] if folder is None else [folder]), *self.sources.folders]
+        path = self.sources.locate(uri, near, where)
+        is_word = "/" not in uri and not Path(uri).suffix
+        if is_word and not path.exists():  # as programs of Gazebo read it
+            path = self.sources.locate(f"model://{uri}", near, where)
+        if path.is_dir():
+            path = self.sources.check(path / self._model_file(path, uri, where), uri, where)
+        if not path.exists():
+            raise NotFoundError(
+                f"{where}: <uri> {show(uri)} is not found; there is no file {path}."
+            )
+        return path
+
+    def _model_file(self, folder: Path, uri: str, where: str) -> str:
+        config = folder / CONFIG
+        if not config.is_file():
+            return MODEL_FILE
+        root = self.sources.parse(self.sources.check(config, uri, where), CONFIG, where)
+        listed = [(version_of(x) or (1, 0), x.value) for x in root.all("sdf") if x.value]
+        if not listed:
+            raise ParseError(f"{where}: {config} lists no <sdf> file.")
+        return max([x for x in listed if x[0] <= NEWEST] or listed)[1]
+
+    # models of the world
 
     def candidates(self, outer: Document) -> list[Candidate]:
         """The models directly in <sdf> or in its <world>."""
         models: list[Candidate] = []
-        for holder in (outer.root, *outer.root.all("world")):
+        for holder in (outer.root, *outer.root.all(WORLD)):
             for child in holder.children:
                 if child.tag == MODEL:
                     models.append(self._candidate(child, outer))
@@ -74,25 +134,25 @@ class Reader:
                         models.append(self._included(part, outer))
                     except NotFoundError as error:
                         self.findings.warn(child, f"a model is left out: {error}")
-                        name = text_of(part, "name") or last_part(text_of(part, "uri"))
+                        name = part.text("name") or part.text("uri").rstrip("/").split("/")[-1]
                         self.absent.append(Absent(name, flag_of(part, "static"), str(error)))
         return models
 
     def _candidate(self, element: Element, owner: Document) -> Candidate:
-        name = name_of(element, self.findings, owner.version >= NO_LEADING_NAMES)
-        part = Part(element, f"model {show(name)}", self.findings)
+        name = self._name(element, owner)
+        part = Part(element, f"model {show(name)}", self.findings, SDF)
         return Candidate(element, owner, name, flag_of(part, "static"))
 
     def _included(self, part: Part, outer: Document) -> Candidate:
         """The model of an <include>, with the name and pose that the include gives it."""
-        inner = self.files.included(part, outer)
+        inner = self.included(part, outer)
         models = inner.root.all(MODEL)
         if len(models) != 1:
             raise part.fault(
                 f"the included file {show(inner.root.file)} has {len(models)} models; expected one."
             )
         model = self._candidate(models[0], inner)
-        name = text_of(part, "name") or model.name
+        name = part.text("name") or model.name
         check_name(part, name, outer.version >= NO_LEADING_NAMES)
         is_static = flag_of(part, "static", model.is_static)
         return replace(model, name=name, is_static=is_static, include=part.element)
@@ -102,7 +162,7 @@ class Reader:
 
         World frames that refer to models which were not found are left out with a note.
         """
-        scope = new_world(outer.root, self.findings)
+        scope = new_world(outer.root)
         for model in models:
             prefix = "" if model is chosen else f"{model.name}{SEPARATOR}"
             try:
@@ -117,34 +177,29 @@ class Reader:
                 self._frame(child, scope, outer)
         return scope
 
+    # models
+
     def model(
-        self,
-        given: Candidate,
-        outer: Document,
-        around: Scope,
-        local: str,
-        prefix: str,
-        depth: int,
+        self, given: Candidate, outer: Document, around: Scope, local: str, prefix: str, depth: int
     ) -> Scope:
         """Add a model to the scope around it, with all that it contains."""
         owner = f"model {show(given.name)}"
         part = part_of(given.element, owner, self.findings)
         if depth > DEEPEST:
             raise part.fault(f"models are nested more than {DEEPEST} deep.")
-        T, relative_to = read_pose(child_of(part, "pose"))
+        T, relative_to = read_pose(part)
         placement = given.element.attributes.get("placement_frame", "").strip()
         if given.include is not None:
-            asked = Part(given.include, f"<include> of {owner}", self.findings)
-            pose = child_of(asked, "pose")
-            if pose is not None:
-                T, relative_to = read_pose(pose)
+            asked = Part(given.include, f"<include> of {owner}", self.findings, SDF)
+            if asked.has("pose"):
+                T, relative_to = read_pose(asked)
             elif relative_to:
                 raise asked.fault(
                     f"the included model has a pose relative to {show(relative_to)}, which does "
                     "not exist here; give <include> a <pose>."
                 )
-            placement = text_of(asked, "placement_frame") or placement
-            if text_of(asked, "placement_frame") and pose is None:
+            placement = asked.text("placement_frame") or placement
+            if asked.text("placement_frame") and not asked.has("pose"):
                 raise asked.fault("<placement_frame> needs a <pose> beside it; add one.")
         inner = Scope(prefix, owner, is_static=given.is_static or around.is_static)
         name = prefix.removesuffix(SEPARATOR) or given.name
@@ -165,24 +220,27 @@ class Reader:
         links = {child.attributes.get("name", "") for child in given.element.all(LINK)}
         for child in given.element.children:
             if child.tag == LINK:
-                self._link(child, scope, given.document)
+                frame = self._new(child, scope, given.document)
+                scope.add(frame.name.removeprefix(scope.prefix), frame)
             elif child.tag == JOINT:
                 self.joint(child, scope, given.document, links)
             elif child.tag == FRAME:
                 self._frame(child, scope, given.document)
             elif child.tag == MODEL:
                 nested = self._candidate(child, given.document)
-                prefix = f"{scope.prefix}{nested.name}{SEPARATOR}"
-                self.model(nested, given.document, scope, nested.name, prefix, depth + 1)
+                self._nested(nested, given.document, scope, depth)
             elif child.tag == "include":
                 self._include(child, scope, given.document, depth)
+
+    def _nested(self, nested: Candidate, outer: Document, scope: Scope, depth: int) -> None:
+        prefix = f"{scope.prefix}{nested.name}{SEPARATOR}"
+        self.model(nested, outer, scope, nested.name, prefix, depth + 1)
 
     def _include(self, element: Element, scope: Scope, outer: Document, depth: int) -> None:
         part = part_of(element, f"<include> in {scope.owner}", self.findings)
         nested = self._included(part, outer)
         if not flag_attribute(part, "merge"):
-            prefix = f"{scope.prefix}{nested.name}{SEPARATOR}"
-            self.model(nested, outer, scope, nested.name, prefix, depth + 1)
+            self._nested(nested, outer, scope, depth)
             return
         # the content of a merged model belongs to the scope around it, but looks its own names up
         # among themselves: its __model__ is the place where it was included
@@ -192,37 +250,36 @@ class Reader:
         for name, frame in inner.frames.items():
             scope.add(name, frame)
 
-    def _link(self, element: Element, scope: Scope, outer: Document) -> None:
-        name = name_of(element, self.findings, outer.version >= NO_LEADING_NAMES)
-        part = part_of(element, f"link {show(scope.prefix + name)}", self.findings)
-        T, relative_to = read_pose(child_of(part, "pose"))
-        scope.add(name, Frame(scope.prefix + name, LINK, element, scope, T, relative_to))
-
     def joint(
         self, element: Element, scope: Scope, outer: Document, links: Collection[str] = ()
     ) -> Frame:
         """Add a joint to the scope that it stands in; `links`: names of the links beside it."""
-        name = name_of(element, self.findings, outer.version >= NO_LEADING_NAMES)
-        part = part_of(element, f"joint {show(scope.prefix + name)}", self.findings)
-        T, relative_to = read_pose(child_of(part, "pose"))
-        child = text_of(part, "child")
-        frame = Frame(scope.prefix + name, JOINT, element, scope, T, relative_to, child)
-        if not child or child == WORLD:
-            written = "none" if not child else "'world'"
+        frame = self._new(element, scope, outer)
+        part = Part(element, frame.label, self.findings, SDF)
+        frame.attached_to = part.text("child")
+        if frame.attached_to in ("", WORLD):
+            written = repr(frame.attached_to) if frame.attached_to else "none"
             raise part.fault(f"<child> is {written}; expected the name of a link or frame.")
+        name = frame.name.removeprefix(scope.prefix)
         is_shared = name in links and outer.version < FIRST_WITH_FRAMES
         scope.add(f"joint {name}" if is_shared else name, frame)
         return frame
 
     def _frame(self, element: Element, scope: Scope, outer: Document) -> None:
-        name = name_of(element, self.findings, outer.version >= NO_LEADING_NAMES)
-        part = part_of(element, f"frame {show(scope.prefix + name)}", self.findings)
-        T, relative_to = read_pose(child_of(part, "pose"))
-        attached_to = element.attributes.get("attached_to", "").strip()
-        scope.add(
-            name,
-            Frame(scope.prefix + name, FRAME, element, scope, T, relative_to, attached_to),
-        )
+        frame = self._new(element, scope, outer)
+        frame.attached_to = element.attributes.get("attached_to", "").strip()
+        scope.add(frame.name.removeprefix(scope.prefix), frame)
+
+    def _new(self, element: Element, scope: Scope, outer: Document) -> Frame:
+        """The frame of a link, joint or frame, with the name and pose of its element."""
+        name = f"{scope.prefix}{self._name(element, outer)}"
+        part = part_of(element, f"{element.tag} {show(name)}", self.findings)
+        T, relative_to = read_pose(part)
+        return Frame(name, element.tag, element, scope, T, relative_to)
+
+    def _name(self, element: Element, owner: Document) -> str:
+        part = Part(element, f"<{element.tag}>", self.findings, SDF)
+        return check_name(part, part.name("name"), owner.version >= NO_LEADING_NAMES)
 
 
 def _first_link(scope: Scope) -> str:
@@ -234,11 +291,6 @@ def _first_link(scope: Scope) -> str:
         if frame.inner is not None and frame.attached_to:
             return f"{name}{SEPARATOR}{frame.attached_to}"
     return ""
-
-
-def last_part(uri: str) -> str:
-    """The last word of a path: the name of the model of a URI."""
-    return uri.rstrip("/").rpartition("/")[2]
 
 
 def choose(
@@ -261,15 +313,15 @@ def choose(
                 f"{show(name)}; expected one of {names or 'none'}."
             )
         return found[0]
-    movable = [x for x in absent if not x.is_static]
-    is_alone = len(models) == 1 and not movable
-    moving = models if is_alone else [x for x in models if not x.is_static]
+    lost = [x for x in absent if not x.is_static]
+    is_alone = len(models) == 1 and not lost
+    moving = [x for x in models if is_alone or not x.is_static]
     if len(moving) == 1:
         return moving[0]
-    if not moving and movable:
+    if not moving and lost:
         raise ParseError(
-            f"{root.place}: the file has no model that can move, beside {show(movable[0].name)}, "
-            f"which cannot be read: {movable[0].reason}"
+            f"{root.place}: the file has no model that can move, beside {show(lost[0].name)}, "
+            f"which cannot be read: {lost[0].reason}"
         )
     if not models:
         raise ParseError(

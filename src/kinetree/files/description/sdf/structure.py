@@ -26,7 +26,7 @@ from kinetree.files.description.joints import FIXED, REVOLUTE, SCREW_TYPES, SPHE
 from kinetree.files.description.records import FrameDescription, JointDescription, Limits, Note
 from kinetree.files.description.sdf.elements import JointParts
 from kinetree.files.description.sdf.frames import unique_name
-from kinetree.files.description.sdf.parts import WORLD
+from kinetree.files.description.sdf.words import WORLD
 from kinetree.files.description.tree import listed
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse, move_twist, pose

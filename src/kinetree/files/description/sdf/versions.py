@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kinetree.errors import ParseError
+from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.sdf.parts import MODEL_FRAME, WORLD, flag_of, part_of
-from kinetree.files.description.urdf.parts import Part
+from kinetree.files.description.sdf.words import MODEL_FRAME, SDF, WORLD, flag_of, part_of
 from kinetree.files.description.xml import Element, clip, show
 
 FIRST_WITH_FRAMES = (1, 7)  # poses relative to named frames, axes expressed in them
@@ -104,7 +104,7 @@ def _renew(root: Element, version: tuple[int, int]) -> None:
 
 def _renew_axis(joint: Element, axis: Element, default: bool) -> None:
     """Write <use_parent_model_frame> as expressed_in; `default`: its value where it is absent."""
-    part = Part(axis, f"joint {show(joint.attributes.get('name', ''))}", Findings())
+    part = Part(axis, f"joint {show(joint.attributes.get('name', ''))}", Findings(), SDF)
     in_model = flag_of(part, PARENT_FLAG, default)
     axis.children = [child for child in axis.children if child.tag != PARENT_FLAG]
     if not in_model:

@@ -1,7 +1,6 @@
 """URDF -> records: faithful to the file; every assumption is noted with its line.
 
-`parts` reads values strictly, `vocabulary` reports unknown elements; `elements` makes records of
-links and joints, and checks that they form a tree; `transmissions` adds rotors.
+`elements` makes records of links and joints, `extensions` reports what is for simulators.
 """
 
 import os
@@ -11,27 +10,28 @@ from pathlib import Path
 
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.collisions import Collisions, with_own_names
+from kinetree.files.description.element import XACRO_HINT, Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import (
     ArgumentValue,
     FrameDescription,
+    JointDescription,
     LinkDescription,
+    Note,
     RobotDescription,
 )
 from kinetree.files.description.source import decode, path_text, read_bytes
+from kinetree.files.description.tree import check_file_tree, follow
 from kinetree.files.description.urdf.elements import (
-    add_world,
-    check_structure,
-    follow,
-    read_collisions,
+    URDF,
+    add_rotors,
+    link_shapes,
     read_frame,
     read_joint,
     read_link,
-    read_meshes,
 )
-from kinetree.files.description.urdf.transmissions import add_rotors
-from kinetree.files.description.urdf.vocabulary import XACRO_HINT, check_words, note_extensions
+from kinetree.files.description.urdf.extensions import note_extensions
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, clip, parse_xml, show
 
@@ -48,6 +48,7 @@ OTHER_ROOTS = {
     "package": "this is the package.xml of a ROS package; give the URDF in it",
     "launch": "this is a ROS launch file; give the URDF that it loads",
 }
+WORLD_NAME = "world"
 
 
 def read_urdf(
@@ -122,49 +123,29 @@ def read_urdf_text(
     return _robot(root, findings, mimic)
 
 
-def _warn_of_quaternions(root: Element, findings: Findings) -> None:
-    """Warn of links and joints with quat_xyzw, which belongs to version 1.1 of URDF."""
-    text = (
-        "quat_xyzw is applied, and programs that follow the version of <robot> ignore it; add "
-        'version="1.1" to <robot>, or write rpy.'
-    )
-    for owner in (*root.all("link"), *root.all("joint")):
-        inside = [x for child in owner.children for x in (child, *child.children)]
-        if any(x.tag == "origin" and "quat_xyzw" in x.attributes for x in inside):
-            name = owner.attributes.get("name", "")
-            findings.warn_together(owner, text, f"{owner.tag} {show(name)}")
-
-
 def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     _check_root(root)
     name = root.attributes.get("name", "").strip()
     if not name:
         name = "robot"
         findings.warn(root, "<robot> has no name; it is called 'robot'.")
-    version = root.attributes.get("version", "1.0").strip()
-    if version.partition(".")[0] != "1":
-        findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
-    if version in ("1", "1.0"):
-        _warn_of_quaternions(root, findings)
-    check_words(root, f"robot {show(name)}", findings)
+    _check_version(root, findings)
+    Part(root, f"robot {show(name)}", findings, URDF).checked()
     note_extensions(root, findings)
     links = [read_link(element, findings) for element in root.all("link")]
     joints = [read_joint(element, findings) for element in root.all("joint")]
-    links = add_world(links, joints, findings)
-    check_structure(root, links, joints)
+    links = _with_world(links, joints, findings)
+    if not links:
+        raise ParseError(
+            f"{root.place}: the robot has no <link>; expected at least one, in lower case and "
+            f"directly under <robot>. To load a xacro file, {XACRO_HINT}."
+        )
+    check_file_tree(links, joints, root.tag)
     joints = follow(joints, findings) if mimic else [replace(j, mimic=None) for j in joints]
     joints = add_rotors(root.all("transmission"), joints, findings)
-    moving = {joint.child for joint in joints if joint.type != FIXED}
-    empty = {link.name for link in links if not link.bodies}
-    if len(moving) > 1 and moving <= empty:
-        findings.note(root, "no link that moves has an <inertial>: all are massless.")
-        empty = set[str]()
-    for element in root.all("link"):
-        link = element.attributes["name"]
-        if link in moving and link in empty:
-            findings.note(element, f"link {show(link)} moves but has no <inertial>: massless.")
+    _note_massless(links, joints, root, findings)
     frames = _frames(root, links, findings)
-    meshes = [mesh for element in root.all("link") for mesh in read_meshes(element, findings)]
+    shapes = link_shapes(root, findings)
     return RobotDescription(
         name=name,
         links=tuple(links),
@@ -172,8 +153,8 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
         frames=tuple(frames),
         notes=findings.all_notes(),
         warnings=findings.all_warnings(),
-        meshes=tuple(meshes),
-        collisions=Collisions(with_own_names(read_collisions(root))),
+        meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
+        collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
     )
 
 
@@ -187,6 +168,49 @@ def _check_root(root: Element) -> None:
         known = XACRO_HINT
     hint = known or "is it a URDF file?"
     raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <robot>; {hint}.")
+
+
+def _check_version(root: Element, findings: Findings) -> None:
+    """Warn of an unknown version, and of quat_xyzw of URDF 1.1 in a file of version 1.0."""
+    version = root.attributes.get("version", "1.0").strip()
+    if version.partition(".")[0] != "1":
+        findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
+    if version not in ("1", "1.0"):
+        return
+    text = (
+        "quat_xyzw is applied, and programs that follow the version of <robot> ignore it; add "
+        'version="1.1" to <robot>, or write rpy.'
+    )
+    for owner in (*root.all("link"), *root.all("joint")):
+        inside = [x for child in owner.children for x in (child, *child.children)]
+        if any(x.tag == "origin" and "quat_xyzw" in x.attributes for x in inside):
+            name = show(owner.attributes.get("name", ""))
+            findings.warn_together(owner, text, f"{owner.tag} {name}")
+
+
+def _with_world(
+    links: list[LinkDescription], joints: list[JointDescription], findings: Findings
+) -> list[LinkDescription]:
+    """The links, with a massless 'world' when joints hang on it though it is not declared."""
+    users = [joint for joint in joints if joint.parent == WORLD_NAME]
+    if not users or any(link.name == WORLD_NAME for link in links):
+        return links
+    text = f"joint {show(users[0].name)} has parent 'world', which is not declared; a massless "
+    findings.warnings.append(Note(f"{text}link 'world' is added as the root.", users[0].where))
+    return [LinkDescription(WORLD_NAME, where=users[0].where), *links]
+
+
+def _note_massless(
+    links: list[LinkDescription], joints: list[JointDescription], root: Element, findings: Findings
+) -> None:
+    moving = {joint.child for joint in joints if joint.type != FIXED}
+    empty = [link for link in links if not link.bodies and link.name in moving]
+    if len(moving) > 1 and len(empty) == len(moving):
+        findings.note(root, "no link that moves has an <inertial>: all are massless.")
+        return
+    for link in empty:
+        text = f"link {show(link.name)} moves but has no <inertial>: massless."
+        findings.notes.append(Note(text, link.where))
 
 
 def _frames(

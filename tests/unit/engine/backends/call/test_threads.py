@@ -9,7 +9,6 @@ import pytest
 from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
 from kinetree.engine.call import threads as module
-from kinetree.engine.call.crew import Crew
 from kinetree.engine.call.threads import thread_count
 from kinetree.kernels import threads
 
@@ -30,19 +29,13 @@ def eager(arm):
 @pytest.fixture
 def runs(monkeypatch):
     """The number of threads of each call that was cut."""
-    counts = []
-    run, lead = module.run, Crew.lead
+    counts, run = [], module.run
 
     def watched(pieces, count):
         counts.append(count)
         run(pieces, count)
 
-    def led(crew, job, helpers):
-        counts.append(helpers + 1)
-        return lead(crew, job, helpers)
-
     monkeypatch.setattr(dispatch, "run", watched)
-    monkeypatch.setattr(Crew, "lead", led)
     return counts
 
 

@@ -85,7 +85,7 @@ def functions_graph() -> Graph:
     """exp, log, tanh, atan2, abs, min and max of the two elements of one input."""
     nodes = [Node("input", (), (0, 0)), Node("input", (), (0, 1))]
     names = ("exp", "log", "tanh", "atan2", "abs", "min", "max")
-    nodes += [Node(name, (0, 1)[: OPERATIONS[name][0]]) for name in names]
+    nodes += [Node(name, (0, 1)[: OPERATIONS[name].arity]) for name in names]
     results = tuple(range(2, len(nodes)))
     ports = (Port("x", (2,)),), (Port("y", (len(results),)),)
     return Graph(tuple(nodes), *ports, (results,))

@@ -5,8 +5,9 @@ import pytest
 from cuda_harness import compile_for_gpu, functions_graph, run_on_host, special_pairs, states
 
 import kinetree as kt
+from exact_graphs import interpret
 from kinetree import scalars
-from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port, interpret, optimise, trace
+from kinetree.engine import OPERATIONS, Graph, Kernel, Node, Port, optimise, trace
 from kinetree.engine.cuda.emit import emit
 from kinetree.engine.kernels import trace_quantity
 from tensor_robots import rubbing, sprung
@@ -19,7 +20,8 @@ def every_operation() -> Graph:
     nodes = [Node("input", (), (0, k)) for k in range(3)] + [Node("input", (), (1, 0))]
     nodes += [Node("const", (), x) for x in (0.1, -2.0, -1e-300, 1e30, float("inf"))]
     results = [4, 0, 8]
-    for op, (count, _) in OPERATIONS.items():
+    for op, operation in OPERATIONS.items():
+        count = operation.arity
         if count and op not in ("sin", "cos"):
             nodes.append(Node(op, (0, 3, 2)[:count]))
             results.append(len(nodes) - 1)

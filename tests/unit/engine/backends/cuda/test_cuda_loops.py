@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from cuda_harness import run_on_host
 
-from kinetree.engine import CudaKernel, Rollout, interpret
+from exact_graphs import interpret
+from kinetree.engine import CudaKernel, Rollout
 from kinetree.engine.cuda.rollout import CudaRollout
 from sweeps import make_run, nested_graph, pairs, problems, solve_graph, starts, stepping, two_graph
 

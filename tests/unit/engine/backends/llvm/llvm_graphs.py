@@ -13,7 +13,8 @@ def every_operation() -> Graph:
     x, y = b.input("a", 3), b.input("b", 3)
     arguments = [x[0], y[1], x[2]]
     results = [b.const(0.1), x[1]]
-    for op, (count, _) in OPERATIONS.items():
+    for op, operation in OPERATIONS.items():
+        count = operation.arity
         if count:
             results.append(b.op(op, *arguments[:count]))
     results.append(b.op("fms", b.const(0.3), x[1], y[0]))
@@ -34,7 +35,7 @@ def chain(joints: int = 5, seed: int = 0) -> Graph:
     live += [b.op("sin", b.op("add", q[0], q[1])), b.op("cos", b.op("sin", m[4]))]
     for _ in range(40 * joints):
         op = choose.choice(["add", "sub", "mul", "fma", "fms", "fnma", "mul", "neg"])
-        arguments = [choose.choice(live[-30:]) for _ in range(OPERATIONS[op][0])]
+        arguments = [choose.choice(live[-30:]) for _ in range(OPERATIONS[op].arity)]
         if op == "mul":
             arguments[1] = b.const(choose.uniform(-1, 1))
         live.append(b.op(op, *arguments))

@@ -3,7 +3,7 @@ import pytest
 from llvm_graphs import chain, every_operation
 from llvm_harness import Builder, Compiled, host, same_bits
 
-from kinetree.engine import interpret
+from exact_graphs import interpret
 
 LANES = {"float64": (1, 2, 4, 8), "float32": (1, 4, 8, 16)}
 SPECIAL = [0.0, -0.0, 1.5, -2.25, np.inf, -np.inf, np.nan, 3e-310, 1e30]

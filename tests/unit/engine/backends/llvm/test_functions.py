@@ -12,7 +12,8 @@ import pytest
 from llvm_harness import HOST, Builder, Compiled, flags, host, needs_flags, same_bits
 from llvmlite.binding import get_host_cpu_features
 
-from kinetree.engine import OPERATIONS, Graph, Kernel, interpret
+from exact_graphs import interpret
+from kinetree.engine import OPERATIONS, Graph, Kernel
 from kinetree.engine.llvm.emit import emit
 from kinetree.engine.llvm.target import Target
 
@@ -31,7 +32,7 @@ def functions(*names: str) -> Graph:
     """Each function of the two elements of one input."""
     b = Builder()
     x = b.input("x", 2)
-    return b.graph([b.op(name, *x[: OPERATIONS[name][0]]) for name in names])
+    return b.graph([b.op(name, *x[: OPERATIONS[name].arity]) for name in names])
 
 
 def pairs(dtype: str, count: int = 4000) -> np.ndarray:
@@ -182,9 +183,9 @@ def independent(op: str, count: int) -> Graph:
     """A function of every element of one input, and then of every result, summed in pairs."""
     b = Builder()
     x = b.input("x", count + 1)
-    first = [b.op(op, *x[k : k + OPERATIONS[op][0]]) for k in range(count)]
+    first = [b.op(op, *x[k : k + OPERATIONS[op].arity]) for k in range(count)]
     sums = [b.op("add", first[k], x[k]) for k in range(count)]
-    second = [b.op(op, *[sums[k], x[k]][: OPERATIONS[op][0]]) for k in reversed(range(count))]
+    second = [b.op(op, *[sums[k], x[k]][: OPERATIONS[op].arity]) for k in reversed(range(count))]
     return b.graph([*second, *first])
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from llvm_harness import Compiled, host, same_bits
 
+from exact_graphs import interpret
 from kinetree import scalars
 from kinetree.core.repeat import repeated
-from kinetree.engine import Kernel, Port, interpret, optimise, trace
+from kinetree.engine import Kernel, Port, optimise, trace
 from kinetree.kernels import threads
 from sweeps import (
     nested_graph,

@@ -1,9 +1,7 @@
-"""C and its dialects: how CUDA kernels, exported C, C++ and firmware write an operation.
+"""Sine, cosine, exp, log, tanh and atan2 in CUDA, from the operations of the CPU's code.
 
-`Dialect` has one template for each operation of a graph. `CArithmetic` writes sine, cosine, exp,
-log, tanh and atan2 from the operations of `compiler.sincos` and `compiler.elementary`, one
-statement each, so that compilers that fuse products and sums within an expression give the bits of
-the kernels.
+Each operation is one statement, so that compilers that fuse products and sums within an expression
+give the bits of the kernels.
 """
 
 import math
@@ -13,7 +11,7 @@ from typing import Any
 
 from kinetree.engine.compiler import elementary
 from kinetree.engine.compiler.elementary import bits_of
-from kinetree.engine.compiler.graph import OPERATIONS
+from kinetree.engine.compiler.ops import OPERATIONS
 
 BITS = {
     "add": "+",
@@ -28,51 +26,6 @@ BITS = {
 }
 LETTERS = ("a", "b")
 ALWAYS = "1"  # the mask that is set for every number
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a dialect of C writes operations on one type of numbers.
-
-    literal: a constant. library: the name of sqrt, fabs, fma, ... for the type. own: that of
-    exp, log, tanh and atan2. fused: there is a fused multiply-add. quotient: a division.
-    """
-
-    literal: Callable[[float], str]
-    library: Callable[[str], str]
-    own: Callable[[str], str]
-    fused: bool = True
-    quotient: str = "{} / {}"
-
-    def multiply_add(self, a: str, b: str, c: str) -> str:
-        """Expression for a b + c."""
-        return f"{self.library('fma')}({a}, {b}, {c})" if self.fused else f"(({a} * {b}) + {c})"
-
-    @property
-    def operations(self) -> dict[str, str]:
-        """Templates of all operations, every part in brackets, as MISRA C asks for."""
-        zero, one = self.literal(0.0), self.literal(1.0)
-        named = {"sqrt": "sqrt", "abs": "fabs", "sin": "sin", "cos": "cos"}
-        calls = {op: self.library(function) for op, function in named.items()}
-        calls |= {op: self.own(op) for op in elementary.FUNCTIONS}
-        return {
-            "add": "{} + {}",
-            "sub": "{} - {}",
-            "mul": "{} * {}",
-            "div": self.quotient,
-            "neg": "-{}",
-            "fma": self.multiply_add("{}", "{}", "{}"),
-            "fms": self.multiply_add("{}", "{}", "-{}") if self.fused else "(({} * {}) - {})",
-            "fnma": self.multiply_add("-{}", "{}", "{}") if self.fused else "({2} - ({0} * {1}))",
-            "select": f"({{}} > {zero}) ? {{}} : {{}}",
-            "sign": f"({{0}} > {zero}) ? {one} : (({{0}} < {zero}) ? -{one} : "
-            f"(({{0}} == {zero}) ? {zero} : {{0}}))",  # NaN stays, zero has no sign
-            "min": "(({0} < {1}) || ({0} != {0})) ? {0} : {1}",
-            "max": "(({0} > {1}) || ({0} != {0})) ? {0} : {1}",
-            **{
-                op: f"{name}({', '.join(['{}'] * OPERATIONS[op][0])})" for op, name in calls.items()
-            },
-        }
 
 
 def doubles(template: str) -> Any:
@@ -173,7 +126,7 @@ def functions_text(
     for op, write in elementary.FUNCTIONS.items():
         if op in used:
             f = arithmetic()
-            arguments = LETTERS[: OPERATIONS[op][0]]
+            arguments = LETTERS[: OPERATIONS[op].arity]
             wide = [f"x_{x}" for x in arguments]
             value = write(f, *wide)
             parameters = ", ".join(f"{dtype} {x}" for x in arguments)

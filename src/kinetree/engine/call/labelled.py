@@ -1,4 +1,4 @@
-"""Arrays that are not NumPy's: the functions that take calls made with them.
+"""Arguments that are not arrays of NumPy: the functions that take calls made with them.
 
 Labelled arrays (dicts, data frames, DataArrays) are aligned by name here, see `core/labels.py`.
 `import kinetree` registers a function for each package of tensors. A package is recognised
@@ -12,33 +12,33 @@ import numpy as np
 
 from kinetree.core.containers import describe, has_labels, is_masked_type, label_kind, refuse_masked
 from kinetree.core.labels import Alignment
-from kinetree.engine.call import PACKAGES, Arguments, ForeignCall, Options
+from kinetree.engine.call import PACKAGES, Arguments, Options, TensorCall
+from kinetree.engine.call.diagnose import ArgumentError, usage
 from kinetree.errors import InputError
 
-_known: dict[type, ForeignCall | None] = {}
+_known: dict[type, TensorCall | None] = {}
 
 
-def foreign_call(kind: type) -> ForeignCall | None:
+def call_of_type(kind: type) -> TensorCall | None:
     """Return the function for arrays of this type or of a class derived from it; None: NumPy."""
     if kind not in _known:
         if label_kind(kind) is not None:
             _known[kind] = call_by_name
-            return call_by_name
-        if is_masked_type(kind):
+        elif is_masked_type(kind):
             _known[kind] = call_unmasked
-            return call_unmasked
-        packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
-        load = next((PACKAGES[name] for name in packages if name in PACKAGES), None)
-        _known[kind] = None if load is None else load()
+        else:
+            packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
+            load = next((PACKAGES[name] for name in packages if name in PACKAGES), None)
+            _known[kind] = None if load is None else load()
     return _known[kind]
 
 
-def call_for(arrays: Arguments) -> ForeignCall | None:
+def call_for(arrays: Arguments) -> TensorCall | None:
     """Return the function for a call: labels come first, then the first package of tensors."""
     first_call = None
     for array in arrays:
         kind = type(array)
-        call = _known[kind] if kind in _known else foreign_call(kind)
+        call = _known[kind] if kind in _known else call_of_type(kind)
         if call is None:
             if (kind is list or kind is tuple) and has_labels(array):
                 return call_by_name
@@ -51,10 +51,6 @@ def call_for(arrays: Arguments) -> ForeignCall | None:
 
 def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     """Evaluate a kernel on labelled arguments: aligned by name, the results labelled alike."""
-    if not options and (named := dispatch.named) is not None:
-        results = named.call(dispatch.entered() or dispatch.call, arrays)
-        if results is not None:
-            return results
     graph, axes = dispatch.graph, dispatch.axes
     if options.get("out") is not None or {"axes", "axis"} & options.keys():
         raise InputError(
@@ -65,8 +61,6 @@ def call_by_name(dispatch: Any, arrays: Arguments, options: Options) -> object:
     axes = axes or unnamed
     names = [port.name for port in graph.inputs]
     if len(arrays) != len(names):
-        from kinetree.engine.call.diagnose import ArgumentError, usage
-
         raise ArgumentError(f"{usage(dispatch.name, graph)} was given {len(arrays)} arguments.")
     alignment = Alignment(list(zip(arrays, axes[0], names, strict=True)))
     computed = dispatch.call(*alignment.values, **options)

@@ -1,9 +1,9 @@
-"""The entry point of a single state: Python's call protocol, emitted as LLVM IR beside the kernel.
+"""The entry of one float64 state: Python's call protocol, emitted as LLVM IR beside the kernel.
 
 `@{name}_call(self, args, nargsf, kwnames)` is a vectorcall function. Where every argument is a
 plain contiguous float64 array of the right shape, or a positive number for an argument without
 dimensions (a step, say; other numbers may have to be refused), it makes the result arrays and calls
-`@{name}_one`; any other call goes on, unchanged, to `@enter` (enter.py), which all kernels share.
+`@{name}_one`. Any other call goes on, unchanged, to the general call of the object, in Python.
 Addresses of Python's and NumPy's functions differ from process to process, so they are read from a
 table, never written into the code: object code stays valid in the disk cache.
 """
@@ -11,55 +11,39 @@ table, never written into the code: object code stays valid in the disk cache.
 from kinetree.engine.call import c_api as abi
 from kinetree.engine.compiler.graph import Graph
 
-# layout of the object that is called, after its head of 16 bytes (see vectorcall.py)
-ENTRY, TABLE, GENERAL, LIMIT, PLAN = range(16, 56, 8)
+# layout of the object that is called, behind what every Python object of a class has
+FIELDS = 32
+ENTRY, TABLE, GENERAL = range(FIELDS, FIELDS + 24, 8)
 
-# C functions that the code calls
+# C functions that the code calls, and the rows of the table
 FUNCTIONS = (
     "PyArray_NewFromDescr",
     "PyArray_Scalar",
-    "PyArray_SetBaseObject",
     "PyTuple_New",
     "PyTuple_SetItem",
     "Py_IncRef",
     "Py_DecRef",
-)
-
-# rows of the table: types, dtypes, None, names, and addresses of functions and of the pool
-TYPES = ("ndarray", "float", "double", "int", "list", "tuple", "dict")
-OBJECTS = (*TYPES, "float64", "float32", "None", "False", "out", "only_out")
-OTHERS = (
     "PyObject_Vectorcall",
-    "PyObject_VectorcallMethod",
-    "PyObject_CallNoArgs",
-    "PyObject_CallOneArg",
-    "PyObject_GetAttr",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "PyLong_AsDouble",
-    "PyErr_Occurred",
-    "PyErr_Clear",
-    "PyDict_Size",
-    "PyDict_Next",
-    "PyDict_New",
-    "PyDict_SetItem",
-    "PyFloat_FromDouble",
-    "PyBytes_FromStringAndSize",
 )
-OWN = ("enter", "pool", "handler")
-# of a package of tensors, zero until its first tensor arrives (exchange.py)
-NAMES = ("requires_grad", "is_neg")
-PACKAGE = (
-    "describe", "questions", "records", "record", "elsewhere", "from_numpy", "to_tensors",
-    "parameter", "tensor",
-)  # fmt: skip
-ROWS = (*OBJECTS, *OWN, *FUNCTIONS, *OTHERS, *NAMES, *PACKAGE)
+ROWS = ("ndarray", "float", "double", "float64", *FUNCTIONS)
 
 # nargsf carries a flag of the caller in its highest bit
 COUNT = (1 << 63) - 1
 INFINITY = "0x7FF0000000000000"
 
 PROTOCOL = "ptr %self, ptr %args, i64 %nargsf, ptr %kwnames"
+
+
+def emit_one(graph: Graph, name: str = "kernel") -> str:
+    """LLVM IR of `@{name}_at`: `@{name}_one` with the addresses of its arrays in one array."""
+    from kinetree.engine.call.blocks import Function  # not for code that is on disk
+
+    f = Function(f"{name}_at", "ptr %arrays", "void")
+    count = len(graph.inputs) + len(graph.outputs)
+    data = [f"ptr {f.item('ptr', '%arrays', k)}" for k in range(count)]
+    f.call("void", f"@{name}_one", *data)
+    f.give()
+    return f.text()
 
 
 def emit_call(graph: Graph, name: str = "kernel") -> str:
@@ -70,10 +54,10 @@ def emit_call(graph: Graph, name: str = "kernel") -> str:
             sizes = ", ".join(f"i64 {size}" for size in port.shape)
             kind = f"[{len(port.shape)} x i64]"
             constants.append(f"@{name}_shape{k} = private constant {kind} [{sizes}]\n")
-    return "".join([*constants, FastCall(graph, name).text()])
+    return "".join([*constants, FastEntry(graph, name).text()])
 
 
-class FastCall:
+class FastEntry:
     """Writes the function: checks of all arguments, new arrays, the kernel, and the results."""
 
     def __init__(self, graph: Graph, name: str) -> None:
@@ -99,7 +83,9 @@ class FastCall:
         )
         self.compute(self.check())
         f.label(FAILED)
-        f.pass_on(self.row("enter"), PROTOCOL)
+        general = f.load("ptr", "%self", GENERAL)
+        arguments = f"ptr {general}", "ptr %args", "i64 %nargsf", "ptr %kwnames"
+        f.pass_on(self.row("PyObject_Vectorcall"), *arguments)
         return f.text()
 
     def check(self) -> list[str]:

@@ -1,0 +1,485 @@
+"""Part: an element of a URDF or SDF file, read strictly; every error has the place and the remedy.
+
+A value is an attribute of the element (URDF) or the text of one of its children (SDF). `Format`
+says which, and lists the words that are read. A doubt about a value that does not change its
+meaning (a length of 3000 m, an angle of 90 rad) is a warning.
+"""
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+import numpy as np
+
+from kinetree.core.arrays import Array, nearest_length
+from kinetree.errors import ParseError
+from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape
+from kinetree.files.description.findings import Findings, fault
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.joints import PRISMATIC, REVOLUTE
+from kinetree.files.description.records import Mesh
+from kinetree.files.description.xml import Element, clip, show
+from kinetree.spatial.se3 import pose
+from kinetree.spatial.so3 import from_quaternion, rpy
+
+# Each digit can match in one way only: an ambiguous pattern takes quadratic time on hostile input.
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+BLANKS = re.compile(r"[ \t\r\n]+")
+LARGEST = 1e60  # metres, kilograms, ...: squares and products of larger ones overflow
+MAX_NAME = 1000
+FAR_M = 100.0  # a joint or a centre of mass further away is most likely in millimetres
+LARGE_ANGLE = 2 * math.pi + 0.01  # rad; a larger roll, pitch or yaw is most likely in degrees
+TWO_TURNS = 4 * math.pi + 0.01  # rad; limits beyond are rare, and mostly degrees
+ENDLESS = 1e4  # rad or m; too many to be degrees or millimetres, it means "no limit"
+MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
+XACRO_HINT = "expand the file with xacro first, or load the .xacro file itself"
+DEFINITIONS = ("link", "joint")
+
+
+@dataclass(frozen=True)
+class Known:
+    """Children and attributes of an element that are read, and children for other programs.
+
+    matters: anything else may change the dynamics and is warned about. text: it has text.
+    """
+
+    children: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+    matters: bool = True
+    text: bool = False
+
+
+def known_words(
+    children: str = "",
+    attributes: str = "",
+    others: str = "",
+    matters: bool = True,
+    text: bool = False,
+) -> Known:
+    """The contents of an element, from words separated by blanks."""
+    read, words, left = (frozenset(x.split()) for x in (children, attributes, others))
+    return Known(read, words, left, matters, text)
+
+
+LEAF = known_words(text=True)
+
+
+@dataclass(frozen=True)
+class Format:
+    """The words of a format; in_text: values are the text of children, else attributes."""
+
+    words: Mapping[str, Known]
+    in_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An element, the link or joint that it belongs to, and the findings of the whole file."""
+
+    element: Element
+    owner: str
+    findings: Findings
+    format: Format
+
+    def fault(self, text: str) -> ParseError:
+        """The error at this element; the caller raises it."""
+        return fault(self.element, self.owner, text)
+
+    def warn(self, text: str) -> None:
+        """Warn at this element."""
+        self.findings.warn(self.element, f"{self.owner}: {text}")
+
+    def warn_together(self, text: str) -> None:
+        """Warn about something that other links or joints may share."""
+        self.findings.warn_together(self.element, text, self.owner)
+
+    def note(self, text: str) -> None:
+        """Note something at this element."""
+        self.findings.note(self.element, f"{self.owner}: {text}")
+
+    def count(self, text: str) -> None:
+        """Note something once for the whole file, with the number of its occurrences."""
+        self.findings.count(self.element, text)
+
+    # children
+
+    def at(self, element: Element) -> "Part":
+        """Another element of the same owner."""
+        return replace(self, element=element)
+
+    def all(self, tag: str) -> list["Part"]:
+        """Children of one tag."""
+        return [self.at(child) for child in self.element.all(tag)]
+
+    def child(self, tag: str) -> "Part | None":
+        """The child of that tag, its words checked.
+
+        Of several the first counts in URDF, with a warning; in SDF they are an error.
+        """
+        children = self.element.all(tag)
+        if len(children) > 1:
+            text = f"<{self.element.tag}> has {len(children)} elements <{tag}>"
+            if self.format.in_text:
+                raise self.at(children[1]).fault(f"{text}; expected one.")
+            self.at(children[1]).warn(f"{text}; the first (line {children[0].line}) counts.")
+        return self.at(children[0]).checked() if children else None
+
+    def checked(self) -> "Part":
+        """The part itself, with warnings for children, attributes and text that are not read."""
+        known = self.format.words.get(self.element.tag, LEAF)
+        for child in self.element.children:
+            if child.tag not in known.children:
+                self._check_child(child, known)
+        if not self.element.attributes.keys() <= known.attributes:
+            self._check_attributes(known)
+        if self.element.text and not known.text and self.element.text.strip():
+            text = show(self.element.text.strip())
+            self.warn_together(f"text {text} in <{self.element.tag}> is not read.")
+        return self
+
+    def _check_child(self, child: Element, known: Known) -> None:
+        text = f"<{clip(child.tag)}> in <{self.element.tag}> is not read"
+        prefix, _, local = child.tag.rpartition(":")
+        if child.tag in known.others:
+            if self.format.in_text:
+                self.at(child).count(text)
+            return
+        if self.format.in_text:
+            matters = not prefix or self.element.tag in ("joint", "model")
+            near = "" if prefix else self._near(local, known.children)
+        elif prefix == "xacro":
+            self._check_xacro(child)
+            return
+        else:
+            self._refuse_lost(child, prefix, local)
+            near = self._near(local, known.children)
+            matters = bool(near) or child.tag in self.format.words
+            matters |= (known.matters and not prefix) or any(
+                x in local.lower() for x in DEFINITIONS
+            )
+        if matters:
+            self.at(child).warn_together(f"{text}{near or '.'}")
+        else:
+            self.at(child).count(text)
+
+    def _refuse_lost(self, child: Element, prefix: str, local: str) -> None:
+        """Raise if links or joints of a URDF stand where they would be lost."""
+        if local in DEFINITIONS and (prefix or self.element.tag != "robot"):
+            raise self.at(child).fault(
+                f"<{clip(child.tag)}> stands inside <{self.element.tag}> or has a prefix; only "
+                f"<{local}> directly under <robot> is a {local}. Move or rename it."
+            )
+        if _defines(child):
+            raise self.at(child).fault(
+                f"<{clip(child.tag)}> is not an element of URDF but holds links or joints, which "
+                "would be lost; move them directly under <robot>."
+            )
+
+    def _check_xacro(self, child: Element) -> None:
+        if self.element.tag != "robot" or _defines(child):
+            raise self.at(child).fault(
+                f"<{clip(child.tag)}> is an unexpanded xacro element that may hold part of the "
+                f"robot; {XACRO_HINT}."
+            )
+        text = f"unexpanded xacro elements are ignored; {XACRO_HINT}."
+        self.findings.warn_together(child, text, f"<{clip(child.tag)}>")
+
+    def _check_attributes(self, known: Known) -> None:
+        unknown = [
+            key
+            for key in self.element.attributes
+            if key not in known.attributes and ":" not in key and key != "xmlns"
+        ]
+        if not unknown:
+            return
+        words = "attribute {} of <{}> is" if len(unknown) == 1 else "attributes {} of <{}> are"
+        names = ", ".join(map(show, unknown[:6]))
+        text = f"{words.format(names, self.element.tag)} not read"
+        near = self._near(unknown[0], known.attributes)
+        if known.matters or near:
+            self.warn_together(f"{text}{near or '.'}")
+        else:
+            self.count(text)
+
+    def _near(self, word: str, known: Collection[str]) -> str:
+        """A hint at the word that was meant, if one is near."""
+        if self.findings.is_full:
+            return ""
+        same = [right for right in known if right == word.lower().strip()]
+        close = same or get_close_matches(word[:40].lower(), sorted(known), 1, 0.8)
+        return f"; was {close[0]!r} meant?" if close else ""
+
+    # names and words
+
+    def name(self, attribute: str) -> str:
+        """A required attribute that names a link, a joint or the like."""
+        value = self.element.attributes.get(attribute)
+        if value is None:
+            raise self._absent(attribute)
+        if not value.strip():
+            raise self.fault(f"<{self.element.tag} {attribute}={value!r}> is an empty name.")
+        if len(value) > MAX_NAME:
+            size = f"{len(value)} characters; the limit is {MAX_NAME}"
+            raise self.fault(f"{attribute} {show(value)} has {size}.")
+        if _has_expression(value):
+            text = f"{attribute} is {show(value)}, an unexpanded xacro expression; {XACRO_HINT}."
+            raise self.fault(text)
+        return value
+
+    def choice(self, attribute: str, known: Collection[str]) -> str:
+        """A required attribute whose value is one of the known words."""
+        value = self.element.attributes.get(attribute)
+        expected = f"expected one of {', '.join(known)}"
+        if value is None:
+            raise self.fault(f"<{self.element.tag}> has no attribute {attribute!r}; {expected}.")
+        if value not in known:
+            meant = value.strip().lower()
+            hint = f" Was {meant!r} meant? (Case and blanks count.)" if meant in known else ""
+            raise self.fault(f"{attribute} is {show(value)}; {expected}.{hint}")
+        return value
+
+    def text(self, name: str) -> str:
+        """A value as text, without blanks around it; empty if it is absent."""
+        if not self.format.in_text:
+            return self.element.attributes.get(name, "").strip()
+        child = self.child(name)
+        return "" if child is None else child.element.value
+
+    def has(self, name: str) -> bool:
+        """Return True if the file gives the value."""
+        inside = self.element.all(name) if self.format.in_text else self.element.attributes
+        return bool(inside) if self.format.in_text else name in inside
+
+    # numbers
+
+    def number(self, name: str, default: float | None = None, largest: float = LARGEST) -> float:
+        """One number; without a default it is required."""
+        return self.numbers(name, 1, None if default is None else (default,), largest)[0]
+
+    def numbers(
+        self,
+        name: str,
+        count: int,
+        default: tuple[float, ...] | None = None,
+        largest: float = LARGEST,
+    ) -> tuple[float, ...]:
+        """`count` finite decimal numbers separated by blanks; without a default, required."""
+        if self.format.in_text:
+            child = self.child(name)
+            if child is not None:
+                return child.own_numbers(count, largest)
+        elif name in self.element.attributes:
+            value = self.element.attributes[name]
+            what = f"<{self.element.tag}> {name}={show(value)}"
+            return _plain(value, count, largest) or self.parse(value, count, what, largest)
+        if default is None:
+            raise self._absent(name)
+        return default
+
+    def own_numbers(self, count: int, largest: float = LARGEST) -> tuple[float, ...]:
+        """The numbers in the text of the element itself."""
+        text, tag = self.element.value, self.element.tag
+        return self.parse(text, count, f"<{tag}>{clip(text)}</{tag}>", largest)
+
+    def parse(
+        self, value: str, count: int, what: str, largest: float = LARGEST
+    ) -> tuple[float, ...]:
+        """The numbers of a text; `what` names it in errors."""
+        expected = "one number" if count == 1 else f"{count} numbers separated by blanks"
+        if _has_expression(value):
+            text = f"{what} is an unexpanded xacro expression, expected {expected}; {XACRO_HINT}."
+            raise self.fault(text)
+        value = value.strip(" \t\r\n")
+        tokens = BLANKS.split(value) if value else []
+        for token in tokens:
+            problem = _problem(token, largest)
+            if problem:
+                raise self.fault(f"{what}: {show(token)} {problem}; expected {expected}.")
+        if len(tokens) != count:
+            raise self.fault(f"{what}: found {len(tokens) or 'nothing'}, expected {expected}.")
+        return tuple(map(float, tokens))
+
+    def unit(self, given: tuple[float, ...], what: str) -> tuple[float, ...]:
+        """`given` scaled to length 1, with a warning if it plainly is not; zero is an error."""
+        largest = max(map(abs, given))
+        if largest == 0:
+            raise self.fault(f"{what} is zero; expected a direction, such as 0 0 1.")
+        scaled = [x / largest for x in given]  # first, so that tiny and huge ones keep their digits
+        length = nearest_length(scaled)
+        if abs(length * largest - 1) > 1e-6:
+            size = f"{what} has length {length * largest:.9g}, expected 1"
+            self.warn(f"{size}; only its direction is used.")
+        return given if abs(length * largest - 1) < 4e-16 else tuple(x / length for x in scaled)
+
+    def _absent(self, name: str) -> ParseError:
+        if self.format.in_text:
+            return self.fault(f"<{self.element.tag}> has no <{name}>; add it.")
+        names = clip(", ".join(self.element.attributes)) or "none"
+        text = f"<{self.element.tag}> has no attribute {name!r}; found {names}. Add it."
+        return self.fault(text)
+
+    # poses and joints
+
+    def place(
+        self,
+        p: tuple[float, ...],
+        angles: tuple[float, ...],
+        written: str,
+        in_degrees: bool = False,
+    ) -> Array:
+        """Pose of a position and roll, pitch, yaw, with warnings where a unit looks mistaken."""
+        self.check_near(p, written)
+        radians = tuple(map(math.radians, angles)) if in_degrees else angles
+        if max(map(abs, radians)) > LARGE_ANGLE:
+            unit = "degrees" if in_degrees else "radians, are these degrees?"
+            self.warn(f"{written} is more than a turn; its angles are in {unit}")
+        return pose(rpy(*radians) if any(radians) else np.eye(3), np.array(p))
+
+    def turned(self, p: tuple[float, ...], xyzw: tuple[float, ...], written: str) -> Array:
+        """Pose of a position and a quaternion, its scalar part last."""
+        self.check_near(p, written)
+        x, y, z, w = self.unit(xyzw, f"the quaternion {written}")
+        return pose(from_quaternion((w, x, y, z)), np.array(p))
+
+    def check_near(self, p: tuple[float, ...], written: str) -> None:
+        """Warn about a place far away."""
+        if max(map(abs, p)) > FAR_M:
+            text = f"{written} lies more than {FAR_M:g} m away"
+            self.warn(f"{text}; lengths are in metres, are these millimetres?")
+
+    def mass(self, value: float) -> float:
+        """A mass, which is not negative."""
+        if value < 0:
+            raise self.fault(f"mass is {value:g} kg, less than zero; correct the <mass>.")
+        return value
+
+    def inertia_matrix(self, moment: float | None) -> Array:
+        """The matrix of an <inertia>; `moment`: of the diagonal where it is absent, or required."""
+        xx, yy, zz = (self.number(key, moment) for key in MOMENTS)
+        xy, xz, yz = (self.number(key, 0.0) for key in PRODUCTS)
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def friction(self) -> Friction:
+        """Friction of a <dynamics> element; ParseError for one that gives energy."""
+        viscous, coulomb = self.number("damping", 0.0), self.number("friction", 0.0)
+        for name, value in (("damping", viscous), ("friction", coulomb)):
+            if value < 0:
+                raise self.fault(f"{name} is {value:g}; expected >= 0 (it takes energy out).")
+        return Friction(viscous, coulomb)
+
+    def range(self, kind: str, lower: float, upper: float) -> tuple[float, float]:
+        """Limits of a position, with a warning if they look wrong; infinite if they exclude all."""
+        if lower > upper or lower == math.inf or upper == -math.inf:
+            self.warn(f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored.")
+            return -math.inf, math.inf
+        largest = max((abs(x) for x in (lower, upper) if math.isfinite(x)), default=0.0)
+        ends = f"limits lower='{lower:g}' upper='{upper:g}' are beyond"
+        if kind == REVOLUTE and TWO_TURNS < largest < ENDLESS:
+            self.warn(f"{ends} two turns; angles are in radians, are these degrees?")
+        if kind == PRISMATIC and FAR_M < largest < ENDLESS:
+            self.warn(f"{ends} {FAR_M:g} m; lengths are in metres, are these millimetres?")
+        return lower, upper
+
+    # shapes
+
+    def shapes(self) -> Iterator[tuple[str, tuple[float, ...], str]]:
+        """Kind, size and mesh file of each shape in <geometry>, as in `CollisionShape`."""
+        for shape in (self.at(x) for part in self.all("geometry") for x in part.element.children):
+            kind = shape.element.tag
+            if kind == "mesh":
+                path = shape.text("uri" if self.format.in_text else "filename")
+                yield kind, shape.numbers("scale", 3, (1.0, 1.0, 1.0)), path
+                continue
+            sizes = {} if kind == "ellipsoid" and not self.format.in_text else SIZES.get(kind, {})
+            listed = [shape.numbers(name, count) for name, count in sizes.items()]
+            # the sign of a negative size is dropped
+            yield kind, tuple(abs(x) for numbers in listed for x in numbers), ""
+
+
+def read_shapes(
+    element: Element,
+    link: str,
+    format: Format,
+    findings: Findings,
+    place: Callable[[Part], Array],
+    surface: Callable[[Part], tuple[float | None, float | None]],
+) -> tuple[list[Mesh], list[CollisionShape]]:
+    """Mesh files and collision shapes of a <link>, for viewers and contacts.
+
+    place, surface: pose of a shape, and its friction and restitution. A mesh that cannot be read is
+    noted and skipped, since the dynamics do not need it.
+    """
+    meshes: list[Mesh] = []
+    collisions: list[CollisionShape] = []
+    for shape in element.children:
+        if shape.tag not in ("visual", "collision"):
+            continue
+        # findings of its own: dynamics do not depend on the origin of a shape
+        part = Part(shape, f"{shape.tag} of link {show(link)}", Findings(), format)
+        solid, name = shape.tag == "collision", shape.attributes.get("name", "")
+        try:
+            T, pair = place(part), surface(part) if solid else (None, None)
+            for kind, size, path in part.shapes():
+                if kind == "mesh" and path:
+                    x, y, z = size
+                    meshes.append(Mesh(link, path, T, (x, y, z), shape.tag))
+                if solid:
+                    collisions.append(CollisionShape(name, link, kind, T, size, *pair, path))
+        except ParseError as error:
+            if solid:
+                collisions.append(CollisionShape(name, link, UNREADABLE, np.eye(4)))
+            if any(geometry.all("mesh") for geometry in shape.all("geometry")):
+                findings.note(shape, f"a mesh is skipped, dynamics do not need it: {error}")
+    return meshes, collisions
+
+
+def named_part(element: Element, findings: Findings, format: Format) -> Part:
+    """A <link>, <joint> or <frame>, which has a name of its own, with its words checked."""
+    name = Part(element, element.tag, findings, format).name("name")
+    return Part(element, f"{element.tag} {show(name)}", findings, format).checked()
+
+
+def _plain(text: str, count: int, largest: float) -> tuple[float, ...] | None:
+    """The numbers of a text; None if a check in `Part.parse` may fail."""
+    tokens = [text] if count == 1 else BLANKS.split(text.strip(" \t\r\n"))
+    if len(tokens) != count or not all(map(NUMBER.fullmatch, tokens)):
+        return None
+    numbers = tuple(map(float, tokens))
+    return numbers if all(abs(x) <= largest and math.isfinite(x) for x in numbers) else None
+
+
+def _has_expression(text: str) -> bool:
+    """Return True if the text holds an unexpanded xacro expression."""
+    return "${" in text or "$(" in text
+
+
+def _problem(token: str, largest: float) -> str:
+    """The fault of one number as words; empty if there is none."""
+    if NUMBER.fullmatch(token):
+        size = abs(float(token))
+        if not math.isfinite(size):
+            return "is too large for a floating-point number"
+        return f"is larger than {largest:g}, beyond any robot" if size > largest else ""
+    if "," in token:
+        return "has a comma (write decimals with a point, and blanks between numbers)"
+    if token.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        return "is not finite"
+    if token[-1] in "'\"" and NUMBER.fullmatch(token.rstrip("'\"")):
+        return "has a stray quote behind it; delete the quote"
+    return "is not a decimal number (no units, no expressions, no hexadecimal)"
+
+
+def _defines(element: Element) -> bool:
+    """Return True if links with content or joints with ends stand anywhere below."""
+    waiting = list(element.children)
+    while waiting:
+        inner = waiting.pop()
+        if inner.tag == "link" and (inner.children or element.tag.startswith("xacro:")):
+            return True
+        if inner.tag == "joint" and inner.all("parent") and inner.all("child"):
+            return True
+        waiting += inner.children
+    return False
