@@ -201,7 +201,7 @@ def cache_clear(*, json: Json = False) -> None:
     """
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
-    from kinetree.core.tables import counted
+    from kinetree.core.text import counted
     from kinetree.engine import cache
 
     removed = cache.clear()
