@@ -133,7 +133,7 @@ class Solver:
         self.codes = {name: Programs(graph) for name, graph in self.graphs.items()}
         sources = cache.source_hash("optimal/driver.py", "optimal/riccati.py")
         self.code = load_or_compile(
-            [sources, str(s)], target, lambda: driver.Driver(s).text(target.triple), [driver.SYMBOL]
+            [sources, str(s)], target, lambda: driver.emit(s, target.triple), [driver.SYMBOL]
         )  # fmt: skip
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(driver.SYMBOL))
 

@@ -154,7 +154,9 @@ class Matrix:
 
 
 class Loops(ABC):
-    """A writer of one function of a program."""
+    """A writer of one function of a program; `arguments` has those of the function."""
+
+    arguments: dict[str, Value]
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
@@ -173,15 +175,15 @@ class Loops(ABC):
 
     @abstractmethod
     def load(self, address: Value, i: Index, kind: str) -> Value:
-        """Read what is i numbers behind an address."""
+        """Read what is i words of 64 bits behind an address."""
 
     @abstractmethod
     def store(self, address: Value, i: Index, value: Value) -> None:
-        """Write a number or a wide value i numbers behind an address."""
+        """Write a value i words behind an address."""
 
     @abstractmethod
     def offset(self, address: Value, i: Index) -> Value:
-        """Return the address i numbers behind another."""
+        """Return the address i words behind another."""
 
     @abstractmethod
     def call(self, function: str, *arguments: Operand) -> None:
@@ -240,15 +242,15 @@ class Loops(ABC):
         return self.let("real", WHOLE, x, result=REAL)
 
     def minimum(self, a: Value, b: Operand) -> Value:
-        """Return the smaller of two numbers."""
-        return self.select(a < b, a, b)
+        """Return the smaller of two numbers; a where one of them is NaN."""
+        return self.select(a > b, b, a)
 
     def maximum(self, a: Value, b: Operand) -> Value:
-        """Return the larger of two numbers."""
-        return self.select(a > b, a, b)
+        """Return the larger of two numbers; a where one of them is NaN."""
+        return self.select(a < b, b, a)
 
     def clip(self, x: Value, low: Operand, high: Operand) -> Value:
-        """Return the nearest number between two limits."""
+        """Return the nearest number between two limits; NaN stays."""
         return self.minimum(self.maximum(x, low), high)
 
     @contextmanager
@@ -283,10 +285,10 @@ class Loops(ABC):
         return self.accumulate([self.value(start)], count, body)[0]
 
     def largest(self, count: Index, term: Callable[[Value], Value], start: Operand = 0.0) -> Value:
-        """Return the largest of a number and of term(k) for all k < count."""
+        """Return the largest of a number and of term(k) for all k < count, whatever is NaN."""
 
         def body(k: Value, most: Value) -> list[Value]:
-            return [self.maximum(term(k), most)]
+            return [self.maximum(most, term(k))]
 
         return self.accumulate([self.value(start)], count, body)[0]
 

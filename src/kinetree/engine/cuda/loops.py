@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from kinetree.engine.compiler.loops import (
     ADDRESS,
+    NUMBERS,
     REAL,
     TEST,
     WHOLE,
@@ -110,25 +111,27 @@ class CLoops(Loops):
 
     def load(self, address: Value, i: Index, kind: str) -> Value:
         # the columns of a wide value belong to their threads: only others' numbers are waited for
-        if REAL in self.written or (kind == REAL and self.written):
+        if REAL in self.written or (kind != WIDE and self.written):
             self.wait()
-        self.read.add(kind)
+        self.read.add(WIDE if kind == WIDE else REAL)
         index = self.value(i, WHOLE).name
         lane = f" + {self.lane}" if kind == WIDE and self.lanes > 1 else ""
-        return self.named(kind, f"{address.name}[{index}{lane}]")
+        words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
+        return self.named(kind, f"{words}[{index}{lane}]")
 
     def store(self, address: Value, i: Index, value: Value) -> None:
-        if REAL in self.read or (value.kind == REAL and self.read):
+        if REAL in self.read or (value.kind != WIDE and self.read):
             self.wait()
         self.stores += 1
-        self.written.add(value.kind)
+        self.written.add(WIDE if value.kind == WIDE else REAL)
         index, alone = self.value(i, WHOLE).name, self.lanes > 1
         if value.kind == WIDE:
             lane = f" + {self.lane}" if alone else ""
             self.do(f"{address.name}[{index}{lane}] = {value.name};")
         else:
-            test = f"if ({self.lane} == 0) " if alone else ""
-            self.do(f"{test}{address.name}[{index}] = {value.name};")
+            test, kind = f"if ({self.lane} == 0) " if alone else "", value.kind
+            words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
+            self.do(f"{test}{words}[{index}] = {value.name};")
 
     def offset(self, address: Value, i: Index) -> Value:
         index = self.value(i, WHOLE).name

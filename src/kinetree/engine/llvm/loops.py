@@ -103,15 +103,6 @@ class LlvmLoops(Loops):
         text = f"getelementptr inbounds double, ptr {address.name}, i64 {index}"
         return Value(self, self.w.let(text), ADDRESS)
 
-    def load_word(self, address: Value, i: int, kind: str) -> Value:
-        """Read the whole number or the address that is i words behind an address."""
-        at = self.offset(address, i).name
-        return Value(self, self.w.let(f"load {self.types[kind]}, ptr {at}, align 8"), kind)
-
-    def store_word(self, address: Value, i: int, value: Value) -> None:
-        """Write a whole number or an address i words behind an address."""
-        self.store(address, i, value)
-
     def call(self, function: str, *arguments: Operand) -> None:
         self.call_at(f"@{function}", *arguments)
 
