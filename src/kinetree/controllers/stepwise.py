@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.labels import Alignment
 from kinetree.dynamics import neutral
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
@@ -16,6 +15,7 @@ from kinetree.engine.kernels.compile import check_model
 from kinetree.errors import ModelError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts

@@ -11,7 +11,6 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, is_numeric, strangest
-from kinetree.core.axis import Axes, Axis
 from kinetree.core.records import named_numbers
 from kinetree.dynamics.traced import maker
 from kinetree.engine.compiler.graph import Graph, LongGraphError, Port
@@ -24,6 +23,7 @@ from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
 from kinetree.model.quantity import Make
+from kinetree.present.axis import Axes, Axis
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.derivatives import Along

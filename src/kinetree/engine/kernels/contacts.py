@@ -12,7 +12,6 @@ from warnings import warn
 import numpy as np
 
 from kinetree.core.arrays import ArrayLike, StateLike
-from kinetree.core.labels import Alignment
 from kinetree.dynamics.constraints.quantities import check_honoured
 from kinetree.dynamics.contacts.inverse import (
     NAME,
@@ -41,6 +40,7 @@ from kinetree.errors import KinetreeWarning
 from kinetree.model import Model
 from kinetree.model.contacts import contacts_of_model
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.present.labels import Alignment
 
 
 def contact_inverse_dynamics(

@@ -1,6 +1,6 @@
 """All quantities that can be compiled, by name."""
 
-from kinetree.core.tables import nearest
+from kinetree.core.text import nearest
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.kernels.step import CONTROLLED, STEPS
 from kinetree.errors import NameLookupError

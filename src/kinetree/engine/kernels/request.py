@@ -6,7 +6,7 @@ from typing import Any
 
 from kinetree.core.options import is_one_of, names, optional_name, switch
 from kinetree.core.options import name as read_name
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.errors import InputError
 from kinetree.model.quantity import EXPRESSED, Quantity, check_expressed, task_rows

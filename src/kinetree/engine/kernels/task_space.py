@@ -12,9 +12,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.axis import Axis
 from kinetree.core.containers import label_kind
-from kinetree.core.labels import Alignment
 from kinetree.core.options import name, optional_name
 from kinetree.dynamics.constraints.quantities import check_honoured
 from kinetree.dynamics.derivatives.task_space import (
@@ -52,6 +50,8 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.model.quantity import check_expressed, task_rows
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment
 
 NAME, SLOPES_NAME = "task_space", "task_space_derivatives"
 Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel

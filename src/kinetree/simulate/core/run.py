@@ -10,8 +10,6 @@ from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.axis import Axis
-from kinetree.core.labels import Alignment
 from kinetree.core.options import is_one_of, switch
 from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_stepping
@@ -28,6 +26,8 @@ from kinetree.model.inputs import (
     link_axis,
 )
 from kinetree.motion.inputs import positive
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment
 from kinetree.simulate.core.closure import closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Event, Events, read_events
