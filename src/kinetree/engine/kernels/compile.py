@@ -19,7 +19,7 @@ from kinetree.engine.kernel import DTYPES, Kernel, More
 from kinetree.engine.kernels.help import derivative_help, kernel_help, sparse_help
 from kinetree.engine.kernels.request import Request
 from kinetree.engine.kernels.stored import stored_graph
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError, ModelError, argument
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
@@ -387,7 +387,7 @@ def check_model(model: Model) -> None:
         raise ModelError(
             f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
             "kinetree.dynamics computes its quantities. If the whole robot floats, "
-            "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
+            f"loading it with {argument('floating', True)} gives it a free joint."
         )
     for name, x in named_numbers(model):
         if not is_numeric(np.asarray(x)):
