@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import ParseError
 from kinetree.files.description.mjcf.nodes import (
     Node,
