@@ -16,10 +16,10 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 import kinetree as kt
-from kinetree.core.charts import TIME, Axis, Chart, Series
-from kinetree.core.figure import Figure
-from kinetree.core.mathml import from_latex
 from kinetree.identify import identify, simulated_recording
+from kinetree.present.charts import TIME, Axis, Chart, Series
+from kinetree.present.figure import Figure
+from kinetree.present.mathml import from_latex
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "browser"))

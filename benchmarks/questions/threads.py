@@ -21,9 +21,9 @@ from benchmarks.record import busy, table, title
 from benchmarks.robots import Case, load, states
 from benchmarks.rows import Answer, Row, timing_rows
 from benchmarks.timing import Effort, Job, Timing, side_by_side
-from kinetree.core.charts import Axis, Chart, Series
-from kinetree.core.figure import Figure
 from kinetree.engine.call.threads import cores, run
+from kinetree.present.charts import Axis, Chart, Series
+from kinetree.present.figure import Figure
 
 COPY = "copy of memory"
 MANY, MOST = 1_000_000, 8_000_000  # states of a batch, and joints of all of them together

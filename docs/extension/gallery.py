@@ -21,8 +21,8 @@ from extension import snippets, store
 from extension.directives import Figure, literal, still, with_kinetree
 from extension.drawings import DRAWINGS
 from extension.plots import curves_of
-from kinetree.core.chart_svg import MAX_DRAWN, chart_elements
-from kinetree.core.charts import Axis, Chart, Series
+from kinetree.present.chart_svg import MAX_DRAWN, chart_elements
+from kinetree.present.charts import Axis, Chart, Series
 
 PAGE = "gallery"
 WIDTH, HEIGHT = 420, 320  # of small plots, with the margins that are cut off

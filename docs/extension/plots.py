@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.chart_svg import chart_figure
-from kinetree.core.charts import TIME, Axis, Chart, Series
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.chart_svg import chart_figure
+from kinetree.present.charts import TIME, Axis, Chart, Series
 
 TRACKS = {"q": "positions", "dq": "rates", "ddq": "accelerations", "tau": "joint forces"}
 

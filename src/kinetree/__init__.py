@@ -4,8 +4,8 @@ import importlib
 import types
 import typing
 
-from kinetree.core import display as _display
 from kinetree.engine import call as _call
+from kinetree.present import display as _display
 
 if typing.TYPE_CHECKING:
     from kinetree import (

@@ -12,7 +12,7 @@ from kinetree.cli.messages import translate, wrapped
 from kinetree.cli.states import units
 from kinetree.cli.tables import NO_UNIT, column_table, console, screen_table, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing, number
+from kinetree.core.text import counted, listing, number
 from kinetree.errors import InputError, SingularityError
 from kinetree.robot import Robot
 

@@ -20,7 +20,7 @@ from kinetree.cli.arguments import BASIC, BasicReading, Json, RobotName, option
 from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import ERROR, WARNING, translate, wrapped
 from kinetree.core.arrays import Array, known
-from kinetree.core.tables import counted, listing, number
+from kinetree.core.text import counted, listing, number
 from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseError
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import Body, Note, RobotDescription

@@ -30,7 +30,7 @@ from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
 from kinetree.cli.states import factors, typed_number, vector
 from kinetree.cli.tables import console
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, number
+from kinetree.core.text import counted, number
 from kinetree.errors import InputError
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector
 from kinetree.robot import Robot

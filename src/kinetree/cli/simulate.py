@@ -46,7 +46,7 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, number
+from kinetree.core.text import counted, number
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot

@@ -24,13 +24,13 @@ from kinetree.cli.messages import notify
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import check_files
 from kinetree.cli.tables import console, screen_table
-from kinetree.core.charts import Axis, Chart, Series
-from kinetree.core.figure import Figure
-from kinetree.core.tables import number
+from kinetree.core.text import number
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
 from kinetree.model.bounds import Bounds, bounds_of
+from kinetree.present.charts import Axis, Chart, Series
+from kinetree.present.figure import Figure
 
 if TYPE_CHECKING:
     from kinetree.motion.limits.motors import Motor, MotorLoad

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinetree.core.axis import Axes
 from kinetree.core.system import once
 from kinetree.engine.call import c_api, vectorcall
 from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
@@ -22,6 +21,7 @@ from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
 from kinetree.errors import CompileError, GraphError, InputError
+from kinetree.present.axis import Axes
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.sparse import SparsePattern

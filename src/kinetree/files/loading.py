@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from kinetree.core.options import typed
-from kinetree.core.tables import counted, listing, nearest
+from kinetree.core.text import counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, warn
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import (

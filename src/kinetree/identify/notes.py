@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError, SingularityError
 from kinetree.files.description.friction import smooth_laws

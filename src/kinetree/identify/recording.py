@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import read_times
 from kinetree.core.options import count, typed
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.identify import constants as const
 from kinetree.identify.checks import (

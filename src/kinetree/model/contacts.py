@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, times
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.collisions import (
     DEFAULT_FRICTION,

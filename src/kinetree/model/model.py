@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
-from kinetree.core.tables import counted, listing, notebook_table
+from kinetree.core.text import counted, listing
 from kinetree.errors import InputError, NameLookupError, ShapeError, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.constraints import Constrained
@@ -50,6 +50,7 @@ from kinetree.model.joint import (
 )
 from kinetree.model.motors import GearedMotor, build_motor, motor_matrix
 from kinetree.model.springs import JointSpring, build_spring
+from kinetree.present.tables import notebook_table
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
     BodyParts,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.charts import TIME, Axis, Bound, Chart, Series
-from kinetree.core.figure import Figure
 from kinetree.core.options import typed
 from kinetree.dynamics.joints.configuration import difference
 from kinetree.errors import InputError
@@ -18,6 +16,8 @@ from kinetree.motion.inputs import model_for
 from kinetree.motion.limits.check import POSITION, SPEED, TORQUE, check_limits
 from kinetree.motion.limits.report import LimitReport
 from kinetree.motion.record import FilePath, Record
+from kinetree.present.charts import TIME, Axis, Bound, Chart, Series
+from kinetree.present.figure import Figure
 
 PANELS = ("q", "error", "dq", "ddq", "tau", "friction_state", "contacts", "energy")
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}

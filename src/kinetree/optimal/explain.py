@@ -14,15 +14,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.charts import Axis, Chart, Series
-from kinetree.core.figure import Figure
 from kinetree.core.options import count
-from kinetree.core.tables import notebook_table, number, text_table
+from kinetree.core.text import number
 from kinetree.errors import InputError
 from kinetree.model.units import units
 from kinetree.motion.plots import plot
 from kinetree.motion.record import FilePath, Record
 from kinetree.optimal.ilqr import Plans, Solver
+from kinetree.present.charts import Axis, Chart, Series
+from kinetree.present.figure import Figure
+from kinetree.present.tables import notebook_table, text_table
 
 MEANING = (
     "What the cost falls by per N m, or N, of more force at this step, if later forces stay: above "

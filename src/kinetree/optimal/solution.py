@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.figure import Figure
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.memo import remembered
 from kinetree.motion.record import FilePath
@@ -16,6 +15,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
+from kinetree.present.figure import Figure
 from kinetree.simulate.core.signals import on_cpu
 
 FINER = 8  # steps in each step of a plan, by which `step_errors` makes it again

@@ -1,7 +1,7 @@
 """Displays for notebooks: a robot that can be moved, a motion that plays, a figure with values.
 
-Every display is one frame (`kinetree.core.display.framed`) with a page that fetches nothing, over a
-still picture, and stays below 2 MB: meshes and samples are thinned.
+Every display is one frame (`kinetree.present.display.framed`) with a page that fetches nothing,
+over a still picture, and stays below 2 MB: meshes and samples are thinned.
 """
 
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.core.chart_svg import chart_figure
-from kinetree.core.charts import chart_data, fitted, spread
-from kinetree.core.display import framed
-from kinetree.core.figure import Figure
-from kinetree.core.tables import escape, page_number
 from kinetree.motion.animation import Animation
 from kinetree.motion.plots import plot
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.chart_svg import chart_figure
+from kinetree.present.charts import chart_data, fitted, spread
+from kinetree.present.display import framed
+from kinetree.present.figure import Figure
+from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.views.movie import png
 from kinetree.views.page.constraints import closure_line

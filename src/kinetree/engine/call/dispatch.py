@@ -11,12 +11,12 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.axis import Axes
 from kinetree.engine import call as others
 from kinetree.engine.call.diagnose import ArgumentError, explain, leading_axes, usage
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
 from kinetree.engine.call.threads import PIECES, cut, run, thread_count
 from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.present.axis import Axes
 
 FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 

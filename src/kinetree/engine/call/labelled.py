@@ -1,6 +1,6 @@
 """Arguments that are not arrays of NumPy: the functions that take calls made with them.
 
-Labelled arrays (dicts, data frames, DataArrays) are aligned by name here, see `core/labels.py`.
+Labelled arrays (dicts, data frames, DataArrays) are aligned by name here, see `present/labels.py`.
 `import kinetree` registers a function for each package of tensors. A package is recognised
 by the name of the array's type, so nothing of it is imported to find out; its function is loaded
 when the first of its arrays arrives.
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.containers import describe, has_labels, is_masked_type, label_kind, refuse_masked
-from kinetree.core.labels import Alignment
 from kinetree.engine.call import PACKAGES, Arguments, Options, TensorCall
 from kinetree.engine.call.diagnose import ArgumentError, usage
 from kinetree.errors import InputError
+from kinetree.present.labels import Alignment
 
 _known: dict[type, TensorCall | None] = {}
 

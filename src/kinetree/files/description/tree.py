@@ -6,7 +6,7 @@ Messages begin with file:line where the records have it, so that readers of file
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kinetree.core.tables import show
+from kinetree.core.text import show
 from kinetree.errors import ModelError, NameLookupError, ParseError
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, SCREW_TYPES

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from kinetree.core.tables import clip as clip  # readers take both from here
-from kinetree.core.tables import show as show
+from kinetree.core.text import clip as clip  # readers take both from here
+from kinetree.core.text import show as show
 from kinetree.errors import ParseError
 from kinetree.files.description.source import MAX_SIZE
 

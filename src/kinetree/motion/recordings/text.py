@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing
+from kinetree.core.text import counted, listing
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
 from kinetree.motion.recordings.columns import (

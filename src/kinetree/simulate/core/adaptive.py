@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
-from kinetree.core.tables import number
+from kinetree.core.text import number
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.stiction import dry_dofs

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
-from kinetree.core.labels import by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.inputs import positive
+from kinetree.present.labels import by_name
 from kinetree.simulate.core.controller import (
     OPAQUE,
     NamedFields,

@@ -6,10 +6,11 @@ import numpy as np
 
 from kinetree.controllers import Contact
 from kinetree.core.arrays import Array
-from kinetree.core.chart_svg import chart_figure
-from kinetree.core.charts import Chart, chart_data, line_chart
-from kinetree.core.tables import counted, escape, number
+from kinetree.core.text import counted, number
 from kinetree.model.bounds import bounds_of
+from kinetree.present.chart_svg import chart_figure
+from kinetree.present.charts import Chart, chart_data, line_chart
+from kinetree.present.tables import escape
 from kinetree.robot import Robot
 from kinetree.views.page.document import document, scroll_table
 from kinetree.views.page.svg import CHART_SCRIPTS

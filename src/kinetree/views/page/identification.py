@@ -6,9 +6,6 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.chart_svg import chart_figure, clip, path, rect, svg, text
-from kinetree.core.charts import Axis, Chart, Series, chart_data, line_chart
-from kinetree.core.tables import escape
 from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.identification import (
@@ -27,6 +24,9 @@ from kinetree.identify.identification import (
     unknown_rows,
 )
 from kinetree.model.bounds import bounds_of
+from kinetree.present.chart_svg import chart_figure, clip, path, rect, svg, text
+from kinetree.present.charts import Axis, Chart, Series, chart_data, line_chart
+from kinetree.present.tables import escape
 from kinetree.views.page.document import document, scroll_table
 from kinetree.views.page.svg import CHART_SCRIPTS
 

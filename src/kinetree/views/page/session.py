@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.chart_svg import chart_figure
-from kinetree.core.charts import Chart, chart_data, spread
-from kinetree.core.tables import counted, escape, page_number
+from kinetree.core.text import counted
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.motion.plots import NAMES, plot
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.chart_svg import chart_figure
+from kinetree.present.charts import Chart, chart_data, spread
+from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.views.page.document import document
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.chart_svg import clip, path, rect, svg, text
-from kinetree.core.charts import label, ticks
+from kinetree.present.chart_svg import clip, path, rect, svg, text
+from kinetree.present.charts import label, ticks
 
 CHART_SCRIPTS = ("plot.js", "charts.js", "figure.js")  # of a page without other scripts
 

@@ -5,7 +5,7 @@ One warning for each kind of content, with the names of its elements.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.files.description.mjcf.compile import Compiled
 from kinetree.files.description.mjcf.equality import Equality
 from kinetree.files.description.mjcf.forces import BALL, FREE, Forces

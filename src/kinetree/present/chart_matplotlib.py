@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.core.charts import Chart
 from kinetree.errors import need
+from kinetree.present.charts import Chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

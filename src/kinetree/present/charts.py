@@ -12,8 +12,8 @@ from math import ceil, floor, log10
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import page_number
 from kinetree.errors import InputError
+from kinetree.present.tables import page_number
 
 NEAR_LIMIT = 0.15  # a limit is drawn if its line comes as near as this part of the range of all
 NEGLIGIBLE = 1e-7  # values below this part of the largest limit do not fill the plot

@@ -5,10 +5,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinetree.core.charts import Chart
-from kinetree.core.display import shown_html
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError, need
+from kinetree.present.charts import Chart
+from kinetree.present.display import shown_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
@@ -55,7 +55,7 @@ class Figure:
 
     def svg(self) -> str:
         """The figure as the text of an SVG file, in the colours of a light or a dark screen."""
-        from kinetree.core.chart_svg import figure_svg  # not needed to import kinetree
+        from kinetree.present.chart_svg import figure_svg  # not needed to import kinetree
 
         return figure_svg(self.title, self.charts, self.notes)
 
@@ -65,13 +65,13 @@ class Figure:
 
     def matplotlib(self) -> "MatplotlibFigure":
         """The figure drawn by matplotlib, to be changed or combined; needs the extra `plot`."""
-        from kinetree.core.chart_matplotlib import matplotlib_figure
+        from kinetree.present.chart_matplotlib import matplotlib_figure
 
         return matplotlib_figure(self.title, self.charts)
 
     def show(self) -> None:
         """Open the figure in a window of matplotlib; needs the extra `plot` and a screen."""
-        from kinetree.core.chart_matplotlib import matplotlib_figure
+        from kinetree.present.chart_matplotlib import matplotlib_figure
 
         matplotlib_figure(self.title, self.charts, window=True)
         need("matplotlib.pyplot", "plot", "a plot").show()

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.charts import Axis, Chart, Series, fitted
-from kinetree.core.tables import escape
+from kinetree.present.charts import Axis, Chart, Series, fitted
+from kinetree.present.tables import escape
 
 COLOURS, DASHES = 8, 4  # of lines in the style sheet
 WIDTH, HEIGHT = 560, 250
