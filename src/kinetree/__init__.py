@@ -82,8 +82,6 @@ _PLACES = {"convert": "kinetree.files.convert"}
 _DISPLAYS = {
     "animation": "animation_html",
     "animation_file": "save_animation",
-    "figure": "figure_html",
-    "figure_page": "figure_page",
     "robot": "robot_html",
     "trajectory": "trajectory_html",
 }
