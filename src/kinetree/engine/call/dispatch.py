@@ -16,7 +16,7 @@ from kinetree.engine.call.diagnose import ArgumentError, explain, leading_axes, 
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
 from kinetree.engine.call.threads import PIECES, cut, run, thread_count
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.present.axis import Axes
+from kinetree.present.labels import Axes
 
 FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 
