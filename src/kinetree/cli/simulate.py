@@ -46,7 +46,7 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted, number
+from kinetree.core.text import counted, number, without_rounding
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
@@ -518,7 +518,7 @@ class Result:
             screen.print()
             screen.print(f"reference: {REFERENCES[self.goal.kind].format(self.goal.duration)}")
         if shown.tau is not None and np.any(shown.tau):
-            tau = clear_rounding(shown.tau, ROUNDING * float(np.abs(shown.tau).max()))
+            tau = without_rounding(shown.tau)
             peaks = [_peak(x) for x in tau.T]
             table = _table(
                 "joint forces", "tau", ("peak", "rms"), model.dof_names, peaks, self._units("tau")

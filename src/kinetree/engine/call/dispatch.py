@@ -28,7 +28,7 @@ from kinetree.engine.call.outside_torch import outside_torch
 from kinetree.engine.call.threads import PIECES, cut, run, thread_count
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import InputError
-from kinetree.present.axis import Axes
+from kinetree.present.labels import Axes
 
 Arguments = tuple[object, ...]
 Options = Mapping[str, object]
