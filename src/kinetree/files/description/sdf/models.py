@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kinetree.errors import InputError, ParseError
+from kinetree.errors import InputError, ParseError, argument
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.sdf.format import (
@@ -313,6 +313,5 @@ def choose(models: Sequence[Candidate], name: str | None, root: Element) -> Cand
     names = ", ".join(show(x.name) for x in there[:12])
     raise kind(
         f"{root.place}: the file has {len(there)} models, of which {len(chosen)} {asked}; expected "
-        f"one robot. The models are {names}. Choose one by its name (model= in Python, --model on "
-        "the command line)."
+        f"one robot. The models are {names}. Choose one by its name: {argument('model')}."
     )
