@@ -30,9 +30,9 @@ from kinetree.friction import Dahl, Friction, LuGre
 from kinetree.joints import Actuator, Drive, Limits, Spring
 from kinetree.scalars import cos, sin, where
 from kinetree.simulate import SimulationError, event, signal
+from spacing import ADAPTIVE, by
 
 ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit": 1, "implicitfast": 1, "rk4": 4}
-ADAPTIVE = ("DOP853", "LSODA", "Radau", "BDF")
 ALL = (*ORDERS, *ADAPTIVE)
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 EXACT = {"method": "DOP853", **TIGHT}
@@ -44,13 +44,6 @@ H = 1 / 512  # s, exact in binary
 def off(method, otherwise=1e-8):
     """The error allowed in a motion of about a second with steps of 1 ms."""
     return SMALL.get(method, otherwise)
-
-
-def by(method, spacing, **tolerances):
-    """Options of a method with steps, or results, in a distance."""
-    if method in ADAPTIVE:
-        return {"method": method, "record": spacing, **tolerances}
-    return {"method": method, "dt": spacing}
 
 
 def frictionless_top(joint):
