@@ -24,20 +24,18 @@ from kinetree.cli.messages import notify
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import check_files
 from kinetree.cli.tables import console, screen_table
-from kinetree.core.charts import Axis, Chart, Series
-from kinetree.core.figure import Figure
-from kinetree.core.tables import number
+from kinetree.core.text import number, without_rounding
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
 from kinetree.model.bounds import Bounds, bounds_of
+from kinetree.present.charts import Chart, Series, draw
 
 if TYPE_CHECKING:
     from kinetree.motion.limits.motors import Motor, MotorLoad
     from kinetree.motion.limits.report import LimitReport
     from kinetree.motion.trajectory import Trajectory
 
-ROUNDING = 1e-9  # of a share of a motor: less is shown as 0
 ON_AXIS = 1e-9  # m, distance from a joint's axis that is rounding
 CURVE = 201  # speeds at which the limit of a drive is drawn
 
@@ -74,8 +72,7 @@ def size(
     plot: Annotated[
         Path | None,
         file_argument(
-            "Torque-speed plane of every joint to write: size.svg or size.html, or size.png with "
-            "matplotlib."
+            "Torque-speed plane of every joint to write by matplotlib: size.png or size.svg."
         ),
     ] = None,
     options: Options = USUAL,
@@ -116,7 +113,7 @@ def size(
         report = loaded.check(recorded)
         compared = None if candidates is None else motor_loads(loaded, recorded, candidates)
         if plot is not None:
-            plane(report, recorded, bounds_of(loaded.model)).save(plot)
+            draw_plane(report, recorded, bounds_of(loaded.model), plot)
     if options.json:
         print_json(
             {
@@ -155,8 +152,8 @@ def payload_place(model: Model, frame: str) -> str:
     )
 
 
-def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure:
-    """The operating points of every joint on its torque-speed plane, with the limits."""
+def draw_plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds, path: Path) -> None:
+    """Draw the operating points of every joint on its torque-speed plane, with the limits."""
     from kinetree.motion.motor_forces import forces_in_motion
 
     assert motion.model is not None  # it was read with a robot
@@ -176,12 +173,14 @@ def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure
             ]
         ends = np.array([-fastest, fastest])
         series.append(Series("RMS torque", ends, np.full(2, load.rms_torque), colour=2))
-        axes = Axis(f"speed, {UNITS['speed'][load.sliding]}"), Axis(unit)
+        speed = f"speed, {UNITS['speed'][load.sliding]}"
         words = ("", "speed limit" if k == 0 else "")  # once is enough
         marks = tuple(zip(words, ends.tolist(), strict=True))
         limited = np.isfinite(load.speed_limit)
-        charts.append(Chart(load.name, axes, tuple(series), marks if limited else ()))
-    return Figure(f"{report.robot}, {report.trajectory}: torque over speed", tuple(charts))
+        marks = marks if limited else ()
+        charts.append(Chart(load.name, unit, tuple(series), speed, marks=marks, together=True))
+    title = f"{report.robot}, {report.trajectory}: torque over speed"
+    draw(title, charts, columns=min(3, len(charts)), path=path)
 
 
 def shortage(load: "MotorLoad") -> str:
@@ -202,7 +201,7 @@ def print_motors(compared: Sequence["MotorLoad"]) -> None:
     rows = [
         [
             x.joint if k == 0 or compared[k - 1].joint != x.joint else "", x.motor.name,
-            *(number(100 * y if y > ROUNDING else 0, 3) for y in x.shares),
+            *(number(100 * without_rounding(np.asarray(y), 1.0), 3) for y in x.shares),
             "enough" if x.ok else Text(f"NOT ENOUGH: {shortage(x)}", "bold red"),
         ]
         for k, x in enumerate(compared)

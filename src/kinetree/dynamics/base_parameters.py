@@ -20,7 +20,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.core.options import count, is_one_of
-from kinetree.core.tables import notebook_table
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import motor_matrix
@@ -35,6 +34,7 @@ from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.documented import documented
+from kinetree.present.tables import Table
 
 # lengths and coefficients in natural units, singular values relative to the largest
 ROUNDED_COEFFICIENT = 1e-9  # coefficient up to which it is rounding
@@ -105,7 +105,7 @@ class BaseParameters:
     def _repr_html_(self) -> str:
         rows = [(k + 1, text) for k, text in enumerate(self.formulas())]
         title = f"{self.count} base parameters of {len(self.parameters)} parameters"
-        return notebook_table(title, ("", "stands for"), rows, text=2)
+        return Table(title, ("", "stands for"), rows, text=2).html()
 
     def _others(self, k: int) -> list[int]:
         return [j for j in range(len(self.parameters)) if j != k]

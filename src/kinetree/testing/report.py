@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kinetree.core.tables import counted, notebook_table
+from kinetree.core.text import counted
 from kinetree.errors import KinetreeError, NameLookupError
+from kinetree.present.tables import Table
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
 
@@ -108,7 +109,7 @@ class CheckReport:
         ]  # fmt: skip
         head = ("group", "law", "", "worst error", "limit", "why")
         first, *_, last = self._text()
-        return notebook_table(first, head, rows, text=3, notes=[last])
+        return Table(first, head, rows, text=3, notes=[last]).html()
 
     def _text(self) -> Iterator[str]:
         yield (

@@ -21,7 +21,7 @@ simulation records beside the step is ddq and lambda of the state itself, and Ph
 constraints, (m,).
 
 `implicit_constrained_rate` is the rate of implicit methods, `dry_constrained_rate` that of explicit
-ones, and `constrained_in_mode` that of adaptive methods, whose steps end where a joint stops or starts.
+ones, and `constrained_in_mode` that of dop853, whose steps end where a joint stops or starts.
 In all of them, `items` are the constraints of the model that count, `way` says of each joint with
 dry friction whether it slides forward (1), backward (-1) or is held (0), and `goal`, (n,), is the
 acceleration that brings a held joint to rest (stiction.slide_or_hold).
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.dynamics.constraints.closures import tree_constraints
 from kinetree.dynamics.constraints.dynamics import Items, Kkt
 from kinetree.dynamics.constraints.step_constraints import StepConstraints

@@ -3,6 +3,9 @@
 A multiprocessor hides the waiting of one warp behind the work of others, so more threads at once
 are better, as long as each has the registers it needs. CuPy is imported on first use, so that
 kinetree works without a GPU.
+
+NVRTC is called here and not by `cupy.RawModule`, which appends -ftz=true to the options of every
+source: the smallest float32 numbers would be 0, and the bits not those of the CPU.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.engine.cache import entries as cache
+from kinetree.engine import cache
 from kinetree.engine.cuda.layout import WARP
 from kinetree.errors import CompileError, need
 
@@ -185,11 +188,11 @@ def cubin(source: str, capability: str, warps: int = 0, block: int = 0) -> bytes
     if block:
         options.append(f"-DKT_BLOCK={block}")
     version = ".".join(map(str, cupy().cuda.nvrtc.getVersion()))
-    key = cache.make_key(["cuda", source, f"nvrtc {version}", *options])
-    code = cache.load(key)
+    entry = cache.entry("cuda", source, f"nvrtc {version}", *options)
+    code = cache.load(entry, "cubin")
     if code is None:
         code = compile_source(source, tuple(options))
-        cache.store(key, code)
+        cache.store(entry, "cubin", code)
     return code
 
 

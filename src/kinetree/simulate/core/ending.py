@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.presliding import bristles
-from kinetree.errors import warn
+from kinetree.errors import argument, warn
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
@@ -192,7 +192,10 @@ def explanation(
     elif first.quantity == CLOSURE:
         way = "Take smaller steps, and look for a position in which the mechanism is singular."
     elif first.by is not None:
-        way += 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
+        way += (
+            f"{argument('limits', 'record')} goes on and lists every violation, "
+            f"{argument('limits', 'ignore')} skips the check."
+        )
     elif "jammed" in meta:
         return _endless(meta, first.rollout)
     elif meta["method"] in ADAPTIVE_METHODS:
@@ -211,7 +214,7 @@ def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
     return (
         f"the simulation ended near t = {meta['jammed']:.9g} s{where}, where steps became too "
         "short to go on: forces are stiff, jump back and forth, or change without end, most at "
-        f"joint {meta['jammed_joint']!r}. Take method='Radau' for stiff forces and fixed steps "
-        "for forces that jump; describe dry friction as the robot's own (with_friction), and let "
+        f"joint {meta['jammed_joint']!r}. Take {argument('method', 'Radau')} for stiff forces, and "
+        "fixed steps for forces that jump; describe dry friction as the robot's own (with_friction), and let "
         "torque-speed curves end at zero force."
     )

@@ -10,15 +10,13 @@ from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.axis import Axis
-from kinetree.core.labels import Alignment
 from kinetree.core.options import is_one_of, numbers, switch
 from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_stepping
 from kinetree.dynamics.contacts.step import check_contact_method
 from kinetree.dynamics.steps import METHODS, Method
 from kinetree.dynamics.stiction import dry_dofs
-from kinetree.engine.kernels.compile import check_model
+from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.inputs import (
@@ -29,6 +27,7 @@ from kinetree.model.inputs import (
     link_axis,
 )
 from kinetree.motion.inputs import positive
+from kinetree.present.labels import Alignment, Axis
 from kinetree.simulate.core.closure import closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Event, Events, Halt, read_events

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import escape, page_number
+from kinetree.core.text import without_rounding
 from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE
 from kinetree.model.bounds import Bounds, bounds_of
+from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.views.camera import upward
 from kinetree.views.page.document import scroll_table
@@ -158,8 +159,3 @@ def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
         tool=None if model.tool is None else robot.pose(q)[:, :3, 3],
         tau=tau,
     )
-
-
-def without_rounding(tau: Array) -> Array:
-    """Forces (N, n) with zeros in place of rounding errors of the largest forces."""
-    return np.where(np.abs(tau) < 1e-12 * np.abs(tau).max(initial=0.0), 0.0, tau)

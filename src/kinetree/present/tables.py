@@ -1,23 +1,23 @@
 """Tables and numbers as text, in every format that results are shown in.
 
-Numbers: `number` (significant digits), `page_number` (typographic, for HTML pages), `steady_number`
-(constant width, for numbers that change while they are watched), `short_number` (narrow columns),
-`exact_number` (reads back as the same float), `latex_number`. Tables: `text_table`,
-`markdown_table`, `html_table`, and `notebook_table` with a title and notes. Words: `counted`,
-`listing`, `nearest`, `markdown_text`. LaTeX for notebooks: `matrix`, `formulas`.
+Numbers: `page_number` (typographic, for HTML pages), `short_number` (narrow columns),
+`latex_number`. Tables: `Table`, with a title and notes, and below it `text_table`, `markdown_table`
+and `html_table`. `plain` makes JSON of any result. LaTeX for notebooks: `matrix`, `formulas`.
 
 A table's cells are texts, numbers or symbols; everything that a name from a file could mark up in
 HTML or Markdown is escaped here.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import islice
-from math import floor, inf, isfinite, isnan, log10
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, isnan
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.core.arrays import ArrayLike
+from kinetree.core.text import Cell, number
 from kinetree.errors import visible
 from kinetree.scalars import Scalar
 
@@ -25,18 +25,6 @@ MAX_ROWS = 40  # rows of a notebook's table that are shown
 MAX_ENTRIES = 16  # rows or columns of a matrix that are written out
 ALIGNED = (' style="text-align:left"', ' style="text-align:right"')  # for pages without our CSS
 NUMBER_CLASS = ("", ' class="n"')  # for pages with our CSS, which aligns the class "n"
-
-Cell = str | Scalar
-
-
-def number(x: Cell, digits: int = 4) -> str:
-    """A number with that many significant digits and no -0; texts and symbols as they are."""
-    if isinstance(x, str):
-        return x
-    try:
-        return f"{float(x) + 0.0:.{digits}g}"  # -0.0 + 0.0 is 0.0
-    except (TypeError, ValueError):  # a symbol
-        return str(x)
 
 
 def page_number(x: Scalar, digits: int = 4) -> str:
@@ -49,23 +37,6 @@ def page_number(x: Scalar, digits: int = 4) -> str:
     return number(x, digits).replace("-", "−")
 
 
-def steady_number(x: Scalar, digits: int = 4) -> str:
-    """A number with all its digits, zeros at the end too, so that its width hardly changes.
-
-    Below 5e-10 it is shown as 0, which it is to the eye.
-    """
-    x = float(x)
-    if not isfinite(x):
-        return "?" if isnan(x) else "∞" if x > 0 else "-∞"
-    size = abs(x)
-    if size < 5e-10:
-        return "0"
-    if size >= 10**digits or size < 1e-3:
-        return f"{x:.{digits - 2}e}".replace("e-0", "e-").replace("e+0", "e")
-    place = floor(log10(size))  # of the first digit
-    return f"{x:.{min(max(digits - 1 - place, 0), digits)}f}"
-
-
 def short_number(x: float) -> str:
     """A number for a narrow column: two decimals below 10, one below 10,000; "-" for NaN."""
     if isnan(x):
@@ -73,11 +44,6 @@ def short_number(x: float) -> str:
     if abs(x) >= 9999.5:
         return f"{x:.3g}"
     return f"{x + 0.0:.{2 if abs(x) < 9.995 else 1}f}".replace("-0.00", "0.00")
-
-
-def exact_number(x: Scalar) -> str:
-    """The shortest text that reads back as the same float; whole numbers without a point."""
-    return repr(float(x) + 0.0).removesuffix(".0")  # -0.0 + 0.0 is 0.0
 
 
 def latex_number(x: Cell) -> str:
@@ -90,36 +56,55 @@ def latex_number(x: Cell) -> str:
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
-def counted(count: int, noun: str, rest: str = "") -> str:
-    """The count with its noun, in the plural unless it is one: 1 entry, 2 entries, 0 rows.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows under the names of their columns, in every form that results are shown in.
 
-    rest: follows the noun, as in "2 degrees of freedom".
+    Args:
+        title: above the table.
+        head: names of the columns; units stand in them, as in "force, N m".
+        rows: cells: texts, numbers or symbols.
+        text: number of columns that hold texts; the columns after them hold numbers.
+        notes: sentences below the table.
     """
-    if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun} {rest}".rstrip()
+
+    title: str
+    head: Sequence[str] = ()
+    rows: Iterable[Sequence[Cell]] = ()
+    text: int = 1
+    notes: Iterable[str] = ()
+
+    def html(self) -> str:
+        """HTML for a notebook: the title, at most 40 rows, and the notes."""
+        rows = list(self.rows)
+        lines = [f"<div><b>{escape(self.title)}</b>"]
+        if rows:
+            lines.append(html_table(self.head, rows[:MAX_ROWS], text=self.text, marks=ALIGNED))
+        if len(rows) > MAX_ROWS:
+            lines.append(f"<p>... and {len(rows) - MAX_ROWS} more rows</p>")
+        lines += [f"<p>{escape(note)}</p>" for note in self.notes]
+        return "\n".join([*lines, "</div>"])
+
+    def __str__(self) -> str:
+        cells = [[number(x) for x in row] for row in self.rows]
+        return "\n".join([self.title, *text_table([self.head, *cells]), *self.notes])
+
+    def plain(self) -> list[dict[str, Any]]:
+        """An object for each row, for JSON: numbers in full."""
+        return [plain(dict(zip(self.head, row, strict=True))) for row in self.rows]
 
 
-def listing(names: Iterable[object], most: float = inf) -> str:
-    """Quoted names for a message, the first `most` of them: 'a', 'b', 'c' and 9 more."""
-    quoted = [repr(str(name)) for name in names]
-    count = int(min(most, len(quoted)))
-    more = f" and {len(quoted) - count} more" if len(quoted) > count else ""
-    return ", ".join(quoted[:count]) + more
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
-    import difflib  # here, since it is for errors
-
-    plain = {name.lower(): name for name in islice(known, 2000)}  # files can have a million names
-    similar = difflib.get_close_matches(word[:60].lower(), plain, n=1, cutoff=0.6)
-    return f" Did you mean {plain[similar[0]]!r}?" if similar else ""
-
-
-def csv_cell(text: str) -> str:
-    """A name for a line of CSV, in quotes if any reader could take a part of it for a separator."""
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',;\t"\r\n') else text
+def plain(value: Any) -> Any:
+    """A result as JSON has it: arrays as lists; NaN and infinity, which JSON lacks, as null."""
+    if isinstance(value, np.ndarray | np.generic):
+        listed: Any = value.tolist()
+        quick = value.dtype.kind == "f" and bool(np.isfinite(value).all())
+        return listed if quick else plain(listed)
+    if isinstance(value, Mapping):
+        return {str(key): plain(x) for key, x in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(x) for x in cast("Sequence[Any]", value)]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def text_table(lines: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
@@ -191,28 +176,6 @@ def html_table(
     return "\n".join([*lines, "</tbody></table>"])
 
 
-def notebook_table(
-    title: str,
-    head: Sequence[str] = (),
-    rows: Iterable[Sequence[Cell]] = (),
-    *,
-    text: int = 1,
-    notes: Iterable[str] = (),
-) -> str:
-    """HTML for a notebook: a title, a table of at most 40 rows, and sentences below it.
-
-    head, rows, text: as of `html_table`; without rows there is no table.
-    """
-    rows = list(rows)
-    lines = [f"<div><b>{escape(title)}</b>"]
-    if rows:
-        lines.append(html_table(head, rows[:MAX_ROWS], text=text, marks=ALIGNED))
-    if len(rows) > MAX_ROWS:
-        lines.append(f"<p>... and {len(rows) - MAX_ROWS} more rows</p>")
-    lines += [f"<p>{escape(note)}</p>" for note in notes]
-    return "\n".join([*lines, "</div>"])
-
-
 def _cells(tag: str, cells: Sequence[Cell], kinds: Sequence[str]) -> str:
     pairs = zip(cells, kinds, strict=True)
     return "".join(f"<{tag}{kind}>{escape(number(cell))}</{tag}>" for cell, kind in pairs)
@@ -232,13 +195,3 @@ def matrix(name: str, value: ArrayLike) -> str:
 def formulas(*lines: str) -> str:
     """LaTeX formulas, one below the other, as a notebook shows them."""
     return "\n\n".join(rf"$\displaystyle {line}$" for line in lines)
-
-
-def clip(text: str, length: int = 60) -> str:
-    """`text` short enough for a message."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
-def show(text: str) -> str:
-    """`text` in quotes, short enough for a message."""
-    return repr(clip(text))
