@@ -215,6 +215,6 @@ def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
         f"the simulation ended near t = {meta['jammed']:.9g} s{where}, where steps became too "
         "short to go on: forces are stiff, jump back and forth, or change without end, most at "
         f"joint {meta['jammed_joint']!r}. Take {argument('method', 'Radau')} for stiff forces, and "
-        "fixed steps for forces that jump; describe dry friction as the robot's own (with_friction), and let "
-        "torque-speed curves end at zero force."
+        "fixed steps for forces that jump; describe dry friction as the robot's own "
+        "(with_friction), and let torque-speed curves end at zero force."
     )
