@@ -211,17 +211,21 @@ class Moments:
     def __add__(self, other: "Moments") -> "Moments":
         return Moments(self.m + other.m, self.h + other.h, self.Sigma + other.Sigma)
 
-    def momentum(self, w: Array, l: Array) -> tuple[Array, Array]:
-        """Linear and angular momentum for a twist (w, l) at the frame's origin."""
+    @property
+    def inertia(self) -> Array:
+        """Inertia about the frame's origin, tr(Sigma) - Sigma, (3, 3)."""
         S = self.Sigma
-        I = np.array(
+        return np.array(
             [
                 [S[1, 1] + S[2, 2], -S[0, 1], -S[0, 2]],
                 [-S[0, 1], S[0, 0] + S[2, 2], -S[1, 2]],
                 [-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]],
             ]
         )
-        return l * self.m + cross(w, self.h), I @ w + cross(self.h, l)
+
+    def momentum(self, w: Array, l: Array) -> tuple[Array, Array]:
+        """Linear and angular momentum for a twist (w, l) at the frame's origin."""
+        return l * self.m + cross(w, self.h), self.inertia @ w + cross(self.h, l)
 
 
 def moments_of(m: Scalar, com: Array, I_com: Array) -> Moments:

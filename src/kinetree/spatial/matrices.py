@@ -85,6 +85,11 @@ def mirrored_half(X: Array) -> Array:
     return np.array(rows, dtype=object).reshape(n, n)
 
 
+def dense(X: Array) -> Array:
+    """An array of objects as one of numbers, where all are."""
+    return np.array(X.tolist()).reshape(X.shape)
+
+
 def is_symmetric(M: Array) -> bool:
     """Return True if mirrored entries are equal numbers or the same node of a trace."""
     rows = [[getattr(x, "node", x) for x in row] for row in M]

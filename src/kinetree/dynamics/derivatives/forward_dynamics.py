@@ -65,7 +65,6 @@ def forward_dynamics_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Arr
         array([[ 0.121, -0.39 ],
                [-0.39 ,  1.558]])
     """
-    tree = tree.with_loads_in_frames()
     h = inverse_dynamics(tree, dq, zeros(tree.model.n))
     M = factor_mass_matrix(tree.model, mass_matrix(tree))
     by_q, by_dq = inverse_dynamics_derivatives(tree, dq, solve(M, tau - h))

@@ -146,6 +146,14 @@ class Springs:
                 forces[d] = part if is_plain(forces[d], 0) else forces[d] + part
         return np.array(forces) if self.model.n else zeros(0)
 
+    @property
+    def energy(self) -> Any:
+        """The sum of k/2 (x - rest)^2."""
+        energy = 0
+        for pull in self.pulls:
+            energy = energy + pull.extension * pull.extension * pull.spring.stiffness / 2
+        return energy
+
     def slopes(self, dq: Array) -> tuple[Array, Array]:
         """d tau/d q and d tau/d dq, (n, n) each."""
         n = self.model.n
@@ -181,12 +189,7 @@ class Springs:
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
     """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
-    q = coordinates(model, q)
-    energy = 0
-    for pull in Springs(model, q).pulls:
-        x = pull.extension
-        energy = energy + x * x * pull.spring.stiffness / 2
-    return energy
+    return Springs(model, coordinates(model, q)).energy
 
 
 @documented
