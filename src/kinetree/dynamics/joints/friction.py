@@ -28,7 +28,8 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     Coefficients that differ by direction are written as mean and half difference, which needs only
     the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
     """
-    viscous, dry, direction = friction.viscous, sliding_friction(friction, dq), sign(dq)
+    viscous, dry = friction.viscous, sliding_friction(friction, dq)
+    direction = 0 if is_symmetric(viscous) and is_zero(dry) else sign(dq)
     force = _mean(viscous) * dq + _half_difference(viscous) * (dq * direction)
     force = force + _mean(dry) * direction + _half_difference(dry) * (direction * direction)
     for law in smooth_laws(friction).values():
