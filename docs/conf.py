@@ -8,7 +8,7 @@ from pathlib import Path
 from docutils import nodes
 
 import kinetree
-from kinetree.core.mathml import from_latex
+from kinetree.present.mathml import from_latex
 
 sys.path.insert(0, str(Path(__file__).parent))  # docs/extension
 

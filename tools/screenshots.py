@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.core.mathml import from_latex
+from kinetree.present.mathml import from_latex
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tools")]

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.core.charts import spread
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.charts import spread
 from kinetree.views.page.document import document
 from kinetree.views.page.report import SCRIPTS as ROBOT_SCRIPTS
 from kinetree.views.page.session import MAX_SAMPLES, motion_data, player, tracks_of, values_table

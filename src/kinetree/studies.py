@@ -27,10 +27,7 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.axis import Axis
-from kinetree.core.labels import Alignment, vector_by_name
 from kinetree.core.progress import Progress
-from kinetree.core.tables import text_table
 from kinetree.core.versions import __version__
 from kinetree.engine.call.threads import threads
 from kinetree.engine.compiler.law import TracedLaw
@@ -45,6 +42,9 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.motion.inputs import positive
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment, vector_by_name
+from kinetree.present.tables import text_table
 from kinetree.simulate import signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned
 from kinetree.simulate.core.outcome import record_rows

@@ -16,12 +16,12 @@ source_map = pytest.importorskip("source_map", reason="tools/ is not part of thi
 
 # rooms in the order in which data move: a room imports only rooms above it
 ROOMS = (
-    "errors", "scalars", "core", "spatial", "files", "engine/compiler", "files/description",
-    "friction", "joints", "model", "files/convert", "dynamics", "engine", "engine/kernels",
-    "kernels", "files/report", "symbols", "engine/tensors", "files/write", "engine/export",
-    "explain", "motion", "simulate", "controllers", "robot", "robots", "files/loading", "identify",
-    "optimal", "contacts", "testing", "studies", "views", "constraints", "__init__", "cli",
-    "__main__",
+    "errors", "scalars", "core", "present", "spatial", "files", "engine/compiler",
+    "files/description", "friction", "joints", "model", "files/convert", "dynamics", "engine",
+    "engine/kernels", "kernels", "files/report", "symbols", "engine/tensors", "files/write",
+    "engine/export", "explain", "motion", "simulate", "controllers", "robot", "robots",
+    "files/loading", "identify", "optimal", "contacts", "testing", "studies", "views",
+    "constraints", "__init__", "cli", "__main__",
 )  # fmt: skip
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
 TESTS = ROOT / "tests"

@@ -30,8 +30,8 @@ REPORT = PLACE / "installed.json"
 SMALL = {"symbolic": "sympy", "precise": "mpmath", "xacro": "yaml"}  # installed, not resolved alone
 # resolved for users; "bench" has peers that exist for few versions of Python
 RESOLVED_ONLY_NEWEST = ("bench",)
-FONT = "kinetree/core/math.woff2"
-FONT_TEXT = "kinetree/core/math_font.txt"
+FONT = "kinetree/present/math.woff2"
+FONT_TEXT = "kinetree/present/math_font.txt"
 
 
 def check_install(release: Release) -> str:

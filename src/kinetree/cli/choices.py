@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kinetree.cli.arguments import BasicReading
-from kinetree.core.tables import nearest
+from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.robot import Robot
 

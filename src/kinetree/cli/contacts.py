@@ -12,7 +12,7 @@ from typing import Any
 
 from kinetree.cli.arguments import BasicReading, split
 from kinetree.cli.states import typed_number
-from kinetree.core.tables import nearest
+from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.contacts import Contact, ContactPoint, Plane
 from kinetree.robot import Robot

@@ -25,7 +25,7 @@ from kinetree.cli.messages import notify
 from kinetree.cli.rows import existing_file
 from kinetree.cli.states import Words, named_numbers, typed_number
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing
+from kinetree.core.text import counted, listing
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import Model
 from kinetree.model.actuators import actuator_kind

@@ -17,7 +17,7 @@ from kinetree.cli.choices import find_robot
 from kinetree.cli.messages import wrapped
 from kinetree.cli.output import check_output, print_json, waiting
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing, number
+from kinetree.core.text import counted, listing, number
 from kinetree.errors import InputError, KinetreeWarning, MissingPackageError, ModelError
 from kinetree.model import WORLD, Model, joint_pose
 

@@ -37,7 +37,7 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, number
+from kinetree.core.text import counted, number
 from kinetree.model import Model
 from kinetree.robot import Robot
 

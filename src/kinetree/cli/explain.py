@@ -28,7 +28,7 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import console
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, nearest
+from kinetree.core.text import counted, nearest
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from kinetree.cli.tables import (
     screen_table,
     unit_column,
 )
-from kinetree.core.tables import counted, number
+from kinetree.core.text import counted, number
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, drive_parts
 from kinetree.files.description.friction import law_numbers, smooth_laws

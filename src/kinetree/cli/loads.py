@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.cli.messages import wrapped
 from kinetree.cli.tables import column_table, console, unit_column
-from kinetree.core.tables import number
+from kinetree.core.text import number
 
 if TYPE_CHECKING:
     from kinetree.motion.limits.report import JointLoad, LimitReport

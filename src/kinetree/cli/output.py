@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.messages import notify as notify
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, csv_cell
+from kinetree.core.text import counted, csv_cell
 from kinetree.errors import InputError, visible
 
 if TYPE_CHECKING:

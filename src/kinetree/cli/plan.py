@@ -29,7 +29,7 @@ from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
 from kinetree.cli.states import document, factors, vector
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.robot import Robot

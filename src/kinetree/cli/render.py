@@ -25,7 +25,7 @@ from kinetree.cli.choices import find_robot, mesh_folder
 from kinetree.cli.messages import notify, notify_missing
 from kinetree.cli.output import check_output, print_json, progress_bar, waiting
 from kinetree.cli.states import closed_position, typed_number, vector
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:

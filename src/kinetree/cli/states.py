@@ -21,7 +21,7 @@ from kinetree.cli.arguments import STREAM
 from kinetree.cli.messages import notify
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, nearest, number
+from kinetree.core.text import counted, nearest, number
 from kinetree.dynamics.joints.configuration import rest_position, start_position
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from kinetree.cli.terminal import Terminal
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.tables import number
+from kinetree.core.text import number
 from kinetree.errors import visible
 
 GAP = 2  # blanks between two columns of a table

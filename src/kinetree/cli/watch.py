@@ -23,7 +23,7 @@ from kinetree.cli.output import check_page, compiling, print_json, waiting
 from kinetree.cli.states import units
 from kinetree.cli.tables import column_table, console, screen_table, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing, number
+from kinetree.core.text import counted, listing, number
 from kinetree.errors import InputError
 from kinetree.robot import Robot
 

@@ -29,13 +29,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, scalar
-from kinetree.core.labels import vector_by_name
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import dof_axis
+from kinetree.present.labels import vector_by_name
 
 MARGIN = 1.5  # thresholds are larger by this factor than the level of rare false alarms
 ABOVE = 1.25  # and by this factor than the largest output of a motion without contacts

@@ -33,14 +33,14 @@ from kinetree.controllers.contacts import (
     threshold_parts,
 )
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.axis import Axis
 from kinetree.core.containers import read_times
-from kinetree.core.labels import Alignment
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment
 
 GAP = 5  # a step longer than so many median steps, and than 1 / K, is a gap
 

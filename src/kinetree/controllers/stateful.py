@@ -17,10 +17,10 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.labels import by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import (
     ByValue,

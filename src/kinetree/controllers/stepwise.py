@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.labels import Alignment
 from kinetree.dynamics import neutral
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import check_model
+from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import ModelError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.external import ExternalInputs, NamedParts

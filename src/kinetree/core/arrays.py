@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     # numbers of any kind in nested lists, arrays or tensors, as callers write them
     ArrayLike: TypeAlias = Array | Scalar | Sequence["ArrayLike"] | HasArray | HasDlpack
-    # a joint vector: also by name, {joint: number or array}; see `kinetree.core.labels`
+    # a joint vector: also by name, {joint: number or array}; see `kinetree.present.labels`
     StateLike: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 else:
     Array, ArrayLike, StateLike = map(Named, ("Array", "ArrayLike", "StateLike"))
@@ -180,7 +180,7 @@ def array(value: ArrayLike, shape: Sequence[int | None], name: str) -> Array:
     Raises:
         ShapeError: the shape differs.
         InputError: an entry is not a number, or is NaN or infinite; or the value has names, which
-            would be lost (`core/labels.py` aligns names where they have a meaning).
+            would be lost (`present/labels.py` aligns names where they have a meaning).
     """
     if type(value) is np.ndarray and value.dtype == np.float64 and value.shape == tuple(shape):
         x = value.copy()

@@ -1,8 +1,8 @@
 """Objects whose entries have names, recognised by what they can do, and times in seconds.
 
-A dict has keys, a Series an index, a DataFrame of pandas or polars columns: `core/labels.py` aligns
-them by name. Where names have no meaning, and for objects with names or units that are not read,
-`refuse_labels` raises, so that nothing is read by position that may mean something else.
+A dict has keys, a Series an index, a DataFrame of pandas or polars columns: `present/labels.py`
+aligns them by name. Where names have no meaning, and for objects with names or units that are not
+read, `refuse_labels` raises, so that nothing is read by position that may mean something else.
 """
 
 import sys

@@ -20,7 +20,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.core.options import count, is_one_of
-from kinetree.core.tables import notebook_table
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import motor_matrix
@@ -35,6 +34,7 @@ from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.documented import documented
+from kinetree.present.tables import notebook_table
 
 # lengths and coefficients in natural units, singular values relative to the largest
 ROUNDED_COEFFICIENT = 1e-9  # coefficient up to which it is rounding

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array
-from kinetree.core.axis import Axis
-from kinetree.core.labels import by_name
 from kinetree.errors import ModelError
 from kinetree.model import JointSpring, Model
 from kinetree.model.documented import GROUPS as GROUPS
 from kinetree.model.documented import documented
 from kinetree.model.friction import with_coefficients
 from kinetree.model.joint import is_plain
+from kinetree.present.axis import Axis
+from kinetree.present.labels import by_name
 from kinetree.spatial import skew
 
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")

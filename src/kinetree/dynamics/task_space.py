@@ -24,7 +24,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric, scalar
-from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.solve import float_choice, gram, one_or_nan
 from kinetree.dynamics.frames import tree_frame_jacobian
@@ -41,6 +40,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.model import Frame
 from kinetree.model.quantity import Make, at_state, check_expressed, quantity, task_rows
+from kinetree.present.tables import formulas, matrix
 from kinetree.scalars import Scalar, where
 from kinetree.spatial.matrices import Factor, dense, factor, mirrored_half, solve
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kinetree.core.axis import Axes
 from kinetree.core.system import once
 from kinetree.engine.call import c_api, vectorcall
 from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
@@ -22,6 +21,7 @@ from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
 from kinetree.errors import CompileError, GraphError, InputError
+from kinetree.present.axis import Axes
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.sparse import SparsePattern
@@ -120,7 +120,7 @@ class Kernel:
         It follows NumPy's rules for types, by which integers of 8 and 16 bits compute in float32.
         A call of the kernel computes in float32 only where all arrays are float32.
         """
-        return self._dispatch.gufunc
+        return self._dispatch.gufunc(self.dtypes)
 
     @property
     def signature(self) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from kinetree.core.arrays import known
-from kinetree.core.tables import latex_number
-from kinetree.core.tables import markdown_text as escape
 from kinetree.explain.numbers import expression, latex_expression
 from kinetree.explain.page import NOTE, Page, Row, Section
+from kinetree.present.tables import latex_number
+from kinetree.present.tables import markdown_text as escape
 
 
 def markdown(page: Page) -> str:

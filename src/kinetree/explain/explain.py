@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.explain.constraints import (

@@ -6,11 +6,11 @@ highlighted in the equation above it by the style. `views/page/explain.py` makes
 
 from collections.abc import Iterator, Sequence
 
-from kinetree.core.mathml import formula_style
-from kinetree.core.tables import escape
 from kinetree.explain.node import Node, Quantity, Value, marked, mathml
 from kinetree.explain.numbers import expression
 from kinetree.explain.page import NOTE, Page, Row, Section, Sheet
+from kinetree.present.mathml import formula_style
+from kinetree.present.tables import escape
 
 MAX_OPEN_LINKS = 8  # the blocks of a robot with more links are closed at first
 MAX_ROWS = 1500  # rows of the unfolded joint forces; deeper levels are left out

@@ -11,9 +11,10 @@ from inspect import getsource
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.mathml import inside_math
-from kinetree.core.tables import counted, escape, text_table
+from kinetree.core.text import counted
 from kinetree.explain.numbers import column_cells
+from kinetree.present.mathml import inside_math
+from kinetree.present.tables import escape, text_table
 
 NUMBER, HOLE = re.compile(r"\d+"), "#"
 MAX_LINES = 40  # of a printed tree: a screen

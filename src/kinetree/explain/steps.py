@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.mathml import from_latex
 from kinetree.errors import InputError
 from kinetree.explain.explain import Explanation, explain
 from kinetree.explain.node import Node, Quantity, code_line, marked, vector
@@ -19,6 +18,7 @@ from kinetree.explain.record import Part, Term
 from kinetree.explain.words import SYMBOLS, components
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import TipWrench, Wrenches, link_adjoints
+from kinetree.present.mathml import from_latex
 
 OUTWARD, INWARD = "outward", "inward"
 QUANTITIES = {OUTWARD: ("V", "dV"), INWARD: ("F", "tau")}

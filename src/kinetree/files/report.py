@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.core.tables import counted, notebook_table, number
+from kinetree.core.text import counted, number
 from kinetree.dynamics import total_mass
 from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.errors import visible
@@ -18,6 +18,7 @@ from kinetree.model import Joint, Model
 from kinetree.model.contacts import Contacts
 from kinetree.model.friction import law_texts
 from kinetree.model.model import tool_words
+from kinetree.present.tables import notebook_table
 from kinetree.scalars import Scalar
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted

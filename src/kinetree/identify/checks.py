@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics import difference
 from kinetree.dynamics.natural_units import NaturalUnits, natural_units
 from kinetree.errors import InputError

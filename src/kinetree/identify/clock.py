@@ -13,7 +13,7 @@ positions are smoother over them than over the times of the file.
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.identify import constants as const
 from kinetree.identify.filtering import smooth
 from kinetree.identify.spectrum import choose_cutoff

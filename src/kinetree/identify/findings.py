@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.identify import constants as const
 
 

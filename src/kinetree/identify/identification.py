@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.chart_matplotlib import new_figure
 from kinetree.core.options import typed
-from kinetree.core.tables import markdown_table, markdown_text, notebook_table
 from kinetree.errors import InputError
 from kinetree.files.description import Friction, Spring
 from kinetree.identify import constants as const
@@ -40,6 +38,8 @@ from kinetree.identify.select import Choice
 from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model.bounds import bounds_of
+from kinetree.present.charts import new_figure
+from kinetree.present.tables import markdown_table, markdown_text, notebook_table
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:

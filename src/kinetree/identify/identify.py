@@ -14,7 +14,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.blas import one_blas_thread
 from kinetree.core.options import typed
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics.natural_units import NaturalUnits
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics import parameters
 from kinetree.errors import InputError
 from kinetree.identify.recording import Recording

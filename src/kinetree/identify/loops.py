@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.dynamics.constraints.dynamics import check_sufficient
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError

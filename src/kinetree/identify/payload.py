@@ -7,7 +7,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
-from kinetree.core.tables import notebook_table
 from kinetree.dynamics.natural_units import natural_units, parameter_units
 from kinetree.dynamics.parameters import LINK, ParameterLayout
 from kinetree.errors import InputError, SingularityError
@@ -31,6 +30,7 @@ from kinetree.identify.physical import (
 from kinetree.identify.recording import Recording
 from kinetree.identify.residuals import autocorrelated, measured_size, unexplained
 from kinetree.model import WORLD
+from kinetree.present.tables import notebook_table
 from kinetree.robot import Robot
 
 UNDETERMINED = "not determined"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.chart_matplotlib import new_figure
 from kinetree.identify import constants as const
+from kinetree.present.charts import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

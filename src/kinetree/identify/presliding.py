@@ -21,7 +21,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Dahl, Friction, LuGre
 from kinetree.model import Model

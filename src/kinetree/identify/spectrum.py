@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.chart_matplotlib import new_figure
 from kinetree.core.options import typed
 from kinetree.identify import constants as const
 from kinetree.identify.filtering import good_length, response
+from kinetree.present.charts import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of
 from kinetree.identify.findings import named

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.axis import Axis
-from kinetree.core.labels import vector_by_name
 from kinetree.core.options import numbers
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.drive import Curve, Drive
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
+from kinetree.present.axis import Axis
+from kinetree.present.labels import vector_by_name
 from kinetree.scalars import Scalar, where
 
 

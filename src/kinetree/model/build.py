@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from kinetree.core.arrays import Array, frozen, is_numeric, times
-from kinetree.core.tables import counted, listing
+from kinetree.core.text import counted, listing
 from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, warn
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.friction import Friction

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kinetree.core.arrays import known, scalar
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
 from kinetree.files.description.joints import SCREW_TYPES

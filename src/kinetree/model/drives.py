@@ -6,7 +6,7 @@ from sys import intern
 import numpy as np
 
 from kinetree.core.arrays import Array, known, known_number, scalar, times, unit
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, check_kind
 from kinetree.files.description.records import JointDescription, Limits, Note

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from kinetree.core.arrays import known_number, scalar
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import (

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric
-from kinetree.core.axis import Axis
-from kinetree.core.labels import Alignment, by_name
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import WORLD, Joint, Model, joint_pose
 from kinetree.model.joint import coordinate_names, rate_names
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment, by_name
 from kinetree.spatial import Ad, inverse
 
 Wrenches = ArrayLike | None

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from kinetree.core.arrays import Array, frozen, known
-from kinetree.core.tables import number
+from kinetree.core.text import number
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, checked_drive

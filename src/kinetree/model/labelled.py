@@ -3,8 +3,8 @@
     @labelled("n", "n")
     def mass_matrix(model, q): ...
 
-Arguments called q, dq, ... in AXES are aligned with the names of the robot (`core/labels.py`). The
-letters name the axes of the result. Calls with plain arrays go straight to the function.
+Arguments called q, dq, ... in AXES are aligned with the names of the robot (`present/labels.py`).
+The letters name the axes of the result. Calls with plain arrays go straight to the function.
 """
 
 import functools
@@ -14,9 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from kinetree.core.axis import Axis
 from kinetree.core.containers import label_kind
-from kinetree.core.labels import Alignment
 from kinetree.model import Model
 from kinetree.model.documented import documented
 from kinetree.model.inputs import (
@@ -27,6 +25,8 @@ from kinetree.model.inputs import (
     dof_axis,
     link_axis,
 )
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -11,8 +11,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
-from kinetree.core.tables import counted, listing, notebook_table
-from kinetree.errors import InputError, NameLookupError, ShapeError, visible
+from kinetree.core.text import counted, listing
+from kinetree.errors import InputError, NameLookupError, ShapeError, argument, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.drive import Drive
@@ -50,6 +50,7 @@ from kinetree.model.joint import (
 )
 from kinetree.model.motors import GearedMotor, build_motor, motor_matrix
 from kinetree.model.springs import JointSpring, build_spring
+from kinetree.present.tables import notebook_table
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
     BodyParts,
@@ -349,8 +350,8 @@ class Model:
         if name is None:
             raise InputError(
                 f"no frame is named, and {self.name!r} has no tool but {len(self.tips)} tips: "
-                f"{listing(self.tips, 12)}. Name a frame, such as frame={self.tips[0]!r} (on "
-                f"the command line, --frame {self.tips[0]}), or make a tool with "
+                f"{listing(self.tips, 12)}. Name a frame, such as "
+                f"{argument('frame', self.tips[0])}, or make a tool with "
                 "robot.with_tool(name, at, frame=...)."
             )
         return name

@@ -14,7 +14,7 @@ from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar,
 from kinetree.core.containers import SERIES, label_kind
 from kinetree.core.options import optional_name
 from kinetree.core.records import renamed
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import Actuator, Points
 from kinetree.files.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.display import shown_html
 from kinetree.core.options import typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import need
@@ -15,6 +14,7 @@ from kinetree.model import WORLD, HasModel, Model
 from kinetree.motion.curve.interpolation import resample
 from kinetree.motion.inputs import check_single, model_for, positive, sample_times
 from kinetree.motion.record import FilePath, Record
+from kinetree.present.display import shown_html
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +112,7 @@ def stick_points(model: Model, T_si: Array) -> list[Array]:
 
 
 def _stick_figure(model: Model, T_si: Array, t: Array, trajectory: Record, fps: float) -> Any:
-    from kinetree.core.chart_matplotlib import literal
+    from kinetree.present.charts import literal
 
     Figure = need("matplotlib.figure", "plot", "an animation").Figure
     canvas = need("matplotlib.backends.backend_agg", "plot", "an animation").FigureCanvasAgg

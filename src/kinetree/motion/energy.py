@@ -6,12 +6,12 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
-from kinetree.core.tables import notebook_table
 from kinetree.engine.kernels.memo import kernel
 from kinetree.model import HasModel, Model
 from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.inputs import model_for
 from kinetree.motion.record import Record
+from kinetree.present.tables import notebook_table
 
 
 @dataclass(frozen=True, eq=False)

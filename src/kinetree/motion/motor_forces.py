@@ -18,7 +18,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.options import numbers
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import Model

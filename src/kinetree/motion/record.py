@@ -15,9 +15,7 @@ from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.axis import Axis
 from kinetree.core.containers import has_labels, read_times, refuse_labels
-from kinetree.core.labels import Alignment, check_rows, own_axis
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model
@@ -25,6 +23,8 @@ from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.curve.between import Interpolant, Motion, curved
 from kinetree.motion.curve.pieces import Pieces, Polynomials
 from kinetree.motion.curve.splines import spline_rates
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment, check_rows, own_axis
 
 FilePath = str | PathLike[str]
 SIGNALS = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files

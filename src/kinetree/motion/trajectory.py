@@ -3,8 +3,7 @@
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.display import shown_or
-from kinetree.core.tables import counted, notebook_table
+from kinetree.core.text import counted
 from kinetree.errors import visible
 from kinetree.motion.animation import animate
 from kinetree.motion.curve.interpolation import resample
@@ -12,6 +11,8 @@ from kinetree.motion.energy import energy_balance
 from kinetree.motion.plots import plot
 from kinetree.motion.record import Record
 from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz, write_parquet
+from kinetree.present.display import shown_or
+from kinetree.present.tables import notebook_table
 
 
 class Trajectory(Record):

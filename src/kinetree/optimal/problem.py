@@ -17,7 +17,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array
 from kinetree.core.options import count, finite, numbers
 from kinetree.core.progress import Progress
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.steps import METHODS
 from kinetree.engine.export.plans import Iteration

@@ -8,8 +8,8 @@ in detail), motion.py (over time), construction.py (from tables, changed, as tex
 
 from typing import Any
 
-from kinetree.core.display import shown_or
 from kinetree.errors import visible
+from kinetree.present.display import shown_or
 from kinetree.robot.analysis import Analysis
 from kinetree.robot.constrained import Constrained
 from kinetree.robot.construction import Construction

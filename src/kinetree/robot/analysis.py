@@ -9,12 +9,12 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.labels import Alignment
 from kinetree.core.options import numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import ShapeError
 from kinetree.model.documented import GROUPS, documented, documented_batch
 from kinetree.model.inputs import TipWrench, Wrenches, coordinate_axis, dof_axis
+from kinetree.present.labels import Alignment
 from kinetree.robot.core import RobotCore
 from kinetree.robot.kernels import AnyAxes
 

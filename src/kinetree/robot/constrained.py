@@ -9,13 +9,13 @@ from warnings import warn
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.labels import Alignment
 from kinetree.core.options import names, numbers
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.files.description.constraints import Constraint
 from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, coordinates, dof_axis
+from kinetree.present.labels import Alignment
 from kinetree.robot.core import RobotCore
 from kinetree.scalars import Scalar
 

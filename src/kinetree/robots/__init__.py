@@ -59,7 +59,7 @@ def __getattr__(name: str) -> "Callable[[], Robot]":
     for file, names in _FILES.items():
         if name in names:
             return getattr(_import_module(file), name)
-    from kinetree.core.tables import nearest
+    from kinetree.core.text import nearest
 
     raise AttributeError(
         f"there is no built-in robot {name!r}.{nearest(name, __all__)} Choose "

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from kinetree import robots
-from kinetree.core.tables import nearest
+from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.files.description.records import ArgumentValue
 from kinetree.robot import Robot

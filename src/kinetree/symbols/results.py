@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from kinetree.core.arrays import Array
-from kinetree.core.mathml import from_latex
+from kinetree.present.mathml import from_latex
 from kinetree.symbols.parameters import latex_names
 from kinetree.symbols.ring import Expression
 

@@ -8,10 +8,8 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.labels import Alignment
 from kinetree.core.options import typed
 from kinetree.core.records import retyped
-from kinetree.core.tables import notebook_table
 from kinetree.dynamics.constraints.dynamics import solvable
 from kinetree.errors import InputError, NameLookupError, need
 from kinetree.model import HasModel, Model, model_of
@@ -22,6 +20,8 @@ from kinetree.model.constrain import (
     without_constraints,
 )
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
+from kinetree.present.labels import Alignment
+from kinetree.present.tables import notebook_table
 from kinetree.symbols.exact import exact_model
 from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
 from kinetree.symbols.present import Presenter

@@ -27,7 +27,7 @@ import numpy as np
 
 from kinetree import robots
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.engine.call.threads import threads
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise

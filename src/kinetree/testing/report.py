@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kinetree.core.tables import counted, notebook_table
+from kinetree.core.text import counted
 from kinetree.errors import KinetreeError, NameLookupError
+from kinetree.present.tables import notebook_table
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics.joints.configuration import integrate, start_position
 from kinetree.errors import InputError
 from kinetree.files.description.constraints import Couple, Hold, Loop, Rod

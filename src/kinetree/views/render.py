@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.options import typed
-from kinetree.core.tables import nearest
+from kinetree.core.text import nearest
 from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import escape
 from kinetree.model import WORLD, Model
+from kinetree.present.tables import escape
 from kinetree.views.bodies import along, link_poses
 from kinetree.views.camera import (
     GLASS,

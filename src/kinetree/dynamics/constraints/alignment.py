@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing
+from kinetree.core.text import counted, listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, plain_floats, tree_constraints
 from kinetree.dynamics.constraints.regularity import ClosedPosition, measured, opened

@@ -21,7 +21,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.records import retyped
-from kinetree.core.tables import counted, listing
+from kinetree.core.text import counted, listing
 from kinetree.dynamics.constraints.alignment import Misalignment, misalignment
 from kinetree.dynamics.constraints.closures import plain_floats
 from kinetree.dynamics.constraints.dynamics import force_weights

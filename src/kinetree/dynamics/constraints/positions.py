@@ -16,7 +16,7 @@ from itertools import tee
 import numpy as np
 
 from kinetree.core.arrays import Array, nearest_length
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.alignment import EXACT, WEAK, Misalignment
 from kinetree.dynamics.constraints.closures import plain_floats

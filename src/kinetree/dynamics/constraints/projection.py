@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import (
     item_dofs,

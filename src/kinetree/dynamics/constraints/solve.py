@@ -52,7 +52,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.errors import SingularityError
 from kinetree.scalars import absolute, where
 from kinetree.spatial.matrices import Column, Factor, factor, is_zero, product, solve

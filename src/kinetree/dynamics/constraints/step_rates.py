@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.dynamics.constraints.closures import tree_constraints
 from kinetree.dynamics.constraints.dynamics import Items, Kkt
 from kinetree.dynamics.constraints.step_constraints import StepConstraints

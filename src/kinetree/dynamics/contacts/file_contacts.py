@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.dynamics.contacts.ground import gap
 from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.kinematics import pose

@@ -25,7 +25,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import numbers
-from kinetree.core.tables import number, text_table
+from kinetree.core.text import number
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.contacts.cones import ENOUGH, TINY, ConeProblem, solved
 from kinetree.dynamics.contacts.points import Touch, book_places, lean_places, touches
@@ -41,6 +41,7 @@ from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import Wrenches, coordinates, rates
 from kinetree.model.quantity import Make, at_state, quantity
 from kinetree.model.units import units
+from kinetree.present.tables import text_table
 from kinetree.scalars import Scalar, maximum, sqrt, where
 from kinetree.spatial.matrices import factor, solve, solve_inward
 

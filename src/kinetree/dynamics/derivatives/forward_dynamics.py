@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.tables import formulas, matrix
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
@@ -33,6 +32,7 @@ from kinetree.model.contacts import check_no_contacts
 from kinetree.model.documented import documented
 from kinetree.model.inputs import Wrenches, rates, zeros
 from kinetree.model.quantity import quantity
+from kinetree.present.tables import formulas, matrix
 from kinetree.spatial import ad
 from kinetree.spatial.matrices import InverseFactor, exponentiate, solve
 

@@ -7,12 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import notebook_table, number
+from kinetree.core.text import number
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.rotors import rotor_forces
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
+from kinetree.present.tables import notebook_table
 from kinetree.spatial import cross
 from kinetree.spatial.twist import split
 

@@ -39,27 +39,30 @@ def encode(graph: Graph) -> bytes:
         "sizes": [len(ops), len(args), len(values), len(inputs), len(results)],
     }
     if sweeps := [graph.nodes[i].sweep for i in graph.repeats()]:
-        head["sweeps"] = [[x.rounds, encode(x.graph).hex(), x.solves] for x in sweeps]
+        head["sweeps"] = [[x.rounds, encode(x.graph).hex(), x.solves, x.scans] for x in sweeps]
     arrays = [ops, args, np.array(values, np.float64), np.array(inputs, np.int32), results]
     return json.dumps(head).encode() + b"\n" + b"".join(x.tobytes() for x in arrays)
 
 
 class StoredGraph(Graph):
-    """A graph whose nodes are read from its bytes at the first access."""
+    """A graph whose nodes are read from its bytes at the first access.
+
+    key: texts that state what the graph was made of, where that is known.
+    """
 
     __slots__ = ("__dict__",)
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, key: tuple[str, ...] = ()) -> None:
         line, _, body = data.partition(b"\n")
         head = json.loads(line)
         object.__setattr__(self, "inputs", _ports(head["inputs"]))
         object.__setattr__(self, "outputs", _ports(head["outputs"]))
-        self.__dict__.update(_body=body, _head=head, _data=data)
+        self.__dict__.update(_body=body, _head=head, _data=data, key=key)
 
     @classmethod
-    def of(cls, graph: Graph) -> "StoredGraph":
+    def of(cls, graph: Graph, key: tuple[str, ...] = ()) -> "StoredGraph":
         """Return the bytes of a graph, which keep its nodes instead of reading them again."""
-        stored = cls(encode(graph))
+        stored = cls(encode(graph), key)
         stored.__dict__["_read"] = graph.nodes, graph.results
         return stored
 
@@ -118,7 +121,7 @@ class StoredGraph(Graph):
     @cached_property
     def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
         sweeps = self.__dict__["_head"].get("sweeps", ())
-        loops = [Sweep(n, _graph(bytes.fromhex(x)), y) for n, x, y in sweeps]
+        loops = [Sweep(n, _graph(bytes.fromhex(x)), y, z) for n, x, y, z in sweeps]
         return _nodes(self.arrays(), self.outputs, loops)
 
     @property
@@ -132,13 +135,18 @@ class StoredGraph(Graph):
         return self._read[1]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StoredGraph, (self.__dict__["_data"],)
+        return StoredGraph, (self.__dict__["_data"], self.__dict__["key"])
 
 
 def digest(graph: Graph) -> str:
     """Return a hash of everything in a graph or program, the same in every process."""
     known = getattr(graph, "digest", None)
     return sha256(encode(graph)).hexdigest() if known is None else known
+
+
+def key_of(graph: Graph) -> tuple[str, ...]:
+    """Return the key of a graph on disk: what it was made of, else a hash of it."""
+    return getattr(graph, "key", ()) or (digest(graph),)
 
 
 def _graph(data: bytes) -> Graph:

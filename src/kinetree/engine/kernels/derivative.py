@@ -6,7 +6,6 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from kinetree.core.axis import Axes
 from kinetree.core.options import is_one_of
 from kinetree.engine.compiler.derivatives import (
     gradient,
@@ -23,6 +22,7 @@ from kinetree.engine.compiler.trace import guarded, trace
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import Recent
 from kinetree.errors import InputError, KinetreeError
+from kinetree.present.axis import Axes
 
 KINDS: dict[str, Callable[..., Graph]] = {
     "jacobian": jacobian,

@@ -7,12 +7,12 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.labels import by_name
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.convert.libraries import JointOrder, Library
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.present.labels import by_name
 
 
 @dataclass(frozen=True)

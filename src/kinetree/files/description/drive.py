@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kinetree.core.options import finite
-from kinetree.core.tables import counted, number
+from kinetree.core.text import counted, number
 from kinetree.errors import InputError
 
 Curve = Sequence[tuple[float, float]]  # (speed, force) pairs

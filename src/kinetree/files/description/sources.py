@@ -25,7 +25,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from kinetree.core.system import path_in_uri
-from kinetree.core.tables import clip, counted
+from kinetree.core.text import clip, counted
 from kinetree.errors import ParseError
 from kinetree.files.description.records import Note
 from kinetree.files.description.source import (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from math import inf
 
-from kinetree.core.tables import exact_number as number
+from kinetree.core.text import exact_number as number
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Range
 from kinetree.files.write.losses import Losses
 from kinetree.files.write.xml import Tag, numbers, unused

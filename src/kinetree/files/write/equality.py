@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import exact_number as number
+from kinetree.core.text import exact_number as number
 from kinetree.files.write.losses import Losses
 from kinetree.files.write.xml import Tag, unused
 from kinetree.model import WORLD, Frame, Model

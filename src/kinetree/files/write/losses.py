@@ -11,8 +11,8 @@ import numpy as np
 from kinetree.core.arrays import known, strangest
 from kinetree.core.options import is_one_of
 from kinetree.core.records import named_numbers
-from kinetree.core.tables import exact_number as number
-from kinetree.core.tables import listing
+from kinetree.core.text import exact_number as number
+from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.write.xml import Tag, comment

@@ -7,7 +7,7 @@ from math import isinf
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import exact_number as number
+from kinetree.core.text import exact_number as number
 from kinetree.errors import ModelError
 from kinetree.files.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.files.description.records import Limits

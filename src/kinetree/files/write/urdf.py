@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import exact_number as number
+from kinetree.core.text import exact_number as number
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.joints import (
     FREE,

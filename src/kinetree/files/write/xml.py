@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from kinetree.core.tables import exact_number
+from kinetree.core.text import exact_number
 from kinetree.errors import ModelError
 from kinetree.files.description.xml import quoted
 from kinetree.scalars import Scalar

@@ -6,9 +6,10 @@ from math import degrees as degrees_of
 from math import inf, isfinite, isnan
 from typing import TYPE_CHECKING
 
-from kinetree.core.tables import counted, notebook_table, short_number, text_table
+from kinetree.core.text import counted
 from kinetree.errors import KinetreeError, NameLookupError, visible
 from kinetree.motion.limits.scaling import UniformScaling
+from kinetree.present.tables import notebook_table, short_number, text_table
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, array
-from kinetree.core.axis import Axis
 from kinetree.core.containers import refuse_labels
-from kinetree.core.labels import own_axis, vector_by_name
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
@@ -18,6 +16,8 @@ from kinetree.motion.curve.between import Interpolant, Motion
 from kinetree.motion.curve.pieces import Pieces
 from kinetree.motion.inputs import check_screws, sample_times
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.axis import Axis
+from kinetree.present.labels import own_axis, vector_by_name
 
 
 def joint_vector(value: StateLike, n: int, name: str, names: Sequence[str] = ()) -> Array:

@@ -7,7 +7,6 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike, scalar
-from kinetree.core.labels import Alignment
 from kinetree.core.options import count, generator, is_one_of, typed
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
@@ -15,6 +14,7 @@ from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of, positions
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, coordinates
+from kinetree.present.labels import Alignment
 from kinetree.spatial.se3 import check_pose, inverse, log_se3
 
 Part = Literal["pose", "position"]

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array
-from kinetree.core.axis import Axis
 from kinetree.core.containers import has_labels, read_times
-from kinetree.core.labels import by_name, check_rows
 from kinetree.core.options import typed
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import bounds_of
@@ -26,6 +24,8 @@ from kinetree.motion.curve.splines import (
 from kinetree.motion.inputs import check_screws, positive, sample_times
 from kinetree.motion.plan.inputs import between_knots, ends, joint_vector, names_of, planned
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.axis import Axis
+from kinetree.present.labels import by_name, check_rows
 
 
 @typed

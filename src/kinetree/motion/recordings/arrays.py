@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import listing
+from kinetree.core.text import listing
 from kinetree.core.units import Unit, unit_of
 from kinetree.errors import ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table

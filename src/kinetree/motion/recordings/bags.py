@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing, nearest
+from kinetree.core.text import counted, listing, nearest
 from kinetree.errors import InputError, KinetreeError, ParseError, need
 from kinetree.motion.recordings import MAX_NAMES, SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.columns import matches

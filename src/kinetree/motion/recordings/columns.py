@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing, nearest
+from kinetree.core.text import counted, listing, nearest
 from kinetree.core.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.model.units import DEGREE, METRE, PER_TIME, RAD, kinds

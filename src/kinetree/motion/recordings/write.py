@@ -14,7 +14,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
-from kinetree.core.tables import csv_cell
+from kinetree.core.text import csv_cell
 from kinetree.errors import need
 from kinetree.motion.curve.pieces import to_arrays
 from kinetree.motion.inputs import check_single

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
-from kinetree.core.axis import Axis
 from kinetree.core.containers import has_labels, refuse_labels
-from kinetree.core.labels import by_name, vector_by_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.axis import Axis
+from kinetree.present.labels import by_name, vector_by_name
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import call, check_real, label
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.charts import spread
 from kinetree.core.containers import has_labels
 from kinetree.model.inputs import coordinate_axis
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.charts import spread
 from kinetree.simulate.core.setup import Setup
 
 MAX_REFERENCE = 256  # samples; a reference that is a function is called once for each

@@ -14,13 +14,13 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
 from kinetree.core.containers import has_labels, refuse_labels
-from kinetree.core.labels import by_name
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.engine.kernels.memo import Recent, remembered
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
+from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import Actuation
 from kinetree.simulate.core.controller import Controller, Law, SignalValues, Stateless

@@ -21,7 +21,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array, read_only
 from kinetree.core.containers import has_labels
-from kinetree.core.labels import by_name
 from kinetree.core.options import typed
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import ROUNDING, TracedLaw, differs, law_name, traced_law
@@ -30,6 +29,7 @@ from kinetree.engine.kernels.derivative import read_shape
 from kinetree.errors import GraphError, InputError, KinetreeError, SingularityError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import dof_axis
+from kinetree.present.labels import by_name
 from kinetree.simulate.tuning import DENSE_CALLS, NEARBY, REPEATED_CALL
 
 Parts = tuple[Array, ...]

@@ -10,14 +10,12 @@ from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.axis import Axis
-from kinetree.core.labels import Alignment
 from kinetree.core.options import is_one_of, switch
 from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_stepping
 from kinetree.dynamics.contacts.step import check_contact_method
 from kinetree.dynamics.steps import METHODS, Method
-from kinetree.engine.kernels.compile import check_model
+from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.inputs import (
@@ -28,6 +26,8 @@ from kinetree.model.inputs import (
     link_axis,
 )
 from kinetree.motion.inputs import positive
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment
 from kinetree.simulate.core.closure import closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Event, Events, read_events

@@ -10,7 +10,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import has_labels
-from kinetree.core.labels import Alignment
 from kinetree.core.options import numbers
 from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.state import StateSpace
@@ -22,6 +21,7 @@ from kinetree.model import Model
 from kinetree.model.inputs import actuator_axis, coordinate_axis, dof_axis
 from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.labels import Alignment
 from kinetree.simulate.core.actuation import first_memory, read_actuation
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.controller import Controller, aligned, as_controller

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
-from kinetree.core.axis import Axis
 from kinetree.core.containers import refuse_labels
-from kinetree.core.labels import Alignment
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion.curve.interpolation import warn_of_excess
 from kinetree.motion.trajectory import Trajectory
+from kinetree.present.axis import Axis
+from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import (
     Parts,

@@ -18,7 +18,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port

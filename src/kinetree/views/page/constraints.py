@@ -3,10 +3,10 @@
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import escape, page_number
 from kinetree.errors import KinetreeError
 from kinetree.explain import Explanation
 from kinetree.explain.torque import dof_units
+from kinetree.present.tables import escape, page_number
 from kinetree.views.loops import freedom_words, openness, ties
 from kinetree.views.page.document import scroll_table
 from kinetree.views.page.stage import Stage

@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-from kinetree.core.mathml import formula_style
-from kinetree.core.tables import Cell, escape, html_table
 from kinetree.errors import visible
+from kinetree.present.mathml import formula_style
+from kinetree.present.tables import Cell, escape, html_table
 
 
 def document(

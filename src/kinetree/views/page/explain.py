@@ -3,11 +3,12 @@
 import numpy as np
 
 from kinetree.core.arrays import is_numeric
-from kinetree.core.tables import counted, escape
+from kinetree.core.text import counted
 from kinetree.explain import Explanation, Node, packed, unfold_mass
 from kinetree.explain.html import STYLE, highlights, markup
 from kinetree.explain.steps import unfold_vectors
 from kinetree.model.units import entry_names, units
+from kinetree.present.tables import escape
 from kinetree.views.page.document import document, scroll_table
 
 MAX_NODES = 16_000  # of all trees of a page: about 2 MB

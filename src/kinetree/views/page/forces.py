@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import escape, page_number
 from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE
 from kinetree.model.bounds import Bounds, bounds_of
+from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.views.camera import upward
 from kinetree.views.page.document import scroll_table

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.core.mathml import from_latex
-from kinetree.core.tables import counted, escape, page_number
+from kinetree.core.text import counted
 from kinetree.errors import KinetreeError
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
@@ -16,6 +15,8 @@ from kinetree.model import WORLD, Joint, Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.friction import law_texts
 from kinetree.model.model import tool_words
+from kinetree.present.mathml import from_latex
+from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic

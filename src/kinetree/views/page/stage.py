@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.tables import escape
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.present.tables import escape
 from kinetree.robot import Robot
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import OPENING, Camera, camera, picture

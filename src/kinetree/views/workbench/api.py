@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kinetree import robots
 from kinetree.core.arrays import Array
-from kinetree.core.tables import nearest
+from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.explain import (
     explain,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.tables import number
+from kinetree.core.text import number
 from kinetree.dynamics import forward_kinematics
 from kinetree.errors import InputError
 from kinetree.model import Model

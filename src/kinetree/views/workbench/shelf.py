@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 
 from kinetree import robots
 from kinetree.core.arrays import Array
-from kinetree.core.tables import counted, listing, nearest
+from kinetree.core.text import counted, listing, nearest
 from kinetree.engine.kernels.memo import Recent
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, NameLookupError, ParseError
 from kinetree.files.description.records import Note

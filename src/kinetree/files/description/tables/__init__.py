@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.tables import counted
+from kinetree.core.text import counted
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction

@@ -6,8 +6,6 @@ from typing import Unpack
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, times
-from kinetree.core.axis import Axis
-from kinetree.core.labels import by_name
 from kinetree.errors import ModelError
 from kinetree.files.description.joints import PRISMATIC, REVOLUTE
 from kinetree.files.description.records import Body, RobotDescription
@@ -17,6 +15,8 @@ from kinetree.files.description.tables import (
     describe_chain,
     per_joint,
 )
+from kinetree.present.axis import Axis
+from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial.se3 import check_pose, pose, translation
 from kinetree.spatial.so3 import rotation

@@ -1,10 +1,9 @@
 """Tables and numbers as text, in every format that results are shown in.
 
-Numbers: `number` (significant digits), `page_number` (typographic, for HTML pages), `steady_number`
-(constant width, for numbers that change while they are watched), `short_number` (narrow columns),
-`exact_number` (reads back as the same float), `latex_number`. Tables: `text_table`,
-`markdown_table`, `html_table`, and `notebook_table` with a title and notes. Words: `counted`,
-`listing`, `nearest`, `markdown_text`. LaTeX for notebooks: `matrix`, `formulas`.
+Numbers: `page_number` (typographic, for HTML pages), `steady_number` (constant width, for numbers
+that change while they are watched), `short_number` (narrow columns), `latex_number`. Tables:
+`text_table`, `markdown_table`, `html_table`, and `notebook_table` with a title and notes. LaTeX for
+notebooks: `matrix`, `formulas`.
 
 A table's cells are texts, numbers or symbols; everything that a name from a file could mark up in
 HTML or Markdown is escaped here.
@@ -12,12 +11,12 @@ HTML or Markdown is escaped here.
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import islice
-from math import floor, inf, isfinite, isnan, log10
+from math import floor, isfinite, isnan, log10
 
 import numpy as np
 
 from kinetree.core.arrays import ArrayLike
+from kinetree.core.text import Cell, number
 from kinetree.errors import visible
 from kinetree.scalars import Scalar
 
@@ -25,18 +24,6 @@ MAX_ROWS = 40  # rows of a notebook's table that are shown
 MAX_ENTRIES = 16  # rows or columns of a matrix that are written out
 ALIGNED = (' style="text-align:left"', ' style="text-align:right"')  # for pages without our CSS
 NUMBER_CLASS = ("", ' class="n"')  # for pages with our CSS, which aligns the class "n"
-
-Cell = str | Scalar
-
-
-def number(x: Cell, digits: int = 4) -> str:
-    """A number with that many significant digits and no -0; texts and symbols as they are."""
-    if isinstance(x, str):
-        return x
-    try:
-        return f"{float(x) + 0.0:.{digits}g}"  # -0.0 + 0.0 is 0.0
-    except (TypeError, ValueError):  # a symbol
-        return str(x)
 
 
 def page_number(x: Scalar, digits: int = 4) -> str:
@@ -75,11 +62,6 @@ def short_number(x: float) -> str:
     return f"{x + 0.0:.{2 if abs(x) < 9.995 else 1}f}".replace("-0.00", "0.00")
 
 
-def exact_number(x: Scalar) -> str:
-    """The shortest text that reads back as the same float; whole numbers without a point."""
-    return repr(float(x) + 0.0).removesuffix(".0")  # -0.0 + 0.0 is 0.0
-
-
 def latex_number(x: Cell) -> str:
     """A number or symbol in LaTeX."""
     if hasattr(x, "free_symbols") and x.free_symbols:  # type: ignore[union-attr]
@@ -88,38 +70,6 @@ def latex_number(x: Cell) -> str:
         return str(latex(x))
     mantissa, _, exponent = number(x).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
-
-
-def counted(count: int, noun: str, rest: str = "") -> str:
-    """The count with its noun, in the plural unless it is one: 1 entry, 2 entries, 0 rows.
-
-    rest: follows the noun, as in "2 degrees of freedom".
-    """
-    if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun} {rest}".rstrip()
-
-
-def listing(names: Iterable[object], most: float = inf) -> str:
-    """Quoted names for a message, the first `most` of them: 'a', 'b', 'c' and 9 more."""
-    quoted = [repr(str(name)) for name in names]
-    count = int(min(most, len(quoted)))
-    more = f" and {len(quoted) - count} more" if len(quoted) > count else ""
-    return ", ".join(quoted[:count]) + more
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ' Did you mean ...?' if a known word is similar, else an empty text."""
-    import difflib  # here, since it is for errors
-
-    plain = {name.lower(): name for name in islice(known, 2000)}  # files can have a million names
-    similar = difflib.get_close_matches(word[:60].lower(), plain, n=1, cutoff=0.6)
-    return f" Did you mean {plain[similar[0]]!r}?" if similar else ""
-
-
-def csv_cell(text: str) -> str:
-    """A name for a line of CSV, in quotes if any reader could take a part of it for a separator."""
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',;\t"\r\n') else text
 
 
 def text_table(lines: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
@@ -232,13 +182,3 @@ def matrix(name: str, value: ArrayLike) -> str:
 def formulas(*lines: str) -> str:
     """LaTeX formulas, one below the other, as a notebook shows them."""
     return "\n\n".join(rf"$\displaystyle {line}$" for line in lines)
-
-
-def clip(text: str, length: int = 60) -> str:
-    """`text` short enough for a message."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
-def show(text: str) -> str:
-    """`text` in quotes, short enough for a message."""
-    return repr(clip(text))

@@ -71,7 +71,7 @@ def framed(page: str, picture: str | bytes, height: int, title: str, *, below: s
     """
     import base64  # neither is needed to import kinetree
 
-    from kinetree.core.tables import escape
+    from kinetree.present.tables import escape
 
     # single quotes, because scripts and JSON have many double ones, which would have to be escaped;
     # ASCII, because the hashes of the page's policy would fail in a notebook of another encoding

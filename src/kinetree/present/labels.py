@@ -18,7 +18,6 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.axis import Axis, of_argument, order_of, shown
 from kinetree.core.containers import (
     DICT,
     FRAME,
@@ -30,6 +29,7 @@ from kinetree.core.containers import (
     type_name,
 )
 from kinetree.errors import InputError, need
+from kinetree.present.axis import Axis, of_argument, order_of, shown
 
 PLAIN = {float, int, np.float64}  # types that have no shape, package or precision of their own
 PANDAS, POLARS = "pandas", "polars"

@@ -1,0 +1,1 @@
+"""Results as text, HTML, JSON and plots, and arrays with names; nothing of robots."""
