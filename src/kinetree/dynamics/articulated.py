@@ -39,7 +39,7 @@ from kinetree.spatial.matrices import (
     solve_inward,
     solve_outward,
 )
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 
 @dataclass(frozen=True, eq=False)

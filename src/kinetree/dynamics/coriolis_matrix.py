@@ -25,7 +25,7 @@ from kinetree.model.quantity import quantity
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import dense
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 
 @labelled("n", "n", "n")

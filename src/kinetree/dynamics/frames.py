@@ -27,8 +27,7 @@ from kinetree.model.inputs import zeros
 from kinetree.model.model import Frame
 from kinetree.model.quantity import check_expressed
 from kinetree.spatial import Ad, ad, cross
-from kinetree.spatial.se3 import pose
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import pose, split
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.quantity import at_state, quantity
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 
 @quantity(

@@ -35,7 +35,7 @@ from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import dense
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 
 @dataclass(frozen=True, eq=False)

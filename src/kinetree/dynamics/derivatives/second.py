@@ -41,7 +41,7 @@ from kinetree.model.joint import is_plain
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 from kinetree.spatial.matrices import dense
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 ARGUMENTS = ("q", "dq", "ddq")
 Blocks = dict[tuple[str, str], Array]
