@@ -36,3 +36,7 @@ from kinetree.spatial.so3 import rotation as rotation
 from kinetree.spatial.so3 import rpy as rpy
 from kinetree.spatial.so3 import skew as skew
 from kinetree.spatial.so3 import unskew as unskew
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name for name, x in [*globals().items()] if callable(x) and not name.startswith("_")
+]
