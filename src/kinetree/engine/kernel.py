@@ -21,7 +21,7 @@ from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
 from kinetree.errors import CompileError, GraphError, InputError
-from kinetree.present.axis import Axes
+from kinetree.present.labels import Axes
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.sparse import SparsePattern
