@@ -1,6 +1,5 @@
 """Rotations: skew matrices, the exponential and logarithm of SO(3), quaternions, roll-pitch-yaw."""
 
-
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, is_numeric, known, length, times
