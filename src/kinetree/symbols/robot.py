@@ -46,10 +46,7 @@ REDUCED_FORMS = "Use M_r, h_r and N of its independent coordinates, or its tree"
 
 @typed
 def symbolic(
-    robot: HasModel | Model,
-    parameters: Kind | Sequence[Kind] | None = None,
-    *,
-    snap: float = 1e-10,
+    robot: HasModel | Model, parameters: Kind | Sequence[Kind] | None = None, *, snap: float = 1e-10
 ) -> "SymbolicRobot":
     """Derive the equations of a robot in closed form, with exact numbers and symbols.
 
@@ -91,10 +88,7 @@ class SymbolicRobot:
     """
 
     def __init__(
-        self,
-        model: Model,
-        parameters: Kind | Sequence[Kind] | None = None,
-        snap: float = 1e-10,
+        self, model: Model, parameters: Kind | Sequence[Kind] | None = None, snap: float = 1e-10
     ) -> None:
         exact, self.notes = exact_model(model, snap)
         self.model, self.values = with_symbols(exact, parameters)
