@@ -116,7 +116,7 @@ class SymbolicRobot:
     @cached_property
     def C(self) -> "ImmutableDenseMatrix":
         """C(q, dq), (n, n), of the Christoffel symbols: c = C dq, dM/dt - 2 C skew-symmetric."""
-        return self._matrix("C", self._C)
+        return self._matrix("C", dynamics.coriolis_matrix(self._model, self._q, self._dq))
 
     @cached_property
     def c(self) -> "ImmutableDenseMatrix":
@@ -367,10 +367,6 @@ class SymbolicRobot:
     @cached_property
     def _M(self) -> Array:
         return dynamics.mass_matrix(self._model, self._q)
-
-    @cached_property
-    def _C(self) -> Array:
-        return dynamics.coriolis_matrix(self._model, self._q, self._dq)
 
     @cached_property
     def _presenter(self) -> Presenter:
