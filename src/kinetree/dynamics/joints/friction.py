@@ -34,17 +34,17 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     if not (is_symmetric(viscous) and is_zero(dry)):
         direction = sign(dq)
     if not is_zero(viscous):
-        force = force + _mean(viscous) * dq
+        force = force + _mean(viscous) * dq  # explain: viscous
     if not is_symmetric(viscous):
         force = force + _half_difference(viscous) * (dq * direction)
     if not is_zero(dry):
-        force = force + _mean(dry) * direction
+        force = force + _mean(dry) * direction  # explain: dry
     if not is_symmetric(dry):
         force = force + _half_difference(dry) * (direction * direction)
     for law in smooth_laws(friction).values():
-        force = force + law.force(dq)
+        force = force + law.force(dq)  # explain: smooth
     if friction.function is not None:
-        force = force + friction.function(dq)
+        force = force + friction.function(dq)  # explain: function
     return force
 
 

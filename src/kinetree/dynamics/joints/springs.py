@@ -127,7 +127,7 @@ class Springs:
     @cached_property
     def forces(self) -> Array:
         """Joint forces at rest, (n,)."""
-        pulls = [(x.arms, x.extension * x.spring.stiffness) for x in self.pulls]
+        pulls = [(x.arms, x.extension * x.spring.stiffness) for x in self.pulls]  # explain: spring
         return self._joint_forces([x for x in pulls if not is_plain(x[1], 0)])
 
     def at(self, dq: Array) -> Array:
