@@ -8,7 +8,7 @@ results differ from those of compiled code by roundings.
 """
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -85,6 +85,10 @@ class UntracedGraph(Graph):
     def operations(self) -> int:
         """As for the length."""
         return self.length
+
+    def misfits(self) -> Iterator[float]:
+        """None are known."""
+        return iter(())
 
     @property
     def nodes(self) -> NoReturn:  # type: ignore[override]
