@@ -127,7 +127,7 @@ def interpreted_loop(graph: Graph, dtype: str) -> InnerLoop:
             results = computed(graph, *parts[: len(graph.inputs)])
             for view, result in zip(parts[len(graph.inputs) :], results, strict=True):
                 view[...] = result
-        np.add(ONE, ONE)  # clears the processor's flags: see llvm/programs.py
+        np.add(ONE, ONE)  # clears the processor's flags: see llvm/compiled_graph.py
 
     entry = _INNER_LOOP(run)
     address = ctypes.cast(entry, ctypes.c_void_p).value

@@ -38,6 +38,8 @@ OPERATORS = {
     "sub": "{} - {}",
     "mul": "{} * {}",
     "div": "{} / {}",
+    "quotient": "{} / {}",
+    "remainder": "{} % {}",
     "neg": "-{}",
     "abs": "kt_fabs({})",
     "sqrt": "kt_sqrt({})",
@@ -110,7 +112,7 @@ class CLoops(Loops):
             return Value(self, str(x) if x >= 0 else f"({x})", kind)
         return Value(self, literal(float(x), self.dtype), kind)
 
-    def spread(self, x: Value) -> Value:
+    def broadcast(self, x: Value) -> Value:
         return Value(self, x.name, WIDE)
 
     def all(self, mask: Value) -> Value:
@@ -161,7 +163,12 @@ class CLoops(Loops):
 
     @contextmanager
     def loop(
-        self, first: Index, end: Index, step: int, carried: Sequence[Value]
+        self,
+        first: Index,
+        end: Index,
+        step: int,
+        carried: Sequence[Value],
+        going: Callable[..., Value] | None = None,
     ) -> Generator[tuple[Value, list[Value], Callable[..., None]]]:
         if self.written:
             self.wait()
@@ -177,6 +184,8 @@ class CLoops(Loops):
         )
         self.depth += 1
         values = [self.named(x.kind, x.name) for x in totals]  # as this turn began
+        if going is not None:
+            self.do(f"if (!{going(*values).name}) break;")
 
         def carry(*after: Value) -> None:
             for total, x in zip(totals, after, strict=True):
