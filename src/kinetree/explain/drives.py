@@ -32,7 +32,7 @@ def _group(name: str, latex: str, unit: str, nodes: list[Node]) -> list[Node]:
 def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     """Force against every spring that pulls at a degree of freedom."""
     nodes: list[Node] = []
-    for pull in Springs(model, x.q).pulls:
+    for pull in Springs(model, x.q).acting:
         spring, rate, arm = pull.spring, float(pull.rate(x.dq)), float(pull.arms.get(dof, 0))
         force = pull.extension * spring.stiffness + rate * pull.damping
         latex = (

@@ -15,7 +15,7 @@ from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
 from kinetree.present.tables import Table
 from kinetree.spatial import cross
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 Rows = Mapping[int, Array] | Array  # one row a link
 
