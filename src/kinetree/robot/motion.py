@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
+    from kinetree.simulate.core.inputs import ForceInput
     from kinetree.simulate.core.run import (
         FixedMethod,
         Law,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         MethodName,
         SimulationOptions,
     )
-    from kinetree.simulate.core.sources import ForceInput
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
 

@@ -20,7 +20,6 @@ from kinetree.simulate.core.run import Run, SimulationOptions, checked, run_sign
 from kinetree.simulate.core.setup import Setup, read_setup
 from kinetree.simulate.core.step_error import step_error, warn_of_error
 from kinetree.simulate.core.stuck import stuck_joints
-from kinetree.simulate.core.verification import verify_laws
 
 if TYPE_CHECKING:
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
@@ -128,7 +127,6 @@ def motion(
     run: Run, setup: Setup, loop: FixedSteps | AdaptiveSteps, outcome: Outcome
 ) -> Trajectory:
     """The record of a run; raise SimulationError if a number or a joint left its limits."""
-    verify_laws(setup, outcome)  # they still give what was compiled
 
     def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> Trajectory:
         for x in arrays.values():

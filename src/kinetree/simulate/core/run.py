@@ -31,9 +31,9 @@ from kinetree.present.labels import Alignment, Axis
 from kinetree.simulate.core.closure import closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Event, Events, Halt, read_events
+from kinetree.simulate.core.inputs import ForceInput
 from kinetree.simulate.core.limits import Bound, joint_bounds
 from kinetree.simulate.core.signals import Signal
-from kinetree.simulate.core.sources import ForceInput
 from kinetree.simulate.core.touching import check_contact_step, residual_bounds
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 

@@ -17,10 +17,10 @@ from kinetree.dynamics.stiction import dry_dofs
 from kinetree.errors import warn
 from kinetree.model.units import kinds
 from kinetree.simulate.core.fixed_steps import FixedSteps
+from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.signals import TimeSource
 
 SHARE = 1e-4  # of the range of the motion: a larger error is a warning
 ROUNDING = 1e-10  # rad or m: smaller errors are not reported
@@ -57,16 +57,19 @@ def one_rollout(setup: Setup, row: int) -> Setup:
     if not batch:
         return setup
 
-    def alone(x: Array, shape: tuple[int, ...]) -> Array:
-        return np.broadcast_to(x, (*batch, *shape)).reshape(-1, *shape)[row]
+    def alone(x: Input) -> Input:
+        (shape,) = x.shapes
+        wide = np.broadcast_to(np.asarray(x.constant), (*batch, *shape))
+        return Input.of_constant(wide.reshape(-1, *shape)[row], shape)
 
-    def at(source: TimeSource, t: Array, ends: Array) -> list[Array]:
-        parts = zip(source.at(t, ends), source.shapes, strict=True)
-        wide = [np.broadcast_to(x, (len(t), *batch, *shape)) for x, shape in parts]
-        return [x.reshape(len(t), -1, *shape)[:, row]
-                for x, shape in zip(wide, source.shapes, strict=True)]  # fmt: skip
+    def at(x: Input, t: Array, ends: Array) -> list[Array]:
+        parts = []
+        for part, shape in zip(x.values(t, ends), x.shapes, strict=True):
+            wide = np.broadcast_to(part, (len(t), *batch, *shape))
+            parts.append(wide.reshape(len(t), -1, *shape)[:, row])
+        return parts
 
-    constants = {name: (alone(x, s), s) for name, (x, s) in external.constants.items()}
+    constants = {name: alone(x) for name, x in external.constants.items()}
     sampled = {
         name: replace(source, at=partial(at, source), batch=()) if source.batch else source
         for name, source in external.sampled.items()
