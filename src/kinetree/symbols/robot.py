@@ -183,8 +183,6 @@ class SymbolicRobot:
     def christoffel(self) -> "ImmutableDenseNDimArray":
         """Gamma_ijk, (n, n, n): C_ij = sum of Gamma_ijk dq_k."""
         n = self.model.n
-        if n == 0:
-            return named_array("Gamma", np.zeros((0, 0, 0), object))
         symbols = dynamics.christoffel_symbols(self._model, self._q)
         entries = [self._present(x) for x in symbols.ravel()]
         return named_array("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
