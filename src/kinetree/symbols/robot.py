@@ -185,7 +185,7 @@ class SymbolicRobot:
         n = self.model.n
         symbols = dynamics.christoffel_symbols(self._model, self._q)
         entries = [self._present(x) for x in symbols.ravel()]
-        return named_array("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
+        return named_array("Gamma", np.array(entries, object).reshape(n, n, n))
 
     @cached_property
     def M_r(self) -> "ImmutableDenseMatrix":
