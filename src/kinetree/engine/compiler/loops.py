@@ -10,9 +10,9 @@ function does: `Value`s have the operators of Python, `Vector` and `Matrix` are 
 
 Rows of a matrix are padded to a multiple of `lanes`. A wide value has a number for each of so many
 columns: the lanes of a vector register on a CPU, the threads of a warp on a GPU, where each thread
-has its own column and all of them compute the same plain numbers. Wide values lie at multiples of
-`lanes` behind the start of a row. Sums over k run from k = 0 on, each product and sum rounded once
-(fma), whatever the lanes: all printers give the same bits.
+has its own column and all of them compute the same plain numbers. Several warps may share `rows`.
+Wide values lie at multiples of `lanes` behind the start of a row. Sums over k run from k = 0 on,
+each product and sum rounded once (fma), whatever the lanes: all printers give the same bits.
 """
 
 from abc import ABC, abstractmethod
@@ -281,6 +281,12 @@ class Loops(ABC):
             yield i
             carry()
 
+    @contextmanager
+    def rows(self, first: Index, end: Index, step: int = 1) -> Generator[Value]:
+        """Loop as `each` does, over rows that do not depend on each other: warps may share them."""
+        with self.each(first, end, step) as i:
+            yield i
+
     def accumulate(
         self,
         start: Sequence[Value],
@@ -397,7 +403,7 @@ class Loops(ABC):
         wides = 1 if below else next(v for v in (3, 2, 1) if width // self.lanes % v == 0)
         tall = TILES[wides]
         whole = rows // tall * tall
-        with self.each(0, whole, tall) as i:
+        with self.rows(0, whole, tall) as i:
             self._tiles(out, start, a, b, terms, i, (tall, wides), i + tall if below else width)
         if rows > whole:
             end = rows if below else width
@@ -445,12 +451,12 @@ class Loops(ABC):
             over = self.value(-1.0) / self.select(pivot > 0.0, pivot, float("nan"))
             inverse[j] = -over
             row = A.row(j)
-            with self.each(j + 1, n) as i:
+            with self.rows(j + 1, n) as i:
                 self.add(A.row(i), A[j, i] * over, row, width)
 
     def back_substitute(self, A: Matrix, n: int, X: Matrix, width: int, inverse: Vector) -> None:
         """Replace the rows X = U^-T D B that `factor` leaves by the solution of A X = B."""
         with self.each(n - 1, -1, -1) as i:
             self.scale(X.row(i), inverse[i], width)
-            with self.each(0, i) as a:
+            with self.rows(0, i) as a:
                 self.add(X.row(a), -A[a, i], X.row(i), width)
