@@ -24,8 +24,8 @@ from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.checks import check_repeated, without_slope
 from kinetree.simulate.sensitivity.inputs import Directions, Input
 from kinetree.simulate.sensitivity.products import RateProducts, TangentMaps
+from kinetree.simulate.tuning import DERIVATIVE_BLOCK
 
-DERIVATIVE_BLOCK = 2**22  # numbers of the steps that are differentiated together, 32 MB
 DOUBLE = ("float64",)
 
 
