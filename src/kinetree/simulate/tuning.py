@@ -4,7 +4,6 @@ Sizes of one call of a loop bound the time between two looks at the progress bar
 results do not depend on them. The other numbers decide where a run stops and what it reports.
 """
 
-
 # Times
 FIXED_STEP = 0.001  # s: default dt of fixed steps
 RESULT_STEP = 0.01  # s: default distance of results of the adaptive method
