@@ -12,6 +12,7 @@ if typing.TYPE_CHECKING:
         constraints,
         contacts,
         controllers,
+        convert,
         dynamics,
         errors,
         friction,
@@ -29,7 +30,6 @@ if typing.TYPE_CHECKING:
     )
     from kinetree.core.versions import __version__ as __version__
     from kinetree.engine.export import export
-    from kinetree.files import convert
     from kinetree.files.loading import load, load_string
     from kinetree.model import Model
     from kinetree.robot import Robot
@@ -75,9 +75,6 @@ _LATER = {
     "load_string": "kinetree.files.loading",
     "symbolic": "kinetree.symbols.robot",
 }
-
-# public modules that lie in a folder
-_PLACES = {"convert": "kinetree.files.convert"}
 
 # functions of kinetree.views.notebook that show results, imported when a notebook first needs them
 _DISPLAYS = {
@@ -125,7 +122,7 @@ def __getattr__(name: str) -> typing.Any:
 
 def _module(name: str) -> types.ModuleType:
     """Import a public module."""
-    return importlib.import_module(_PLACES.get(name, f"kinetree.{name}"))
+    return importlib.import_module(f"kinetree.{name}")
 
 
 def _reachable() -> list[str]:

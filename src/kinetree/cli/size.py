@@ -29,6 +29,7 @@ from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
 from kinetree.model.bounds import Bounds, bounds_of
+from kinetree.motion.limits.check import check_limits
 from kinetree.present.charts import Axis, Chart, Series
 from kinetree.present.figure import Figure
 
@@ -113,7 +114,7 @@ def size(
             notify("the forces of the file are without the payload: computed anew from the motion.")
         recorded = recorded.replace(tau=None, model=loaded.model)
     with waiting(compiling("the dynamics", loaded.model)):
-        report = loaded.check(recorded)
+        report = check_limits(loaded, recorded)
         compared = None if candidates is None else motor_loads(loaded, recorded, candidates)
         if plot is not None:
             plane(report, recorded, bounds_of(loaded.model)).save(plot)

@@ -3,6 +3,8 @@
 from kinetree.contacts import environments
 from kinetree.contacts.tasks import Task, monoped
 from kinetree.dynamics.contacts.inverse import GroundForces
+from kinetree.dynamics.contacts.start import on_ground
+from kinetree.engine.kernels.contacts import contact_inverse_dynamics as inverse_dynamics
 from kinetree.explain.contacts import explain_contact as explain
 from kinetree.files.description.contacts import (
     Box,
@@ -31,6 +33,8 @@ __all__ = [
     "Task",
     "environments",
     "explain",
+    "inverse_dynamics",
     "monoped",
+    "on_ground",
     "stairs",
 ]

@@ -15,6 +15,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
+from kinetree.model.model import for_robots
 from kinetree.present.tables import notebook_table
 from kinetree.spatial.matrices import solve
 
@@ -40,6 +41,7 @@ class Ellipsoid:
         return notebook_table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0)
 
 
+@for_robots
 @documented
 def mass_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
@@ -57,6 +59,7 @@ def mass_ellipsoid(
     return inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 
+@for_robots
 @documented
 def force_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"

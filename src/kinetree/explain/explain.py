@@ -37,8 +37,10 @@ from kinetree.explain.record import LinkSteps, Part, Term, Torque, find
 from kinetree.explain.torque import torque_shares
 from kinetree.explain.unfold import dof_number, unfold_all, unfolding
 from kinetree.explain.words import equation, friction_equation
-from kinetree.model import WORLD, Joint, Model
+from kinetree.model import WORLD, HasModel, Joint, Model, model_of
 from kinetree.model.constrain import tree_of
+from kinetree.model.documented import documented
+from kinetree.model.edit import with_gravity
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
 from kinetree.model.joint import rate_names
 from kinetree.scalars import Scalar
@@ -194,8 +196,9 @@ class Explanation:
         return self.html()
 
 
+@documented
 def explain(
-    model: Model,
+    robot: Model | HasModel,
     q: StateLike,
     dq: StateLike,
     ddq: StateLike,
@@ -206,21 +209,22 @@ def explain(
     dV_base: ArrayLike | None = None,
     formulation: str = "screw",
 ) -> Explanation:
-    """Both passes of the recursion as data, each quantity with the parts that make it.
-
-    Arguments as in `kinetree.dynamics.newton_euler`; numbers or symbols, one state. The recursion
-    of a robot with constraints is that of its tree; its joint forces have the share `constraints`.
+    """Inverse dynamics at one state, with the parts that make every intermediate.
 
     Returns:
-        For each link T, then V, dV, F (screw and closed form) or omega, v, alpha, a_e, a_c, f, n
-        (link and space form), then tau; and the shares of the joint forces by cause.
+        A document that prints as a table, and as LaTeX or HTML.
+
+    Example:
+        >>> robot = kt.robots.planar_2r()
+        >>> text = str(robot.explain([0.1, 0.2], [1, 0], [0, 2]))
     """
+    model = model_of(robot)
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
     whole, model = model, tree_of(model)
     if whole.constraints is not None:
         refuse_moving_base(whole, V_base, dV_base)
     full = newton_euler(model, q, dq, ddq, formulation=formulation, **loads)
-    still, rest = model.with_gravity(zeros(3)), zeros(model.n)
+    still, rest = with_gravity(model, zeros(3)), zeros(model.n)
     moving = newton_euler(still, q, dq, ddq, formulation=formulation, **loads)
     resting = newton_euler(model, q, rest, rest, formulation=formulation)
     x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)

@@ -22,6 +22,7 @@ from kinetree.dynamics.textbook.closed import closed_form, column
 from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.dynamics.textbook.rotors import armature, rotor_moments
 from kinetree.model import WORLD, JointRotor, Model, joint_pose
+from kinetree.model.edit import with_gravity
 from kinetree.model.inputs import Motion, link_adjoints, link_pose, zeros
 from kinetree.spatial import ad, cross
 
@@ -118,7 +119,7 @@ def closed_parts(at: Recorded) -> tuple[Parts, list[Values]]:
     from all links that hang on it.
     """
     model, x = at.model, at.x
-    still = model.with_gravity(zeros(3))
+    still = with_gravity(model, zeros(3))
     loads = np.array(x.F_ext)
     form = closed_form(still, x.q, x.dq, x.ddq, loads, V_base=x.V_base, dV_base=at.dV_base)
     L, G, V = form.L, form.G, form.V

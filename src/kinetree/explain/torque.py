@@ -14,6 +14,7 @@ from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.explain.bodies import bodies_of, joint_forces, shares_of
 from kinetree.explain.record import Torque
 from kinetree.model import Model
+from kinetree.model.edit import with_gravity
 from kinetree.model.inputs import read_motion, zeros
 from kinetree.model.units import units
 from kinetree.spatial.matrices import is_zero
@@ -41,7 +42,7 @@ def torque_shares(
     F_ext, F_tip, V_base, dV_base of `inverse_dynamics`.
     """
     bare = without_passive_forces(model)
-    rest, still = zeros(model.n), bare.with_gravity(zeros(3))
+    rest, still = zeros(model.n), with_gravity(bare, zeros(3))
     links = without_drives(still)
     base = {key: loads.pop(key, None) for key in ("V_base", "dV_base")}
     moves = any(value is not None for value in base.values())

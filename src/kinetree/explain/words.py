@@ -6,8 +6,7 @@ The index "motion" means without gravity, which is a part of its own: dV = dV_mo
 import re
 from collections.abc import Mapping
 
-from kinetree.files.description.friction import SMOOTH
-from kinetree.model import JointFriction
+from kinetree.files.description.friction import SMOOTH, Friction
 from kinetree.model.friction import is_zero, law_texts
 
 Equation = tuple[str, str]  # in text and in LaTeX
@@ -143,7 +142,7 @@ STRIBECK = (
 VISCOUS, OTHER = ("v dq", r"v \dot q"), ("b(dq)", r"b(\dot q)")
 
 
-def friction_equation(friction: JointFriction) -> Equation:
+def friction_equation(friction: Friction) -> Equation:
     """The friction of a joint as the sum of its laws; b(dq) without one that has a formula."""
     laws = law_texts(friction, str)
     smooth = {name: law.formula for name, law in SMOOTH.items()}

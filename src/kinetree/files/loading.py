@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from kinetree.constraints import unconstrained
 from kinetree.core.options import typed
 from kinetree.core.text import counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, warn
@@ -399,7 +400,7 @@ def _with_options(
 ) -> Robot:
     """A built-in robot with the options of `load`."""
     if constraints == "none":
-        robot = robot.unconstrained()
+        robot = unconstrained(robot)
     if mimic and not floating and friction == "file":
         return robot
     description = robot.model.description

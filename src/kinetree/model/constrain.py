@@ -43,8 +43,8 @@ def without_constraints(model: Model, what: str, instead: str = "") -> Model:
         names = listing(list(model.constraints.given), 5)
         raise ModelError(
             f"{what} does not honour constraints, and {model.name!r} has some: {names}. "
-            f"{instead or 'Use a robot without them'}: robot.unconstrained() is the tree (on the "
-            "command line, --constraints none)."
+            f"{instead or 'Use a robot without them'}: kt.constraints.unconstrained(robot) is the "
+            "tree (on the command line, --constraints none)."
         )
     return model
 

@@ -40,7 +40,6 @@ __all__ = [
     "Ground",
     "HeightField",
     "Plane",
-    "check_chosen",
     "check_no_contacts",
     "check_places",
     "chosen_contacts",
@@ -161,17 +160,6 @@ def joined_contacts(ours: Contacts | None, theirs: Contacts | None) -> Contacts 
 def shapes_on(collisions: Collisions, frames: Collection[str]) -> Collisions:
     """The collision shapes on some links and frames, by name."""
     return replace(collisions, shapes=tuple(x for x in collisions.shapes if x.link in frames))
-
-
-def check_chosen(model: Any, feet: Sequence[str | Contact], ground: Any, friction: Any) -> None:
-    """Raise ModelError where ground or friction of the file would be taken, but changed."""
-    changed = model.collisions.changed
-    of_file = friction is None and any(isinstance(x, str) for x in feet)
-    if changed and (ground is None or of_file):
-        raise ModelError(
-            f"ground and friction of the file of {model.name!r} cannot be those of contacts: "
-            f"{'; '.join(changed[:6])}. Give both: robot.with_contacts(feet, ground, friction=...)."
-        )
 
 
 def chosen_contacts(

@@ -63,6 +63,8 @@ def named(
 
     @functools.wraps(function)
     def call(*args: Given.args, **options: Given.kwargs) -> Result:
+        if args and not isinstance(args[0], Model) and hasattr(args[0], "model"):
+            args = (args[0].model, *args[1:])  # a robot
         for value in (*args[1:], *options.values()):
             if type(value) is not np.ndarray and label_kind(type(value)) is not None:
                 return _by_name(function, dims, args, options)

@@ -27,8 +27,9 @@ class Compiled:
     of a frame is a function that takes the name of the frame and chooses the kernel by it.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, first: str = "self") -> None:
         self.__name__ = self.name = name
+        self.first = first  # of its arguments, in its signature
         self.__qualname__ = f"Quantities.{name}"
         self.__module__ = __name__
 
@@ -68,9 +69,14 @@ class Compiled:
         from kinetree.engine.kernel import signature_of
 
         if self.quantity.framed:
-            return frame_signature(self.quantity, "self")
+            return frame_signature(self.quantity, self.first)
         extra = "F_ext" if self.quantity.wrenches else None
-        return signature_of("self", *self.quantity.inputs, extra=extra)
+        return signature_of(self.first, *self.quantity.inputs, extra=extra)
+
+
+def of_robots(name: str) -> Callable[..., Any]:
+    """A quantity as a function of a robot and the arguments of its kernel."""
+    return Compiled(name, "robot")
 
 
 class Quantities(RobotCore):

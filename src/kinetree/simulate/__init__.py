@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from kinetree.core.later import later
+from kinetree.model.edit import payload_parameters
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.events import Event, Occurrence, event
 from kinetree.simulate.core.laws import law, python
@@ -30,6 +31,7 @@ __all__ = [
     "Violation",
     "event",
     "law",
+    "payload_parameters",
     "python",
     "sensitivities",
     "signal",

@@ -59,16 +59,55 @@ def simulate(
     target: Literal["cpu", "cuda"] = "cpu",
     **options: Unpack[SimulationOptions],
 ) -> "Trajectory | GpuTrajectory":
-    """Compute a motion of a robot from q0 and dq0 over `duration` seconds.
+    """Compute a motion from a state, under forces and a controller.
 
     Args:
         robot: a Robot or a Model.
-        q0, dq0, duration, dt, method, every, limits, target: as in `Robot.simulate`.
-        tau, F_ext, controller, parameters, events: as in `Robot.simulate`.
-        controls, activation, drive_state, friction_state, closure_time: as in `Robot.simulate`.
-        rtol, atol, max_step, progress: as in `Robot.simulate`.
+        q0: positions at the start, shape (..., nq), rad or m; leading axes are a batch of
+            rollouts.
+        dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
+        duration: length of the motion, s.
+        dt: length of a step, s; None: 0.001. For adaptive methods the spacing of the results;
+            None: 0.01.
+        method: "auto" (dop853, and radau while the motion is stiff; with contacts
+            semi_implicit_euler), "dop853" (adaptive, of order 8), "radau" (adaptive, of order
+            5, for stiff forces), "rk4", "semi_implicit_euler", "implicit" (stable for any
+            damping and stiffness), "implicitfast" (for any damping) or "euler".
+        tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
+            values)`, or a function of t or of (t, q, dq); None: no forces.
+        F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in
+            the same ways; None: no wrench.
+        controller: one of `kt.controllers`, or a function law(t, q, dq) that returns tau; None:
+            no controller.
+        parameters: robot data that differ between rollouts, such as {"mass": array of shape
+            (..., l), kg}; names and shapes as `free` of `compile`. `payload_parameters` gives
+            those of payloads. None: those of the robot.
+        controls: controls of the actuators, shape (..., u) in the order of
+            `robot.model.actuator_names`, in their units, given in the same ways as tau; None:
+            actuators do not act. Their forces add to tau.
+        activation: activations of the actuators at the start, shape (..., a) in the order of
+            `robot.model.activation_names`, in their units, clamped to their ranges; None: 0.
+        drive_state: delayed commands and lagged forces at the start, shape (..., k), in the
+            units of control or force: the last entry of `meta["drive_state"]` of the run
+            before; None: 0.
+        friction_state: deflections of the bristles of joints whose friction has presliding, at
+            the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
+            None: 0.
+        every: record every so many steps, and the last one.
+        limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
+            violations in the result's `meta`, "ignore" does not look.
+        events: functions g(t, q, dq) whose zeros are found by adaptive methods; see
+            `kt.simulate.event`.
+        rtol: relative error allowed in a step of an adaptive method, dimensionless.
+        atol: absolute error allowed in a step of an adaptive method, rad, m, rad/s or m/s.
+        max_step: longest step of an adaptive method, s; None: a 25th of the duration, or less.
+        closure_time: in which errors of constraints decay with fixed steps, s; None: every
+            state is projected onto the constraints.
+        progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
+        target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU.
 
     Returns:
+        A Trajectory, or a GpuTrajectory for "cuda":
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,
         note (why a law could not be compiled), violations, controller_state (T, ..., m), events;
         controls and activation {actuator: (T, ...)}, command (T, ..., n), the joint forces before
@@ -86,6 +125,11 @@ def simulate(
         SimulationError: a state is not finite, a joint left its limits, or constraints could not
             be closed; the message names the joint or the constraint and the time, and `trajectory`
             of the error is the motion until then.
+
+    Example:
+        >>> robot = kt.robots.planar_2r()
+        >>> robot.simulate([0.1, 0.2], duration=0.5, limits="ignore").q.shape
+        (51, 2)
     """
     run = Run(model=model_of(robot), q0=q0, dq0=dq0, target=target, **options)
     if isinstance(target, str) and target == "cuda":  # `checked` refuses what is no text

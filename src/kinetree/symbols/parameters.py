@@ -171,10 +171,7 @@ def _friction(model: Model, values: Values) -> Model:
     def joint(i: int, x: Joint) -> Joint:
         old = x.friction
         k, bend = i + 1, old.stribeck
-        new = replace(
-            old, viscous=pair(f"b{k}", old.viscous), coulomb=pair(f"f{k}", old.coulomb),
-            load=old.load,
-        )  # fmt: skip
+        new = replace(old, viscous=pair(f"b{k}", old.viscous), coulomb=pair(f"f{k}", old.coulomb))
         if bend is not None:
             speed = _symbol(f"vs{k}", bend.speed, values)
             new = replace(

@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import names
-from kinetree.core.records import named_numbers, numbers_in, unchecked, with_numbers
+from kinetree.core.records import checked, named_numbers, numbers_in, unchecked, with_numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.files.description.contacts import (
@@ -16,10 +16,10 @@ from kinetree.files.description.contacts import (
     share,
 )
 from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Spring
 from kinetree.model import Model
 from kinetree.model.contacts import contacts_of_model
-from kinetree.model.friction import joint_friction, with_coefficients
-from kinetree.model.springs import checked_stiffness
+from kinetree.model.friction import checked_friction, with_coefficients
 from kinetree.spatial.inertia import check_physical
 
 # name -> shape after the number of its owners (or alone, for gravity) and letters of its dimensions
@@ -135,13 +135,13 @@ def check_free(model: Model, name: str, values: Array) -> None:
             elif name == "inertia":
                 check_physical(0, [0] * 3, value, f"link {model.link_names[i]!r}")
             elif name == "springs":
-                checked_stiffness(value[0], model.springs[i].name)
+                checked(Spring(value[0]), Spring, f"spring {model.springs[i].name!r}")
             elif name in OF_CONTACTS:
                 rules = {"contact_friction": at_least_zero, "restitution": share}
                 rules.get(name, above_zero)(value, f"entry {owners(model, name)[i]!r}")
             else:
                 friction = Friction(tuple(value[:2]), tuple(value[2:]))
-                joint_friction(friction, model.joints[i].name, None)
+                checked_friction(friction, model.joints[i].name)
         except KinetreeError as problem:
             at = [int(k) for k in np.unravel_index(row, values.shape[: -robot_values.ndim])]
             raise type(problem)(f"parameter {name}{at or ''}: {problem}") from None

@@ -93,7 +93,7 @@ def constrained_torques(state: State) -> dict[str, Any]:
         try:
             tau, lam, left, _ = quantity(robot, name)(q, dq, ddq, *F_ext)
         except InputError:  # the plain function refuses motions that the kernel answers
-            tau, lam, left, _ = robot.constrained_inverse_dynamics(q, dq, ddq, *F_ext)
+            tau, lam, left, _ = robot.compile("constrained_inverse_dynamics")(q, dq, ddq, *F_ext)
         return tau, JT @ lam, tau + JT @ lam + left  # the last are the joint forces of the tree
 
     tau, carried, tree = free = loads("constrained_inverse_dynamics")
