@@ -93,8 +93,8 @@ def loaded(folder: Path, case: Case) -> tuple[kt.Robot, np.ndarray, np.ndarray]:
         )
     u = np.array([q[x.coords[0]] for x in robot.model.actuators])
     if robot.model.constraints is not None:
-        q = robot.project(q)
-    return robot, robot.on_ground(q), u
+        q = kt.constraints.project(robot, q)
+    return robot, kt.contacts.on_ground(robot, q), u
 
 
 def keyframe(folder: Path, name: str) -> list[float]:
@@ -135,11 +135,15 @@ def falls(robot: kt.Robot, q: np.ndarray, u: np.ndarray, dt: float, count: int) 
     starts = np.tile(q, (count, 1))
     starts[:, :4] += 0.5 * rng.normal(size=(count, 4))
     starts[:, :4] /= np.linalg.norm(starts[:, :4], axis=1, keepdims=True)
-    starts = np.array([robot.on_ground(x, 0.05) for x in starts])
+    starts = np.array([kt.contacts.on_ground(robot, x, 0.05) for x in starts])
     dq = 0.5 * rng.normal(size=(count, robot.n))
     if robot.model.constraints is not None:
-        starts = np.array([robot.on_ground(robot.project(x), 0.05) for x in starts])
-        dq = np.array([robot.project_rates(*x) for x in zip(starts, dq, strict=True)])
+        starts = np.array(
+            [kt.contacts.on_ground(robot, kt.constraints.project(robot, x), 0.05) for x in starts]
+        )
+        dq = np.array(
+            [kt.constraints.project_rates(robot, *x) for x in zip(starts, dq, strict=True)]
+        )
     motion = robot.simulate(
         starts, dq, duration=2.0, dt=dt, method="implicitfast", limits="ignore", controls=u
     )

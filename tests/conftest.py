@@ -20,7 +20,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", ImportWarning)
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from kinetree.engine.cache import folder as cache_folder
+from kinetree.engine import cache
 from kinetree.engine.llvm import engine
 
 # NumPy 2.4 renamed the features that NPY_DISABLE_CPU_FEATURES takes, ignores the old names, and
@@ -189,7 +189,7 @@ def quick_machine_code(request, no_cache_of_the_user):
         for name, value in quick_programs(no_cache_of_the_user).items():
             patch.setenv(name, value)
         patch.setattr(engine, "level", lambda text: 0 if text.count("\n") < QUICK else usual(text))
-        patch.setattr(cache_folder, "shrink", lambda *given: None)
+        patch.setattr(cache, "shrink", lambda *given: None)
         yield
 
 

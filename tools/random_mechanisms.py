@@ -109,10 +109,10 @@ def rank(sought: Unknowns, machine: Mechanism, small: float = 1e-8) -> int:
     rng, robot = np.random.default_rng(0), machine.bare
     t = np.arange(0, PERIOD, 0.02)
     q = machine.closed(t, motor_motion(rng, machine).at(t))[0]
-    J = np.asarray(robot.constraint_jacobian(q))
+    J = np.asarray(kt.constraints.jacobian(robot, q))
     S = np.linalg.svd(J)[2][:, robot.n - machine.n :]  # rates that the constraints allow
     dq, free = np.einsum("ztk,tkn->ztn", 5 * rng.normal(size=(2, len(t), machine.n)), S)
-    bias = np.asarray(robot.constraint_bias(q, dq))
+    bias = np.asarray(kt.constraints.bias(robot, q, dq))
     ddq = free - np.einsum("tnm,tm->tn", np.linalg.pinv(J, 1e-9), bias)
     W = sought.regressor(q, dq, ddq)
     W = (W * sought.scale / sought.natural.forces[:, None]).reshape(-1, len(sought.names))

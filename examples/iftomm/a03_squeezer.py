@@ -55,5 +55,5 @@ def measured(robot, run):
 if __name__ == "__main__":
     robot = build()
     run = robot.simulate(START, RATES, duration=SECONDS, dt=1e-3, tau=TAU, limits="ignore")
-    print(robot.mobility)
+    print(kt.constraints.mobility(robot))
     print(f"error at the end: {np.abs(measured(robot, run)[-1] - END).max():.1e} rad")

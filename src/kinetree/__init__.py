@@ -80,8 +80,6 @@ _LATER = {
 _DISPLAYS = {
     "animation": "animation_html",
     "animation_file": "save_animation",
-    "figure": "figure_html",
-    "figure_page": "figure_page",
     "robot": "robot_html",
     "trajectory": "trajectory_html",
 }

@@ -18,14 +18,14 @@ def quick_engine(engine):
     engine.level = lambda text: 0 if text.count("\n") < int(LIMIT) else usual(text)
 
 
-def quick_folder(folder):
+def quick_cache(cache):
     """Do not list all files of the cache at every new entry to watch its size."""
-    folder.shrink = lambda *given: None
+    cache.shrink = lambda *given: None
 
 
 CHANGES = {
     "kinetree.engine.llvm.engine": quick_engine,
-    "kinetree.engine.cache.folder": quick_folder,
+    "kinetree.engine.cache": quick_cache,
 }
 
 

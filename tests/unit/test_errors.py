@@ -51,7 +51,7 @@ def test_characters_without_a_picture_are_escaped_in_messages(code):
 
 def impossible_robot() -> kt.Robot:
     points, inertia = [(0, 0, 0)], [np.diag([1, 1, 9])]
-    return kt.Robot.from_points(
+    return kt.convert.from_points(
         points, points, [(0, 0, 1)], m=[1], I_com=inertia, unphysical="warn"
     )
 

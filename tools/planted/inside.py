@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,22 @@ import pytest
 
 from planted.reach import pack
 
+ROOMS = (
+    "*.py", "core/**/*.py", "spatial/**/*.py", "files/description/**/*.py", "model/**/*.py",
+    "dynamics/**/*.py", "engine/**/*.py", "simulate/**/*.py", "optimal/**/*.py",
+)  # fmt: skip
+
 
 class SharedCache:
     """Compiled code of the unchanged program, read by all trials below their own empty caches.
 
-    Object code is stored by its graph, traced graphs by the source that made them: a program with
-    a fault asks for other keys wherever the fault could matter. Only the unchanged program writes.
+    A program with a fault asks for other entries where the fault could matter: here the sources of
+    ROOMS identify a program. Only the unchanged program writes.
     """
 
     def __init__(self, folder: Path, package: Path | None) -> None:
         self.folder = folder
         self.package = package  # the unchanged one, in the marked run
-        self.graphs: set[str] = set()
         self.done = False
 
     def install(self, package: str) -> None:
@@ -36,40 +41,43 @@ class SharedCache:
             return
         self.done = True
         try:
-            cache = importlib.import_module(f"{package}.engine.cache.entries")
-            folder = importlib.import_module(f"{package}.engine.cache.folder")
-            make_key, load, store = cache.make_key, cache.load, cache.store
+            cache = importlib.import_module(f"{package}.engine.cache")
+            load, store = cache.load, cache.store
         except Exception:  # a package without a cache, or one that the fault broke
             return
         writes = self.package is not None
 
-        def remember_graphs(parts: Any) -> str:
-            parts = list(parts)
-            key = make_key(parts)
-            if parts[:1] == ["graph"]:
-                self.graphs.add(key)
-            return key
+        def place(name: str, part: str) -> Path:
+            return self.folder / sha256(f"{name} {part}".encode()).hexdigest()
 
-        def load_shared(key: str) -> bytes | None:
-            found = load(key)
-            hidden = writes and key in self.graphs  # the marks of the tracer must be seen
-            if found is None and not hidden and folder.enabled():
+        def load_shared(name: str, part: str) -> bytes | None:
+            found = load(name, part)
+            hidden = writes and part == "graph"  # the marks of the tracer must be seen
+            if found is None and not hidden and cache.enabled():
                 with contextlib.suppress(OSError):
-                    return (self.folder / key).read_bytes()
+                    return place(name, part).read_bytes()
             return found
 
-        def store_shared(key: str, code: bytes) -> None:
-            store(key, code)
-            if writes and folder.enabled():
-                aside = self.folder / f"{key}.{os.getpid()}"
-                aside.write_bytes(code)
-                aside.replace(self.folder / key)
+        def store_shared(name: str, part: str, data: bytes) -> None:
+            store(name, part, data)
+            if writes and cache.enabled():
+                aside = self.folder / f"{place(name, part).name}.{os.getpid()}"
+                aside.write_bytes(data)
+                aside.replace(place(name, part))
 
-        cache.make_key, cache.load, cache.store = remember_graphs, load_shared, store_shared
-        if writes:  # keys of the marked run are those of the unchanged source
-            modules, usual = cache._modules, str(self.package)
-            own = str(Path(cache.__file__).parents[2])
-            cache._modules = lambda place: modules(place.replace(own, usual, 1))
+        # the marked run is known by the unchanged source
+        root = Path(cache.__file__).parents[1] if self.package is None else self.package
+        known = identity(root)
+        cache.identity, cache.load, cache.store = lambda: known, load_shared, store_shared
+
+
+def identity(root: Path) -> str:
+    """A hash over the sources of a package that decide a kernel."""
+    paths = [path for room in ROOMS for path in sorted(root.glob(room))]
+    digest = sha256()
+    for path in paths:
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 class ReachPlugin:

@@ -163,7 +163,7 @@ def identification_steps() -> str:
 def four_bar_loop(height: float = 250.0) -> str:
     """The four-bar as an open tree, with its error, and closed, with the force of the loop."""
     robot = kt.robots.four_bar()
-    closed = robot.project([1.1, -1.0, 1.6], keep=["crank"])
+    closed = kt.constraints.project(robot, [1.1, -1.0, 1.6], keep=["crank"])
     sketch = Sketch(plane("xy"))
     for shift, q in ((0.0, closed + np.array([0, 0.12, -0.25])), (1.05, closed)):
         move = np.array([shift, 0, 0])

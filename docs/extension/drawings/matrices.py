@@ -137,7 +137,7 @@ def ellipsoids(robot: str = "planar_2r", height: float = 400.0) -> str:
 def freedom(robot: kt.Robot) -> str:
     """Degrees of freedom in words; those of the mechanism if it has closed loops."""
     closed = robot.model.constraints is not None
-    return f"{robot.mobility.degrees_of_freedom if closed else robot.n} degrees of freedom"
+    return f"{kt.constraints.mobility(robot).degrees_of_freedom if closed else robot.n} degrees of freedom"
 
 
 @drawing

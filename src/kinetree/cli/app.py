@@ -172,7 +172,7 @@ def cache_info(*, json: Json = False) -> None:
     """
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
-    from kinetree.engine.cache import entries as cache
+    from kinetree.engine import cache
 
     stored = cache.info()
     if json:
@@ -202,7 +202,7 @@ def cache_clear(*, json: Json = False) -> None:
     from kinetree.cli.output import print_json
     from kinetree.cli.tables import console
     from kinetree.core.text import counted
-    from kinetree.engine.cache import entries as cache
+    from kinetree.engine import cache
 
     removed = cache.clear()
     if json:

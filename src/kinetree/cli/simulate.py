@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from kinetree.simulate.core.limits import Violation
     from kinetree.simulate.core.signals import Signal
 
-PICTURES = (".png", ".svg", ".html", ".pdf", ".jpg", ".jpeg")
-OWN = (".svg", ".html")  # need no matplotlib
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
 STDOUT = Path(STREAM)
 FORCE_ROUNDING = 1e-6  # of the largest contact force: the residual of the contact problem
@@ -88,7 +87,7 @@ MotionFile = Annotated[
 Plot = Annotated[
     Path | None,
     file_argument(
-        "Plots to write, in radians: motion.svg or motion.html, or motion.png with matplotlib."
+        "Plots to write by matplotlib, in radians: motion.png, motion.svg or motion.pdf."
     ),
 ]
 
@@ -303,8 +302,7 @@ def check_files(output: Path | None, plot: Path | None) -> None:
             raise InputError(
                 f"--plot is {plot}; expected a name ending with {', '.join(PICTURES)}."
             )
-        if plot.suffix.lower() not in OWN:
-            need("matplotlib", "plot", "a plot")
+        need("matplotlib", "plot", "a plot")
 
 
 def _forces(

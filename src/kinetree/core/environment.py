@@ -48,11 +48,6 @@ def _positive_size(text: str) -> int:
     return size
 
 
-def _megabytes(text: str) -> int:
-    """Return bytes, from a number of megabytes, or 0 for a word that means off."""
-    return 0 if text.lower() in OFF else int(_not_negative(text) * 1e6)
-
-
 def _threads(text: str) -> int:
     if int(text) < 0:
         raise ValueError
@@ -73,9 +68,6 @@ VARIABLES = {
     f"{PREFIX}CACHE_DIR": Variable(str, "a folder"),
     f"{PREFIX}CACHE_SIZE": Variable(_size, SIZES),
     f"{PREFIX}THREADS": Variable(_threads, "a whole number, 0 for all cores"),
-    f"{PREFIX}BUFFERS": Variable(
-        _megabytes, "the megabytes of memory to keep for results, or off for none"
-    ),
     f"{PREFIX}RECORDING_SIZE": Variable(_positive_size, SIZES),
     f"{PREFIX}TARGET": Variable(str.lower, "a family of processors, such as avx2"),
 }

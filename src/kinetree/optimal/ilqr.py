@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads
 from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.kernel import Kernel, has_llvm
@@ -131,10 +130,9 @@ class Solver:
         if target is None:
             return
         self.codes = {name: Programs(graph) for name, graph in self.graphs.items()}
-        sources = cache.source_hash("optimal/driver.py", "optimal/riccati.py")
         self.code = load_or_compile(
-            [sources, str(s)], target, lambda: driver.Driver(s).text(target.triple), [driver.SYMBOL]
-        )  # fmt: skip
+            ["ilqr", str(s)], target, lambda: driver.emit(s, target.triple), [driver.SYMBOL]
+        )
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(driver.SYMBOL))
 
     @property

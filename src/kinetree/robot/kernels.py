@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 import numpy as np
 
 from kinetree.core.arrays import ArrayLike, StateLike
-from kinetree.engine.kernels.memo import derivative_kernel, kernel
+from kinetree.engine.kernels.memo import kernel
 from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
@@ -137,8 +137,8 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        return derivative_kernel(
-            self.model, quantity, wrt, order=order, frame=frame, expressed=expressed, rows=rows,
+        return kernel(
+            self.model, quantity, wrt=wrt, order=order, frame=frame, expressed=expressed, rows=rows,
             wrenches=wrenches, free=free, sparse=sparse, target=target,
         )  # fmt: skip
 

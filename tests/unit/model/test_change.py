@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chain_data
+import kinetree as kt
 from kinetree import Builder, dynamics, robots
 from kinetree.errors import InputError
 from kinetree.friction import Friction
@@ -56,7 +57,7 @@ def test_payloads_of_a_batch_are_those_of_robots_one_by_one():
     q, m, com = rng.uniform(-1, 1, 7), rng.uniform(0, 3, (2, 1)), rng.uniform(-0.1, 0.1, (3, 3))
     I_com = np.diag([0.004, 0.003, 0.002])
     for frame in (None, "panda_link5"):
-        data = robot.payload_parameters(m, com, I_com, frame)
+        data = kt.simulate.payload_parameters(robot, m, com, I_com, frame)
         run = robot.simulate(q, duration=0.1, tau=np.zeros(7), parameters=data, limits="ignore")
         for a, b in np.ndindex(2, 3):
             loaded = robot.with_payload(m[a, 0], com[b], I_com, frame)

@@ -28,7 +28,7 @@ def line():
 
 
 DOORS = {
-    "reference_regressor": lambda: ROBOT.reference_regressor(*STATE, REST),
+    "reference_regressor": lambda: ROBOT.compile("reference_regressor")(*STATE, REST),
     "dynamics.reference_regressor": lambda: dynamics.reference_regressor(MODEL, *STATE, REST),
     "dynamics.inverse_dynamics": lambda: dynamics.inverse_dynamics(MODEL, *STATE),
     "dynamics.forward_dynamics": lambda: dynamics.forward_dynamics(MODEL, *STATE),
@@ -39,7 +39,7 @@ DOORS = {
         MODEL, *STATE
     ),
     "dynamics.linearize": lambda: dynamics.linearize(MODEL, *STATE),
-    "newton_euler": lambda: ROBOT.newton_euler(*STATE),
+    "newton_euler": lambda: kt.dynamics.newton_euler(ROBOT, *STATE),
     "closed_form": lambda: dynamics.closed_form(MODEL, *STATE),
     "forward_dynamics_by_articulated_bodies": lambda: (
         dynamics.forward_dynamics_by_articulated_bodies(MODEL, *STATE)
@@ -47,19 +47,19 @@ DOORS = {
     "forward_dynamics_by_inverse_dynamics": lambda: dynamics.forward_dynamics_by_inverse_dynamics(
         MODEL, *STATE
     ),
-    "contact_inverse_dynamics": lambda: ROBOT.contact_inverse_dynamics(*STATE),
+    "contact_inverse_dynamics": lambda: kt.contacts.inverse_dynamics(ROBOT, *STATE),
     "dynamics.contact_inverse_dynamics": lambda: dynamics.contact_inverse_dynamics(MODEL, *STATE),
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
     "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),
-    "task_space_derivatives": lambda: ROBOT.task_space_derivatives(Q, REST, rows=[3]),
-    "mass_ellipsoid": lambda: ROBOT.mass_ellipsoid(Q),
-    "force_ellipsoid": lambda: ROBOT.force_ellipsoid(Q),
+    "task_space_derivatives": lambda: kt.kernels.task_space_derivatives(ROBOT, Q, REST, rows=[3]),
+    "mass_ellipsoid": lambda: kt.dynamics.mass_ellipsoid(ROBOT, Q),
+    "force_ellipsoid": lambda: kt.dynamics.force_ellipsoid(ROBOT, Q),
     "inverse_kinematics": lambda: ROBOT.inverse_kinematics(ROBOT.pose(Q)),
     "straight_line": line,
     "quintic": lambda: kt.motion.quintic(Q, Q + 0.1, duration=1.0, robot=ROBOT),
     "time_optimal": lambda: kt.motion.time_optimal(ROBOT, trajectory()),
-    "check": lambda: ROBOT.check(trajectory()),
+    "check": lambda: kt.motion.check_limits(ROBOT, trajectory()),
     "controller": lambda: kt.controllers.step_by_step(Impedance(ROBOT.pose(Q), 10.0, 1.0), ROBOT),
     "observer": lambda: MomentumObserver(ROBOT, 10.0),
     "symbolic": lambda: kt.symbolic(ROBOT).tau,
@@ -132,10 +132,12 @@ def test_a_changed_robot_keeps_its_constraints(name):
     given = () if CHANGES[name] is None else (CHANGES[name],)
     changed = getattr(ROBOT, name)(*given)
     assert changed.model.constraints.given == MODEL.constraints.given
-    ddq = changed.forward_dynamics(Q, ROBOT.project_rates(Q, [1, 0, 0]), [1, 0, 0])
-    tree = changed.unconstrained().forward_dynamics(Q, ROBOT.project_rates(Q, [1, 0, 0]), [1, 0, 0])
+    ddq = changed.forward_dynamics(Q, kt.constraints.project_rates(ROBOT, Q, [1, 0, 0]), [1, 0, 0])
+    tree = kt.constraints.unconstrained(changed).forward_dynamics(
+        Q, kt.constraints.project_rates(ROBOT, Q, [1, 0, 0]), [1, 0, 0]
+    )
     assert np.abs(ddq - tree).max() > 1e-3
-    residual = changed.constrained_forward_dynamics(Q, REST, [1, 0, 0])[2]
+    residual = kt.constraints.forward_dynamics(changed, Q, REST, [1, 0, 0])[2]
     assert np.abs(residual).max() < 1e-10
 
 

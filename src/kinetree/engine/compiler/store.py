@@ -45,21 +45,24 @@ def encode(graph: Graph) -> bytes:
 
 
 class StoredGraph(Graph):
-    """A graph whose nodes are read from its bytes at the first access."""
+    """A graph whose nodes are read from its bytes at the first access.
+
+    key: texts that state what the graph was made of, where that is known.
+    """
 
     __slots__ = ("__dict__",)
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, key: tuple[str, ...] = ()) -> None:
         line, _, body = data.partition(b"\n")
         head = json.loads(line)
         object.__setattr__(self, "inputs", _ports(head["inputs"]))
         object.__setattr__(self, "outputs", _ports(head["outputs"]))
-        self.__dict__.update(_body=body, _head=head, _data=data)
+        self.__dict__.update(_body=body, _head=head, _data=data, key=key)
 
     @classmethod
-    def of(cls, graph: Graph) -> "StoredGraph":
+    def of(cls, graph: Graph, key: tuple[str, ...] = ()) -> "StoredGraph":
         """Return the bytes of a graph, which keep its nodes instead of reading them again."""
-        stored = cls(encode(graph))
+        stored = cls(encode(graph), key)
         stored.__dict__["_read"] = graph.nodes, graph.results
         return stored
 
@@ -132,13 +135,18 @@ class StoredGraph(Graph):
         return self._read[1]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StoredGraph, (self.__dict__["_data"],)
+        return StoredGraph, (self.__dict__["_data"], self.__dict__["key"])
 
 
 def digest(graph: Graph) -> str:
     """Return a hash of everything in a graph or program, the same in every process."""
     known = getattr(graph, "digest", None)
     return sha256(encode(graph)).hexdigest() if known is None else known
+
+
+def key_of(graph: Graph) -> tuple[str, ...]:
+    """Return the key of a graph on disk: what it was made of, else a hash of it."""
+    return getattr(graph, "key", ()) or (digest(graph),)
 
 
 def _graph(data: bytes) -> Graph:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.engine.cache import entries as cache
+from kinetree.engine import cache
 from kinetree.engine.cuda.layout import WARP
 from kinetree.errors import CompileError, need
 
@@ -185,11 +185,11 @@ def cubin(source: str, capability: str, warps: int = 0, block: int = 0) -> bytes
     if block:
         options.append(f"-DKT_BLOCK={block}")
     version = ".".join(map(str, cupy().cuda.nvrtc.getVersion()))
-    key = cache.make_key(["cuda", source, f"nvrtc {version}", *options])
-    code = cache.load(key)
+    entry = cache.entry("cuda", source, f"nvrtc {version}", *options)
+    code = cache.load(entry, "cubin")
     if code is None:
         code = compile_source(source, tuple(options))
-        cache.store(key, code)
+        cache.store(entry, "cubin", code)
     return code
 
 

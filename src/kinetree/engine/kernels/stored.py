@@ -1,7 +1,7 @@
 """Traced graphs on disk, so that a known robot is not traced again.
 
-The key covers the robot's data, the quantity, and the source of everything between a model and its
-graph.
+The key of an entry (`engine/cache.py` adds the identity of the package) is a hash of the robot's
+data and the text of the request. The machine code of the graph lies in the same entry.
 """
 
 import hashlib
@@ -11,24 +11,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from kinetree.engine.cache import entries as cache
-from kinetree.engine.cache import folder as cache_folder
+from kinetree.engine import cache
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Stage, collecting
 from kinetree.engine.compiler.store import StoredGraph
-from kinetree.errors import KinetreeError
 from kinetree.model import Model
 
-SOURCES = (
-    "spatial",
-    "files/description",
-    "model",
-    "dynamics",
-    "engine/compiler",
-    "core",
-    "engine/kernels",
-    "scalars.py",
-)
+PART = "graph"
 # fields that decide no result: names, remarks, and limits, which only `dynamics.random` reads
 IGNORED = {
     "Model": ("name", "link_names", "base_name", "collisions", "notes", "warnings"),
@@ -42,30 +31,29 @@ def stored_graph(model: Model, request: object, make: Callable[[], Graph]) -> Gr
 
     The text of `request` states everything that the graph depends on apart from the model.
     """
-    if not cache_folder.enabled() or not comparable(model):
+    if not comparable(model):
         return made_graph(make)
-    return kept_graph([model_hash(model), repr(request)], make)
+    return kept_graph((model_hash(model), repr(request)), make)
 
 
-def kept_graph(known: Iterable[str], make: Callable[[], Graph]) -> Graph:
-    """Return the graph that `make` would make, from the disk; `known` are the parts of its key."""
-    key = cache.make_key(["graph", *known, tracer_text()]) if cache_folder.enabled() else ""
-    data = cache.load(key)
+def kept_graph(key: tuple[str, ...], make: Callable[[], Graph]) -> Graph:
+    """Return the graph that `make` would make, from the disk; `key` states what it is made of."""
+    if not cache.enabled():
+        return made_graph(make)
+    entry = cache.entry(*key)
+    data = cache.load(entry, PART)
     if data is not None:
-        try:
-            return StoredGraph(data).noting(Stage("graph", None))
-        except (ValueError, KeyError, KinetreeError):  # written by another version of kinetree
-            pass
-    graph = made_graph(make)
-    cache.store(key, graph.data)
+        return StoredGraph(data, key).noting(Stage("graph", None))
+    graph = made_graph(make, key)
+    cache.store(entry, PART, graph.data)
     return graph
 
 
-def made_graph(make: Callable[[], Graph]) -> StoredGraph:
+def made_graph(make: Callable[[], Graph], key: tuple[str, ...] = ()) -> StoredGraph:
     """Return the graph that `make` makes, with notes on how."""
     with collecting() as stages:
         graph = make()
-    return StoredGraph.of(graph).noting(*stages)
+    return StoredGraph.of(graph, key).noting(*stages)
 
 
 def comparable(model: Model) -> bool:
@@ -100,8 +88,3 @@ def _text(value: Any) -> str:
         return f"{value.shape} {np.asarray(value, float).tobytes().hex()}"
     # plain numbers: the text of NumPy's depends on its version
     return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def tracer_text() -> str:
-    """Return a hash over the source of everything that turns a model into a graph."""
-    return cache.source_hash(*SOURCES)

@@ -10,7 +10,7 @@ from kinetree.engine.call.fast_entry import emit_call, emit_one
 from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Stage, collecting
-from kinetree.engine.compiler.store import digest
+from kinetree.engine.compiler.store import key_of
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
@@ -71,10 +71,11 @@ class Programs:
         if dtype not in self._codes:
             with collecting() as stages:
                 code = load_or_compile(
-                    [digest(self.graph), dtype],
+                    key_of(self.graph),
                     self.target,
                     lambda: self.text(dtype),
                     exported(dtype),
+                    dtype=dtype,
                 )
             if self._codes.setdefault(dtype, code) is code:
                 self.stages.setdefault(dtype, []).extend(stages)

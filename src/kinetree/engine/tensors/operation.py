@@ -93,8 +93,8 @@ class Operation:
         key = (kind, wrt)
         if key not in self._derived:
             names = [self.inputs[k].name for k in wrt]
-            known = [self.digest, kind, *names]
-            graph = kept_graph(known, lambda: optimise(rule(self.graph, names)))
+            made_of = self.digest, kind, *names
+            graph = kept_graph(made_of, lambda: optimise(rule(self.graph, names)))
             source = (self, wrt) if kind == "jvp" else (None, ())
             made = Operation(graph, f"{kind}_of_{self.name}", *source)
             self._derived.setdefault(key, made)

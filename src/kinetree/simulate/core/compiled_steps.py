@@ -9,7 +9,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.system import once
-from kinetree.engine.cache import entries as cache
 from kinetree.engine.call import threads
 from kinetree.engine.kernel import Kernel, code_addresses
 from kinetree.engine.llvm.object_code import load_or_compile
@@ -32,10 +31,6 @@ from kinetree.simulate.core.step_frame import (
     frame_size,
 )
 
-SOURCES = (
-    *(f"simulate/core/{name}.py" for name in ("dop853", "implicit_code", "radau", "step_code")),
-    *("simulate/core/step_frame.py", "simulate/tuning.py"),
-)
 SYMBOL = f"{PREFIX}_{ENTRY}"
 # row, count, times, which of them end a step, values
 SIGNALS = ctypes.CFUNCTYPE(
@@ -65,8 +60,9 @@ def machine_code() -> tuple[Any, Callable[[int], None], int]:
     """The machine code of this processor, for all robots, its entry, and its lanes."""
     target = host_target()
     lanes = target.lanes("float64")
-    key = ["adaptive", cache.source_hash(*SOURCES)]
-    code = load_or_compile(key, target, lambda: step_code.emit(lanes, target.triple), [SYMBOL])
+    code = load_or_compile(
+        ["adaptive"], target, lambda: step_code.emit(lanes, target.triple), [SYMBOL]
+    )
     return code, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(SYMBOL)), lanes
 
 

@@ -15,7 +15,7 @@ from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_stepping
 from kinetree.dynamics.contacts.step import check_contact_method
 from kinetree.dynamics.steps import METHODS, Method
-from kinetree.engine.kernels.compile import check_model
+from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.inputs import (

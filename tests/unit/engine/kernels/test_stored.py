@@ -2,9 +2,7 @@
 
 import dataclasses
 import logging
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ import pytest
 import kinetree as kt
 from kinetree.constraints import Hold, Rod
 from kinetree.dynamics import constrain
-from kinetree.dynamics.quantities import DECLARED
 from kinetree.engine.compiler import trace as tracer
 from kinetree.engine.kernels import model_hash, trace_quantity
 from kinetree.engine.kernels import stored as traced
@@ -180,27 +177,6 @@ def test_every_question_has_its_own_entry(folder, traces):
         assert len(entries(folder)) == before + 1 == len(traces)
         trace_quantity(robot, name, **options)
         assert len(entries(folder)) == len(traces) == before + 1
-
-
-def test_the_source_covers_all_that_runs_between_model_and_graph(monkeypatch):
-    monkeypatch.setenv("KINETREE_CACHE", "0")
-    model, files = kt.robots.cart_pole().model, set()
-
-    def note(frame, event, argument):
-        files.add(frame.f_code.co_filename)
-
-    for name in (x for x, y in DECLARED.items() if not y.letters & {*"mdck"}):
-        sys.setprofile(note)
-        trace_quantity(model, name, free=["mass", "friction"])
-        trace_quantity(model, name)
-        sys.setprofile(None)
-    root = Path(kt.__file__).parent
-    inside = [path for path in map(Path, files) if path.is_relative_to(root)]
-    ran = {path.relative_to(root).as_posix() for path in inside}
-    checks = {"engine/cache/folder.py"}  # decide no node
-    hashed = {x for x in ran if any(f"{x}/".startswith(f"{place}/") for place in traced.SOURCES)}
-    assert ran - hashed <= checks
-    assert "engine/kernels/compile.py" in hashed and "dynamics/lean.py" in hashed
 
 
 def test_friction_functions_are_kept_by_what_they_compute(folder, traces):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kinetree.engine.cache import entries as cache
+from kinetree.engine import cache
 from kinetree.engine.tensors.operation import Operation, operation_of
 from kinetree.errors import MissingPackageError
 from tensor_robots import arm
@@ -20,7 +20,7 @@ def test_derivatives_are_made_once_and_kept_on_disk(operation, monkeypatch):
     assert operation.vjp((0,)) is operation.vjp((0,))
     again = Operation(operation.graph, operation.name)
     stored = []
-    monkeypatch.setattr(cache, "store", lambda key, data: stored.append(key))
+    monkeypatch.setattr(cache, "store", lambda name, part, data: stored.append(name))
     assert again.vjp((0,)).digest == operation.vjp((0,)).digest
     assert not stored
 

@@ -96,9 +96,9 @@ def test_derivatives_are_those_of_the_law_as_it_is(method):
         return force(gains["kp"], q, dq)
 
     options = {"duration": 0.1, "dt": 0.01, "method": method, "limits": "ignore"}
-    ROBOT.sensitivities(Q0, DQ0, controller=law, **options)
+    kt.simulate.sensitivities(ROBOT, Q0, DQ0, controller=law, **options)
     gains["kp"] = STIFF
-    found = ROBOT.sensitivities(Q0, DQ0, controller=law, **options).by("q0")
+    found = kt.simulate.sensitivities(ROBOT, Q0, DQ0, controller=law, **options).by("q0")
     e, fine = 1e-6, {} if method == "rk4" else {"rtol": 1e-12, "atol": 1e-13}
     ends = [
         ROBOT.simulate(Q0 + step, DQ0, tau=lambda t, q, dq: force(STIFF, q, dq), **options, **fine)

@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kinetree.engine import Kernel
-from kinetree.engine.cache import entries as cache
+import numpy as np
+
+import kinetree as kt
+from kinetree.engine import Kernel, cache
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.target import host_target
 
@@ -44,8 +46,7 @@ def test_damaged_files_are_compiled_again(folder, monkeypatch, scale):
     kernel = Kernel(graph)
     (path,) = entries(folder)
     good = path.read_bytes()
-    code = cache.unseal(path.stem, good)
-    assert code is not None
+    (code,) = cache.unseal(path.stem, good).values()
     again = []
 
     def assemble(text, target, effort=None):
@@ -111,3 +112,60 @@ def test_processes_share_a_cache_while_some_are_killed(folder, monkeypatch):
         assert k == 0 or (process.returncode, errors) == (0, "")
     for path in entries(folder):
         assert cache.unseal(path.stem, path.read_bytes()) is not None
+
+
+def package(place: Path, **sources: str) -> Path:
+    """A folder of modules; "__" in a name is a folder's end."""
+    for name, text in sources.items():
+        path = place / "kinetree" / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return place / "kinetree"
+
+
+def identity(monkeypatch, folder: Path) -> str:
+    monkeypatch.setattr(sys.modules["kinetree"], "__path__", [str(folder)])
+    return cache.identity.__wrapped__()
+
+
+def test_every_source_that_may_decide_a_kernel_is_part_of_the_key(tmp_path, monkeypatch):
+    def of(name: str, **changes: str) -> str:
+        texts = {"model": "x = 1", "engine__compiler__ops": "y = 2", "views__page": "z = 3"}
+        return identity(monkeypatch, package(tmp_path / name, **texts | changes))
+
+    one = of("one")
+    assert of("same") == one
+    assert of("page", views__page="z = 4") == one  # the pages make no kernel
+    others = [
+        of("deep", engine__compiler__ops="y = 3"),
+        of("model", model="x = 2"),
+        of("more", engine__compiler__more=""),
+    ]
+    assert len({one, *others}) == 4
+    package(tmp_path / "one", model="x = 2").joinpath("engine/compiler/ops.py").unlink()
+    assert identity(monkeypatch, tmp_path / "one" / "kinetree") not in (one, *others)
+
+
+def test_an_installed_package_is_known_by_its_record(tmp_path, monkeypatch):
+    record = tmp_path / f"kinetree-{kt.__version__}.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text("kinetree/model.py,sha256=1,5\n")
+    one = identity(monkeypatch, package(tmp_path, model="x = 1"))
+    assert identity(monkeypatch, package(tmp_path, model="x = 2")) == one
+    record.write_text("kinetree/model.py,sha256=2,5\n")
+    assert identity(monkeypatch, tmp_path / "kinetree") != one
+
+
+def test_graph_and_machine_code_of_a_kernel_share_an_entry(folder, compiled):
+    robot = kt.robots.planar_2r()
+    q = np.array([0.3, -0.2])
+    one = robot.mass_matrix(q)
+    (path,) = entries(folder)
+    batch = robot.mass_matrix(np.tile(q, (3, 1)).astype("float32"))
+    assert entries(folder) == [path] and len(compiled) == 2
+    parts = cache.unseal(path.stem, path.read_bytes())
+    assert [name.partition(" ")[0] for name in parts] == ["graph", "float64", "float32"]
+    again = kt.robots.planar_2r()
+    assert again.mass_matrix(q).tobytes() == one.tobytes()
+    assert again.mass_matrix(np.tile(q, (3, 1)).astype("float32")).tobytes() == batch.tobytes()
+    assert len(compiled) == 2

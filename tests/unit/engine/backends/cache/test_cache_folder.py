@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kinetree.engine import Kernel
-from kinetree.engine.cache import entries as cache
-from kinetree.engine.cache import folder as cache_folder
+from kinetree.engine import Kernel, cache
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 unprivileged = pytest.mark.skipif(
@@ -24,7 +22,7 @@ def entries(folder: Path) -> list[Path]:
 def test_only_the_owner_can_read_the_cache(folder):
     old = os.umask(0)
     try:
-        cache.store(cache.make_key(["x"]), b"code")
+        cache.store(cache.entry("x"), "part", b"code")
     finally:
         os.umask(old)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -33,38 +31,38 @@ def test_only_the_owner_can_read_the_cache(folder):
 
 @posix
 def test_what_others_may_write_is_not_loaded(folder, caplog):
-    key = cache.make_key(["x"])
-    cache.store(key, b"code")
+    key = cache.entry("x")
+    cache.store(key, "part", b"code")
     (path,) = entries(folder)
     path.chmod(0o620)
-    assert cache.load(key) is None
+    assert cache.load(key, "part") is None
     assert "may be written by other users" in caplog.text
     path.chmod(0o600)
-    assert cache.load(key) == b"code"
+    assert cache.load(key, "part") == b"code"
     folder.chmod(0o777)
-    assert cache.load(key) is None
-    cache.store(cache.make_key(["y"]), b"more")
+    assert cache.load(key, "part") is None
+    cache.store(cache.entry("y"), "part", b"more")
     assert len(entries(folder)) == 1
 
 
 @posix
 def test_what_belongs_to_others_is_not_loaded(folder, monkeypatch, caplog):
-    key = cache.make_key(["x"])
-    cache.store(key, b"code")
+    key = cache.entry("x")
+    cache.store(key, "part", b"code")
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    assert cache.load(key) is None
+    assert cache.load(key, "part") is None
     assert f"belongs to user {mine}" in caplog.text
 
 
 @posix
 def test_links_are_not_followed(folder, tmp_path):
-    key = cache.make_key(["x"])
-    cache.store(key, b"code")
+    key = cache.entry("x")
+    cache.store(key, "part", b"code")
     (path,) = entries(folder)
     moved = path.rename(tmp_path / "elsewhere")
     path.symlink_to(moved)
-    assert cache.load(key) is None
+    assert cache.load(key, "part") is None
 
 
 def test_a_folder_that_cannot_be_made_is_no_failure(tmp_path, monkeypatch, compiled, scale):
@@ -111,7 +109,7 @@ def test_off_switch(folder, monkeypatch, compiled, word, scale):
 )
 def test_sizes_have_units(monkeypatch, text, size):
     monkeypatch.setenv("KINETREE_CACHE_SIZE", text)
-    assert cache_folder.limit() == size
+    assert cache.limit() == size
 
 
 def test_the_entries_used_longest_ago_go_when_the_cache_is_full(folder, monkeypatch, scale):

@@ -6,8 +6,7 @@ from cuda_harness import functions_graph, special_pairs, states
 
 import kinetree as kt
 from exact_graphs import interpret
-from kinetree.engine import CudaKernel, Graph, Kernel, Node, Port
-from kinetree.engine.cache import entries as cache
+from kinetree.engine import CudaKernel, Graph, Kernel, Node, Port, cache
 from kinetree.engine.cuda import launch as toolkit
 from kinetree.engine.kernels import kernel as compile_kernel
 from kinetree.engine.kernels import trace_quantity

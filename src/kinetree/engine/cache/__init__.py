@@ -1,1 +1,0 @@
-"""The cache on disk: object code and graphs, so that a known robot is not compiled again."""
