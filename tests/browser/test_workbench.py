@@ -84,7 +84,7 @@ def test_the_main_path(bench, open_page, screenshots):
 def the_robot_is_framed(page, robot):
     corners = page.evaluate(
         """() => { const { viewer } = window.kinetree.bench;
-        return viewer.corners(["visual", "body", "joint"]).map((p) => kt.constraints.project(viewer, p)); }"""
+        return viewer.corners(["visual", "body", "joint"]).map((p) => viewer.project(p)); }"""
     )
     box = page.locator("#view").bounding_box()
     share = np.array(corners) / [box["width"], box["height"]]
@@ -180,7 +180,7 @@ def a_loop_follows_its_slider(page):
     shows(page, "joints")
     pull(page, 0, 1.2)
     q, _, _ = state(page)
-    assert q[0] == 1.2 and np.abs(kt.constraints.errors(robot, q)).max() < 1e-9
+    assert q[0] == 1.2 and np.abs(robot.constraint_errors(q)).max() < 1e-9
 
 
 def an_upload_is_text_and_a_scene_is_restored(page):

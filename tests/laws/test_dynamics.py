@@ -398,21 +398,21 @@ def test_rates_are_derivatives_along_the_motion(mechanism, seed):
 
     a = dynamics
     close(
-        a.compile("body_jacobian_rate")(model, q, dq),
+        a.body_jacobian_rate(model, q, dq),
         along(lambda q, dq: a.body_jacobian(model, q)),
         1e-8,
         1,
     )
     close(
-        a.compile("space_jacobian_rate")(model, q, dq),
+        a.space_jacobian_rate(model, q, dq),
         along(lambda q, dq: a.space_jacobian(model, q)),
         1e-8,
         1,
     )
-    matrix = along(lambda q, dq: a.compile("centroidal_momentum_matrix")(model, q))
-    close(a.compile("centroidal_momentum_matrix_rate")(model, q, dq), matrix, 1e-8, 1)
+    matrix = along(lambda q, dq: a.centroidal_momentum_matrix(model, q))
+    close(a.centroidal_momentum_matrix_rate(model, q, dq), matrix, 1e-8, 1)
     bias = along(lambda q, dq: a.bias_forces(model, q, dq))
-    close(a.compile("bias_forces_rate")(model, q, dq, ddq), bias, 1e-7, 10)
+    close(a.bias_forces_rate(model, q, dq, ddq), bias, 1e-7, 10)
     velocity = a.frame_velocity(model, q, dq)
     close(velocity, a.body_jacobian(model, q) @ dq, 1e-12, 1)
     twist = along(lambda q, dq: a.frame_velocity(model, q, dq))

@@ -41,7 +41,8 @@ def ways_to_a_model() -> str:
     flow = Flow()
     sources = [
         "URDF, xacro, SDF, MJCF\nkt.load", "a built-in name\nkt.load(\"panda\")",
-        "screws, home poses, inertias\nkt.convert.from_screws", "Denavit-Hartenberg\nkt.convert.from_dh",
+        "screws, home poses, inertias\nkt.convert.from_screws",
+        "Denavit-Hartenberg\nkt.convert.from_dh",
         "points and axes\nkt.convert.from_points", "link by link\nkt.Builder",
     ]  # fmt: skip
     model = flow.box(330, 145, "Model\nfrozen, checked", kind="main")

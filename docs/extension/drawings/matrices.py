@@ -7,6 +7,7 @@ from extension.drawings import drawing
 from extension.drawings.robots import bodies, joints, robot_of, view_of
 from extension.flow import Box, Flow
 from extension.sketch import Sketch
+from kinetree.constraints import mobility
 from kinetree.views.bodies import link_poses
 
 
@@ -137,7 +138,7 @@ def ellipsoids(robot: str = "planar_2r", height: float = 400.0) -> str:
 def freedom(robot: kt.Robot) -> str:
     """Degrees of freedom in words; those of the mechanism if it has closed loops."""
     closed = robot.model.constraints is not None
-    return f"{kt.constraints.mobility(robot).degrees_of_freedom if closed else robot.n} degrees of freedom"
+    return f"{mobility(robot).degrees_of_freedom if closed else robot.n} degrees of freedom"
 
 
 @drawing
