@@ -55,7 +55,7 @@ def test_shares_are_what_they_are_called(seed):
     zero = np.zeros(model.n)
 
     def tau(dq=zero, ddq=zero, gravity=False):
-        own = model if gravity else model.with_gravity((0, 0, 0))
+        own = model if gravity else kt.Robot.with_gravity(model, (0, 0, 0))
         return dynamics.inverse_dynamics(own, q, dq, ddq) - dynamics.friction_forces(own, dq)
 
     assert relative(shares["gravity"], dynamics.gravity_forces(model, q)) <= CLOSE

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.convert import to_urdf
 from kinetree.views import identification_page, report_page, session_page
 
 VOID = {"meta", "input", "img", "br", "link", "rect", "path", "line", "polygon", "circle"}
@@ -215,7 +214,7 @@ def test_displays_of_a_notebook_are_frames_of_pages():
     results = (
         kt.symbolic(robot), kt.dynamics.mass_ellipsoid(robot, [0.1, 0.2]), motion.energy(),
         kt.testing.check_robot(robot, states=1, kernel_names=()),
-        kt.load_string(to_urdf(robot, losses="allow")).report,
+        kt.load_string(kt.convert.to_urdf(robot, losses="allow")).report,
         robot.explain([0, 1], [0, 0], [0, 0]),
     )  # fmt: skip
     for result in results:

@@ -210,11 +210,12 @@ def _within(
         if points is not None:
             ends, inside, what = {point[0] for point in points}, links, "points"
         outside = sorted(ends - inside)
+        lock = f"Lock {outside[0]!r} first, or remove" if outside and points is None else "Remove"
         if outside and ends & inside:
             raise ModelError(
                 f"{kind} {name!r} acts on {', '.join(sorted(ends & inside))} and on "
                 f"{', '.join(outside)}, which is not part of the tree from link {link!r}; expected "
-                f"all its {what} in it. Lock the joints beyond it first, or remove the {kind}."
+                f"all its {what} in it. {lock} the {kind}."
             )
         if not outside:
             kept[name] = record

@@ -139,4 +139,4 @@ def test_symbols_are_constrained_as_numbers_first():
     model = slider_crank_tree().model
     symbolic = model.replace(m=np.array([sympy.Symbol("m"), 1, 2], object))
     with pytest.raises(ModelError, match="Constrain the robot with numbers first"):
-        dynamics.constrain(symbolic, {"loop": Loop("pin", "tip")})
+        kt.Robot.constrained(symbolic, {"loop": Loop("pin", "tip")})
