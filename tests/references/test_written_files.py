@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -241,7 +242,7 @@ def test_what_a_format_does_not_have_is_named_and_refused_on_request(word):
     if writer == "to_mjcf":
         pytest.importorskip("mujoco", reason="MJCF needs mujoco")
     robot = pendulum(**options)
-    write = getattr(robot, writer)
+    write = partial(getattr(kt.convert, writer), robot)
     with pytest.warns(KinetreeWarning, match=f"{word}.*'swing'"):
         text = write()
     assert text == write(losses="allow")
@@ -262,7 +263,7 @@ def test_joints_that_a_format_does_not_have_are_refused(kind):
     pitch = {"pitch": 0.1} if "helical" in kind else {}
     robot = builder.joint("jb", kind.strip(), "base", "a", **pitch).build()
     with pytest.raises(ModelError, match=f"'jb'.*{kind.strip()}"):
-        getattr(robot, UNWRITABLE[kind])()
+        getattr(kt.convert, UNWRITABLE[kind])(robot)
 
 
 @pytest.mark.parametrize("name", ["bell\a", "${name}", "x" * 1001])

@@ -156,7 +156,7 @@ def payload_place(model: Model, frame: str) -> str:
 
 def draw_plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds, path: Path) -> None:
     """Draw the operating points of every joint on its torque-speed plane, with the limits."""
-    from kinetree.motion.motor_forces import forces_in_motion
+    from kinetree.motion.gear_losses import forces_in_motion
 
     assert motion.model is not None  # it was read with a robot
     tau = forces_in_motion(motion.model, motion.q, motion.dq, motion.ddq, motion.tau)

@@ -75,7 +75,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     if tool is not None and tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
-    elements = {
+    elements: dict[str, Any] = {
         f"{kind}s": tuple(
             build(name, record, joints, frames)
             for name, record in _moving(kind, description, parts, frames)

@@ -160,7 +160,7 @@ def payload_parameters(
     own = model.m, model.com, model.I_com
     found = [np.array(np.broadcast_to(np.asarray(x, float), (*batch, *x.shape))) for x in own]
     for k in np.ndindex(batch):
-        body = _payload(model, *(x[k] for x in payloads), frame, k)
+        body = _payload(model, payloads[0][k], payloads[1][k], payloads[2][k], frame, k)
         loaded = compose((model.m[link], model.com[link], model.I_com[link]), body)
         for x, value in zip(found, loaded, strict=True):
             x[(*k, link)] = value

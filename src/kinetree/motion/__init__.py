@@ -18,8 +18,8 @@ from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz,
 from kinetree.motion.trajectory import Trajectory
 
 if typing.TYPE_CHECKING:
+    from kinetree.motion.gear_losses import force_limits, motor_forces, without_load_friction
     from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
-    from kinetree.motion.motor_forces import force_limits, motor_forces, without_load_friction
     from kinetree.motion.plan.inverse_kinematics import inverse_kinematics
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
     from kinetree.motion.plan.sinusoids import excitation, sinusoid
@@ -73,7 +73,7 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
-        "motor_forces": "force_limits motor_forces without_load_friction",
+        "gear_losses": "force_limits motor_forces without_load_friction",
         "limits.motors": "Motor MotorLoad motor_loads",
         "plan.inverse_kinematics": "inverse_kinematics",
         "plan.points": "cubic quintic spline trapezoid",

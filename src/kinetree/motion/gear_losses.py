@@ -105,9 +105,10 @@ def forces_in_motion(
     model: Model, q: Array, dq: Array, ddq: Array, tau: Array | None = None
 ) -> Array:
     """tau', (T, n), of a motion; tau: joint forces, None: those of inverse dynamics."""
-    if tau is None:
-        tau = kernel(without_load_friction(model), "inverse_dynamics")(q, dq, ddq)
-    return drive_forces(model, tau, dq)
+    found = tau
+    if found is None:
+        found = np.asarray(kernel(without_load_friction(model), "inverse_dynamics")(q, dq, ddq))
+    return drive_forces(model, found, dq)
 
 
 def load_friction(model: Model) -> Array | None:
