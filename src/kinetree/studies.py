@@ -42,8 +42,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.motion.inputs import positive
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment, vector_by_name
+from kinetree.present.labels import Alignment, Axis, vector_by_name
 from kinetree.present.tables import text_table
 from kinetree.simulate import signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned

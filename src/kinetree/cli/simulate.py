@@ -28,7 +28,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.controls import read_controls
-from kinetree.cli.messages import WARNING, notify, notify_of_library
+from kinetree.cli.messages import WARNING, notify
 from kinetree.cli.output import (
     check_output,
     compiling,
@@ -46,7 +46,7 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted, number
+from kinetree.core.text import counted, number, without_rounding
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
@@ -240,7 +240,7 @@ def simulate(
     if motion is None:
         if options.json:
             print_json(empty_document(loaded, degrees, ended) | goal.document())
-        notify_of_library(str(ended), WARNING)
+        notify(str(ended), WARNING)
         return 1
     if plot is not None:
         motion.plot(plot, robot=loaded)
@@ -451,15 +451,15 @@ class Result:
         if output is not None and output != STDOUT:
             write_trajectory(shown, output, self.degrees)
         for stuck in self.motion.meta.get("stuck", ()):
-            notify_of_library(str(stuck), WARNING)
+            notify(str(stuck), WARNING)
         noted = [] if self.ended.at else self.violations()
         for violation in noted[:MAX_VIOLATIONS]:
-            notify_of_library(f"at {violation}", WARNING)
+            notify(f"at {violation}", WARNING)
         if len(noted) > MAX_VIOLATIONS:
             more = len(noted) - MAX_VIOLATIONS
             notify(f"and {more} more violations (--json has all)", WARNING)
         if self.ended.at:
-            notify_of_library(str(self.ended), WARNING)
+            notify(str(self.ended), WARNING)
 
     def violations(self) -> "list[Violation]":
         """The violations that the simulation recorded, angles in the user's unit."""
@@ -518,7 +518,7 @@ class Result:
             screen.print()
             screen.print(f"reference: {REFERENCES[self.goal.kind].format(self.goal.duration)}")
         if shown.tau is not None and np.any(shown.tau):
-            tau = clear_rounding(shown.tau, ROUNDING * float(np.abs(shown.tau).max()))
+            tau = without_rounding(shown.tau)
             peaks = [_peak(x) for x in tau.T]
             table = _table(
                 "joint forces", "tau", ("peak", "rms"), model.dof_names, peaks, self._units("tau")

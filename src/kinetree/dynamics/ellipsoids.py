@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import is_one_of
+from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.kinematics import body_jacobian, pose
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
@@ -16,7 +17,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
 from kinetree.model.model import for_robots
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.spatial.matrices import solve
 
 PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
@@ -38,7 +39,7 @@ class Ellipsoid:
 
     def _repr_html_(self) -> str:
         rows = [(k + 1, self.lengths[k], *self.axes[:, k]) for k in range(3)]
-        return notebook_table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0)
+        return Table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0).html()
 
 
 @for_robots
@@ -55,7 +56,7 @@ def mass_ellipsoid(
     """
     q = coordinates(model, q)
     J = _turned_jacobian(model, q, frame, part)
-    M = np.asarray(mass_matrix(placed_tree(model, q)), float)
+    M = np.asarray(mass_matrix(book_tree(model, q)), float)
     return inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 

@@ -21,7 +21,7 @@ from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.programs import Programs
 from kinetree.errors import CompileError, GraphError, InputError
-from kinetree.present.axis import Axes
+from kinetree.present.labels import Axes
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.sparse import SparsePattern
@@ -120,7 +120,7 @@ class Kernel:
         It follows NumPy's rules for types, by which integers of 8 and 16 bits compute in float32.
         A call of the kernel computes in float32 only where all arrays are float32.
         """
-        return self._dispatch.gufunc
+        return self._dispatch.gufunc(self.dtypes)
 
     @property
     def signature(self) -> str:

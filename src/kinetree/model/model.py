@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
 from kinetree.core.text import counted, listing
-from kinetree.errors import InputError, NameLookupError, visible
+from kinetree.errors import InputError, NameLookupError, argument, visible
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.records import (
     Body,
@@ -35,7 +35,7 @@ from kinetree.model.joint import (
     rate_names,
     type_words,
 )
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.spatial.inertia import (
     BodyParts,
     Moments,
@@ -313,8 +313,8 @@ class Model:
         if name is None:
             raise InputError(
                 f"no frame is named, and {self.name!r} has no tool but {len(self.tips)} tips: "
-                f"{listing(self.tips, 12)}. Name a frame, such as frame={self.tips[0]!r} (on "
-                f"the command line, --frame {self.tips[0]}), or make a tool with "
+                f"{listing(self.tips, 12)}. Name a frame, such as "
+                f"{argument('frame', self.tips[0])}, or make a tool with "
                 "robot.with_tool(name, at, frame=...)."
             )
         return name
@@ -383,7 +383,7 @@ class Model:
         notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []
         if self.constraints is not None:
             notes.append(f"Constraints, beyond this tree: {', '.join(self.constraints.given)}.")
-        return notebook_table(title, head, rows, text=3, notes=notes)
+        return Table(title, head, rows, text=3, notes=notes).html()
 
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.type})" for joint in self.joints)

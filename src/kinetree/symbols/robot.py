@@ -21,7 +21,7 @@ from kinetree.model.constrain import (
 )
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.present.labels import Alignment
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.symbols.exact import exact_model
 from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
 from kinetree.symbols.present import Presenter
@@ -351,9 +351,9 @@ class SymbolicRobot:
         notes = [f"q: {', '.join(map(str, self.q))}"]
         notes.append(f"parameters: {', '.join(map(str, self.parameters)) or 'none'}")
         notes.append("M, C, c, g, tau, T, J, K, U and christoffel are its closed forms.")
-        return notebook_table(
+        return Table(
             f"{self.name} in closed form", ("joint", "dq", "ddq"), rows, notes=notes
-        )
+        ).html()
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.parameters)) or "none"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-REAL, WIDE, WHOLE, TEST, ADDRESS = "real", "wide", "whole", "test", "address"
+REAL, WIDE, WHOLE, TEST, MASK, ADDRESS = "real", "wide", "whole", "test", "mask", "address"
 NUMBERS = (REAL, WIDE)
 TILES = {1: 8, 2: 6, 3: 4}  # rows that `products` sums at once, by the wide values of each
 CHUNK = 6  # wide values of a row that are summed at once, in registers
@@ -28,7 +28,10 @@ CHUNK = 6  # wide values of a row that are summed at once, in registers
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value of a program: a number, a wide number, a whole number, a test, or an address."""
+    """A value of a program: a number, a wide number, a whole number, a test, or an address.
+
+    Tests of wide numbers are masks, one test for each lane.
+    """
 
     code: "Loops"
     name: str
@@ -174,6 +177,10 @@ class Loops(ABC):
         """Return a number in every lane."""
 
     @abstractmethod
+    def all(self, mask: Value) -> Value:
+        """Return whether a mask is set in every lane."""
+
+    @abstractmethod
     def load(self, address: Value, i: Index, kind: str) -> Value:
         """Read what is i words of 64 bits behind an address."""
 
@@ -220,9 +227,9 @@ class Loops(ABC):
         return self.let(op, values[0].kind, *values)
 
     def compare(self, op: str, a: Operand, b: Operand) -> Value:
-        """Write a test of two plain or whole numbers."""
+        """Write a test of two numbers; of wide ones, a mask."""
         a, b = self.alike(a, b)
-        return self.let(op, a.kind, a, b, result=TEST)
+        return self.let(op, a.kind, a, b, result=MASK if a.kind == WIDE else TEST)
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> Value:
         """Return a b + c, rounded once."""
@@ -296,6 +303,11 @@ class Loops(ABC):
         """Copy numbers."""
         with self.each(0, count) as i:
             target[i] = source[i]
+
+    def copy_wide(self, target: Vector, source: Vector, count: int) -> None:
+        """Copy so many wide values."""
+        with self.each(0, count * self.lanes, self.lanes) as i:
+            target[i] = source.wide(i)
 
     def fill(self, target: Vector, x: Operand, width: Index) -> None:
         """Write one number to a whole row."""

@@ -3,6 +3,9 @@
 A multiprocessor hides the waiting of one warp behind the work of others, so more threads at once
 are better, as long as each has the registers it needs. CuPy is imported on first use, so that
 kinetree works without a GPU.
+
+NVRTC is called here and not by `cupy.RawModule`, which appends -ftz=true to the options of every
+source: the smallest float32 numbers would be 0, and the bits not those of the CPU.
 """
 
 from collections.abc import Callable, Sequence

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from kinetree.engine.compiler.loops import (
     ADDRESS,
+    MASK,
     NUMBERS,
     REAL,
     TEST,
@@ -24,7 +25,14 @@ from kinetree.engine.compiler.loops import (
 )
 from kinetree.engine.cuda.body import literal
 
-TYPES = {REAL: "real", WIDE: "real", WHOLE: "long long", TEST: "bool", ADDRESS: "real *"}
+TYPES = {
+    REAL: "real",
+    WIDE: "real",
+    WHOLE: "long long",
+    TEST: "bool",
+    MASK: "bool",
+    ADDRESS: "real *",
+}
 OPERATORS = {
     "add": "{} + {}",
     "sub": "{} - {}",
@@ -96,12 +104,18 @@ class CLoops(Loops):
 
     def constant(self, x: Operand, kind: str) -> Value:
         assert not isinstance(x, Value)
+        if kind in (TEST, MASK):
+            return Value(self, "true" if x else "false", kind)
         if kind == WHOLE:
             return Value(self, str(x) if x >= 0 else f"({x})", kind)
         return Value(self, literal(float(x), self.dtype), kind)
 
     def spread(self, x: Value) -> Value:
         return Value(self, x.name, WIDE)
+
+    def all(self, mask: Value) -> Value:
+        together = mask.name if self.lanes == 1 else f"__all_sync(0xffffffffu, {mask.name})"
+        return self.named(TEST, together)
 
     def wait(self) -> None:
         """Let the threads wait for each other."""

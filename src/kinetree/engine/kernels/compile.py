@@ -1,12 +1,11 @@
 """Compile a quantity of a robot: trace the algorithm that is requested, and make the kernel."""
 
-import functools
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from kinetree.engine.call.outside_torch import outside_torch
 from kinetree.engine.compiler.graph import Graph, LongGraphError, Port
 from kinetree.engine.kernel import DTYPES, Kernel
 from kinetree.engine.kernels.help import derivative_help, kernel_help, sparse_help
@@ -16,15 +15,12 @@ from kinetree.engine.kernels.stored import stored_graph
 from kinetree.engine.kernels.traced import check_inertia, traced_function
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.present.axis import Axes, Axis
+from kinetree.present.labels import Axes, Axis
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.store import StoredGraph
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernels.signatures import KernelOptions
-
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 
 
 def trace_quantity(model: Model, name: str, **options: "Unpack[KernelOptions]") -> Graph:
@@ -72,23 +68,7 @@ def untraced_graph(model: Model, request: Request) -> Graph:
     return UntracedGraph(tuple(ports), tuple(outputs), function)
 
 
-def hidden_from_torch(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Keep torch.compile from tracing into a function that compiles kernels, which it cannot.
-
-    torch is asked only where it is imported already: importing it takes seconds.
-    """
-
-    @functools.wraps(function)
-    def call(*args: Given.args, **options: Given.kwargs) -> Result:
-        compiler = getattr(sys.modules.get("torch"), "compiler", None)
-        if compiler is None or not compiler.is_compiling():
-            return function(*args, **options)
-        return compiler.disable(function)(*args, **options)
-
-    return call
-
-
-@hidden_from_torch
+@outside_torch
 def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
     """Compile the kernel of a request, specialised to the robot.
 

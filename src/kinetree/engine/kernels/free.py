@@ -214,7 +214,7 @@ FREE: Mapping[str, FreeData] = {
         "3", lambda m: m.gravity[3:], _with_gravity, _never, _accept, lambda m: ("x", "y", "z")
     ),
     "friction": FreeData(
-        "l 4", _friction, _with_friction, lambda m, x: (x < 0).any(-1), _check_friction
+        "l 4", _friction, _with_friction, lambda m, x: np.asarray((x < 0).any(-1)), _check_friction
     ),
     "springs": FreeData(
         "s 2",

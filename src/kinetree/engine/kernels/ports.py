@@ -7,11 +7,11 @@ import numpy as np
 from kinetree.core.arrays import is_numeric, strangest
 from kinetree.core.records import named_numbers
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, argument
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
 from kinetree.model.quantity import ARGUMENTS
-from kinetree.present.axis import Axes, Axis
+from kinetree.present.labels import Axes, Axis
 
 NAMED = {"n", "nq", "l", "u", "a", "c"}  # letters of arguments whose entries have names
 
@@ -81,7 +81,7 @@ def check_model(model: Model) -> None:
         raise ModelError(
             f"{model.name!r} has no joint that moves, so no kernel can be made for it; "
             "kinetree.dynamics computes its quantities. If the whole robot floats, "
-            "kt.load(path, floating=True) gives it a free joint, on the command line --floating."
+            f"loading it with {argument('floating', True)} gives it a free joint."
         )
     for name, x in named_numbers(model):
         if not is_numeric(np.asarray(x)):

@@ -27,12 +27,16 @@ def traced_function(model: Model, request: Request) -> tuple[Callable[..., Any],
     ports = [argument_port(model, x) for x in (*quantity.inputs, *loads)]
     count = len(ports)
     if free:
-        from kinetree.engine.kernels.free import free_ports, with_free
+        from kinetree.engine.kernels.free import free_ports
 
         ports += free_ports(model, free)
 
     def function(*arrays: Array) -> Any:
-        changed = with_free(model, free, arrays[count:]) if free else model
+        changed = model
+        if free:
+            from kinetree.engine.kernels.free import with_free
+
+            changed = with_free(model, free, arrays[count:])
         if quantity.solves and not free:
             check_inertia(changed)
         return make(changed, not free, request.frame, **request.choices)(*arrays[:count])

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from kinetree.engine.compiler.loops import (
     ADDRESS,
+    MASK,
     REAL,
     TEST,
     WHOLE,
@@ -15,7 +16,7 @@ from kinetree.engine.compiler.loops import (
     Operand,
     Value,
 )
-from kinetree.engine.llvm.text import Writer, number, vector
+from kinetree.engine.llvm.text import Writer, number, splat, vector
 
 FLOATS = {
     "add": "fadd {T} {}, {}",
@@ -38,8 +39,8 @@ INTEGERS = {
     "eq": "icmp eq i64 {}, {}",
     **{op: f"icmp s{op} i64 {{}}, {{}}" for op in ("lt", "le", "gt", "ge")},
 }
-TESTS = {"and": "and i1 {}, {}", "or": "or i1 {}, {}", "not": "xor i1 {}, true"}
-TEMPLATES = {REAL: FLOATS, WIDE: FLOATS, WHOLE: INTEGERS, TEST: TESTS}
+TESTS = {"and": "and {T} {}, {}", "or": "or {T} {}, {}", "not": "xor {T} {}, {true}"}
+TEMPLATES = {REAL: FLOATS, WIDE: FLOATS, WHOLE: INTEGERS, TEST: TESTS, MASK: TESTS}
 
 
 class LlvmLoops(Loops):
@@ -59,6 +60,7 @@ class LlvmLoops(Loops):
             WIDE: vector("double", lanes),
             WHOLE: "i64",
             TEST: "i1",
+            MASK: vector("i1", lanes),
             ADDRESS: "ptr",
         }
         self.suffix = {REAL: "f64", WIDE: "f64" if lanes == 1 else f"v{lanes}f64"}
@@ -70,6 +72,7 @@ class LlvmLoops(Loops):
 
     def let(self, op: str, kind: str, *args: Value, result: str = "") -> Value:
         words = {"T": self.types[kind], "F": self.suffix.get(kind, "")}
+        words["true"] = splat("i1", "true", self.lanes) if kind == MASK else "true"
         text = TEMPLATES[kind][op].format(*(x.name for x in args), **words)
         return Value(self, self.w.let(text), result or kind)
 
@@ -77,6 +80,9 @@ class LlvmLoops(Loops):
         if kind == WHOLE:
             return Value(self, str(x), WHOLE)
         assert not isinstance(x, Value)
+        if kind in (TEST, MASK):
+            word = "true" if x else "false"
+            return Value(self, splat("i1", word, self.lanes if kind == MASK else 1), kind)
         return Value(self, number(float(x), "double", self.lanes if kind == WIDE else 1), kind)
 
     def spread(self, x: Value) -> Value:
@@ -87,6 +93,12 @@ class LlvmLoops(Loops):
         mask = f"<{self.lanes} x i32> zeroinitializer"
         text = f"shufflevector {wide} {first}, {wide} poison, {mask}"
         return Value(self, self.w.let(text), WIDE)
+
+    def all(self, mask: Value) -> Value:
+        if self.lanes == 1:
+            return Value(self, mask.name, TEST)
+        bits = self.w.let(f"bitcast {self.types[MASK]} {mask.name} to i{self.lanes}")
+        return Value(self, self.w.let(f"icmp eq i{self.lanes} {bits}, -1"), TEST)
 
     def load(self, address: Value, i: Index, kind: str) -> Value:
         at = self.offset(address, i).name

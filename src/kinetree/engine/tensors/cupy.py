@@ -7,29 +7,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.engine.call import Arguments, Options, TensorCall
-from kinetree.engine.call.dispatch import Dispatch
-from kinetree.engine.tensors.operation import check_call, operation_of
+from kinetree.engine.call.dispatch import Arguments, Dispatch, Options, SpecialCall
+from kinetree.engine.tensors.operation import check_options, operation_of
 
 CupyArray: TypeAlias = Any  # cupy.ndarray; CuPy may be missing
 
 
-def make_call() -> TensorCall:
+def make_call() -> SpecialCall:
     """Return the function for calls with arrays of CuPy."""
     return call
 
 
 def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
-    """Evaluate a kernel on arrays of CuPy, on its current stream.
-
-    A call like one before goes straight to its launch.
-    """
+    """Evaluate a kernel on arrays of CuPy, on its current stream."""
     operation = operation_of(dispatch)
-    if not options or options.keys() == {"out"}:
-        repeated = operation.cuda.again(arrays, options.get("out"))
-        if repeated is not None:
-            return repeated
-    check_call(operation, arrays, options)
+    check_options(operation, arrays, options)
     return operation.cuda(*arrays, out=options.get("out"))
 
 

@@ -26,8 +26,7 @@ from kinetree.model.inputs import (
     link_axis,
 )
 from kinetree.motion.inputs import positive
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment
+from kinetree.present.labels import Alignment, Axis
 from kinetree.simulate.core.closure import closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Event, Events, read_events

@@ -7,11 +7,11 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import InputError
+from kinetree.present.tables import plain
 from kinetree.views.workbench import quantities
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.quantities import compile_in_thread
 from kinetree.views.workbench.shelf import Shelf
-from kinetree.views.workbench.state import plain
 
 
 @pytest.fixture(scope="module")

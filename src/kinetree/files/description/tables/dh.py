@@ -15,8 +15,7 @@ from kinetree.files.description.tables import (
     describe_chain,
     per_joint,
 )
-from kinetree.present.axis import Axis
-from kinetree.present.labels import by_name
+from kinetree.present.labels import Axis, by_name
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial.se3 import check_pose, pose, translation
 from kinetree.spatial.so3 import rotation
