@@ -55,13 +55,13 @@ __all__ = [
 ]
 
 
-errors = of_robots("constraint_errors")
-jacobian = of_robots("constraint_jacobian")
-bias = of_robots("constraint_bias")
-impulse = of_robots("constraint_impulse")
-forward_dynamics = of_robots("constrained_forward_dynamics")
-inverse_dynamics = of_robots("constrained_inverse_dynamics")
-reduced_dynamics = of_robots("reduced_dynamics")
+errors = of_robots("constraint_errors", f"{__name__}.errors")
+jacobian = of_robots("constraint_jacobian", f"{__name__}.jacobian")
+bias = of_robots("constraint_bias", f"{__name__}.bias")
+impulse = of_robots("constraint_impulse", f"{__name__}.impulse")
+forward_dynamics = of_robots("constrained_forward_dynamics", f"{__name__}.forward_dynamics")
+inverse_dynamics = of_robots("constrained_inverse_dynamics", f"{__name__}.inverse_dynamics")
+reduced_dynamics = of_robots("reduced_dynamics", f"{__name__}.reduced_dynamics")
 
 
 @edit

@@ -55,24 +55,23 @@ class Robot(Quantities, Kernels, Stepping):
     shows the arguments of one. `robot.compile(name)` returns any quantity, also those that are no
     attributes, and `kinetree.dynamics` has their textbook form.
 
-    Dynamics, from a state: inverse_dynamics, forward_dynamics, mass_matrix, inverse_mass_matrix,
-        coriolis_matrix, coriolis_forces, gravity_forces, bias_forces, friction_forces,
-        spring_forces.
-    Energy and momentum: kinetic_energy, potential_energy, center_of_mass, momentum,
-        centroidal_momentum.
-    Kinematics: link_poses, pose, body_jacobian, space_jacobian, frame_velocity, frame_acceleration,
-        inverse_kinematics.
-    Task space: task_space.
-    Derivatives: inverse_dynamics_derivatives, forward_dynamics_derivatives, derivative, linearize.
-    Parameters: parameters, regressor; `kt.identify`.
-    Motion: step, simulate; `kt.motion`, `kt.simulate`.
-    One state in detail: explain; `kt.dynamics.newton_euler`.
-    Positions: neutral, random, integrate, difference.
-    Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
-        with_motors, with_actuators, with_elastic_joint, with_tool, with_contacts, constrained,
-        lock, subtree, attach.
-    Robots with constraints and contacts: `kt.constraints`, `kt.contacts`.
-    Other forms: `kt.convert`.
+    - Dynamics, from a state: inverse_dynamics, forward_dynamics, mass_matrix, inverse_mass_matrix,
+      coriolis_matrix, coriolis_forces, gravity_forces, bias_forces, friction_forces, spring_forces
+    - Energy and momentum: kinetic_energy, potential_energy, center_of_mass, momentum,
+      centroidal_momentum
+    - Kinematics: link_poses, pose, body_jacobian, space_jacobian, frame_velocity,
+      frame_acceleration, inverse_kinematics
+    - Task space: task_space
+    - Derivatives: inverse_dynamics_derivatives, forward_dynamics_derivatives, derivative, linearize
+    - Parameters: parameters, regressor; `kt.identify`
+    - Motion: step, simulate; `kt.motion`, `kt.simulate`
+    - One state in detail: explain; `kt.dynamics.newton_euler`
+    - Positions: neutral, random, integrate, difference
+    - Changed robots: with_gravity, with_payload, with_friction, with_springs, with_drives,
+      with_motors, with_actuators, with_elastic_joint, with_tool, with_contacts, constrained, lock,
+      subtree, attach
+    - Robots with constraints and contacts: `kt.constraints`, `kt.contacts`
+    - Robots in other forms: `kt.convert`
 
     Args:
         model: the frozen data of the robot, from `kinetree.model.build_model` for example.

@@ -74,9 +74,20 @@ class Compiled:
         return signature_of(self.first, *self.quantity.inputs, extra=extra)
 
 
-def of_robots(name: str) -> Callable[..., Any]:
-    """A quantity as a function of a robot and the arguments of its kernel."""
-    return Compiled(name, "robot")
+def of_robots(name: str, path: str) -> Callable[..., Any]:
+    """A quantity as a public function of a robot and the arguments of its kernel.
+
+    path: where the function is found, such as "kinetree.constraints.errors".
+    """
+    quantity = Compiled(name, "robot")
+
+    def function(robot: HasModel, *arrays: object, **options: object) -> Any:
+        return quantity(robot, *arrays, **options)
+
+    function.__module__, _, function.__name__ = path.rpartition(".")
+    function.__qualname__, function.__doc__ = function.__name__, quantity.__doc__
+    function.__signature__ = quantity.__signature__  # type: ignore[attr-defined]
+    return function
 
 
 class Quantities(RobotCore):

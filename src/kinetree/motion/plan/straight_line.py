@@ -60,7 +60,7 @@ class Follower:
         dJ^+ = -J^+ dJ J^+ + (1 - J^+ J) dJ^T J^+T J^+, applied to V within the range of J.
         """
         J, J_inv = self.moved.jacobian(q), self._inverse(q)
-        dJ = self.moved.rows(self.moved.compile("body_jacobian_rate")(q, dq))
+        dJ = self.moved.rows(self.moved.body_jacobian_rate(q, dq))
         omega = (self.moved.body_jacobian(q) @ dq)[:3]
         v = self._velocity(q, ds)
         dV = self._velocity(q, dds) - cross(omega, v)
