@@ -1,6 +1,7 @@
 """Errors: one root, and each is also the builtin error that it refines."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def impossible_robot() -> kt.Robot:
     )
 
 
-@pytest.mark.parametrize("call", [impossible_robot, kt.robots.panda().to_mjcf])
+@pytest.mark.parametrize("call", [impossible_robot, partial(kt.convert.to_mjcf, kt.robots.panda())])
 def test_warnings_point_at_the_line_of_the_caller(call):
     with pytest.warns(kt.errors.KinetreeWarning) as told:
         call()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from dataclasses import field as dataclass_field
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def number(unit: str, low: str = "", *, default: Any = MISSING, **metadata: Any)
 
 
 def checked(record: Any, kind: type[Record], what: str) -> Record:
-    """The record, if it is of a kind and its declared numbers are in their ranges.
+    """The record, if it is of a kind, its words are known and its numbers in their ranges.
 
     Args:
         record: what a user gave.
@@ -58,9 +58,11 @@ def checked(record: Any, kind: type[Record], what: str) -> Record:
         raise InputError(f"{what} is {record!r:.60}; expected a record {kind.__name__}({names}).")
     changes: dict[str, Any] = {}
     for x in fields(record):  # type: ignore[arg-type]
+        old, name, words = getattr(record, x.name), f"{x.name} of {what}", get_args(x.type)
+        if get_origin(x.type) is Literal and old not in words:
+            raise InputError(f"{name} is {old!r:.60}; expected one of {', '.join(words)}.")
         if "low" in x.metadata:
             read = finite if x.type is float else scalar  # a float cannot be a symbol
-            old, name = getattr(record, x.name), f"{x.name} of {what}"
             several = isinstance(old, tuple)
             new = tuple(read(entry, name) for entry in (old if several else (old,)))
             for entry in new:

@@ -10,46 +10,16 @@ from kinetree.core.arrays import Array, times
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError, argument
 from kinetree.files.description.collisions import (
-    DEFAULT_FRICTION,
     Collisions,
     CollisionShape,
     contacts_of,
 )
 from kinetree.files.description.contacts import (
-    Box,
-    Boxes,
     Contact,
-    ContactPoint,
     ContactRim,
     Contacts,
-    Ground,
-    HeightField,
-    Plane,
 )
 from kinetree.files.description.records import Note
-
-__all__ = [
-    "DEFAULT_FRICTION",
-    "Box",
-    "Boxes",
-    "Collisions",
-    "Contact",
-    "ContactPoint",
-    "ContactRim",
-    "Contacts",
-    "Ground",
-    "HeightField",
-    "Plane",
-    "check_no_contacts",
-    "check_places",
-    "chosen_contacts",
-    "contact_places",
-    "contacts_of_model",
-    "contacts_on",
-    "joined_contacts",
-    "moving_contacts",
-    "shapes_on",
-]
 
 
 def contact_places(contacts: Contacts, frames: Mapping[str, Any]) -> list[tuple[int, Array, Array]]:

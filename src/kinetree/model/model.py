@@ -13,7 +13,9 @@ from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
 from kinetree.core.text import counted, listing
 from kinetree.errors import InputError, NameLookupError, argument, visible
+from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
+from kinetree.files.description.contacts import Contacts
 from kinetree.files.description.records import (
     Body,
     FrameDescription,
@@ -25,7 +27,7 @@ from kinetree.files.description.records import (
     Rotor,
 )
 from kinetree.model.constraints import Constraints
-from kinetree.model.contacts import Collisions, Contacts, check_places
+from kinetree.model.contacts import check_places
 from kinetree.model.elements import GearedMotor, JointActuator, JointSpring, motor_matrix
 from kinetree.model.joint import (
     Joint,
@@ -411,9 +413,9 @@ def edit(
     """Let a function that returns a changed model take a robot, too, and return a robot."""
 
     @wraps(change)
-    def call(robot: Thing, *args: Given.args, **options: Given.kwargs) -> Thing:
-        changed: Any = change(model_of(robot), *args, **options)
-        return changed if isinstance(robot, Model) else cast("Any", robot)._with_model(changed)
+    def call(model: Thing, *args: Given.args, **options: Given.kwargs) -> Thing:
+        changed: Any = change(model_of(model), *args, **options)
+        return changed if isinstance(model, Model) else cast("Any", model)._with_model(changed)
 
     return call
 
@@ -424,8 +426,8 @@ def for_robots(
     """Let a function of a model take a robot, too."""
 
     @wraps(function)
-    def call(robot: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
-        return function(model_of(robot), *args, **options)
+    def call(model: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
+        return function(model_of(model), *args, **options)
 
     return call
 

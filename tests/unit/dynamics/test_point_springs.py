@@ -83,7 +83,7 @@ def test_parts_of_a_robot_keep_them() -> None:
     assert np.allclose(held.inverse_dynamics(q[:3], dq[:3], rest), whole[:3], atol=1e-10)
     arm = kt.robots.planar_2r().attach(robot, prefix="r_")
     assert {x.name for x in arm.model.springs} == {"r_short", "r_long", "r_sum", "r_brake"}
-    with pytest.raises(ModelError, match="spring 'short' is held by world"):
+    with pytest.raises(ModelError, match="spring 'short' acts on lower and on world"):
         robot.with_springs({"brake": None}).subtree("upper")
 
 

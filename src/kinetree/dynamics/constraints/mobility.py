@@ -44,7 +44,6 @@ from kinetree.files.description.constraints import Constraint
 from kinetree.files.description.records import Note
 from kinetree.model import Model
 from kinetree.model.constrain import (
-    changed_records,
     constraints_of,
     dofs_named,
     motor_dofs,
@@ -53,6 +52,7 @@ from kinetree.model.constrain import (
 )
 from kinetree.model.constraints import Constraints
 from kinetree.model.documented import documented
+from kinetree.model.edit import changed_by_name
 from kinetree.model.inputs import coordinates
 from kinetree.model.model import HasModel, edit, model_of
 from kinetree.scalars import Scalar
@@ -157,8 +157,9 @@ def constrained(
         1
     """
     found = constrain(model, constraints, actuated=actuated, independent=independent, near=near)
+    told = not constraints and any(x.source == "constraints" for x in model.warnings)
     for note in found.warnings:
-        if note.source == "constraints":
+        if note.source == "constraints" and not told:
             warn(note.text)
     return found
 
@@ -173,7 +174,9 @@ def constrain(
 ) -> Model:
     """The same without warnings, which are those of the model; arguments as in `constrained`."""
     before = model.constraints
-    records = changed_records({} if before is None else before.given, constraints)
+    example = "such as {'loop': kt.constraints.Loop('tip', 'slider')}"
+    own = {} if before is None else before.given
+    records = changed_by_name("constraint", own, constraints, example)
     tree = tree_of(model)
     if not records:
         if actuated is not None or independent is not None:

@@ -11,17 +11,9 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.kinematics import forward_kinematics
+from kinetree.files.description.contacts import Box, Contact, ContactRim, Ground, HeightField, Plane
 from kinetree.model import Model
-from kinetree.model.contacts import (
-    Box,
-    Contact,
-    ContactRim,
-    Ground,
-    HeightField,
-    Plane,
-    contact_places,
-    contacts_of_model,
-)
+from kinetree.model.contacts import contact_places, contacts_of_model
 from kinetree.model.quantity import quantity
 from kinetree.scalars import Scalar, absolute, clip, cos, maximum, sin, sqrt, where
 

@@ -7,9 +7,10 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.contacts.ground import contact_points
 from kinetree.errors import InputError, ModelError, argument
+from kinetree.files.description.contacts import Boxes, Ground
 from kinetree.files.description.joints import FREE
 from kinetree.model import WORLD, HasModel, Model, model_of
-from kinetree.model.contacts import Boxes, Ground, contacts_of_model
+from kinetree.model.contacts import contacts_of_model
 from kinetree.model.inputs import coordinates
 
 DEEPEST_START = 0.01  # m: rounding and soft contacts of other simulators leave less

@@ -168,13 +168,13 @@ class Friction:
         function: further friction b(dq) in N m or N, written with `kinetree.scalars`; None: no
             more. It is traced here, once, and the record keeps what it computes now: a value that
             it reads and that changes later has no effect.
-        stribeck: higher friction at low speed, `Stribeck(static, speed)`; None: `coulomb` at any
-            speed.
-        sigmoid: smooth friction, `Sigmoid(size, steepness, offset)`; None: no such part.
         load: friction over the magnitude of the joint force without friction, dimensionless; a pair
             is for a force that drives the motion and for one that brakes it, the second below 1. A
             gear of efficiency eta has (1/eta - 1, 1 - eta). `kt.motion.motor_forces` and checks of
             limits have it; dynamics refuse it.
+        stribeck: higher friction at low speed, `Stribeck(static, speed)`; None: `coulomb` at any
+            speed.
+        sigmoid: smooth friction, `Sigmoid(size, steepness, offset)`; None: no such part.
         presliding: memory of the Coulomb and Stribeck friction in simulations,
             `LuGre(stiffness, damping)` or `Dahl(stiffness)`; None: the joint sticks and slides.
             Everything else has the friction of steady sliding.
@@ -184,9 +184,9 @@ class Friction:
     coulomb: OneOrPair = number("N m or N", "at least 0", default=0)
     function: Callable[[Any], Any] | None = None
     _: KW_ONLY
+    load: OneOrPair = number("dimensionless", "at least 0", default=0)
     stribeck: Stribeck | None = None
     sigmoid: Sigmoid | None = None
-    load: OneOrPair = number("dimensionless", "at least 0", default=0)
     presliding: Presliding | None = None
 
     def __post_init__(self) -> None:

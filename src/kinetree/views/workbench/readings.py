@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.core.arrays import Array
 from kinetree.dynamics import Ellipsoid, inverse_dynamics, pose
 from kinetree.dynamics.joints.friction import frictionless
@@ -139,7 +140,7 @@ def frame_ellipsoids(state: State, frame: str | None, size: float) -> dict[str, 
     ellipsoids: dict[str, dict[str, Array]] = {}
     for kind in ELLIPSOIDS if state.robot.model.constraints is None and state.robot.n else ():
         try:
-            ellipsoid = getattr(state.robot, f"{kind}_ellipsoid")(state.q, frame)
+            ellipsoid = getattr(dynamics, f"{kind}_ellipsoid")(state.robot, state.q, frame)
         except SingularityError:
             continue  # a link without mass: M has no inverse, and there is no ellipsoid
         ellipsoids[kind] = drawn(ellipsoid, size)
