@@ -52,7 +52,7 @@ def public() -> dict[str, Callable[..., Any]]:
                 return
             found[path] = thing
             for name in dir(thing):
-                getattr(thing, name, None)  # imports methods of a robot that are functions elsewhere
+                getattr(thing, name, None)  # imports functions that are methods
                 member = inspect.getattr_static(thing, name)
                 if not name.startswith("_") and not isinstance(member, property):
                     if callable(method := getattr(thing, name, None)):

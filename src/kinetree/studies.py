@@ -515,8 +515,6 @@ class RolloutStudy:
         shapes = {
             "q0": (model.nq,), "dq0": (model.n,), "tau": (model.n,), "F_ext": (len(model.links), 6),
         }  # fmt: skip
-        if method is None:
-            method = "rk4" if model.contacts is None else "semi_implicit_euler"
         laws = {name: varied[name] for name in FORCES if isinstance(varied[name], TracedLaw)}
         noise = {
             name: _read_noise(name, _by_joint(model, name, x), shapes[name])

@@ -21,8 +21,7 @@ ROOMS = (
     "engine/kernels", "kernels", "files/report", "symbols", "engine/tensors", "files/write",
     "engine/export", "explain", "motion", "simulate", "controllers", "robot", "robots",
     "constraints", "convert", "files/loading", "identify", "optimal", "contacts", "testing",
-    "studies", "views",
-    "__init__", "cli", "__main__",
+    "studies", "views", "linting", "__init__", "cli", "__main__",
 )  # fmt: skip
 OPTIONAL = {"sympy", "mpmath", "scipy", "matplotlib", "mujoco", "pinocchio", "llvmlite", "xacro"}
 TESTS = ROOT / "tests"

@@ -19,7 +19,7 @@ from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.programs import Programs
+from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.errors import CompileError, GraphError, InputError
 from kinetree.present.labels import Axes
 
@@ -88,7 +88,7 @@ class Kernel:
         self._given = (graph, name, doc, dtypes, more, axes)
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
-        self._programs = Programs(graph) if is_compiled(graph) else None
+        self._programs = CompiledGraph(graph) if is_compiled(graph) else None
         if self._programs is not None:
             loop = self._programs.loop
         else:
@@ -192,7 +192,7 @@ class Kernel:
         return self._compiled.assembly(self.dtypes[0])
 
     @property
-    def _compiled(self) -> Programs:
+    def _compiled(self) -> CompiledGraph:
         if self._programs is None:
             raise CompileError(
                 f"{self.name} is interpreted, so it has no machine code: llvmlite is missing, or "
@@ -219,11 +219,6 @@ def with_public_call(kernel: Kernel, public: PublicCall) -> Kernel:
     vars(made).update(vars(kernel), _public=public, __doc__=public.doc)
     made._enter_by(public.call)
     return made
-
-
-def code_addresses(kernel: Kernel) -> tuple[int, int]:
-    """Where the float64 code begins: the loop over states, and the code for one state."""
-    return kernel._compiled.loop("float64").address, kernel._compiled.one("float64")
 
 
 def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:

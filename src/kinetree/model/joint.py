@@ -26,9 +26,8 @@ from kinetree.files.description.joints import (
 from kinetree.files.description.records import JointDescription, Limits, Mimic, Note, Rotor
 from kinetree.model.friction import checked_friction, is_zero
 from kinetree.scalars import Scalar
-from kinetree.spatial.se3 import exp_se3, inverse, pose
+from kinetree.spatial.se3 import check_screw, exp_se3, inverse, pose
 from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
-from kinetree.spatial.twist import check_screw
 
 # names of the coordinates q and of the rates dq, angular first
 COORDINATES = {

@@ -166,7 +166,7 @@ class Backward:
             self.keep_limits(row.behind(s.row["u"]))
         self.results(row.behind(s.row["gains"]))
         code.products(self.V, self.Q, self.Q_ux, self.X, m, (n, s.narrow), below=True)
-        with code.each(0, n) as i, code.each(0, i) as j:
+        with code.rows(0, n) as i, code.each(0, i) as j:
             self.V[j, i] = self.V[i, j]
         code.combine(self.v, self.g, lambda i: self.k[i], self.Q_ux, m, s.narrow)
 
@@ -175,9 +175,9 @@ class Backward:
         code, s = self.code, self.sizes
         width = s.padded(s.n + 1)
         self.set_matrix(masked=masked)
-        with code.each(0, s.m) as i:
+        with code.rows(0, s.m) as i:
             sign = -self.free[i] if masked else code.value(-1.0)
-            wide = code.spread(sign)
+            wide = code.broadcast(sign)
             with code.each(0, width, s.lanes) as j:
                 self.X[i, j] = wide * self.Q_ux.wide(i, j)
             self.X[i, s.n] = sign * self.g_u[i]
@@ -192,7 +192,7 @@ class Backward:
     def set_matrix(self, *, masked: bool) -> None:
         """Q_uu + mu on and above the diagonal of E; without the forces at limits if masked."""
         code, s, E, free = self.code, self.sizes, self.E, self.free
-        with code.each(0, s.m) as j:
+        with code.rows(0, s.m) as j:
             code.fill(E.row(j), 0.0, s.padded(s.m))
             with code.each(j, s.m) as i:
                 x = self.Q_uu[i, j]

@@ -18,7 +18,7 @@ __all__ = ["Robot"]
 METHODS = {
     "dynamics.constraints.mobility": "constrained",
     "engine.kernels.task_space": "task_space",
-    "explain.explain": "explain",
+    "explain.explanation": "explain",
     "model.edit": "with_actuators with_contacts with_drives with_friction with_gravity with_motors "
     "with_payload with_springs",
     "model.elastic": "with_elastic_joint",
@@ -88,7 +88,7 @@ class Robot(Quantities, Kernels, Stepping):
     if TYPE_CHECKING:  # the functions of METHODS
         from kinetree.dynamics.constraints.mobility import constrained as constrained
         from kinetree.engine.kernels.task_space import task_space as task_space
-        from kinetree.explain.explain import explain as explain
+        from kinetree.explain.explanation import explain as explain
         from kinetree.model.edit import with_actuators as with_actuators
         from kinetree.model.edit import with_contacts as with_contacts
         from kinetree.model.edit import with_drives as with_drives

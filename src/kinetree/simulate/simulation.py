@@ -4,6 +4,7 @@
 (gpu/rollouts.py), and so do derivatives (sensitivity/sensitivities.py).
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from kinetree.core.arrays import Array, StateLike
@@ -17,8 +18,8 @@ from kinetree.simulate.core.followed import followed_positions
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import Run, SimulationOptions, checked, run_signature
 from kinetree.simulate.core.setup import Setup, read_setup
+from kinetree.simulate.core.step_error import step_error, warn_of_error
 from kinetree.simulate.core.stuck import stuck_joints
-from kinetree.simulate.core.verification import verify_laws
 
 if TYPE_CHECKING:
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
@@ -67,12 +68,23 @@ def simulate(
             rollouts.
         dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
         duration: length of the motion, s.
-        dt: length of a step, s; None: 0.001. For adaptive methods the spacing of the results;
-            None: 0.01.
-        method: "auto" (dop853, and radau while the motion is stiff; with contacts
-            semi_implicit_euler), "dop853" (adaptive, of order 8), "radau" (adaptive, of order
-            5, for stiff forces), "rk4", "semi_implicit_euler", "implicit" (stable for any
-            damping and stiffness), "implicitfast" (for any damping) or "euler".
+        method: fixed steps by "rk4", "semi_implicit_euler", "implicit" (stable for any damping
+            and stiffness), "implicitfast" (for any damping) or "euler"; steps that adapt to
+            `rtol` and `atol` by "DOP853" (order 8), "LSODA" (changes by itself to stiff
+            forces), "Radau" or "BDF" (stiff forces) of SciPy, which loop in Python over the
+            rollouts of a batch. None: "rk4", and "semi_implicit_euler" for robots with contacts
+            or dry friction.
+        dt: length of a fixed step, s; None: 0.001.
+        every: record every so many fixed steps, and the last one; None: 1.
+        record: spacing of the results of an adaptive method, s; None: 0.01.
+        rtol: relative error allowed in an adaptive step, dimensionless; None: 1e-8.
+        atol: absolute error allowed in an adaptive step, rad, m, rad/s or m/s; None: 1e-10.
+        max_step: longest adaptive step, s; None: a 25th of the duration, or a 100th with forces
+            from Python.
+        breaks: times at which forces jump, shape (k,), s, where adaptive steps end; samples of
+            signals and switches of time in compiled laws are found without. None: none.
+        events: functions g(t, q, dq) whose zeros are found by adaptive methods; see
+            `kt.simulate.event`.
         tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
             values)`, or a function of t or of (t, q, dq); None: no forces.
         F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in
@@ -93,14 +105,8 @@ def simulate(
         friction_state: deflections of the bristles of joints whose friction has presliding, at
             the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
             None: 0.
-        every: record every so many steps, and the last one.
         limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
             violations in the result's `meta`, "ignore" does not look.
-        events: functions g(t, q, dq) whose zeros are found by adaptive methods; see
-            `kt.simulate.event`.
-        rtol: relative error allowed in a step of an adaptive method, dimensionless.
-        atol: absolute error allowed in a step of an adaptive method, rad, m, rad/s or m/s.
-        max_step: longest step of an adaptive method, s; None: a 25th of the duration, or less.
         closure_time: in which errors of constraints decay with fixed steps, s; None: every
             state is projected onto the constraints.
         progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
@@ -109,6 +115,7 @@ def simulate(
     Returns:
         A Trajectory, or a GpuTrajectory for "cuda":
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,
+        error (of fixed steps: the estimated largest error of each entry of q, (nq,), or None),
         note (why a law could not be compiled), violations, controller_state (T, ..., m), events;
         controls and activation {actuator: (T, ...)}, command (T, ..., n), the joint forces before
         the drives, and drive_state; friction_state {joint: (T, ...)}, deflections of bristles, rad
@@ -129,7 +136,7 @@ def simulate(
     Example:
         >>> robot = kt.robots.planar_2r()
         >>> robot.simulate([0.1, 0.2], duration=0.5, limits="ignore").q.shape
-        (51, 2)
+        (501, 2)
     """
     run = Run(model=model_of(robot), q0=q0, dq0=dq0, target=target, **options)
     if isinstance(target, str) and target == "cuda":  # `checked` refuses what is no text
@@ -149,7 +156,14 @@ def simulated(run: Run) -> Trajectory:
     loop = make_loop(run, setup)  # traced and compiled, or remembered
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)  # steps, until the end or a violation
-    return motion(run, setup, loop, outcome)
+    error = None
+    if isinstance(loop, FixedSteps):
+        error = step_error(run, setup, loop, outcome)
+        outcome = replace(outcome, counts={**outcome.counts, "error": error})
+    trajectory = motion(run, setup, loop, outcome)
+    warn_of_error(run, outcome, error)
+    warn_of_energy_rise(run, setup, trajectory)
+    return trajectory
 
 
 def make_loop(run: Run, setup: Setup) -> FixedSteps | AdaptiveSteps:
@@ -161,7 +175,6 @@ def motion(
     run: Run, setup: Setup, loop: FixedSteps | AdaptiveSteps, outcome: Outcome
 ) -> Trajectory:
     """The record of a run; raise SimulationError if a number or a joint left its limits."""
-    verify_laws(setup, outcome)  # they still give what was compiled
 
     def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> Trajectory:
         for x in arrays.values():
@@ -172,6 +185,4 @@ def motion(
         meta = meta if reference is None else meta | {"reference": reference}
         return Trajectory(t=t, name=run.model.name, model=run.model, meta=meta, **arrays)
 
-    trajectory = recorded(run, setup, outcome, loop.system.note, make)
-    warn_of_energy_rise(run, setup, trajectory)
-    return trajectory
+    return recorded(run, setup, outcome, loop.system.note, make)

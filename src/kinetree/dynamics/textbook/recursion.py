@@ -15,7 +15,7 @@ from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
 from kinetree.present.tables import Table
 from kinetree.spatial import cross
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 Rows = Mapping[int, Array] | Array  # one row a link
 
@@ -108,6 +108,7 @@ def record(
     rows = {name: stack(values, model, 3) for name, values in vectors.items()}
     n, f, alpha = (in_links(frame, T_si, rows[name]) for name in ("n", "f", "alpha"))
     links = zip(model.A, n, f, strict=True)
+    # explain: tau
     tau = per_dof(model, [A.T @ np.concatenate([n_i, f_i]) for A, n_i, f_i in links])
     turning = {WORLD: x.dV_base[:3], **dict(enumerate(alpha))}
     rotor = rotor_forces(model, model.rotors, x.ddq, turning)

@@ -10,9 +10,9 @@ function does: `Value`s have the operators of Python, `Vector` and `Matrix` are 
 
 Rows of a matrix are padded to a multiple of `lanes`. A wide value has a number for each of so many
 columns: the lanes of a vector register on a CPU, the threads of a warp on a GPU, where each thread
-has its own column and all of them compute the same plain numbers. Wide values lie at multiples of
-`lanes` behind the start of a row. Sums over k run from k = 0 on, each product and sum rounded once
-(fma), whatever the lanes: all printers give the same bits.
+has its own column and all of them compute the same plain numbers. Several warps may share `rows`.
+Wide values lie at multiples of `lanes` behind the start of a row. Sums over k run from k = 0 on,
+each product and sum rounded once (fma), whatever the lanes: all printers give the same bits.
 """
 
 from abc import ABC, abstractmethod
@@ -56,6 +56,12 @@ class Value:
 
     def __rtruediv__(self, other: "Operand") -> "Value":
         return self.code.apply("div", other, self)
+
+    def __floordiv__(self, other: "Operand") -> "Value":
+        return self.code.apply("quotient", self, other)
+
+    def __mod__(self, other: "Operand") -> "Value":
+        return self.code.apply("remainder", self, other)
 
     def __neg__(self) -> "Value":
         return self.code.apply("neg", self)
@@ -173,7 +179,7 @@ class Loops(ABC):
         """Return a number of a kind."""
 
     @abstractmethod
-    def spread(self, x: Value) -> Value:
+    def broadcast(self, x: Value) -> Value:
         """Return a number in every lane."""
 
     @abstractmethod
@@ -198,9 +204,17 @@ class Loops(ABC):
 
     @abstractmethod
     def loop(
-        self, first: Index, end: Index, step: int, carried: Sequence[Value]
+        self,
+        first: Index,
+        end: Index,
+        step: int,
+        carried: Sequence[Value],
+        going: Callable[..., Value] | None = None,
     ) -> AbstractContextManager[tuple[Value, list[Value], Callable[..., None]]]:
-        """Open a loop; yields i, the carried values, and a function that takes their next ones."""
+        """Open a loop; yields i, the carried values, and a function that takes their next ones.
+
+        It is left where i reaches `end`, or where the test of the carried values fails.
+        """
 
     @abstractmethod
     def when(self, test: Value) -> AbstractContextManager[None]:
@@ -219,7 +233,7 @@ class Loops(ABC):
         kinds = [x.kind for x in args if isinstance(x, Value)]
         kind = WIDE if WIDE in kinds else kinds[0] if kinds else REAL
         values = [self.value(x, kind) for x in args]
-        return [self.spread(x) if kind == WIDE and x.kind == REAL else x for x in values]
+        return [self.broadcast(x) if kind == WIDE and x.kind == REAL else x for x in values]
 
     def apply(self, op: str, *args: Operand) -> Value:
         """Write an operation on operands of one kind."""
@@ -267,17 +281,25 @@ class Loops(ABC):
             yield i
             carry()
 
+    @contextmanager
+    def rows(self, first: Index, end: Index, step: int = 1) -> Generator[Value]:
+        """Loop as `each` does, over rows that do not depend on each other: warps may share them."""
+        with self.each(first, end, step) as i:
+            yield i
+
     def accumulate(
         self,
         start: Sequence[Value],
         count: Index,
         body: Callable[..., Sequence[Value]],
+        going: Callable[..., Value] | None = None,
     ) -> list[Value]:
         """Return values that a loop over k < count carries from one turn to the next.
 
-        start: where they begin. body: of k and the values, returns the next ones.
+        start: where they begin. body: of k and the values, returns the next ones. going: of the
+        values; where this test fails, the loop is left.
         """
-        with self.loop(0, count, 1, start) as (k, values, carry):
+        with self.loop(0, count, 1, start, going) as (k, values, carry):
             carry(*body(k, *values))
         return values
 
@@ -311,19 +333,19 @@ class Loops(ABC):
 
     def fill(self, target: Vector, x: Operand, width: Index) -> None:
         """Write one number to a whole row."""
-        wide = self.constant(x, WIDE) if not isinstance(x, Value) else self.spread(x)
+        wide = self.constant(x, WIDE) if not isinstance(x, Value) else self.broadcast(x)
         with self.each(0, width, self.lanes) as j:
             target[j] = wide
 
     def scale(self, row: Vector, factor: Value, width: Index) -> None:
         """Multiply a row by a number."""
-        wide = self.spread(factor)
+        wide = self.broadcast(factor)
         with self.each(0, width, self.lanes) as j:
             row[j] = wide * row.wide(j)
 
     def add(self, row: Vector, factor: Value, other: Vector, width: int) -> None:
         """Add factor times another row to a row."""
-        wide = self.spread(factor)
+        wide = self.broadcast(factor)
 
         def one(j: Index) -> None:
             row[j] = self.fma(wide, other.wide(j), row.wide(j))
@@ -351,7 +373,7 @@ class Loops(ABC):
             first = [zero if start is None else start.wide(j) for j in columns]
 
             def body(k: Value, *totals: Value, columns: range = columns) -> list[Value]:
-                wide, row = self.spread(factor(k)), rows.row(k)
+                wide, row = self.broadcast(factor(k)), rows.row(k)
                 pairs = zip(columns, totals, strict=True)
                 return [self.fma(wide, row.wide(j), total) for j, total in pairs]
 
@@ -381,7 +403,7 @@ class Loops(ABC):
         wides = 1 if below else next(v for v in (3, 2, 1) if width // self.lanes % v == 0)
         tall = TILES[wides]
         whole = rows // tall * tall
-        with self.each(0, whole, tall) as i:
+        with self.rows(0, whole, tall) as i:
             self._tiles(out, start, a, b, terms, i, (tall, wides), i + tall if below else width)
         if rows > whole:
             end = rows if below else width
@@ -410,7 +432,7 @@ class Loops(ABC):
             with self.loop(0, terms, 1, first) as (_, values, carry):
                 left, right = map(Vector, values[:2])
                 row = [right.wide(c) for c in columns]
-                factors = [self.spread(left[q]) for q in range(tall)]
+                factors = [self.broadcast(left[q]) for q in range(tall)]
                 pairs = zip(places, values[2:], strict=True)
                 further = left.behind(a.stride).address, right.behind(b.stride).address
                 sums = [self.fma(factors[q], row[c // self.lanes], x) for (q, c), x in pairs]
@@ -429,12 +451,12 @@ class Loops(ABC):
             over = self.value(-1.0) / self.select(pivot > 0.0, pivot, float("nan"))
             inverse[j] = -over
             row = A.row(j)
-            with self.each(j + 1, n) as i:
+            with self.rows(j + 1, n) as i:
                 self.add(A.row(i), A[j, i] * over, row, width)
 
     def back_substitute(self, A: Matrix, n: int, X: Matrix, width: int, inverse: Vector) -> None:
         """Replace the rows X = U^-T D B that `factor` leaves by the solution of A X = B."""
         with self.each(n - 1, -1, -1) as i:
             self.scale(X.row(i), inverse[i], width)
-            with self.each(0, i) as a:
+            with self.rows(0, i) as a:
                 self.add(X.row(a), -A[a, i], X.row(i), width)

@@ -185,7 +185,7 @@ def is_same(x: object, y: object) -> bool:
     return x is y
 
 
-def device_of(cp: ModuleType, arrays: Sequence[object]) -> Any:
+def device_of(cp: ModuleType, arrays: Sequence[Any]) -> Any:
     """The GPU of the first array, to be made current."""
     device = next((x.device for x in arrays if isinstance(x, cp.ndarray)), None)
     return device or cp.cuda.Device()

@@ -76,9 +76,9 @@ def guarded(program: Program, remarks: Iterable[str], declared: Sequence[str]) -
     return "\n".join(lines) + "\n"
 
 
-def function_text(program: Program) -> list[str]:
-    """The lines of the function."""
-    body, results = statements(program, spelling(program.dtype))
+def function_text(program: Program, written: Spelling | None = None) -> list[str]:
+    """The lines of the function; `written` is the spelling of a dialect of C."""
+    body, results = statements(program, written or spelling(program.dtype))
     lines = [prototype(program), "{"]
     lines += [f"    (void){port.name};" for port in program.unread]
     lines += body
@@ -104,6 +104,7 @@ def spelling(dtype: str) -> Spelling:
         literal=partial(c_literal, dtype=dtype),
         element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
         assign=f"    const {dtype} {{}} = {{}};",
+        number=dtype,
     )
 
 

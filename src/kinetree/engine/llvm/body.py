@@ -2,9 +2,9 @@
 
 Sines and cosines are taken out and computed together, as early as their angles are known, by the
 function of `sincos.py`; the other nodes keep the order of the graph, except those that would be
-late (`pace.py`). Calls of another function that do not depend on each other become one call with
-several vectors, or with one vector of numbers (`functions.py`): a chain of operations alone leaves
-the processor waiting.
+late (`critical_path.py`). Calls of another function that do not depend on each other become one
+call with several vectors, or with one vector of numbers (`functions.py`): a chain of operations
+alone leaves the processor waiting.
 
 Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
 function grows faster than its length. Hardly any value of a long graph could stay in a register
@@ -24,6 +24,7 @@ from typing import Protocol
 
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.ops import OPERATIONS
+from kinetree.engine.llvm.critical_path import in_time
 from kinetree.engine.llvm.functions import (
     CALLED,
     Called,
@@ -32,7 +33,6 @@ from kinetree.engine.llvm.functions import (
     result_type,
 )
 from kinetree.engine.llvm.operands import insert_all
-from kinetree.engine.llvm.pace import paced
 from kinetree.engine.llvm.sincos import shares
 from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
 from kinetree.errors import GraphError
@@ -162,7 +162,7 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
             done[i] = True
         yield from together(graph, sorted(before))
         yield stage
-    left = paced(graph, [i for i, finished in enumerate(done) if not finished])
+    left = in_time(graph, [i for i, finished in enumerate(done) if not finished])
     yield from together(graph, left)
 
 

@@ -102,7 +102,7 @@ class RolloutLoop:
     def step(self, e: Value) -> None:
         """Evaluation e, and the step that follows, if one does."""
         code, slots, n = self.code, self.slots, self.sizes
-        self.spread(slots.h, Vector(self.at["h"])[e])
+        self.broadcast(slots.h, Vector(self.at["h"])[e])
         self.rate(e, 0)
         self.record(e)
         self.look(e)
@@ -116,7 +116,7 @@ class RolloutLoop:
     def rate(self, e: Value, i: int) -> None:
         """The rate of stage i at its time."""
         stage = e * len(self.stepping.stages) + i
-        self.spread(self.slots.t, Vector(self.at["times"])[stage])
+        self.broadcast(self.slots.t, Vector(self.at["times"])[stage])
         if self.sizes["s"]:
             self.signals(self.table.behind(stage * self.at["table_row"]))
         self.evaluate("rate", self.slots.t, self.slots.k[i])
@@ -127,7 +127,7 @@ class RolloutLoop:
         shared = step.equals(0)
         with code.when(shared):
             for k in range(size):
-                self.spread(self.slots.s + k, row[k])
+                self.broadcast(self.slots.s + k, row[k])
         with code.when(~shared):
             self.move("read", size, row, step, self.slots.s)
 
@@ -169,9 +169,9 @@ class RolloutLoop:
         """A vector of the frame."""
         return self.frame.behind(index * self.code.lanes)
 
-    def spread(self, slot: int, x: Value) -> None:
+    def broadcast(self, slot: int, x: Value) -> None:
         """Write a number to every lane of a vector of the frame."""
-        self.slot(slot)[0] = self.code.spread(x)
+        self.slot(slot)[0] = self.code.broadcast(x)
 
     def evaluate(self, part: str, first: int, out: int) -> None:
         """Evaluate a graph from vectors of the frame to others."""

@@ -170,10 +170,12 @@ def batch(operands: Sequence[JaxArray], axes: Sequence[int | None], *, operation
     size = next(x.shape[k] for x, k in zip(operands, axes, strict=True) if k is not None)
     front = [x if k is None else jnp.moveaxis(x, k, 0) for x, k in zip(operands, axes, strict=True)]
     mapped = list(zip(front, axes, operation.inputs, strict=True))
-    inner = next(filter(None, (p.leading(x.shape)[k is not None :] for x, k, p in mapped)), ())
+    inner = next(
+        filter(None, ((p.leading(x.shape) or ())[k is not None :] for x, k, p in mapped)), ()
+    )
     ready = []
     for x, k, port in mapped:
-        axes_now = port.leading(x.shape)
+        axes_now = port.leading(x.shape) or ()
         if axes_now and axes_now != (size, *inner):
             gap = () if axes_now[k is not None :] else (1,) * len(inner)
             shape = (size if k is not None else 1, *gap, *x.shape[k is not None :])

@@ -16,7 +16,6 @@ from kinetree.simulate.core.run import ADAPTIVE_METHODS, Run
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.signals import on_cpu
 from kinetree.simulate.core.touching import contact_results, report_unsolved
-from kinetree.simulate.core.verification import unbounded_law
 
 Record = TypeVar("Record")
 # times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
@@ -56,8 +55,7 @@ def recorded(
         if not limit:
             rollout = int(np.ravel_multi_index(first.rollout, setup.batch)) if setup.batch else 0
             last = on_cpu(outcome.records["q"][max(before - 1, 0), rollout])
-            cause = unbounded_law(setup, outcome, before, first.t, rollout)
-            cause = cause or singular_end(setup.model, np.asarray(last, float))
+            cause = singular_end(setup.model, np.asarray(last, float))
         error = SimulationError(explanation(first, meta, len(wrong), cause, way_out(run, first)))
         error.violations = tuple(wrong) if limit else ()
         if before:
@@ -69,8 +67,8 @@ def recorded(
             lost_rollouts = len({v.rollout for v in lost})
             warn(
                 f"{lost_rollouts} of {len(outcome.first)} rollouts do not stay finite, the first "
-                f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt or "
-                f"{argument('method', 'auto')}."
+                f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt "
+                "or another method, such as 'implicit'."
             )
     if run.limits == "record":
         meta["violations"] = tuple(noted)
@@ -107,7 +105,7 @@ def _memory(setup: Setup, arrays: dict[str, Any]) -> dict[str, Any]:
 def _constant_forces(setup: Setup, outcome: Outcome, shape: tuple[int, ...]) -> Array:
     """Joint forces that were not recorded because they are constant."""
     xp, tau = outcome.xp, setup.external.constants.get("tau")
-    constant = xp.zeros(shape[-1]) if tau is None else xp.asarray(tau[0])
+    constant = xp.zeros(shape[-1]) if tau is None else xp.asarray(tau.constant)
     return xp.broadcast_to(constant.astype(outcome.records["q"].dtype), shape)
 
 
@@ -202,29 +200,19 @@ def explanation(
         way = "Look for forces that grow with the motion, and for masses near zero."
     else:
         way = (
-            f"Take a smaller dt or {argument('method', 'auto')}, and look for forces that "
-            "grow with the motion."
+            "Take a smaller dt or another method ('implicit' for stiff forces, 'DOP853' or 'Radau' "
+            "for steps that adapt), and look for forces that grow with the motion."
         )
     return f"the simulation ended at {first}{more}. {way}"
 
 
 def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
     """Why steps became too short to go on, and what to do."""
-    joint, force = meta["jammed_joint"], meta["jammed_drive"]
-    if force:
-        way = (
-            "The joint has the last speed of the torque-speed curve of its drive, beyond which the "
-            f"force falls from {force} to 0. Let the curve end at zero force, or take "
-            f"{argument('method', 'rk4')}."
-        )
-    else:
-        way = (
-            "Describe dry friction as the robot's own (with_friction), make the law smooth about "
-            f"its switch, or take {argument('method', 'rk4')}."
-        )
     where = f" in rollout {list(rollout)}" if rollout else ""
     return (
         f"the simulation ended near t = {meta['jammed']:.9g} s{where}, where steps became too "
-        f"short to go on: forces jump back and forth, or change without end, most at joint "
-        f"{joint!r}. {way}"
+        "short to go on: forces are stiff, jump back and forth, or change without end, most at "
+        f"joint {meta['jammed_joint']!r}. Take {argument('method', 'Radau')} for stiff forces, and "
+        "fixed steps for forces that jump; describe dry friction as the robot's own "
+        "(with_friction), and let torque-speed curves end at zero force."
     )

@@ -6,9 +6,9 @@ from kinetree.core.arrays import Array
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import argument, warn
 from kinetree.motion.trajectory import Trajectory
+from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.sources import Source
 
 RISE = 0.05  # of the energy at the start above the lowest potential energy reached
 ROUNDING = 1e-9  # of the energies, which may be large beside what moves
@@ -24,12 +24,12 @@ def warn_of_energy_rise(run: Run, setup: Setup, motion: Trajectory) -> None:
     row = tuple(int(k) for k in np.unravel_index(np.argmax(rise), rise.shape))
     if rise[row] > RISE:
         which = f" in rollout {list(row)}, the worst of {rise.size}," if row else ""
-        smaller = f"dt or {argument('method', 'auto')}" if run.fixed else "rtol"
+        smaller = f"dt or {argument('method', 'DOP853')}" if run.fixed else "rtol"
         hint = f"Take a smaller {smaller}."
         warn(
             f"the energy of {run.model.name!r} rises by {rise[row]:.0%}{which} with method "
-            f"{run.method!r}, although nothing acts that could raise it (relative to the energy at "
-            f"the start above the lowest potential energy reached). {hint}"
+            f"{run.method_name!r}, although nothing acts that could raise it (relative to the "
+            f"energy at the start above the lowest potential energy reached). {hint}"
         )
 
 
@@ -45,7 +45,7 @@ def is_passive(run: Run, setup: Setup) -> bool:
     )
 
 
-def _is_zero(source: Source | None) -> bool:
+def _is_zero(source: Input | None) -> bool:
     return source is None or (source.constant is not None and not np.any(source.constant))
 
 

@@ -27,13 +27,12 @@ from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.kernels.step import stage_graph
 from kinetree.engine.rollout import Rollout
-from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces
+from kinetree.simulate.core.inputs import ExternalInputs, Input
 from kinetree.simulate.core.limits import CONTACT, margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
 from kinetree.simulate.core.touching import FORCES, ForceMeans
 from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_NUMBERS, PYTHON_CALLS
@@ -80,7 +79,7 @@ class FixedSteps:
         """Take all steps from setup.x0 at the times of the run."""
         machine, times, batch, count = self.machine, run.times, setup.batch, len(setup.x0)
         xp, dtype = machine.xp, setup.x0.dtype.name
-        rows, kept = record_rows(len(times), run.every)
+        rows, kept = record_rows(len(times), run.stride)
         external = step_inputs(setup, self.space, self.method, run.pull_time, times)
         state, params = setup.x0.copy(), external.params(batch, xp, dtype)
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
@@ -89,7 +88,7 @@ class FixedSteps:
         h = np.append(np.diff(times), 0.0)
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
         means = None
-        if run.every > 1 and FORCES in self.fields:
+        if run.stride > 1 and FORCES in self.fields:
             numbers = count * sum(x.size for x in self.stepping.fields)
             length = max(1, min(length, MEAN_NUMBERS // numbers, len(times)))
             steps = [machine.new((length, count, x.size), dtype) for x in self.stepping.fields]
@@ -125,12 +124,17 @@ class FixedSteps:
             if means is not None:
                 means.add(part)
             bar.update(float(times[part.stop - 1]))
-            if run.limits == "stop" and bool((first[:, :stopping] >= 0).any()):
+            if run.halted or (run.limits == "stop" and bool((first[:, :stopping] >= 0).any())):
                 break
         if means is not None:
             means.finish(part.stop)
         named = dict(zip(self.fields, records, strict=True))
-        return Outcome(named, first, amount, times, kept, {"steps": len(times) - 1}, xp)
+        counts: dict[str, Any] = {"steps": part.stop - 1}
+        if run.halted and part.stop < len(times):
+            kept = kept[kept < part.stop]
+            named = {name: x[: len(kept)] for name, x in named.items()}
+            counts["ended"] = float(times[part.stop - 1])
+        return Outcome(named, first, amount, times, kept, counts, xp)
 
     def table(
         self,
@@ -218,7 +222,7 @@ def step_inputs(
         k = np.clip(np.searchsorted(grid, t, "right") - 1, 0, len(h) - 1)
         return (h[k][:, None],)
 
-    return replace(external, sampled={**external.sampled, "step": TimeSource(at, ((1,),))})
+    return replace(external, sampled={**external.sampled, "step": Input(((1,),), at=at)})
 
 
 def recorded_fields(space: StateSpace, acting: ActingForces, method: Method) -> dict[str, Field]:

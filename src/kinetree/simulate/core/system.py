@@ -54,8 +54,8 @@ from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import DriveOutput
-from kinetree.simulate.core.external import ExternalInputs, NamedParts
 from kinetree.simulate.core.forces import ActingForces, recent
+from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
 from kinetree.simulate.core.laws import first_line
 from kinetree.simulate.friction.modes import accelerations_in_mode
 from kinetree.spatial.matrices import is_zero
