@@ -45,7 +45,7 @@ arm = kt.convert.from_dh(
     [[0, 0.4, 0, 0]], m=[1.0], com=[[0.1, 0, 0]], I_com=[np.eye(3) * 0.01], name="one link"
 )
 text: str = kt.convert.to_urdf(robot, losses="allow") + kt.convert.to_mjcf(softer)
-parts: str = str(arm.explain([0.3], [0], [1], formulation="link"))
+parts: str = str(arm.explain([0.3], [0], [1]))
 
 # help for editors: names, robots that are built, kernels as attributes of the class
 names: tuple[str, ...] = robot.joint_names
