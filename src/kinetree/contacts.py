@@ -1,7 +1,5 @@
-"""Contacts with known ground: records that `Robot.with_contacts` takes, forces, environments."""
+"""Contacts with known ground: records that `Robot.with_contacts` takes, forces."""
 
-from kinetree.contacts import environments
-from kinetree.contacts.tasks import Task, monoped
 from kinetree.dynamics.contacts.inverse import GroundForces
 from kinetree.dynamics.contacts.start import on_ground
 from kinetree.engine.kernels.contacts import contact_inverse_dynamics as inverse_dynamics
@@ -30,11 +28,8 @@ __all__ = [
     "GroundForces",
     "HeightField",
     "Plane",
-    "Task",
-    "environments",
     "explain",
     "inverse_dynamics",
-    "monoped",
     "on_ground",
     "stairs",
 ]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.contacts.episodes import episode_kernel, observation_kernel
-from kinetree.contacts.tasks import TASKS, Task
+from ground.episodes import episode_kernel, observation_kernel
+from ground.tasks import TASKS, Task
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.options import count
 from kinetree.engine.kernels.free import check_free, free_ports, owners
