@@ -30,6 +30,7 @@ RESULTS = {
     "Animation": "kinetree.motion.animation",
     "Explanation": "kinetree.explain",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
+    "Model": "kinetree.model",
     "Report": "kinetree.files.report",
     "SparseBlock": "kinetree.engine.compiler.sparse",
     "SparsePattern": "kinetree.engine.compiler.sparse",

@@ -31,14 +31,12 @@ if typing.TYPE_CHECKING:
     from kinetree.engine.export import export
     from kinetree.files.loading import load, load_string
     from kinetree.linting import lint
-    from kinetree.model import Model
     from kinetree.robot import Robot
     from kinetree.robot.builder import Builder
     from kinetree.symbols.robot import symbolic
 
 __all__ = [
     "Builder",
-    "Model",
     "Robot",
     "constraints",
     "contacts",
@@ -69,7 +67,6 @@ __all__ = [
 _LATER = {
     "__version__": "kinetree.core.versions",
     "Builder": "kinetree.robot.builder",
-    "Model": "kinetree.model",
     "Robot": "kinetree.robot",
     "export": "kinetree.engine.export",
     "lint": "kinetree.linting",

@@ -70,8 +70,10 @@ def contact_inverse_dynamics(
         (..., c), optimality and `feasible`.
 
     Example:
-        >>> robot = kt.contacts.monoped()
-        >>> kt.contacts.inverse_dynamics(robot, robot.neutral(), [0] * 5, [0] * 5).forces.round(3)
+        >>> block = kt.Builder("block").link("world").link("block", 6.0, I_com=np.eye(3))
+        >>> robot = block.joint("base", "free", "world", "block").build()
+        >>> robot = robot.with_contacts([kt.contacts.ContactPoint("foot", "block")])
+        >>> kt.contacts.inverse_dynamics(robot, robot.neutral(), [0] * 6, [0] * 6).forces.round(3)
         array([[ 0.  ,  0.  , 58.86]])
     """
     model = model_of(robot)
