@@ -24,7 +24,7 @@ METHODS = {
     "model.elastic": "with_elastic_joint",
     "model.reshape": "attach lock subtree with_tool",
     "motion.plan.inverse_kinematics": "inverse_kinematics",
-    "simulate.simulation": "simulate",
+    "robot.simulation": "simulate",
 }
 
 
@@ -103,7 +103,7 @@ class Robot(Quantities, Kernels, Stepping):
         from kinetree.model.reshape import subtree as subtree
         from kinetree.model.reshape import with_tool as with_tool
         from kinetree.motion.plan.inverse_kinematics import inverse_kinematics as inverse_kinematics
-        from kinetree.simulate.simulation import simulate as simulate
+        from kinetree.robot.simulation import simulate as simulate
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.report)  # kernels are made again where they are needed
