@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from kinetree.engine.compiler.loops import ADDRESS, WHOLE, Loops, Matrix, Value, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Loops, Matrix, Value, Vector
 
 NAME = "plan_backward"
 ROUNDS = 4  # that find the forces at their limits, for each force at most
 LEAST_PULL = 1e-13  # of the gradient, which releases a force from its limit
 ADDRESSES = ("table", "blocks", "end", "record", "low", "high", "work", "scatter")
 COUNTS = ("stages", "block_size", "scatter_count")
-ARGUMENTS = tuple((name, ADDRESS) for name in ADDRESSES) + tuple((name, WHOLE) for name in COUNTS)
+ARGUMENTS = tuple((name, ADDRESS) for name in ADDRESSES) + tuple((name, INTEGER) for name in COUNTS)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Backward:
         n, m = s.n, s.m
         with code.each(0, code.arguments["scatter_count"]) as e:
             pair = self.at["scatter"].address
-            source, place = (code.load(pair, 2 * e + i, WHOLE) for i in range(2))
+            source, place = (code.load(pair, 2 * e + i, INTEGER) for i in range(2))
             self.at["work"][place] = block[source]
         F, gap = Matrix(block.behind(s.block["F"]), s.wide), block.behind(s.block["gap"])
         gradient = block.behind(s.block["gradient"])
@@ -262,7 +262,7 @@ class Backward:
             shorter = ~y.equals(0.0) & (room < length)
             return [code.select(shorter, room, length), code.select(shorter, i, stopped)]
 
-        start = [code.value(1.0), code.value(-1, WHOLE)]
+        start = [code.value(1.0), code.value(-1, INTEGER)]
         length, stopped = code.accumulate(start, s.m, shorten)
         with code.each(0, s.m) as i:
             x = self.clipped(code.fma(length, step(i), k[i]), i)
@@ -283,7 +283,7 @@ class Backward:
             return [code.select(more, pull, most), code.select(more, i, force)]
 
         least = LEAST_PULL * code.largest(m, lambda i: abs(self.g_u[i]))
-        _, force = code.accumulate([least, code.value(-1, WHOLE)], m, strongest)
+        _, force = code.accumulate([least, code.value(-1, INTEGER)], m, strongest)
         some = force > -1
         self.again[0] = code.select(some, 1.0, 0.0)
         with code.when(some):

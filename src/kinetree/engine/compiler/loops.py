@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-REAL, WIDE, WHOLE, TEST, MASK, ADDRESS = "real", "wide", "whole", "test", "mask", "address"
+REAL, WIDE, INTEGER, TEST, MASK, ADDRESS = "real", "wide", "integer", "test", "mask", "address"
 NUMBERS = (REAL, WIDE)
 TILES = {1: 8, 2: 6, 3: 4}  # rows that `products` sums at once, by the wide values of each
 CHUNK = 6  # wide values of a row that are summed at once, in registers
@@ -28,7 +28,7 @@ CHUNK = 6  # wide values of a row that are summed at once, in registers
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value of a program: a number, a wide number, a whole number, a test, or an address.
+    """A value of a program: a number, a wide number, an integer, a test, or an address.
 
     Tests of wide numbers are masks, one test for each lane.
     """
@@ -38,7 +38,9 @@ class Value:
     kind: str
 
     def __add__(self, other: "Operand") -> "Value":
-        return self if _is(other, 0) and self.kind == WHOLE else self.code.apply("add", self, other)
+        return (
+            self if _is(other, 0) and self.kind == INTEGER else self.code.apply("add", self, other)
+        )
 
     def __sub__(self, other: "Operand") -> "Value":
         return self.code.apply("sub", self, other)
@@ -47,7 +49,9 @@ class Value:
         return self.code.apply("sub", other, self)
 
     def __mul__(self, other: "Operand") -> "Value":
-        return self if _is(other, 1) and self.kind == WHOLE else self.code.apply("mul", self, other)
+        return (
+            self if _is(other, 1) and self.kind == INTEGER else self.code.apply("mul", self, other)
+        )
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -260,7 +264,7 @@ class Loops(ABC):
 
     def to_real(self, x: Value) -> Value:
         """Return a whole number as a number."""
-        return self.let("real", WHOLE, x, result=REAL)
+        return self.let("real", INTEGER, x, result=REAL)
 
     def minimum(self, a: Value, b: Operand) -> Value:
         """Return the smaller of two numbers; a where one of them is NaN."""

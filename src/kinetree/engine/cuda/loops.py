@@ -14,11 +14,11 @@ from contextlib import contextmanager
 
 from kinetree.engine.compiler.loops import (
     ADDRESS,
+    INTEGER,
     MASK,
     NUMBERS,
     REAL,
     TEST,
-    WHOLE,
     WIDE,
     Index,
     Loops,
@@ -30,7 +30,7 @@ from kinetree.engine.cuda.body import literal
 TYPES = {
     REAL: "real",
     WIDE: "real",
-    WHOLE: "long long",
+    INTEGER: "long long",
     TEST: "bool",
     MASK: "bool",
     ADDRESS: "real *",
@@ -119,7 +119,7 @@ class CLoops(Loops):
         assert not isinstance(x, Value)
         if kind in (TEST, MASK):
             return Value(self, "true" if x else "false", kind)
-        if kind == WHOLE:
+        if kind == INTEGER:
             return Value(self, str(x) if x >= 0 else f"({x})", kind)
         return Value(self, literal(float(x), self.dtype), kind)
 
@@ -146,7 +146,7 @@ class CLoops(Loops):
         if REAL in self.written or (group == REAL and self.written):
             self.wait()
         self.read.add(group)
-        index = self.value(i, WHOLE).name
+        index = self.value(i, INTEGER).name
         lane = f" + {self.lane}" if kind == WIDE and self.lanes > 1 else ""
         words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
         return self.named(kind, f"{words}[{index}{lane}]")
@@ -157,7 +157,7 @@ class CLoops(Loops):
             self.wait()
         self.stores += 1
         self.written.add(group)
-        index, alone = self.value(i, WHOLE).name, self.lanes > 1
+        index, alone = self.value(i, INTEGER).name, self.lanes > 1
         first = [] if self.apart else [f"{self.warp} == 0"]
         if value.kind == WIDE:
             lane, test = f" + {self.lane}" if alone else "", f"if ({first[0]}) " if first else ""
@@ -169,12 +169,12 @@ class CLoops(Loops):
             self.do(f"{test}{words}[{index}] = {value.name};")
 
     def offset(self, address: Value, i: Index) -> Value:
-        index = self.value(i, WHOLE).name
+        index = self.value(i, INTEGER).name
         return address if index == "0" else self.named(ADDRESS, f"{address.name} + {index}")
 
     def call(self, function: str, *arguments: Operand) -> None:
         self.wait()
-        values = [self.value(x, WHOLE if isinstance(x, int) else REAL) for x in arguments]
+        values = [self.value(x, INTEGER if isinstance(x, int) else REAL) for x in arguments]
         names = [x.name for x in values] + self.place("")
         self.do(f"{function}({', '.join(names)});")
         self.stores += 1
@@ -192,10 +192,10 @@ class CLoops(Loops):
         if self.written:
             self.wait()
         stores, read = self.stores, set(self.read)
-        start, limit = self.value(first, WHOLE), self.value(end, WHOLE)
+        start, limit = self.value(first, INTEGER), self.value(end, INTEGER)
         totals = [self.named(x.kind, x.name, "") for x in carried]
         self.count += 1
-        i = Value(self, f"i{self.count}", WHOLE)
+        i = Value(self, f"i{self.count}", INTEGER)
         test, move = ("<", f"+= {step}") if step > 0 else (">", f"-= {-step}")
         self.do(
             f"for (long long {i.name} = {start.name}; {i.name} {test} {limit.name}; "
@@ -225,7 +225,7 @@ class CLoops(Loops):
                 yield i
             return
         self.wait()
-        turn = Value(self, f"{self.warp} * {step}", WHOLE)
+        turn = Value(self, f"{self.warp} * {step}", INTEGER)
         self.apart = True
         with self.each(turn + first, end, step * self.warps) as i:
             yield i

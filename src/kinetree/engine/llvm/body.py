@@ -56,9 +56,9 @@ class Head:
     attributes: str = ""
 
 
-def split(order: Sequence[Item], whole: int) -> list[Sequence[Item]]:
-    """The parts of an order of evaluation, of about equal lengths; one up to `whole` nodes."""
-    count = 1 if len(order) <= whole else -(-len(order) // PART_NODES)
+def split(order: Sequence[Item], longest: int) -> list[Sequence[Item]]:
+    """The parts of an order of evaluation, of about equal lengths; one up to `longest` nodes."""
+    count = 1 if len(order) <= longest else -(-len(order) // PART_NODES)
     ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
     return [order[a:b] for a, b in pairwise(ends)] or [[]]
 
@@ -226,8 +226,9 @@ class Moves(Protocol):
 class GraphCode:
     """Writes the nodes of a graph, part by part.
 
-    `slots` are the places of the values that go from part to part, `kept` is their number. whole:
-    nodes up to which there is one part. like: code of the same graph, in whose order this one is.
+    `slots` are the places of the values that go from part to part, `kept` is their number.
+    longest_part: nodes up to which there is one part. like: code of the same graph, in whose order
+    this one is.
     """
 
     def __init__(
@@ -236,7 +237,7 @@ class GraphCode:
         name: str,
         dtype: str,
         lanes: int,
-        whole: int | None = None,
+        longest_part: int | None = None,
         like: "GraphCode | None" = None,
     ) -> None:
         scalar = SCALARS[dtype]
@@ -246,7 +247,7 @@ class GraphCode:
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph) if like is None else like.stages
         self.order = list(order(graph, self.stages)) if like is None else like.order
-        self.parts = split(self.order, whole or (WHOLE_NODES if lanes > 1 else PART_NODES))
+        self.parts = split(self.order, longest_part or (WHOLE_NODES if lanes > 1 else PART_NODES))
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
         self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}

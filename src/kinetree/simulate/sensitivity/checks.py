@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from kinetree.core.arrays import Array
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.dynamics.constraints.stepping import check_stepping
 from kinetree.dynamics.parameters import JOINT, ParameterLayout
 from kinetree.dynamics.stiction import dry_dofs
@@ -12,9 +12,7 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
-
-MAX_SLOPES = 2**28  # numbers of all derivatives of a motion, 2 GiB
-REPEATED_STEP = 1e-6  # a repeated step leads to the same state up to rounding, or is another one
+from kinetree.simulate.tuning import MAX_SLOPES, REPEATED_STEP
 
 
 def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
@@ -51,7 +49,7 @@ def check_tied(model: Model, names: Collection[str]) -> None:
         )
 
 
-def check_sliding(model: Model, friction: Array | None, motion: Trajectory) -> None:
+def check_sliding(model: Model, friction: ArrayLike | None, motion: Trajectory) -> None:
     """Raise InputError if dry friction holds a joint, stops it or turns it around.
 
     friction: that of the rollouts, (..., links, 4), if it is given; None: that of the robot.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cuda_harness import compile_for_gpu
 
-from kinetree.engine.compiler.loops import ADDRESS, WHOLE, Matrix, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Matrix, Vector
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.llvm import engine
@@ -115,7 +115,7 @@ def plan_arrays(lanes):
     }
 
 
-ARGUMENTS = [*((name, ADDRESS) for name in MEMORY), ("count", WHOLE)]
+ARGUMENTS = [*((name, ADDRESS) for name in MEMORY), ("count", INTEGER)]
 # program, arguments, arrays, whole numbers
 PROGRAMS = {
     "matrices": (program, ARGUMENTS, arrays, lambda lanes: [30]),
