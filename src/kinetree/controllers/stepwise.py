@@ -120,7 +120,7 @@ def step_by_step(
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
     sizes |= {"p": external.params_size, "s": external.table_size}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
-    if acting.key is None:
+    if acting.python:
         note = f"runs in Python: {acting.note}"
         # the caller calls it once a step, in order, so that it may remember something
         return Stepwise(start, note, model, replace(acting, law=None), external, None)

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from kinetree.core.arrays import ArrayLike
+from kinetree.core.records import number
 from kinetree.scalars import Scalar
 
 __all__ = ["Couple", "Hold", "Loop", "Rod"]
@@ -74,7 +75,7 @@ class Couple:
 
     joint: str
     by: Mapping[str, Scalar | Sequence[Scalar]]
-    offset: Scalar = 0
+    offset: Scalar = number("rad or m", default=0)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Rod:
 
     frame_a: str
     frame_b: str
-    length: Scalar
+    length: Scalar = number("m (origins that coincide are a Loop of kind 'point')", "above 0")
 
 
 Constraint = Loop | Hold | Couple | Rod

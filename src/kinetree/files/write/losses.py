@@ -18,8 +18,9 @@ from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import drive_parts
+from kinetree.files.description.friction import Friction
 from kinetree.files.write.xml import Tag, comment, numbers
-from kinetree.model import WORLD, GearedMotor, Joint, JointFriction, JointSpring, Model
+from kinetree.model import WORLD, GearedMotor, Joint, JointSpring, Model
 from kinetree.model.friction import has_more_laws, law_texts
 from kinetree.scalars import Scalar
 
@@ -126,7 +127,7 @@ def lose_springs(model: Model, losses: Losses) -> None:
 def lose_motors(model: Model, losses: Losses) -> None:
     """Lose the motors of coupled joints."""
     for x in model.motors:
-        more = ", with friction" if x.friction != JointFriction() else ""
+        more = ", with friction" if x.friction != Friction() else ""
         place = f"on {_sum(model, x)}: {shown(inertia=x.inertia)}{more}"
         losses.add(f"motor {x.name!r} {place}")
 

@@ -42,15 +42,18 @@ from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
 from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
+from kinetree.simulate.tuning import (
+    ATOL,
+    FADING,
+    LEAST_STEPS,
+    LEAST_STEPS_IN_PYTHON,
+    MOST_WINDOWS,
+    NEAR,
+    PACE_WINDOW,
+    RTOL,
+)
 
-RTOL, ATOL = 1e-8, 1e-10  # relative, and in rad, m, rad/s or m/s: errors allowed in a step
-LEAST_STEPS = 25  # in a run: bounds what a step can pass over where nothing shows before
-LEAST_STEPS_IN_PYTHON = 100  # the same for forces that may depend on t in ways that no trace shows
 ONE_STEP = ("DOP853", "Radau")  # solvers that go on from a state that was changed
-PACE_WINDOW = 1000  # steps, after which the pace of a run is judged
-MOST_WINDOWS = 2000  # that may be left at this pace: about ten minutes of computing
-FADING = 0.98  # of the changes of accelerations, from step to step, that name the joint
-NEAR = 1e-12  # of a time: results that are so close to a break belong to the stretch after it
 
 
 @dataclass(frozen=True, eq=False)

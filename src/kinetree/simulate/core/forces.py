@@ -44,6 +44,7 @@ from kinetree.simulate.core.sampling import HELD, Sampled
 from kinetree.simulate.tuning import KEPT_LOOPS
 
 OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
+FROM_PYTHON = "python "  # begins the names of values that Python functions give
 REFERENCE = "reference"  # the field that is a signal, and is read as such
 Key = tuple[Any, ...]
 Code = TypeVar("Code")
@@ -56,7 +57,8 @@ class ActingForces:
     law: the controller as a function of the user, None if it is one of kinetree's.
     parameters: names of the robot's data that are inputs, as in `Robot.compile(free=...)`.
     controls: of the actuators. actuation: what stands between commands and joint forces.
-    key: of the compiled code, None if forces come from Python. note: why they do.
+    key: of the compiled code. python: names of those that run in Python, "controller" or names of
+    inputs, whose values are then inputs of the code. note: why they do.
     """
 
     controller: Controller | None
@@ -67,7 +69,8 @@ class ActingForces:
     controls: Input | None = None
     actuation: Actuation | None = None
     law: UserFunction | None = None
-    key: Key | None = None
+    key: Key = ()
+    python: tuple[str, ...] = ()
     note: str | None = None
 
     @property
@@ -99,15 +102,50 @@ class ActingForces:
         tau, dz = np.zeros(model.n, int), z
         if HELD in inputs:
             (tau,) = inputs[HELD]
+        elif FROM_PYTHON + "controller" in inputs:
+            tau, dz = np.split(inputs[FROM_PYTHON + "controller"][0], [model.n])
         elif self.controller is not None:
-            values = self.signal_values(t, q, dq, inputs)
-            if self.law is None or other_model:
-                tau, dz = _control(self.controller, model, t, q, dq, read_only(z), values)
+            tau, dz = self._controller_forces(model, t, q, dq, z, inputs, other_model)
+        given = self.value("tau", t, q, dq, inputs)
+        return (tau if given is None else tau + given), dz
+
+    def _controller_forces(
+        self,
+        model: Model,
+        t: Scalar,
+        q: Array,
+        dq: Array,
+        z: Array,
+        inputs: NamedParts,
+        other_model: bool,
+    ) -> Parts:
+        """tau and dz of the controller."""
+        assert self.controller is not None
+        values = self.signal_values(t, q, dq, inputs)
+        if self.law is None or other_model:
+            return _control(self.controller, model, t, q, dq, read_only(z), values)
+        return self.law(*self.law_arguments(t, q, dq, z, values, inputs))
+
+    def value(self, name: str, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
+        """Return "tau", (n,), "F_ext", (links, 6), or "controls", (u,); None if there are none."""
+        x: Input | None = getattr(self, name)
+        if x is None:
+            return None
+        if FROM_PYTHON + name in inputs:
+            return inputs[FROM_PYTHON + name][0].reshape(x.shapes[0])
+        return x.evaluate(t, read_only(q), read_only(dq), inputs.get(name))[0]
+
+    def python_results(
+        self, model: Model, t: float, q: Array, dq: Array, z: Array, inputs: NamedParts
+    ) -> Array:
+        """Return the values of all that runs in Python, in one row; z is that of the controller."""
+        rows = [np.zeros(0)]
+        for name in self.python:
+            if name == "controller":
+                rows += self._controller_forces(model, t, q, dq, z, inputs, False)
             else:
-                tau, dz = self.law(*self.law_arguments(t, q, dq, z, values, inputs))
-        if self.tau is not None:
-            tau = tau + self.tau.evaluate(t, q, dq, inputs.get("tau"))[0]
-        return tau, dz
+                rows.append(np.ravel(self.value(name, t, q, dq, inputs)))
+        return np.concatenate(rows).astype(float)
 
     def signal_values(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> SignalValues:
         """Return the values of the controller's signals, by name."""
@@ -129,18 +167,6 @@ class ActingForces:
         named = {"tau": self.tau, "F_ext": self.F_ext, "controls": self.controls}
         named |= {f"signal {name}": x for name, x in self.signals.items()}
         return {name: x for name, x in named.items() if x is not None}
-
-    def control(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
-        """Return the controls of the actuators, (u,), or None."""
-        if self.controls is None:
-            return None
-        return self.controls.evaluate(t, read_only(q), read_only(dq), inputs.get("controls"))[0]
-
-    def wrenches(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
-        """Return F_ext, (links, 6), or None."""
-        if self.F_ext is None:
-            return None
-        return self.F_ext.evaluate(t, read_only(q), read_only(dq), inputs.get("F_ext"))[0]
 
     def changed_model(self, model: Model, inputs: NamedParts) -> Model:
         """Return the robot with the data that it was given."""
@@ -171,12 +197,13 @@ def with_key(
     fields_key = None if acting.controller is None else value_key(acting.controller)
     if acting.controller is not None and fields_key is None and HELD not in external.constants:
         acting = replace(acting, law=_controller_law(model, acting, external, trials))
+    laws = {name: x.law for name, x in acting.inputs.items()} | {"controller": acting.law}
+    untraced = {k: x for k, x in laws.items() if x is not None and x.traced is None}
+    notes = [law.note for law in untraced.values()]
     kinds = [(name, x.kind) for name, x in acting.inputs.items()]
     kinds.append(("controller", None if acting.law is None else acting.law.key))
-    laws = [acting.law, *(x.law for x in acting.inputs.values())]
-    notes = [law.note for law in laws if law is not None and law.traced is None]
-    key = None if notes else (model, fields_key, *kinds)
-    return replace(acting, key=key, note=notes[0] if notes else None)
+    key = (model, fields_key, *kinds)
+    return replace(acting, key=key, python=tuple(untraced), note=notes[0] if notes else None)
 
 
 def _controller_law(

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import Parameter, Signature
 from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
@@ -18,7 +17,7 @@ from kinetree.dynamics.steps import METHODS, Method
 from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
-from kinetree.model import HasModel, Model
+from kinetree.model import Model
 from kinetree.model.inputs import (
     activation_axis,
     actuator_axis,
@@ -193,17 +192,6 @@ class Run:
     def bar(self) -> Progress:
         """A progress bar over the times."""
         return Progress("simulating", float(self.times[-1]), self.progress)
-
-
-def run_signature(robot: str) -> Signature:
-    """The signature of a function of a robot and the options of a Run."""
-    parameters = [Parameter(robot, Parameter.POSITIONAL_OR_KEYWORD, annotation=Model | HasModel)]
-    for option in fields(Run)[1:]:
-        by_place = option.name in ("q0", "dq0")
-        kind = Parameter.POSITIONAL_OR_KEYWORD if by_place else Parameter.KEYWORD_ONLY
-        default = Parameter.empty if option.default is MISSING else option.default
-        parameters.append(Parameter(option.name, kind, default=default, annotation=option.type))
-    return Signature(parameters)
 
 
 def checked(run: Run) -> Run:

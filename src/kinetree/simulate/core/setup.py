@@ -25,7 +25,6 @@ from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment
 from kinetree.simulate.core.actuation import first_memory, read_actuation
-from kinetree.simulate.core.breaks import PYTHON_SAMPLES
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
 from kinetree.simulate.core.forces import ActingForces, first_row, recent, with_key
@@ -42,8 +41,7 @@ from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
 from kinetree.simulate.core.signals import Signal
 from kinetree.simulate.core.system import System
 from kinetree.simulate.core.touching import check_ground
-
-TRIED = 0.03  # rad or m, rad/s or m/s: beside the start, where functions are checked
+from kinetree.simulate.tuning import PYTHON_SAMPLES, TRIED
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,7 @@ class Setup:
         Laws count by what they compute (forces.py).
         """
         acting = self.acting
-        if acting.key is None:
+        if acting.python:
             return None
         return acting.key, self.extra, self.external.code_key, acting.parameters, acting.actuation
 

@@ -21,10 +21,7 @@ from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
-
-SHARE = 1e-4  # of the range of the motion: a larger error is a warning
-ROUNDING = 1e-10  # rad or m: smaller errors are not reported
-LEAST_STEPS = 8  # of a run: fewer have no range to compare with
+from kinetree.simulate.tuning import JUDGED_STEPS, LARGE_ERROR, SMALL_ERROR
 
 
 def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Array | None:
@@ -36,7 +33,7 @@ def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Ar
     unlike = run.model.contacts is not None or setup.sampling is not None
     steps = len(outcome.times) - 1
     unlike |= bool((outcome.first >= 0).any())  # ended, or beyond a limit
-    if unlike or delayed or run.closure_time is not None or run.halts or steps < LEAST_STEPS:
+    if unlike or delayed or run.closure_time is not None or run.halts or steps < JUDGED_STEPS:
         return None
     row = int(np.argmax(np.nan_to_num(np.abs(outcome.records["dq"][-1]).max(-1))))
     h = float(run.times[1])
@@ -89,9 +86,9 @@ def warn_of_error(run: Run, outcome: Outcome, error: Array | None) -> None:
     units = np.array(kinds(run.model, "q"))
     size = np.ptp(outcome.records["q"], axis=0).max(0)
     size = np.array([size[units == unit].max() for unit in units])
-    share = np.where(error > ROUNDING, error / np.maximum(size, ROUNDING), 0.0)
+    share = np.where(error > SMALL_ERROR, error / np.maximum(size, SMALL_ERROR), 0.0)
     worst = int(np.argmax(share))
-    if share[worst] > SHARE:
+    if share[worst] > LARGE_ERROR:
         unit = f" {units[worst]}" if units[worst] else ""
         warn(
             f"the motion of {run.model.name!r} is off by about {error[worst]:.2g}{unit} in "
