@@ -37,8 +37,8 @@ class Drift:
 
 def start(robot: Any) -> tuple[np.ndarray, np.ndarray]:
     """A state on the constraints."""
-    q = robot.project([CRANK, 0.0, 0.0], keep=["crank"])
-    N = robot.reduced_dynamics(q, np.zeros(robot.n))[2][:, 0]
+    q = kt.constraints.project(robot, [CRANK, 0.0, 0.0], keep=["crank"])
+    N = kt.constraints.reduced_dynamics(robot, q, np.zeros(robot.n))[2][:, 0]
     return q, N / N[0] * RATE
 
 
@@ -51,7 +51,7 @@ def measure(robot: Any, **options: Any) -> Drift:
     potential = robot.potential_energy(motion.q)
     energy = robot.kinetic_energy(motion.q, motion.dq) + potential
     size = float(robot.kinetic_energy(q, dq)) + float(np.ptp(potential))
-    rates = np.einsum("tij,tj->ti", robot.constraint_jacobian(motion.q), motion.dq)
+    rates = np.einsum("tij,tj->ti", kt.constraints.jacobian(robot, motion.q), motion.dq)
     return Drift(
         turns=float(motion.q[-1, 0] - q[0]) / (2 * np.pi),
         energy=float(np.abs(energy - energy[0]).max()) / size,

@@ -182,7 +182,7 @@ def test_an_envelope_is_where_a_limit_is_met(parameters):
         np.testing.assert_allclose(found["p"][k], PANDA.pose(q)[:3, 3], rtol=0, atol=1e-15)
         g = dynamics.gravity_forces(model, q)
         assert np.isclose(found["holding"][k], max(abs(g) / effort), rtol=1e-12)
-        loaded = dynamics.gravity_forces(model.with_payload(found["payload"][k]), q)
+        loaded = dynamics.gravity_forces(kt.Robot.with_payload(model, found["payload"][k]), q)
         assert np.isclose(max(abs(loaded) / effort), 1, rtol=1e-9)
         J = PANDA.body_jacobian(q)[3:]
         f = rng.normal(size=(200, 3))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric
+from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric, known
 from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL
@@ -32,8 +32,7 @@ def coordinates(model: Model, q: StateLike, name: str = "q") -> Array:
     q = _vector(model, q, name, coordinate_axis(model))
     if is_numeric(q):
         for joint in model.joints:
-            if joint.type in (SPHERICAL, FREE):
-                _check_quaternion(q[list(joint.coords[:4])], joint.name, name)
+            check_quaternion(q[list(joint.coords)], joint, name)
     return q
 
 
@@ -104,11 +103,15 @@ def check_one_state(x: Any, name: str) -> None:
         )
 
 
-def _check_quaternion(quaternion: Array, joint: str, name: str) -> None:
-    length = float(np.linalg.norm(quaternion))
+def check_quaternion(q: Array, joint: Joint, name: str) -> None:
+    """Raise InputError unless the quaternion in a joint's own coordinates has length 1."""
+    values = known(q[:4]) if joint.type in (SPHERICAL, FREE) else None
+    if values is None:
+        return
+    length = float(np.linalg.norm(values))
     if abs(length - 1) > 1e-9:
         raise InputError(
-            f"the quaternion of joint {joint!r} in {name} is {quaternion.tolist()} (w, x, y, z), "
+            f"the quaternion of joint {joint.name!r} in {name} is {values.tolist()} (w, x, y, z), "
             f"of length {length:.12g}; expected length 1. Divide it by its length."
         )
 

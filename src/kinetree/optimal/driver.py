@@ -2,7 +2,7 @@
 
 `@plan_iterate(words)` has 64-bit numbers and addresses in the order of WORDS. It calls the kernels
 of the stages and of the last state and the forward pass by their addresses; the backward pass
-(riccati.py) is in the same module. plain.py is the same in NumPy.
+(riccati.py) is in the same module.
 """
 
 from collections.abc import Callable

@@ -18,7 +18,7 @@ from kinetree import controllers, dynamics
 ROOT = Path(__file__).resolve().parents[3]
 COMPUTING = ("id panda --q 0 0 0 -1 0 1 0", "fd rp", "terms cart_pole")
 COMPUTING += ("simulate cart_pole --duration 0.01 --dt 0.002 --method rk4",)
-LINKS = 100  # of a chain whose kernel is a program of loops
+LINKS = 100
 
 
 def digest(*results: object) -> str:
@@ -44,12 +44,12 @@ def needs_no_kernel() -> dict[str, str]:
         "export": digest(*texts),
         "explain": digest(str(arm.explain(*state))),
         "report": digest(str(arm.report)),
-        "files": digest(kt.robots.panda().to_urdf()),
+        "files": digest(kt.convert.to_urdf(kt.robots.panda())),
     }
 
 
 def chain(count: int) -> kt.Robot:
-    """Long enough that its kernels loop over links."""
+    """Revolute joints in a row."""
     inertia = '<inertia ixx="0.01" ixy="0.001" ixz="0" iyy="0.011" iyz="0" izz="0.012"/>'
     parts = [
         f'<link name="l{i}"><inertial><origin xyz="0.01 0.02 0.1"/><mass value="1.{i}"/>{inertia}'
@@ -80,7 +80,7 @@ def kernels() -> dict[str, list[float]]:
     named = [dict(zip(names, x[0].tolist(), strict=True)) for x in many]
     by_name = cart.inverse_dynamics(*named)
     bar = kt.robots.four_bar()
-    closed = bar.project([0.5, 0.5, -1.0])
+    closed = kt.constraints.project(bar, [0.5, 0.5, -1.0])
     long, still = chain(LINKS), np.zeros((2, 3))
     pd = controllers.PD([0.0, 0.1], kp=20.0, kd=2.0)
     run = {"duration": 0.01, "dt": 0.002, "method": "rk4", "limits": "ignore"}
@@ -95,13 +95,24 @@ def kernels() -> dict[str, list[float]]:
         "large angles": numbers(cart.mass_matrix([1.0, 1e6]), cart.mass_matrix([1.0, -1e300])),
         "derivatives": numbers(*cart.inverse_dynamics_derivatives(q[:2], dq[:2], ddq[:2])),
         "matrices": numbers(arm.mass_matrix(q), arm.body_jacobian(q)),
-        "constraints": numbers(closed, *bar.constrained_forward_dynamics(closed, *still)),
+        "constraints": numbers(closed, *kt.constraints.forward_dynamics(bar, closed, *still)),
         "step": numbers(*cart.compile("step_rk4")(q[:2], dq[:2], ddq[:2], 0.01)),
         "loops": numbers(long.inverse_dynamics(*draw.uniform(-1, 1, (3, LINKS)))),
         "simulate": numbers(cart.simulate(q0=[0.1, 0.2], **run).q),
         "controller": numbers(cart.simulate(q0=[0.1, 0.2], controller=pd, **run).q),
         "rollouts": numbers(cart.simulate(q0=many[0][:35], **run).q),
     }
+
+
+def refused() -> str:
+    """The error of a plan, which needs machine code."""
+    costs = {"effort": kt.optimal.Effort(weight=1e-3)}
+    problem = kt.optimal.Problem(kt.robots.planar_2r(), dt=0.02, steps=3, costs=costs)
+    try:
+        problem.solve([0.1, 0.2])
+    except kt.errors.MissingPackageError as error:
+        return str(error)
+    return ""
 
 
 def blocked() -> dict[str, object]:
@@ -137,6 +148,7 @@ def blocked() -> dict[str, object]:
     found["warned early"] = list(seen)
     found["kernels"] = kernels()
     found["warned"] = list(seen)
+    found["refused"] = refused()
     modules = [x.name for x in pkgutil.walk_packages(kt.__path__, "kinetree.")]
     for name in modules:
         if not name.endswith("__main__"):
@@ -181,6 +193,10 @@ def test_every_module_can_be_imported(found):
 def test_textbook_symbols_and_export_are_the_same_and_need_no_warning(found):
     assert found["quiet"] == needs_no_kernel()
     assert found["warned early"] == []
+
+
+def test_plans_are_refused(found):
+    assert "llvmlite cannot be imported" in found["refused"]
 
 
 def test_interpreted_kernels_have_the_results_of_compiled_ones(found):

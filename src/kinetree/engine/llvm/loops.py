@@ -16,20 +16,8 @@ from kinetree.engine.compiler.loops import (
     Operand,
     Value,
 )
-from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
+from kinetree.engine.llvm.text import FLOATS, SCALARS, Writer, number, splat, vector
 
-FLOATS = {
-    "add": "fadd {T} {}, {}",
-    "sub": "fsub {T} {}, {}",
-    "mul": "fmul {T} {}, {}",
-    "div": "fdiv {T} {}, {}",
-    "neg": "fneg {T} {}",
-    "abs": "call {T} @llvm.fabs.{F}({T} {})",
-    "sqrt": "call {T} @llvm.sqrt.{F}({T} {})",
-    "fma": "call {T} @llvm.fma.{F}({T} {}, {T} {}, {T} {})",
-    "select": "select i1 {}, {T} {}, {T} {}",
-    **{op: f"fcmp o{op} {{T}} {{}}, {{}}" for op in ("lt", "le", "gt", "ge", "eq")},
-}
 INTEGERS = {
     "add": "add nsw i64 {}, {}",
     "sub": "sub nsw i64 {}, {}",
@@ -93,7 +81,7 @@ class LlvmLoops(Loops):
         self.arguments = {word: Value(self, f"%{word}", kind) for word, kind in arguments}
 
     def let(self, op: str, kind: str, *args: Value, result: str = "") -> Value:
-        words = {"T": self.types[kind], "F": self.suffix.get(kind, "")}
+        words = {"T": self.types[kind], "F": self.suffix.get(kind, ""), "B": "i1"}
         words["true"] = splat("i1", "true", self.lanes) if kind == MASK else "true"
         text = TEMPLATES[kind][op].format(*(x.name for x in args), **words)
         return Value(self, self.w.let(text), result or kind)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kinetree.core.arrays import ArrayLike
+from kinetree.core.records import number
 from kinetree.scalars import Scalar
 
 __all__ = ["Couple", "Hold", "Loop", "Rod"]
@@ -72,7 +73,7 @@ class Couple:
 
     joint: str
     by: Mapping[str, Scalar | Sequence[Scalar]]
-    offset: Scalar = 0
+    offset: Scalar = number("rad or m", default=0)
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Rod:
 
     frame_a: str
     frame_b: str
-    length: Scalar
+    length: Scalar = number("m (origins that coincide are a Loop of kind 'point')", "above 0")
 
 
 Constraint = Loop | Hold | Couple | Rod

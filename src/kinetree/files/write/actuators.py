@@ -8,7 +8,7 @@ from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Rang
 from kinetree.files.write.losses import Losses
 from kinetree.files.write.xml import Tag, numbers, unused
 from kinetree.model import Joint, Model
-from kinetree.model.actuators import JointActuator
+from kinetree.model.elements import JointActuator
 
 NOTHING = (0, 0, 0)
 

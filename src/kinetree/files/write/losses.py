@@ -15,8 +15,9 @@ from kinetree.core.text import exact_number as number
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.drive import drive_parts
+from kinetree.files.description.friction import Friction
 from kinetree.files.write.xml import Tag, comment
-from kinetree.model import WORLD, GearedMotor, Joint, JointFriction, JointSpring, Model
+from kinetree.model import WORLD, GearedMotor, Joint, JointSpring, Model
 from kinetree.model.friction import has_more_laws, law_texts
 from kinetree.scalars import Scalar
 
@@ -118,7 +119,7 @@ def lost_contacts(model: Model, losses: Losses) -> list[Tag]:
 
 def motor_place(model: Model, x: GearedMotor) -> str:
     """The joints of a motor, and its numbers."""
-    more = ", with friction" if x.friction != JointFriction() else ""
+    more = ", with friction" if x.friction != Friction() else ""
     return f"on {_sum(model, x)}: {shown(inertia=x.inertia)}{more}"
 
 

@@ -26,7 +26,8 @@ from kinetree.files.write.losses import (
 )
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
 from kinetree.model import WORLD, Frame, Joint, JointActuator, JointSpring, Model
-from kinetree.model.springs import PathPoint
+from kinetree.model.elements import PathPoint
+from kinetree.model.model import for_robots
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import Ad, inverse
@@ -52,6 +53,7 @@ class Step:
     screw: Array | None
 
 
+@for_robots
 def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
     """Write the robot as MJCF, which `read_mjcf` reads back as the same robot.
 

@@ -36,6 +36,7 @@ from kinetree.files.write.losses import (
 )
 from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
+from kinetree.model.model import for_robots
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
 
@@ -47,6 +48,7 @@ REFUSED = {
 }
 
 
+@for_robots
 def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT) -> str:
     """Write the robot as URDF, which `read_urdf` reads back as the same robot.
 
