@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar, times
+from kinetree.core.arrays import Array, ArrayLike, array, known, scalar, times
 from kinetree.core.containers import SERIES, label_kind
 from kinetree.core.options import optional_name
 from kinetree.core.records import renamed
@@ -33,6 +33,7 @@ from kinetree.model.contacts import (
     joined_contacts,
     shapes_on,
 )
+from kinetree.model.inputs import check_quaternion
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
@@ -120,12 +121,7 @@ def _position(joint: Joint, value: ArrayLike) -> Array:
     q = array(value, (len(parts),), f"{what} ({joint.type}: {', '.join(parts)})")
     values = known(q)
     if joint.type in (SPHERICAL, FREE) and values is not None:
-        norm = length(values[:4])
-        if abs(norm - 1) > 1e-9:
-            raise InputError(
-                f"{what} has the quaternion {values[:4].tolist()} of length {norm:.12g}; expected "
-                "length 1, in the order (w, x, y, z). Divide it by its length."
-            )
+        check_quaternion(values[:4], f"the {what}")
     return q
 
 
