@@ -31,12 +31,13 @@ from kinetree.spatial import cross
     meaning="forces C^T dq, C of the Christoffel symbols",
     unit="N m or N",
     formula="C^T dq = dM/dt dq - c",
+    method=False,
 )
 def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
     """C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.
 
     Example:
-        >>> robot.transposed_coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)
+        >>> robot.compile("transposed_coriolis_forces")([0.1, 0.2], [1, 0.5]).round(3)
         array([ 0.   , -2.265])
     """
     twists = tree.twists(dq)

@@ -33,7 +33,8 @@ from kinetree.dynamics.joints.presliding import without_bristle_friction
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.dynamics.tree import Tree
-from kinetree.model import JointFriction, Model
+from kinetree.files.description.friction import Friction
+from kinetree.model import Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar, absolute, sign, where
@@ -185,7 +186,7 @@ def slip(pair: tuple[Any, Any], way: Scalar) -> Scalar:
 def without_dry_friction(model: Model) -> Model:
     """The robot without Coulomb and Stribeck friction in its joints and motors."""
 
-    def smooth(friction: JointFriction) -> JointFriction:
+    def smooth(friction: Friction) -> Friction:
         return replace(friction, coulomb=(0, 0), stribeck=None)
 
     joints = tuple(replace(x, friction=smooth(x.friction)) for x in model.joints)

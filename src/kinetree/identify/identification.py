@@ -121,7 +121,7 @@ class Identification:
         the joint are included, those as described that were not sought.
         """
         joints = self.robot.model.joints
-        return {joint.name: joint.friction.record for joint in joints}
+        return {joint.name: joint.friction for joint in joints}
 
     @property
     def springs(self) -> dict[str, Spring]:

@@ -18,6 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 GROUPS = ("link", "joint", "rotor", "spring", "motor")  # kinds of parameters
 OTHERS = {
     "model": "the robot.",
+    "robot": "a Robot or a Model.",
     "F_ext": (
         "wrenches (moment, force) from the world onto the links, each in its link's frame, shape "
         "(l, 6), N m and N; None: no wrench."

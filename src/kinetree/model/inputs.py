@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric
+from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric, known
 from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL
@@ -106,20 +106,23 @@ def check_one_state(x: Any, name: str) -> None:
 def check_quaternions(model: Model, q: Array, name: str, slack: float = UNIT) -> None:
     """Raise InputError if a quaternion in positions (..., nq) does not have length 1."""
     for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
-            own = q[..., list(joint.coords[:4])]
-            check_quaternion(own, f"joint {joint.name!r} in {name}", slack)
+        if joint.follows is None:
+            check_quaternion(q[..., list(joint.coords)], joint, name, slack)
 
 
-def check_quaternion(x: Array, what: str, slack: float = UNIT) -> None:
-    """Raise InputError if a quaternion (w, x, y, z), (..., 4), does not have length 1."""
-    length = np.linalg.norm(x, axis=-1)
+def check_quaternion(q: Array, joint: Joint, name: str, slack: float = UNIT) -> None:
+    """Raise InputError unless quaternions in a joint's own coordinates, (..., k), have length 1."""
+    values = known(q[..., :4]) if joint.type in (SPHERICAL, FREE) else None
+    if values is None:
+        return
+    length = np.linalg.norm(values, axis=-1)
     bad = np.argwhere(abs(length - 1) > slack)
     if len(bad):
         at = tuple(int(k) for k in bad[0])
         raise InputError(
-            f"the quaternion of {what}{list(at) or ''} is {x[at].tolist()} (w, x, y, z), of length "
-            f"{float(length[at]):.12g}; expected length 1. Divide it by its length."
+            f"the quaternion of joint {joint.name!r} in {name}{list(at) or ''} is "
+            f"{values[at].tolist()} (w, x, y, z), of length {float(length[at]):.12g}; expected "
+            "length 1. Divide it by its length."
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from kinetree.core.containers import label_kind
-from kinetree.model import Model
+from kinetree.model import Model, model_of
 from kinetree.model.documented import documented
 from kinetree.model.inputs import (
     activation_axis,
@@ -62,6 +62,9 @@ def named(
 
     @functools.wraps(function)
     def call(*args: Given.args, **options: Given.kwargs) -> Result:
+        if args and not isinstance(args[0], Model):
+            robot: Any = args[0]
+            return call(model_of(robot), *args[1:], **options)
         for value in (*args[1:], *options.values()):
             if type(value) is not np.ndarray and label_kind(type(value)) is not None:
                 return _by_name(function, dims, args, options)

@@ -52,9 +52,9 @@ from kinetree.dynamics.stiction import dry_levels, smooth_equations
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
+from kinetree.files.description.contacts import Contacts
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import Model
-from kinetree.model.contacts import Contacts
 from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, where
 from kinetree.spatial.matrices import is_zero, mirrored_half, solve_inward, solve_outward
 from kinetree.spatial.so3 import quaternion_rotation

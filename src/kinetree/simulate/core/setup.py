@@ -272,7 +272,7 @@ def external_inputs(
 
 def common_batch(q0: Array, dq0: Array, external: ExternalInputs, z0: Array) -> tuple[int, ...]:
     """Leading axes of all arguments together."""
-    inputs = external.constants | external.sampled
+    inputs = {**external.constants, **external.sampled}
     names = ["q0", "dq0", "the controller's state", *inputs]
     shapes = [x.shape[:-1] for x in (q0, dq0, z0)] + [x.batch for x in inputs.values()]
     try:

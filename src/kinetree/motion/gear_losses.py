@@ -16,18 +16,49 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import numbers
 from kinetree.core.text import counted
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ModelError, ShapeError
-from kinetree.model import Model
+from kinetree.model import HasModel, Model, bounds_of, model_of
+from kinetree.model.elements import DEPENDENT
 from kinetree.model.friction import is_zero
-from kinetree.model.motors import DEPENDENT
+from kinetree.model.inputs import dof_axis
+from kinetree.model.model import edit
+from kinetree.present.labels import Alignment
 
 
-def motor_forces(model: Model, tau: ArrayLike, dq: ArrayLike | None = None) -> Array:
-    """Forces of the motors, see `Robot.motor_forces`."""
+def motor_forces(robot: Model | HasModel, tau: ArrayLike, dq: ArrayLike | None = None) -> Array:
+    """Forces of the motors for joint forces tau: with the losses of gears, and coupled motors.
+
+    Load friction, such as that of a drive of efficiency eta, is added to tau: the motor gives
+    load / eta while it drives the motion, and eta * load while the load drives the motor; load
+    is tau less the other friction. No other quantity has it, since it depends on the sign of
+    tau. Motors of coupled joints, `with_motors`, then have N^T tau_m = tau, N the
+    `model.motor_matrix`.
+
+    Args:
+        robot: a Robot or a Model.
+        tau: joint forces without load friction, shape (..., n), N m or N.
+        dq: joint rates, shape (..., n), rad/s or m/s; None: without load friction they do not
+            matter.
+
+    Returns:
+        tau_m: shape (..., n), at the joints; of a robot with `model.motors` (..., k), N m, in
+        their order.
+
+    Example:
+        >>> Drive, Motor = kt.joints.Drive, kt.joints.Motor
+        >>> arm = kt.robots.planar_2r().with_drives({"joint1": Drive(efficiency=0.8)})
+        >>> tau = kt.motion.without_load_friction(arm).gravity_forces([0.1, 0.2])
+        >>> kt.motion.motor_forces(arm, tau, [1, 0]).round(3)
+        array([455.07 ,  71.226])
+        >>> wrist = {"m1": Motor({"joint1": 1}), "m2": Motor({"joint1": 1, "joint2": 1})}
+        >>> kt.motion.motor_forces(kt.robots.planar_2r().with_motors(wrist), [5, 3])
+        array([2., 3.])
+    """
+    model = model_of(robot)
     tau = _joint_vectors(model, tau, "tau", "joint forces")
     if load_friction(model) is not None:
         if dq is None:
@@ -37,6 +68,28 @@ def motor_forces(model: Model, tau: ArrayLike, dq: ArrayLike | None = None) -> A
             )
         tau = drive_forces(model, tau, _joint_vectors(model, dq, "dq", "joint rates"))
     return _coupled_forces(model, tau) if model.motors else tau
+
+
+def force_limits(robot: Model | HasModel, dq: StateLike | None = None) -> tuple[Array, Array]:
+    """Least and most joint forces at given rates, each of shape (..., n), N m or N.
+
+    The effort limits of the joints, and the peak and torque-speed curve of their drives, the
+    narrowest of them; infinite without a limit. See `kt.joints.Drive`.
+
+    Args:
+        robot: a Robot or a Model.
+        dq: joint rates, shape (..., n), rad/s or m/s; None: at standstill.
+
+    Example:
+        >>> motor = kt.joints.Drive(curve=[(0, 80), (3, 80), (6, 0)])
+        >>> arm = kt.robots.planar_2r().with_drives({"joint1": motor})
+        >>> kt.motion.force_limits(arm, [5, 0])[1].round(3)
+        array([26.667,    inf])
+    """
+    model = model_of(robot)
+    given = np.zeros(model.n) if dq is None else dq
+    aligned = Alignment([(given, dof_axis(model), "dq")]).values[0]
+    return bounds_of(model).forces(_joint_vectors(model, aligned, "dq", "joint rates"))
 
 
 def drive_forces(model: Model, tau: Array, dq: Array) -> Array:
@@ -52,24 +105,32 @@ def forces_in_motion(
     model: Model, q: Array, dq: Array, ddq: Array, tau: Array | None = None
 ) -> Array:
     """tau', (T, n), of a motion; tau: joint forces, None: those of inverse dynamics."""
-    if tau is None:
-        tau = kernel(without_load_friction(model), "inverse_dynamics")(q, dq, ddq)
-    return drive_forces(model, tau, dq)
+    found = tau
+    if found is None:
+        found = np.asarray(kernel(without_load_friction(model), "inverse_dynamics")(q, dq, ddq))
+    return drive_forces(model, found, dq)
 
 
 def load_friction(model: Model) -> Array | None:
     """Coefficients of load friction (driving, braking), (n, 2); None if there is none."""
-    lossy = [joint for joint in model.joints if not is_zero(joint.friction.load)]
+    lossy = [joint for joint in model.joints if not is_zero(joint.loss)]
     if not lossy:
         return None
     c = np.zeros((model.n, 2))
     for joint in lossy:
-        c[list(joint.dofs)] = [float(x) for x in joint.friction.load]
+        c[list(joint.dofs)] = [float(x) for x in joint.loss]
     return c
 
 
+@edit
 def without_load_friction(model: Model) -> Model:
-    """The same robot with drives of efficiency 1 and without load friction."""
+    """The same robot with gears without loss: drives of efficiency 1, no load friction.
+
+    Dynamics refuse a robot with load friction; `motor_forces` applies it.
+
+    Args:
+        model: the robot.
+    """
     joints = tuple(
         replace(
             joint,
@@ -89,7 +150,7 @@ def with_losses(c: Array | None, load: Array, dq: Array) -> Array:
     return load * (1 + c[:, 0] * (driven > 0) - c[:, 1] * (driven < 0))
 
 
-def _joint_vectors(model: Model, x: ArrayLike, name: str, what: str) -> Array:
+def _joint_vectors(model: Model, x: object, name: str, what: str) -> Array:
     n = model.n
     found = numbers(x, name, f"{what}, shape (..., {n})")
     if found.ndim == 0 or found.shape[-1] != n:
