@@ -1,4 +1,4 @@
-"""Parking: values that do not fit the registers wait in rows of shared memory that are free.
+"""Spilling: values that do not fit the registers wait in rows of shared memory that are free.
 
 A robot of 44 joints has more values alive at once than a thread has registers. The compiler would
 move some of them to slow memory outside of the multiprocessor. But the rows in which the inputs of
@@ -45,15 +45,15 @@ class _Slots:
         return place
 
 
-def park(graph: Graph, layout: Layout, most: int) -> dict[int, Visit]:
+def spill(graph: Graph, layout: Layout, most: int) -> dict[int, Visit]:
     """Return what is stored and loaded before each node, so that about `most` values wait.
 
     Rows that are left in place have no room; the spare numbers of the layout are taken last.
     """
-    return _Parking(graph, layout, most).plan()
+    return _Spilling(graph, layout, most).plan()
 
 
-class _Parking:
+class _Spilling:
     """Walks along the nodes of a graph with a set of values in registers."""
 
     def __init__(self, graph: Graph, layout: Layout, most: int) -> None:
