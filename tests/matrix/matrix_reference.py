@@ -481,8 +481,9 @@ class Reference:
             ways = [(key, pair) for key in ("viscous", "coulomb") for pair in ((1, 0), (0, 1))]
             laws = [kt.friction.Friction(**{key: pair}) for key, pair in ways]
             yield from (alone(frictions=[(f, r, joint) for r in rows]) for f in laws)
-            # a joint of several degrees of freedom has no motor, so its column is zero
-            yield alone(inertias=[(1, r, joint) for r in rows if len(rows) == 1])
+            # a free or planar joint has no armature, so its column is zero
+            loose = joint is not None and self.parts[joint].type in ("free", "planar")
+            yield alone(inertias=[] if loose else [(1, r, joint) for r in rows])
 
         yield from (alone(at(i, P)) for i in range(links) for P in unit_moments())
         for i in range(links):
@@ -653,7 +654,7 @@ FORMULAS = {
     "bias_forces_rate": lambda x, *motion: x.rate(x.bias_forces, *motion),
     "center_of_mass_jacobian": lambda x, q: x.slopes(x.center_of_mass, q),
     "centroidal_momentum_matrix_rate": lambda x, q, dq: x.rate(
-        lambda q, _: x.compile("centroidal_momentum_matrix")(q), q, dq
+        lambda q, _: x.centroidal_momentum_matrix(q), q, dq
     ),
     "body_jacobian": lambda x, q: x.jacobian(q),
     "space_jacobian": lambda x, q: x.jacobian(q, "space"),

@@ -6,7 +6,6 @@ are given to it (`regroup`). A LeanModel has all that does not depend on q; `lea
 position.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +33,8 @@ class LeanLink:
     parent: int
     joint: Joint
     place: Placement
-    A: Array  # twist in the lean frame for unit rates, (6, k)
     body: Moments
+    A: Array  # twist in the lean frame for unit rates, (6, k)
     pitch: Scalar = 0  # advance along z for unit rotation about z
 
 
@@ -62,12 +61,11 @@ def lean_model(model: Model, *, regrouped: bool = True) -> LeanModel:
 
 def _lean(model: Model, regrouped: bool) -> LeanModel:
     places = place_frames(model)
-    bodies = _bodies(model, places, regrouped)
-    links: list[LeanLink] = []
-    for i, joint in enumerate(model.joints):
-        pitch = _pitch(joint)
-        axes = _axes(joint, pitch)
-        links.append(LeanLink(model.parent[i], joint, places[i], axes, bodies[i], pitch))
+    given = zip(model.m.tolist(), model.com, model.I_com, places, strict=True)
+    bodies = [moments_in(m, com, I_com, place.X) for m, com, I_com, place in given]
+    bodies = regroup(model, places, bodies) if regrouped else bodies
+    parts = zip(model.parent, model.joints, places, bodies, strict=True)
+    links = [LeanLink(parent, x, place, body, *_screw(x)) for parent, x, place, body in parts]
     axes = [
         x.s if x.link == WORLD else times(places[x.link].X[:3, :3].T, x.s) for x in model.rotors
     ]
@@ -93,13 +91,6 @@ def lean_frame(lean: LeanModel, name: str | None) -> Frame:
     return Frame(frame.link, seen_from(lean.links[frame.link].place.X, frame.T_if))
 
 
-def _bodies(model: Model, places: list[Placement], regrouped: bool) -> list[Moments]:
-    """Moments of every link in its lean frame, of numbers or traced scalars."""
-    given = zip(model.m.tolist(), model.com, model.I_com, places, strict=True)
-    bodies = [moments_in(m, com, I_com, place.X) for m, com, I_com, place in given]
-    return regroup(model, places, bodies) if regrouped else bodies
-
-
 def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
     """Moments of a body, numbers or symbols, in the lean frame X of its link."""
     R, p = X[:3, :3], X[:3, 3]
@@ -111,22 +102,15 @@ def moments_in(m: Scalar, com: Array, I_com: Array, X: Array) -> Moments:
     return Moments(m, c * m, mirrored(Sigma))
 
 
-def _pitch(joint: Joint) -> Scalar:
-    if joint.type != HELICAL or joint.screw is None:
-        return 0
-    return times(joint.screw[:3], joint.screw[3:])
-
-
-def _axes(joint: Joint, pitch: Scalar) -> Array:
-    """Twist of the link in its lean frame for unit rates, (6, k)."""
+def _screw(joint: Joint) -> tuple[Array, Scalar]:
+    """Twist of the link in its lean frame for unit rates, (6, k), and the pitch of the joint."""
     if joint.type not in SCREW_TYPES:
-        return joint.A
-    return _screw(joint.type == PRISMATIC, pitch, joint.scale)
-
-
-@functools.lru_cache(1, typed=True)  # one array for all links that have the same
-def _screw(slides: bool, pitch: Scalar, scale: Scalar) -> Array:
-    return np.array([[0, 0, 0, 0, 0, 1] if slides else [0, 0, 1, 0, 0, pitch]]).T * scale
+        return joint.A, 0
+    S = joint.screw
+    pitch = 0 if S is None or joint.type != HELICAL else times(S[:3], S[3:])
+    slides = joint.type == PRISMATIC
+    axis = np.array([[0, 0, 0, 0, 0, 1] if slides else [0, 0, 1, 0, 0, pitch]]).T
+    return axis * joint.scale, pitch
 
 
 def _load(F: Array, X: Array) -> Pair:
