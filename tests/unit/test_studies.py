@@ -166,7 +166,6 @@ def test_limits_and_lost_numbers_are_noted():
     for name in ("q", "dq", "peak_dq", "peak_tau"):
         assert np.isfinite(noted[name][0]).all() and np.isnan(noted[name][1]).all()
     assert wild.lost().tolist() == noted.lost().tolist() == [1]
-    assert "1 of 2 samples have NaN" in noted.summary()
 
 
 @pytest.mark.parametrize("parameters", [{}, {"mass": Spread(0.1), "gravity": Spread(0.05)}])
@@ -287,7 +286,6 @@ def test_a_killed_study_goes_on_with_the_parts_that_are_missing(tmp_path):
     assert sorted(x.name for x in folder.iterdir() if x.suffix != ".parquet") == ["study.json"]
     same(found, rollouts(ARM, 50, **STUDY))
     same(read(folder), found)
-    assert found.summary().splitlines()[1:] == rollouts(ARM, 50, **STUDY).summary().splitlines()[1:]
 
 
 def test_another_study_is_not_gone_on_with(tmp_path):
