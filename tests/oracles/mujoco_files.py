@@ -22,7 +22,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree import convert
-from kinetree.dynamics.stiction import without_dry_friction
+from kinetree.dynamics.dry_friction import without_dry_friction
 
 STEPS = 100
 TETRAHEDRON = np.ravel([(0, 0, 0), (1e3, 0, 0), (0, 1e3, 0), (0, 0, 1e3)])

@@ -19,7 +19,7 @@ from kinetree.core.options import count, finite, numbers
 from kinetree.core.progress import Progress
 from kinetree.core.text import counted
 from kinetree.dynamics.joints.configuration import start_position
-from kinetree.dynamics.steps import METHODS
+from kinetree.dynamics.methods import METHODS
 from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.methods import METHODS
 from kinetree.dynamics.state import StateSpace, tangents
-from kinetree.dynamics.steps import METHODS
 from kinetree.engine.compiler.derivatives import jacobian, jvp
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

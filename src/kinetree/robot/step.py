@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.actuation import check_step_actuators
-from kinetree.dynamics.steps import METHODS
+from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernel import Kernel, PublicCall, with_public_call
 from kinetree.engine.kernels.memo import kernel
 from kinetree.engine.kernels.step import step_name

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.contacts.step import contact_sizes
-from kinetree.dynamics.steps import Method
-from kinetree.dynamics.stiction import dry_dofs
+from kinetree.dynamics.contacts.impacts import contact_sizes
+from kinetree.dynamics.dry_friction import dry_dofs
+from kinetree.dynamics.methods import Method
 from kinetree.model import Model
 from kinetree.simulate.core.forces import ActingForces
 
@@ -62,7 +62,7 @@ def result_places(model: Model, method: Method | None, acting: ActingForces | No
     - ddq, (n,), of an implicit method, whose rate has the acceleration of the step instead;
     - friction of joints in a mode, of the adaptive method (None);
     - lam and Phi, the forces and errors of the constraints of a robot that has some;
-    - the results of contacts (dynamics/contacts/step.py);
+    - the results of contacts (dynamics/contacts/impacts.py);
     - controls of actuators, and command, (n,), the joint forces before the drives.
     """
     sizes = {"tau": model.n}

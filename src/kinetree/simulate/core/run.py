@@ -12,9 +12,8 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import is_one_of, switch
 from kinetree.core.progress import Progress
-from kinetree.dynamics.constraints.stepping import check_stepping
-from kinetree.dynamics.contacts.step import check_contact_method
-from kinetree.dynamics.steps import METHODS, Method
+from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
+from kinetree.dynamics.methods import METHODS, Method, check_contact_method
 from kinetree.engine.kernels.compile import check_model
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
@@ -189,6 +188,8 @@ def checked(run: Run) -> Run:
         model.memo["simulate", "checked"] = True
     fixed = run.fixed
     check_stepping(model, run.parameters or ())
+    if fixed is None:
+        check_modes(model)
     check_contact_step(model, float(run.times[1] - run.times[0]))
     if not is_one_of(run.limits, LIMITS):
         raise InputError(f"limits is {run.limits!r}; expected one of {', '.join(LIMITS)}.")

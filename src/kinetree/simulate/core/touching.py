@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.dynamics.contacts.solver import TOLERANCE
 from kinetree.dynamics.contacts.start import check_gaps, start_gaps
-from kinetree.dynamics.steps import Method
+from kinetree.dynamics.impulses import TOLERANCE
+from kinetree.dynamics.methods import Method
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import Model

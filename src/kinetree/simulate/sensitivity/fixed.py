@@ -11,8 +11,8 @@ from typing import cast
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.steps import Method
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.kernel import Kernel

@@ -10,8 +10,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics import with_parameters
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.state import StateSpace, tangents
-from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import typed
-from kinetree.dynamics.contacts.step import check_smooth
+from kinetree.dynamics.contacts.impacts import check_smooth
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.joints.presliding import refuse_presliding
 from kinetree.errors import InputError
