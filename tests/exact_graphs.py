@@ -326,12 +326,17 @@ def run(graph: Graph, inputs: Any, constant: Any) -> list[Any]:
         elif op == "input":
             values.append(inputs[value[0]][value[1]])
         elif isinstance(value, Sweep):
-            carried, fixed = given[: value.carried], given[value.carried :]
-            for _ in range(value.rounds):
-                if not np.any(carried[0] > 0):
+            carried, others = given[: value.carried], given[value.carried :]
+            fixed, results = others[: value.fixed], []
+            for k in range(value.rounds):
+                if not value.scans and not np.any(carried[0] > 0):
                     break
-                carried = run(value.graph, (carried, fixed), constant)
-            values.append(carried)
+                at = value.fixed + k * value.row
+                row = [others[at : at + value.row]] * value.scans
+                made = run(value.graph, (carried, fixed, *row), constant)
+                carried = made[: value.carried]
+                results += made[value.carried :]
+            values.append([*carried, *results])
         elif op == "carried":
             values.append(given[0][value[1]])
         else:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinetree import scalars
-from kinetree.core.repeat import repeated
+from kinetree.core.repeat import repeat, repeated, scan
 from kinetree.engine import Field, Graph, Port, Run, Stepping, optimise, trace
 from kinetree.engine.compiler.stepping import NEVER
 
@@ -85,6 +85,44 @@ def nested(x):
 
 def nested_graph() -> Graph:
     return optimise(trace(nested, [Port("x", (2,))], [("y", ())]))
+
+
+STEPS = 6
+
+
+def scanned(x, u, p):
+    """Steps of a pendulum under forces u, (STEPS, 2), each with a loop inside.
+
+    Returns its states at the steps, the last state, and a sum over the steps.
+    """
+
+    def halve(now, given):
+        y = (now["y"] + given["a"] / now["y"]) / 2
+        return {"open": scalars.where(abs(y - now["y"]) - 1e-3, 1, 0), "y": y}
+
+    def step(now, row, given):
+        a = 1 + row["u"] @ row["u"]
+        root = repeat(halve, MANY, {"open": 1, "y": a}, {"a": a})["y"]
+        force = row["v"] * root - given["p"][0] * scalars.sin(now["x"][0])
+        x = np.array([now["x"][0] + given["p"][1] * now["x"][1], now["x"][1] + force / 8])
+        return {"x": x, "sum": now["sum"] + root}, {"before": now["x"], "root": root}
+
+    rows = {"u": u, "v": [u[k, 0] - k for k in range(STEPS)]}
+    end, at = scan(step, {"x": x, "sum": 0}, rows, {"p": p, "unused": [3.0, p[0]]})
+    return at["before"], end["x"], end["sum"] + at["root"][2]
+
+
+SCANNED = (Port("x", (2,)), Port("u", (STEPS, 2)), Port("p", (2,)))
+
+
+def scan_graph() -> Graph:
+    return optimise(trace(scanned, SCANNED, [("before", ()), ("end", ()), ("sum", ())]))
+
+
+def motions(count, dtype="float64"):
+    """Arguments of `scanned`."""
+    rng = np.random.default_rng(2)
+    return [rng.normal(size=(count, *port.shape)).astype(dtype) for port in SCANNED]
 
 
 def starts(count, dtype="float64"):

@@ -17,8 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 import kinetree as kt
 from kinetree.identify import identify, simulated_recording
-from kinetree.present.charts import TIME, Axis, Chart, Series
-from kinetree.present.figure import Figure
+from kinetree.present.charts import Chart, Series, as_svg, draw
 from kinetree.present.mathml import from_latex
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,7 +78,7 @@ def identified_log() -> str:
         Series("identified", test.t[part], found.predict(test)[part, 3]),
     )
     title = "torque of panda_joint4 on motion that the fit has not seen"
-    return Figure(title, (Chart("", (TIME, Axis("N m")), series),)).svg()
+    return as_svg(draw(title, [Chart("", "N m", series)]), "log")
 
 
 def closed_form() -> str:

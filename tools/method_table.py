@@ -29,7 +29,6 @@ MEMBERS = ROOT / "tests" / "interfaces" / "public_members.txt"
 RESULTS = {
     "Animation": "kinetree.motion.animation",
     "Explanation": "kinetree.explain",
-    "Figure": "kinetree.present.figure",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
     "Report": "kinetree.files.report",
     "SparseBlock": "kinetree.engine.compiler.sparse",

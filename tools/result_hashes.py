@@ -55,7 +55,7 @@ def crane() -> Any:
     for name in ("ship", "deck", "boom", "slide", "twist", "arm", "wrist", "jaw", "hook", "plate"):
         builder.link(name, **body)
     at = (0.1, 0.2, 0.3)
-    builder.joint("sea", "free", "base", "ship", at=at, armature=0.1)
+    builder.joint("sea", "free", "base", "ship", at=at)
     builder.joint("yaw", "revolute", "ship", "deck", at=at, rotor=kt.joints.Rotor(1e-3, 50))
     builder.joint(
         "luff",
@@ -83,7 +83,7 @@ def crane() -> Any:
         mimic=kt.joints.Mimic("bend", -0.5, 0.1),
         friction=kt.friction.Friction(0.1),
     )
-    builder.joint("table", "planar", "twist", "plate", at=at, armature=0.05)
+    builder.joint("table", "planar", "twist", "plate", at=at)
     builder.joint("weld", "fixed", "plate", "hook", at=at)
     builder.frame("tip", "jaw", (0, 0, 0.1), tool=True)
     return builder.build()

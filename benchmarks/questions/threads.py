@@ -10,6 +10,7 @@ import functools
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,7 @@ from benchmarks.robots import Case, load, states
 from benchmarks.rows import Answer, Row, timing_rows
 from benchmarks.timing import Effort, Job, Timing, side_by_side
 from kinetree.engine.call.threads import cores, run
-from kinetree.present.charts import Axis, Chart, Series
-from kinetree.present.figure import Figure
+from kinetree.present.charts import Chart, Series, draw, save
 
 COPY = "copy of memory"
 MANY, MOST = 1_000_000, 8_000_000  # states of a batch, and joints of all of them together
@@ -121,7 +121,7 @@ def bytes_each(quantity: str, n: int) -> int:
     return 8 * (n + n * n if quantity == "mass_matrix" else 4 * n)
 
 
-def record(case: Case, effort: Effort) -> tuple[list[str], Figure]:
+def record(case: Case, effort: Effort) -> tuple[list[str], Any]:
     """The lines of a record in Markdown, and its picture."""
     about, n = describe(), case.model.n
     roof = {row.who: 2 / row.value for row in copies(case.key, effort)}  # GB/s
@@ -164,13 +164,14 @@ def written(
     yield from table(("quantity", "threads", "1e9 states/s", "gain", "GB/s", "of the roof"), lines)
 
 
-def drawn(about: dict, case: Case, curves: dict[str, list[float]]) -> Figure:
+def drawn(about: dict, case: Case, curves: dict[str, list[float]]) -> Any:
     """Bytes per second over the number of threads, with the roof."""
     x = np.array(counts(), float)
     series = tuple(Series(name, x, np.array(y)) for name, y in curves.items())
-    axes = Axis("threads", log=len(x) > 3), Axis("GB/s read and written", log=len(x) > 3)
     head = f"{case.key}, {about['machine']['processor']}, {about['date'][:10]}"
-    return Figure(head, (Chart("Memory that a batch moves", axes, series),))
+    log, unit = "xy" if len(x) > 3 else "", "GB/s read and written"
+    chart = Chart("Memory that a batch moves", unit, series, "threads", log=log, together=True)
+    return draw(head, [chart])
 
 
 def built_in() -> Case:
@@ -189,7 +190,7 @@ def main() -> None:
         case = built_in()
     lines, figure = record(case, Effort())
     print("\n".join(lines))
-    figure.save(RESULTS / f"{slug(describe())}-threads.svg")
+    save(figure, RESULTS / f"{slug(describe())}-threads.svg")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class Plot(Figure):
         cut = lines.index("---") if "---" in lines else len(lines)
         code, caption, blocks = "\n".join(lines[:cut]), lines[cut + 1 :], self.blocks()
         key = self.key("plot", code, *blocks)
-        made = store.stored(key, lambda: plot(self.value(code, blocks), self.options))
+        made = store.stored(key, lambda: plot(self.value(code, blocks), self.options, key))
         return self.figure(made, caption)
 
 

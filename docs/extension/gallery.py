@@ -20,12 +20,9 @@ from docutils.parsers.rst import directives
 from extension import snippets, store
 from extension.directives import Figure, literal, still, with_kinetree
 from extension.drawings import DRAWINGS
-from extension.plots import curves_of
-from kinetree.present.chart_svg import MAX_DRAWN, chart_elements
-from kinetree.present.charts import Axis, Chart, Series
+from extension.plots import thumbnail
 
 PAGE = "gallery"
-WIDTH, HEIGHT = 420, 320  # of small plots, with the margins that are cut off
 
 
 def slug(heading: str) -> str:
@@ -93,18 +90,5 @@ class Gallery(Figure):
             options = {k: literal(v) for k, _, v in (x.partition("=") for x in settings)}
             return store.stored(key, lambda: DRAWINGS[name](**options))
         if kind in ("plot", "dots"):
-            return store.stored(key, lambda: thumbnail(snippets.run(what, names()), kind))
+            return store.stored(key, lambda: thumbnail(snippets.run(what, names()), kind, key))
         return store.stored(key, lambda: str(snippets.run(what, names())))
-
-
-def thumbnail(value: Any, kind: str) -> str:
-    """A small plot with axes and without words; kind "dots": of its curves as dots."""
-    series = tuple(Series(name, x, y, dots=kind == "dots") for name, x, y in curves_of(value))
-    chart = Chart("", (Axis(""), Axis("")), series).thinned(MAX_DRAWN)
-    elements = [x for x in chart_elements(chart, WIDTH, HEIGHT) if not x.startswith("<text")]
-    left, right = re.search(r'd="M([\d.]+) [\d.]+H([\d.]+)', "".join(elements)).groups()
-    top, bottom = re.search(r'd="M[\d.]+ ([\d.]+)V([\d.]+)', "".join(elements)).groups()
-    edge = f'<path class="axis edge" d="M{left} {top}V{bottom}H{right}"/>'
-    wide, high = float(right) - float(left), float(bottom) - float(top)
-    view = f"{float(left) - 8} {float(top) - 8} {wide + 16} {high + 16}"
-    return f'<svg class="plot" viewBox="{view}" aria-hidden="true">{"".join(elements)}{edge}</svg>'

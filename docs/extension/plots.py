@@ -1,56 +1,67 @@
 """Plots of values: a Trajectory, curves by name, or markup that an object makes of itself."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from kinetree.motion.plots import charts_of
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.chart_svg import chart_figure
-from kinetree.present.charts import TIME, Axis, Chart, Series
-
-TRACKS = {"q": "positions", "dq": "rates", "ddq": "accelerations", "tau": "joint forces"}
+from kinetree.present.charts import Chart, Series, as_svg, draw, draw_chart, new_figure
 
 
-def plot(value: Any, options: Mapping[str, str]) -> str:
+def plot(value: Any, options: Mapping[str, str], key: str = "plot") -> str:
     """Markup of a plot.
 
     value: a Trajectory (option `of`: q, dq, ddq or tau); {name: y} or {name: (x, y)}; or
-    (x, {name: y}); or an object with `_repr_html_` or `_repr_svg_`; or SVG text.
+    (x, {name: y}); or an object with `_repr_html_` or `_repr_svg_`; or SVG text. key: text that no
+    other plot of the page has.
     """
     if isinstance(value, Trajectory):
-        return plot_trajectory(value, options)
+        charts = charts_of(value, panels=[options.get("of", "q")])
+        return as_svg(draw(options.get("title", ""), _chosen(charts, options)), key)
     if isinstance(value, str):
         return value
     for method in ("_repr_svg_", "_repr_html_"):
         found = getattr(value, method, None)
         if found is not None and found():
             return found()
+    return as_svg(draw("", [chart_of(value, options)]), key)
+
+
+def _chosen(charts: list[Chart], options: Mapping[str, str]) -> list[Chart]:
+    """The charts with the lines of the wanted joints, without limits."""
+    wanted = [x.strip() for x in options.get("joints", "").split(",") if x.strip()]
+    found = []
+    for chart in charts:
+        lines = tuple(
+            replace(x, limits=(None, None)) for x in chart.series if not wanted or x.name in wanted
+        )
+        if lines:
+            found.append(replace(chart, series=lines))
+    return found
+
+
+def chart_of(value: Any, options: Mapping[str, str]) -> Chart:
+    """A chart of curves."""
     wanted = options.get("dots", "")
-    axes = (
-        Axis(options.get("x", "t, s"), "logx" in options),
-        Axis(options.get("y", ""), "logy" in options),
-    )
     series = tuple(
         Series(name, x, y, dots=wanted in (name, "all")) for name, x, y in curves_of(value)
     )
-    return chart_figure(Chart(options.get("title", ""), axes, series))
+    log = "x" * ("logx" in options) + "y" * ("logy" in options)
+    title, unit = options.get("title", ""), options.get("y", "")
+    return Chart(title, unit, series, options.get("x", "t, s"), log=log, together=True)
 
 
-def plot_trajectory(motion: Trajectory, options: Mapping[str, str]) -> str:
-    """Columns of a motion over time."""
-    track = options.get("of", "q")
-    columns = np.asarray(getattr(motion, track), float)
-    names = motion.coordinate_names if track == "q" else motion.dof_names
-    wanted = [x.strip() for x in options.get("joints", "").split(",") if x.strip()]
-    t = np.asarray(motion.t, float)
-    series = tuple(
-        Series(name, t, columns[:, k])
-        for k, name in enumerate(names)
-        if not wanted or name in wanted
-    )
-    axes = (TIME, Axis(options.get("y", motion.units.get(track, ""))))
-    return chart_figure(Chart(options.get("title", TRACKS[track]), axes, series))
+def thumbnail(value: Any, kind: str, key: str) -> str:
+    """A small plot with axes and without words; kind "dots": of its curves as dots."""
+    chart = chart_of(value, {"dots": "all" if kind == "dots" else ""})
+    figure = new_figure(4.2, 3.2)
+    axes = figure.subplots()
+    draw_chart(axes, chart)
+    axes.tick_params(labelbottom=False, labelleft=False, length=0)
+    return as_svg(figure, key)
 
 
 def curves_of(value: Any) -> list[tuple[str, np.ndarray, np.ndarray]]:

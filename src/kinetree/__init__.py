@@ -4,7 +4,6 @@ import importlib
 import types
 import typing
 
-from kinetree.engine import call as _call
 from kinetree.present import display as _display
 
 if typing.TYPE_CHECKING:
@@ -83,8 +82,6 @@ _PLACES = {"convert": "kinetree.files.convert"}
 _DISPLAYS = {
     "animation": "animation_html",
     "animation_file": "save_animation",
-    "figure": "figure_html",
-    "figure_page": "figure_page",
     "robot": "robot_html",
     "trajectory": "trajectory_html",
 }
@@ -97,15 +94,6 @@ def _display_later(function: str) -> "_display.Display":
     return show
 
 
-# modules of kinetree.engine.tensors by package of arrays, imported when its first array arrives
-_TENSORS = {"cupy": "cupy", "jax": "jax", "jaxlib": "jax", "torch": "torch"}
-
-
-def _tensors_later(module: str) -> "typing.Callable[[], _call.TensorCall]":
-    return lambda: importlib.import_module(f"kinetree.engine.tensors.{module}").make_call()
-
-
-_call.PACKAGES.update({_package: _tensors_later(_file) for _package, _file in _TENSORS.items()})
 for _kind, _function in _DISPLAYS.items():
     _display.register(_kind, _display_later(_function))
 

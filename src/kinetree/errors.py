@@ -49,6 +49,19 @@ def visible(text: str, kept: str = "\n\t") -> str:
     )
 
 
+options: set[str] = set()  # of the running command, such as --limits; empty in Python
+
+
+def argument(name: str, value: object = ...) -> str:
+    """An argument as the user passes it: `limits="record"`, in the shell `--limits record`."""
+    option = f"--{name}".replace("_", "-")
+    if option not in options:
+        return f"{name}=..." if value is ... else f"{name}={value!r}"
+    if isinstance(value, bool):
+        return option if value else f"--no-{option[2:]}"
+    return option if value is ... else f"{option} {value}"
+
+
 class KinetreeError(Exception):
     """Root of every error that kinetree raises on purpose."""
 

@@ -163,8 +163,8 @@ def test_an_identification_has_its_numbers():
     for beta in found.fit.beta:
         assert f"{beta:.5g}" in page
     assert page.count('<rect class="held"') == found.base.r  # intervals
-    assert page.count('<svg class="plot"') >= 2 * found.robot.n
     charts = page_data(page)["charts"]
+    assert page.count("<figure data-chart=") == len(charts) >= 2 * found.robot.n
     assert [(x["title"], x["unit"]) for x in charts[:2]] == [("joint1", "N m"), ("joint2", "N")]
 
 
@@ -205,7 +205,7 @@ class Frames(HTMLParser):
 def test_displays_of_a_notebook_are_frames_of_pages():
     robot = kt.robots.planar_2r()
     motion = kt.motion.quintic([0, 0], [1, 1], 1, 0.01, robot=robot)
-    for shown in (robot, motion, motion.plot(), motion.animate(), hostile_arm()):
+    for shown in (robot, motion, motion.animate(), hostile_arm()):
         html = shown._repr_html_()
         found = Frames(html)
         assert found.tags.count("iframe") == 1 and "script" not in found.tags

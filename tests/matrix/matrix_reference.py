@@ -479,7 +479,8 @@ class Reference:
             ways = [(key, pair) for key in ("viscous", "coulomb") for pair in ((1, 0), (0, 1))]
             laws = [kt.friction.Friction(**{key: pair}) for key, pair in ways]
             yield from (alone(frictions=[(f, r, joint) for r in rows]) for f in laws)
-            yield alone(inertias=[(1, r, joint) for r in rows])
+            # a joint of several degrees of freedom has no motor, so its column is zero
+            yield alone(inertias=[(1, r, joint) for r in rows if len(rows) == 1])
 
         yield from (alone(at(i, P)) for i in range(links) for P in unit_moments())
         for i in range(links):

@@ -221,7 +221,6 @@ def test_the_text_without_fault_is_read_without_a_warning():
 
 ROOTS = {
     "<sdf version='1.6'><model name='m'/></sdf>": "link",
-    "<mujoco model='m'/>": "worldbody",
     "<ROBOT/>": "ROBOT",
     "<html/>": "html",
     "<bike/>": "bike",
@@ -414,6 +413,13 @@ MJCF_DOUBTS_INSIDE = {
     "soft": '<body><joint name="soft" type="ball" stiffness="2"/><geom size=".1"/></body>',
     "oil": '<body><joint name="oil" damping="1 2"/><geom size=".1"/></body>',
 }
+
+
+def test_an_mjcf_without_bodies_is_read_as_mujoco_does_and_a_strict_load_refuses():
+    pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    robot = parse("<mujoco model='m'><asset/></mujoco>")
+    assert robot.n == 0 and "worldbody" in robot.report.warnings[0].text
+    refused(KinetreeError, "<mujoco model='m'/>", "worldbody", strict=True)
 
 
 @pytest.mark.parametrize("word", [*MJCF_DOUBTS, *MJCF_DOUBTS_INSIDE])

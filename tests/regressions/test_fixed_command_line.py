@@ -93,10 +93,10 @@ def test_a_word_that_the_parser_refuses_is_repeated_as_it_was_typed(program, nam
         ["export", "planar_2r", "--language", name],
         ["id", "planar_2r", f"--json={name}"],
     ):
-        assert repr(name) in program(line, code=2).stderr, line
+        assert name in program(line, code=2).stderr, line
     line = ["id", "panda", f"--no-{name}"]
-    assert f"there is no option --no-{name}." in program(line, code=2).stderr
-    assert "'-'" in program(["demo", "-"], code=2).stderr
+    assert f"Unknown option: --no-{name}." in program(line, code=2).stderr
+    assert "words: -." in program(["demo", "-"], code=2).stderr
 
 
 @pytest.mark.parametrize("name", HOSTILE)

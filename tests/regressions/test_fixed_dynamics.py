@@ -149,3 +149,19 @@ def test_reports_and_views_show_a_tree_with_several_tips_without_a_tool(tmp_path
     assert kt.load_string(GRIPPER.to_urdf()).model.tool is None
     assert kt.load_string(GRIPPER.to_mjcf()).model.tool is None
     assert kt.symbolic(GRIPPER).M.shape == (3, 3)
+
+
+def test_the_mass_ellipsoid_has_the_inertia_of_motors():
+    puma = kt.robots.puma_560()
+    q = np.random.default_rng(3).normal(size=6)
+    J = puma.body_jacobian(q)[3:]
+    masses = np.linalg.eigvalsh(np.linalg.inv(J @ np.linalg.inv(puma.mass_matrix(q)) @ J.T))
+    np.testing.assert_allclose(puma.mass_ellipsoid(q).lengths, masses, rtol=1e-9)
+
+
+def test_a_closed_loop_may_have_links_without_mass_on_motors():
+    robot = kt.Builder("loop").link("base").link("crank").link("arm", m=1, I_com=np.eye(3))
+    robot.joint("j1", "revolute", "base", "crank", axis=(0, 0, 1), armature=0.2)
+    robot.joint("j2", "revolute", "base", "arm", axis=(0, 0, 1), at=(1, 0, 0), armature=0.1)
+    geared = robot.build().constrained({"gear": kt.constraints.Couple("j1", {"j2": 2})})
+    assert geared.mobility.degrees_of_freedom == 1

@@ -127,13 +127,21 @@ def test_every_kind_of_output_of_the_command_line_has_escapes(tmp_path):
         assert found.returncode == 0 and not obeyed(found.stdout + found.stderr), words
 
 
-def test_pages_and_drawings_have_escapes(robot):
+def drawn(motion, path):
+    """The figure of a motion as SVG whose names are text."""
+    matplotlib = pytest.importorskip("matplotlib")
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        motion.plot(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_pages_and_drawings_have_escapes(robot, tmp_path):
     q = np.zeros(robot.n)
     motion = robot.simulate(q, q, duration=0.02, dt=0.01)
     shown = {
         "report": report_page(robot, samples=20),
-        "plot": motion.plot()._repr_html_(),
-        "svg": motion.plot().svg(),
+        "plot": motion._repr_html_(),
+        "svg": drawn(motion, tmp_path / "motion.svg"),
         "explanation": robot.explain(q, q, q)._repr_html_(),
         "tables": motion.table_html() + robot.report._repr_html_() + robot.model._repr_html_(),
     }

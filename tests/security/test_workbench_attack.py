@@ -376,3 +376,16 @@ def test_a_hostile_upload_is_refused(door, what):
     answer = door.post("open", {"files": UPLOADS[what]()})
     assert answer.status == 400 and len(answer.body) < 3000 and b"root:" not in answer.body
     assert is_open(door)
+
+
+@pytest.mark.parametrize(("name", "bound"), [("SECONDS", 0.01), ("MEMORY", 1 << 24)])
+def test_an_upload_that_takes_mujoco_too_long_or_too_much_memory_is_refused(
+    door, monkeypatch, name, bound
+):
+    pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    compiling = "kinetree.files.description.mjcf.compile"
+    model = b'<mujoco><worldbody><body><joint/><geom size=".1"/></body></worldbody></mujoco>'
+    assert door.post("open", {"files": [file("good.xml", model)]}).status == 200
+    monkeypatch.setattr(f"{compiling}.{name}", bound)
+    answer = door.post("open", {"files": [file("late.xml", model)]})
+    assert answer.status == 400 and b"takes more than" in answer.body

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from kinetree.cli.messages import translate, wrapped
+from kinetree.cli.messages import wrapped
 from kinetree.cli.states import units
 from kinetree.cli.tables import NO_UNIT, column_table, console, screen_table, unit_column
 from kinetree.core.arrays import Array
@@ -115,12 +115,12 @@ def document(result: "Identification") -> dict[str, Any]:
         "condition": result.fit.condition,
         "samples": len(result.train),
         "held_out": 0 if test is result.train else len(test),
-        "notes": [translate(x) for x in result.notes],
+        "notes": [x for x in result.notes],
     }  # fmt: skip
 
 
 def _texts(findings: "Iterable[Finding]") -> list[dict[str, Any]]:
-    return [asdict(x) | {"text": translate(x.text)} for x in findings]
+    return [asdict(x) | {"text": x.text} for x in findings]
 
 
 def is_fine(result: "Identification") -> bool:

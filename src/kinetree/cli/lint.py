@@ -18,7 +18,7 @@ import numpy as np
 
 from kinetree.cli.arguments import BASIC, BasicReading, Json, RobotName, option
 from kinetree.cli.choices import find_robot, mesh_folder
-from kinetree.cli.messages import ERROR, WARNING, translate, wrapped
+from kinetree.cli.messages import ERROR, WARNING, wrapped
 from kinetree.core.arrays import Array, known
 from kinetree.core.text import counted, listing, number
 from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseError
@@ -150,7 +150,7 @@ def judged(
         except (ParseError, ModelError) as error:
             if not Path(robot).is_file():
                 raise
-            first = _judge(Note(translate(str(error))), "problem")
+            first = _judge(Note(str(error)), "problem")
             return None, "unreadable", [replace(first, text=f"{first.text} {STOPPED}")]
         findings = list(dict.fromkeys(_findings(loaded, reading, meshes)))
     problems = any(x.level == "problem" or reading.strict for x in findings)

@@ -1,8 +1,4 @@
-"""Messages on stderr: one paragraph each, in words of the command line.
-
-The library names its remedies in Python (`limits="record"`); a user of the command line types
-`--limits record`. `translate` rewrites these pairs, and nothing inside quotes, which may be a name.
-"""
+"""Messages on stderr: one paragraph each."""
 
 import re
 import sys
@@ -13,31 +9,7 @@ from kinetree.errors import visible
 
 ERROR, WARNING = "red", "yellow"
 MAX_ITEMS = 4  # of a list of losses
-# a text in quotes, or an argument in Python with a value of one word
-ARGUMENT = re.compile(
-    r"""(?<![\w=])(?:'[^']*'|"[^"]*")(?!\w)|\b(?P<name>[a-z_]+)=(?P<quote>['"]?)(?P<value>[\w.]+)(?P=quote)(?![\w(])"""
-)
-FIRST = re.compile(r"(?P<name>[a-z_]+) (?=is |are |both )")  # an argument that begins a message
 UNIT = re.compile(r"(\d) (N m\b|N\b|rad|deg|m\b|m/s|s\b|kg|%)")
-
-
-known_options: set[str] = set()  # those of the running command, such as --limits
-
-
-def translate(text: str) -> str:
-    """The library's message with its arguments as options of the running command."""
-
-    def option(match: re.Match[str]) -> str:
-        name = f"--{match['name'] or ''}".replace("_", "-")
-        if name not in known_options:
-            return match[0]
-        if match["value"] == "True":
-            return name
-        return f"--no-{name[2:]}" if match["value"] == "False" else f"{name} {match['value']}"
-
-    if (first := FIRST.match(text)) and f"--{first['name']}" in known_options:
-        text = f"--{text}"
-    return ARGUMENT.sub(option, text)
 
 
 def notify_missing(remarks: Sequence[str]) -> None:
@@ -59,11 +31,6 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
         text, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent
     )
     return "\n".join(lines).replace("\0", " ")
-
-
-def notify_of_library(text: str, style: str = "") -> None:
-    """Print a message of the library on stderr, in the words of the command line."""
-    notify(translate(text), style)
 
 
 def notify(text: str, style: str = "") -> None:

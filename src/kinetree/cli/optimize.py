@@ -23,7 +23,7 @@ from kinetree.cli.arguments import (
     words_argument,
 )
 from kinetree.cli.choices import find_robot
-from kinetree.cli.messages import WARNING, notify, notify_of_library
+from kinetree.cli.messages import WARNING, notify
 from kinetree.cli.output import compiling, waiting
 from kinetree.cli.plan import Planned
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
@@ -326,7 +326,7 @@ def verdict(
 
     if not solution.converged:
         more = "; --iterations allows more" if solution.reason == ITERATIONS else ""
-        notify_of_library(f"the plan has not converged: {solution.reason}{more}", WARNING)
+        notify(f"the plan has not converged: {solution.reason}{more}", WARNING)
     if max(misses.values()) > NEAR:
         reach = "it may be out of reach; " if "position" in misses else ""
         notify(
@@ -337,7 +337,7 @@ def verdict(
         more = len(report.violations) - 1
         others = f" and {counted(more, 'violation')} more" if more else ""
         first = report.violations[0].text(degrees)
-        notify_of_library(f"limits are not kept: {first}{others}", WARNING)
+        notify(f"limits are not kept: {first}{others}", WARNING)
     if not missed <= STRAY:
         unit = solution.trajectory.units["q"]
         notify(

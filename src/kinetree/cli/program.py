@@ -4,6 +4,7 @@ import atexit
 import gc
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -12,9 +13,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from kinetree.cli.arguments import STREAM
-from kinetree.cli.messages import ERROR, WARNING, known_options, notify_of_library
+from kinetree.cli.messages import ERROR, WARNING, notify
 from kinetree.core import system
-from kinetree.errors import KinetreeError, KinetreeWarning
+from kinetree.errors import KinetreeError, KinetreeWarning, options
 
 if TYPE_CHECKING:
     from cyclopts import CycloptsError
@@ -62,7 +63,7 @@ def run(words: list[str]) -> None:
     end_promptly()
     if words[:1] in ([], ["-h"], ["--help"]):
         app.resolved_commands()  # import all commands: the list shows the summary of each
-    known_options.update(options_of(words[0]) if words else ())
+    options.update(options_of(words[0]) if words else ())
     try:
         app(digest(words), exit_on_error=False, print_error=False)
     except CycloptsError as error:
@@ -81,15 +82,18 @@ def options_of(command: str) -> set[str]:
 
 def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
     """What is wrong with the words, and where the right ones are explained."""
-    from cyclopts import MissingArgumentError
+    from cyclopts import MissingArgumentError, UnusedCliTokensError
 
     from kinetree.cli.app import SYNONYMS, app
 
-    text, command = " ".join(str(error).split()).replace(STREAM, "-"), words[0]
+    text, command = re.sub(r"\s*\n\s*", " ", str(error)).strip().replace(STREAM, "-"), words[0]
     if command not in app:
         if meant := SYNONYMS.get(command.lower()):
             text = f'Unknown command "{command}". Did you mean "{meant}"?'
         return f"{text} See kinetree --help."
+    if isinstance(error, UnusedCliTokensError):
+        left = " ".join(error.unused_tokens or ()).replace(STREAM, "-")
+        text = f"Unexpected words: {left}."
     page = f"kinetree {command} --help"
     if isinstance(error, MissingArgumentError) and any(x.startswith("--") for x in words):
         page += "; --q and other lists take all words up to the next option"
@@ -98,7 +102,7 @@ def wrong_usage(error: "CycloptsError", words: list[str]) -> str:
 
 def end(code: int, message: str) -> NoReturn:
     """Print a message on stderr and exit."""
-    notify_of_library(message, ERROR)
+    notify(message, ERROR)
     sys.exit(code)
 
 
@@ -117,7 +121,7 @@ def show_warning(
 ) -> None:
     """Print a warning of kinetree as one paragraph, any other as Python prints it."""
     if issubclass(category, KinetreeWarning):
-        notify_of_library(str(message), WARNING)
+        notify(str(message), WARNING)
     else:
         text = warnings.formatwarning(message, category, filename, lineno)
         print(text, end="", file=sys.stderr)
@@ -128,7 +132,7 @@ class LogLines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one message, whose first word can be the name of the program."""
-        notify_of_library(record.getMessage().removeprefix("kinetree "), WARNING)
+        notify(record.getMessage().removeprefix("kinetree "), WARNING)
 
 
 def end_promptly() -> None:

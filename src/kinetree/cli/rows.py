@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.cli.arguments import AS_NAMED, STREAM, Recorded
-from kinetree.cli.messages import notify, notify_of_library
+from kinetree.cli.messages import notify
 from kinetree.cli.output import print_csv
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, ParseError
@@ -90,7 +90,7 @@ def read_states(data: str, request: ReadRequest, wanted: Sequence[str]) -> dict[
 def announce(name: str, notes: Sequence[str], missing: Sequence[str]) -> None:
     """Print the notes of the reader, and the quantities that are taken as zero."""
     for note in notes:
-        notify_of_library(f"{name}: {note}.")
+        notify(f"{name}: {note}.")
     if missing:
         notify(f"{name} has no columns of {' and '.join(missing)}: taken as zero.")
 

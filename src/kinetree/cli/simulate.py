@@ -28,7 +28,7 @@ from kinetree.cli.arguments import (
 )
 from kinetree.cli.choices import find_robot
 from kinetree.cli.controls import read_controls
-from kinetree.cli.messages import WARNING, notify, notify_of_library
+from kinetree.cli.messages import WARNING, notify
 from kinetree.cli.output import (
     check_output,
     compiling,
@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from kinetree.simulate.core.limits import Violation
     from kinetree.simulate.core.signals import Signal
 
-PICTURES = (".png", ".svg", ".html", ".pdf", ".jpg", ".jpeg")
-OWN = (".svg", ".html")  # need no matplotlib
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
 STDOUT = Path(STREAM)
 FORCE_ROUNDING = 1e-6  # of the largest contact force: the residual of the contact problem
@@ -88,7 +87,7 @@ MotionFile = Annotated[
 Plot = Annotated[
     Path | None,
     file_argument(
-        "Plots to write, in radians: motion.svg or motion.html, or motion.png with matplotlib."
+        "Plots to write by matplotlib, in radians: motion.png, motion.svg or motion.pdf."
     ),
 ]
 
@@ -241,7 +240,7 @@ def simulate(
     if motion is None:
         if options.json:
             print_json(empty_document(loaded, degrees, ended) | goal.document())
-        notify_of_library(str(ended), WARNING)
+        notify(str(ended), WARNING)
         return 1
     if plot is not None:
         motion.plot(plot, robot=loaded)
@@ -303,8 +302,7 @@ def check_files(output: Path | None, plot: Path | None) -> None:
             raise InputError(
                 f"--plot is {plot}; expected a name ending with {', '.join(PICTURES)}."
             )
-        if plot.suffix.lower() not in OWN:
-            need("matplotlib", "plot", "a plot")
+        need("matplotlib", "plot", "a plot")
 
 
 def _forces(
@@ -453,15 +451,15 @@ class Result:
         if output is not None and output != STDOUT:
             write_trajectory(shown, output, self.degrees)
         for stuck in self.motion.meta.get("stuck", ()):
-            notify_of_library(str(stuck), WARNING)
+            notify(str(stuck), WARNING)
         noted = [] if self.ended.at else self.violations()
         for violation in noted[:MAX_VIOLATIONS]:
-            notify_of_library(f"at {violation}", WARNING)
+            notify(f"at {violation}", WARNING)
         if len(noted) > MAX_VIOLATIONS:
             more = len(noted) - MAX_VIOLATIONS
             notify(f"and {more} more violations (--json has all)", WARNING)
         if self.ended.at:
-            notify_of_library(str(self.ended), WARNING)
+            notify(str(self.ended), WARNING)
 
     def violations(self) -> "list[Violation]":
         """The violations that the simulation recorded, angles in the user's unit."""

@@ -29,8 +29,7 @@ from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
 from kinetree.model.bounds import Bounds, bounds_of
-from kinetree.present.charts import Axis, Chart, Series
-from kinetree.present.figure import Figure
+from kinetree.present.charts import Chart, Series, draw
 
 if TYPE_CHECKING:
     from kinetree.motion.limits.motors import Motor, MotorLoad
@@ -74,8 +73,7 @@ def size(
     plot: Annotated[
         Path | None,
         file_argument(
-            "Torque-speed plane of every joint to write: size.svg or size.html, or size.png with "
-            "matplotlib."
+            "Torque-speed plane of every joint to write by matplotlib: size.png or size.svg."
         ),
     ] = None,
     options: Options = USUAL,
@@ -116,7 +114,7 @@ def size(
         report = loaded.check(recorded)
         compared = None if candidates is None else motor_loads(loaded, recorded, candidates)
         if plot is not None:
-            plane(report, recorded, bounds_of(loaded.model)).save(plot)
+            draw_plane(report, recorded, bounds_of(loaded.model), plot)
     if options.json:
         print_json(
             {
@@ -155,8 +153,8 @@ def payload_place(model: Model, frame: str) -> str:
     )
 
 
-def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure:
-    """The operating points of every joint on its torque-speed plane, with the limits."""
+def draw_plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds, path: Path) -> None:
+    """Draw the operating points of every joint on its torque-speed plane, with the limits."""
     from kinetree.motion.motor_forces import forces_in_motion
 
     assert motion.model is not None  # it was read with a robot
@@ -176,12 +174,14 @@ def plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds) -> Figure
             ]
         ends = np.array([-fastest, fastest])
         series.append(Series("RMS torque", ends, np.full(2, load.rms_torque), colour=2))
-        axes = Axis(f"speed, {UNITS['speed'][load.sliding]}"), Axis(unit)
+        speed = f"speed, {UNITS['speed'][load.sliding]}"
         words = ("", "speed limit" if k == 0 else "")  # once is enough
         marks = tuple(zip(words, ends.tolist(), strict=True))
         limited = np.isfinite(load.speed_limit)
-        charts.append(Chart(load.name, axes, tuple(series), marks if limited else ()))
-    return Figure(f"{report.robot}, {report.trajectory}: torque over speed", tuple(charts))
+        marks = marks if limited else ()
+        charts.append(Chart(load.name, unit, tuple(series), speed, marks=marks, together=True))
+    title = f"{report.robot}, {report.trajectory}: torque over speed"
+    draw(title, charts, columns=min(3, len(charts)), path=path)
 
 
 def shortage(load: "MotorLoad") -> str:

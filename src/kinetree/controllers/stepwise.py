@@ -11,7 +11,7 @@ from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.compile import check_model
+from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import ModelError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis

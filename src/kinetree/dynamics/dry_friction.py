@@ -1,8 +1,8 @@
 """Dry friction of joints and motors: its levels, and the equations of motion without it.
 
 The dry friction of a sliding joint is a level times the sign of dq, and at rest any force up to the
-most that holds it: in fixed steps it is a row of the step (step_law.py), between adaptive steps a mode
-of each joint.
+most that holds it: in fixed steps it is a row of the step (step_law.py), between adaptive steps a
+mode of each joint.
 """
 
 from collections.abc import Sequence

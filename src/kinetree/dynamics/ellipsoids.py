@@ -6,6 +6,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import is_one_of
+from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.kinematics import body_jacobian, pose
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
@@ -53,7 +54,7 @@ def mass_ellipsoid(
     """
     q = coordinates(model, q)
     J = _turned_jacobian(model, q, frame, part)
-    M = np.asarray(mass_matrix(placed_tree(model, q)), float)
+    M = np.asarray(mass_matrix(book_tree(model, q)), float)
     return inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 

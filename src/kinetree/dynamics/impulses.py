@@ -1,8 +1,8 @@
-"""Impulses of a step: joint friction, joint stops and contacts, solved together by Newton's method.
+"""Impulses of a step: joint friction, stops and contacts, solved together by Newton's method.
 
-Impulses r along the rows (rows.py) change the velocities of the robot by A X^T r, and the velocities
-of the rows are w = X (A X^T r) + b. All rows are one equation e(r) = 0, and the length of e relative
-to the velocities that the impulses have to change is the residual.
+Impulses r along the rows (rows.py) change the velocities of the robot by A X^T r, and those of the
+rows are w = X (A X^T r) + b. All rows are one equation e(r) = 0, and the length of e relative to
+the velocities that the impulses have to change is the residual.
 
 **A round.** With e = 0 linearised for each row, P dr + S X dv = -e, and A^-1 dv = X^T dr, a round
 solves
@@ -27,14 +27,14 @@ open, and so does HOLDING among joints.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.repeat import constant, repeated
+from kinetree.core.repeat import constant, repeat
 from kinetree.dynamics.rows import TINY, Row
 from kinetree.scalars import absolute, maximum, minimum, sqrt, where
 from kinetree.spatial.matrices import Factor, is_zero, solve, solve_unsymmetric
@@ -72,6 +72,23 @@ class Response:
         if self.factor is None:
             return self.J @ solve_unsymmetric(self.inverse, forces)
         return self.J @ solve(self.factor, forces)
+
+    def arrays(self) -> dict[str, Array]:
+        """All numbers by name."""
+        named = {"inverse": self.inverse, "A": self.A, "J": self.J}
+        if self.factor is not None:
+            L = [x for row in self.factor.L for x in row.values()]
+            named |= {"L": np.array(L, dtype=object), "D": np.array(self.factor.D, dtype=object)}
+        return {name: x for name, x in named.items() if x is not None}
+
+    def of_arrays(self, named: Mapping[str, Array]) -> "Response":
+        """The same with other numbers."""
+        factor = self.factor
+        if factor is not None:
+            numbers = iter(named["L"])
+            L = [{j: next(numbers) for j in row} for row in factor.L]
+            factor = Factor(L, list(named["D"]))
+        return Response(named["inverse"], factor, named.get("A"), named.get("J"))
 
     def newton(self, blocks: Sequence[tuple[slice, Array]], f: Array) -> Array:
         """J dv of (A^-1 + J^T B J) dv = J^T f for blocks of B along the diagonal."""
@@ -165,12 +182,9 @@ class Problem:
         ]
         blocks: dict[int, tuple[slice, Array]] = {}
         for x, (_, K) in zip(self.rows, solved, strict=True):
-            more_stiff = x.seat.stiffness(K)
-            known = blocks.get(x.seat.carrier.start)
-            blocks[x.seat.carrier.start] = (
-                x.seat.carrier,
-                more_stiff if known is None else known[1] + more_stiff,
-            )
+            at, block = x.seat.carrier, x.seat.stiffness(K)
+            known = blocks.get(at.start)
+            blocks[at.start] = at, block if known is None else known[1] + block
         f = self.carried(np.concatenate([-free for free, _ in solved]))
         dV = self.response.newton(list(blocks.values()), f)
         parts: list[Any] = []
@@ -178,35 +192,25 @@ class Problem:
             parts += list(-free - K @ x.seat.velocities(dV[x.seat.carrier]))
         return np.array(parts)
 
-    def packed(self) -> tuple["Packed", Array]:
-        """The problem as one array of numbers, and what it is made of."""
-        arrays = [self.b, *_response_arrays(self.response)]
-        for x in self.rows:
-            arrays += [x.numbers, *([] if x.seat.arm is None else [x.seat.arm, x.seat.axes])]
-        shapes = tuple(np.shape(x) for x in arrays)
-        return Packed(self, shapes), np.concatenate([np.ravel(x) for x in arrays])
+    def arrays(self) -> dict[str, Array]:
+        """All numbers by name, as a loop takes them."""
+        named = {"b": self.b} | self.response.arrays()
+        for k, x in enumerate(self.rows):
+            named[f"row {k}"] = x.numbers
+            if x.seat.arm is not None and x.seat.axes is not None:
+                named |= {f"arm {k}": x.seat.arm, f"axes {k}": x.seat.axes}
+        return named
 
-
-@dataclass(frozen=True, eq=False)
-class Packed:
-    """What is the same in every round: the kinds of rows, and the shapes of all arrays."""
-
-    like: Problem
-    shapes: tuple[tuple[int, ...], ...]
-
-    def problem(self, flat: Array) -> Problem:
-        """The inverse of `Problem.packed`."""
-        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1].tolist()
-        parts = np.split(flat, ends)
-        arrays = iter([x.reshape(s) for x, s in zip(parts, self.shapes, strict=True)])
-        b, response = next(arrays), _response_of(self.like.response, arrays)
+    def of_arrays(self, named: Mapping[str, Array]) -> "Problem":
+        """The problem with other numbers."""
         rows: list[Row] = []
-        for x in self.like.rows:
-            numbers, seat = next(arrays), x.seat
+        for k, x in enumerate(self.rows):
+            seat = x.seat
             if seat.arm is not None:
-                seat = replace(seat, arm=next(arrays), axes=next(arrays))
-            rows.append(replace(x, numbers=numbers, seat=seat))
-        return replace(self.like, response=response, rows=rows, b=b)
+                seat = replace(seat, arm=named[f"arm {k}"], axes=named[f"axes {k}"])
+            rows.append(replace(x, numbers=named[f"row {k}"], seat=seat))
+        response = self.response.of_arrays(named)
+        return replace(self, response=response, rows=rows, b=named["b"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,50 +244,60 @@ def solve_rows(problem: Problem, rounds: int = ROUNDS, needed: Any = 1) -> Solut
     error = where(near, error, scale * scale)
     eps = where(near, sqrt(error), scale * ROUNDED)
     size, most = where(scale, scale, 1), scale * TOLERANCE
-    packed, flat = problem.packed()
-    carried = np.array([is_open, 0, 0, error, error, eps, *r, *r, *w])
-    fixed = np.array([*flat, most * most, fine * fine, scale, 1 / size], dtype=object)
-    function = functools.partial(_next, packed)
-    end = repeated(function, rounds, carried, fixed, solves=problem.smooth)
-    residual = where(scale, sqrt(end[3]) / size, 0)
-    r = problem.within(end[6 : 6 + len(r)])
+    start = {"r": r, "w": w, "best": r, "least": error, "last": error, "eps": eps}
+    start |= {"open": is_open, "rounds": 0, "turn": 0}
+    given = {"most": most * most, "fine": fine * fine, "scale": scale, "per_scale": 1 / size}
+    function = functools.partial(_next, problem)
+    arrays = problem.arrays()
+    end = repeat(function, rounds, start, arrays | given, solves=problem.smooth)
+    residual = where(scale, sqrt(end["least"]) / size, 0)
+    r = problem.within(end["best"])
     if problem.smooth:  # by the implicit function theorem, at a solution without an error
-        r, known = constant(r), packed.problem(constant(flat))
+        r, known = constant(r), problem.of_arrays({k: _constant(x) for k, x in arrays.items()})
         r = r + known.step(*known.rounded(r, known.velocities(r), 0), 0)
         slopes = known.rounded(r, known.velocities(r), 0)[1]
         for _ in range(2):  # the second step removes what regularisation leaves
             r = r + known.step(problem.rounded(r, problem.velocities(r), 0)[0], slopes, 0)
-    return Solution(r, problem.carried(r), residual, end[1], scale)
+    return Solution(r, problem.carried(r), residual, end["rounds"], scale)
 
 
-def _next(packed: Packed, carried: Array, fixed: Array) -> Array:
+def _constant(x: Array) -> Array:
+    """An array of numbers that derivatives take as constants."""
+    return constant(np.ravel(x)).reshape(np.shape(x))
+
+
+def _next(like: Problem, now: Mapping[str, Array], given: Mapping[str, Array]) -> dict[str, Any]:
     """One round.
 
-    carried: open, rounds, rounds modulo those of GROWING, least and last e^2, eps, the best and the
+    now: rounds, rounds modulo those of GROWING (turn), least and last e^2, eps, the best and the
     last impulses, and the last w.
     """
-    _, rounds, turn, least, last, eps = carried[:6]
-    enough, fine, scale, per_scale = fixed[-4:]
-    best, r, w = np.split(carried[6:], 3)
-    problem = packed.problem(fixed[:-4])
-    step = problem.step(*problem.rounded(r, w, eps), eps * per_scale)
-    start, before = r, w
-    r, w = start + step, problem.velocities(start + step)
-    error = problem.error(r, w)
+    problem, (r, w, eps) = like.of_arrays(given), (now["r"], now["w"], now["eps"])
+    step = problem.step(*problem.rounded(r, w, eps), eps * given["per_scale"])
+    after = problem.velocities(r + step)
+    state = r + step, after, problem.error(r + step, after)
     if any(x.size == 1 for x in problem.rows):
-        r, w, error = _shortened(problem, rounds, (start, before, last), (r, w, error))
+        state = _shortened(problem, now["rounds"], (r, w, now["last"]), state)
+    r, w, error = state
     grown: Any = GROWING[0]
     for k, growing in enumerate(GROWING[1:]):
-        grown = where(turn - (k + 0.5), growing, grown)
-    factor = where(error - STALLED * last, grown, 1)
+        grown = where(now["turn"] - (k + 0.5), growing, grown)
+    factor = where(error - STALLED * now["last"], grown, 1)
     for times, share in SHRINKING:
         factor = where(times * times * eps * eps - error, share, factor)
-    turn = where(len(GROWING) - 1.5 - turn, turn + 1, 0)
-    best = where(where(least - error, 1, 0), r, best)
-    was, least = least, minimum(error, least)
-    is_open = where(was - enough, 1, 0) * where(least - fine, 1, 0)
-    eps = minimum(eps * factor, scale)
-    return np.array([is_open, rounds + 1, turn, least, error, eps, *best, *r, *w])
+    least = minimum(error, now["least"])
+    is_open = where(now["least"] - given["most"], 1, 0) * where(least - given["fine"], 1, 0)
+    return {
+        "open": is_open,
+        "rounds": now["rounds"] + 1,
+        "turn": where(len(GROWING) - 1.5 - now["turn"], now["turn"] + 1, 0),
+        "least": least,
+        "last": error,
+        "eps": minimum(eps * factor, given["scale"]),
+        "best": where(where(now["least"] - error, 1, 0), r, now["best"]),
+        "r": r,
+        "w": w,
+    }
 
 
 def _shortened(
@@ -298,31 +312,6 @@ def _shortened(
     other = problem.error(shorter, reached)
     better = damped * where(error - last, 1, 0) * where(error - other, 1, 0)
     return where(better, shorter, r), where(better, reached, w), where(better, other, error)
-
-
-def _response_arrays(response: Response) -> list[Array]:
-    """All numbers of a response."""
-    arrays = [response.inverse]
-    if response.J is None:
-        return [*arrays, response.A]  # type: ignore[list-item]
-    factor = response.factor
-    if factor is None:
-        return [*arrays, response.J]
-    L = [x for row in factor.L for x in row.values()]
-    return [*arrays, response.J, np.array(L, dtype=object), np.array(factor.D, dtype=object)]
-
-
-def _response_of(like: Response, arrays: Any) -> Response:
-    """A response from its numbers."""
-    inverse = next(arrays)
-    if like.J is None:
-        return Response(inverse, A=next(arrays))
-    J = next(arrays)
-    if like.factor is None:
-        return Response(inverse, J=J)
-    numbers, D = iter(next(arrays)), next(arrays)
-    L = [{j: next(numbers) for j in row} for row in like.factor.L]
-    return Response(inverse, Factor(L, list(D)), J=J)
 
 
 def _eliminated(rows: Array, right: Array) -> Array:

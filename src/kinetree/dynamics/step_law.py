@@ -13,8 +13,8 @@ constraints this is forward dynamics.
 joint that stops is at rest at the end of a step, within each stage of a method of several.
 
 **Forces of inertia.** Coriolis, centrifugal and gyroscopic forces c(q, dq) do no work beside the
-change of M. With c of the beginning of a step a tumbling body gains energy, 19 times its own in 15 s
-at 30 rad/s; with c of the mean rates it would gain none, and the motion is that of a reversible
+change of M. With c of the beginning of a step a tumbling body gains energy, 19 times its own in 15
+s at 30 rad/s; with c of the mean rates it would gain none, and the motion is that of a reversible
 method, whose energy does not drift. The mean rates follow from the accelerations they lead to:
 
     c_1 = c(dq),   c_2 = c(dq + h a(c_1) / 2),   c_3 = c(dq + h a(c_2) / 2),   c = (c_2 + c_3) / 2

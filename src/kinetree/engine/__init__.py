@@ -9,7 +9,7 @@ from kinetree.core.later import later
 __getattr__ = later(
     __name__,
     {
-        "call.diagnose": "ArgumentError",
+        "call.arguments": "ArgumentError",
         "compiler.derivatives": "gradient hessian hessian_vector jacobian jvp vjp",
         "compiler.graph": "Graph Node Port",
         "compiler.interpret": "interpret",

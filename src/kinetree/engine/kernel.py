@@ -120,7 +120,7 @@ class Kernel:
         It follows NumPy's rules for types, by which integers of 8 and 16 bits compute in float32.
         A call of the kernel computes in float32 only where all arrays are float32.
         """
-        return self._dispatch.gufunc
+        return self._dispatch.gufunc(self.dtypes)
 
     @property
     def signature(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.core.options import typed
 from kinetree.core.text import counted, listing, nearest
-from kinetree.errors import InputError, ModelError, ParseError, warn
+from kinetree.errors import InputError, ModelError, ParseError, argument, warn
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import (
     ArgumentValue,
@@ -122,9 +122,9 @@ def load(
             _warn_of_files(path, strict)
             if contacts == "file":
                 raise InputError(
-                    f"{robot.name} is a built-in robot without collision shapes; contacts='file' "
-                    "needs a file. Add points with robot.with_contacts([kt.contacts.ContactPoint("
-                    "'tip', 'tool')])."
+                    f"{robot.name} is a built-in robot without collision shapes; "
+                    f"{argument('contacts', 'file')} needs a file. Add points with "
+                    "robot.with_contacts([kt.contacts.ContactPoint('tip', 'tool')])."
                 )
             return _with_options(robot, floating, mimic, friction, constraints)
         described_robot = described(path)
@@ -431,7 +431,7 @@ def _built(description: RobotDescription, source: str) -> Model:
         reason = str(error).partition(" A position at which")[0]  # there is no place for it here
         raise ModelError(
             f"{source}: the constraints of the file cannot be used: {reason} Leave them out with "
-            "--constraints none (in Python, constraints='none')."
+            f"{argument('constraints', 'none')}."
         ) from error
 
 
@@ -443,7 +443,8 @@ def _freed(tree: Model, robot: Model) -> Model:
     note = Note(
         f"the constraints {listing(list(closure.given), 8)} leave {robot.name!r} no degree of "
         "freedom: it stands still. If it is meant to move, check the axes and positions of its "
-        "joints; constraints='none' (--constraints none) gives the tree."
+        "joints; "
+        f"{argument('constraints', 'none')} gives the tree."
     )
     return robot.replace(warnings=(*robot.warnings, note))
 
@@ -520,7 +521,8 @@ def announce(model: Model, source: str, strict: bool) -> None:
     texts = [f"{note.where}: {note.text}" if note.where else note.text for note in model.warnings]
     if strict:
         raise ModelError(
-            f"{source} has {counted(len(texts), 'warning')} and strict=True: {' '.join(texts)}"
+            f"{source} has {counted(len(texts), 'warning')} and {argument('strict', True)}: "
+            f"{' '.join(texts)}"
         )
     more = f" (and {len(texts) - 3} more, see robot.report)" if len(texts) > 3 else ""
     text = f"{' '.join(texts[:3])}{more}"

@@ -20,6 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.errors import argument
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.equations import linear_rows
@@ -399,7 +400,7 @@ def _of_forces(rows: Rows) -> Iterator[Hypothesis]:
                 "offset", (j,), of_joint([np.full(count, size)]),
                 lambda x, s, name=name, size=size: f"tau of {name!r} has an offset of "
                 f"{x * size:.3g} (+- {2 * s * size:.1g}), or friction that differs by direction: "
-                "offsets=True or friction='directional' finds it",
+                f"{argument('offsets', True)} or {argument('friction', 'directional')} finds it",
             )  # fmt: skip
         for b in (b for b in range(n) if 0 < abs(b - j) <= const.COUPLED_JOINTS):
             yield Hypothesis(

@@ -38,7 +38,7 @@ from kinetree.identify.select import Choice
 from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model.bounds import bounds_of
-from kinetree.present.chart_matplotlib import new_figure
+from kinetree.present.charts import new_figure
 from kinetree.present.tables import markdown_table, markdown_text, notebook_table
 from kinetree.robot import Robot
 

@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.dynamics.natural_units import natural_units
-from kinetree.errors import InputError, SingularityError
+from kinetree.errors import InputError, SingularityError, argument
 from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import FREE
 from kinetree.identify import constants as const
@@ -130,7 +130,7 @@ def odd_errors(model: Model, found: Fit, method: str, t: Array | None = None) ->
         listed.append(Finding(
             "offset", joints,
             f"errors of {named(joints)} have a mean of {values}: does the sensor have an "
-            "offset? offsets=True finds it",
+            f"offset? {argument('offsets', True)} finds it",
         ))  # fmt: skip
     return listed
 

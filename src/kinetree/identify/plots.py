@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.identify import constants as const
-from kinetree.present.chart_matplotlib import new_figure
+from kinetree.present.charts import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

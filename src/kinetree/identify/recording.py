@@ -12,7 +12,7 @@ from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import read_times
 from kinetree.core.options import count, typed
 from kinetree.core.text import counted
-from kinetree.errors import InputError
+from kinetree.errors import InputError, argument
 from kinetree.identify import constants as const
 from kinetree.identify.checks import (
     check_given_rates,
@@ -61,8 +61,6 @@ from kinetree.robot import Robot
 
 if TYPE_CHECKING:
     from kinetree.identify.excite import Excitation
-
-DEGREES_STATED, RADIANS_STATED = "degrees=True, --degrees", "degrees=False"  # ways out
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +215,7 @@ def make_recording(
         InputError: values that are not finite, times that do not increase, the wrong number of
             joints, units that cannot be right.
     """
-    way_out = RADIANS_STATED if degrees else DEGREES_STATED
+    way_out = argument("degrees", not degrees)
     return _made(robot.model, (t, q, dq, ddq, tau), cutoff, degrees, way_out)
 
 
@@ -348,7 +346,7 @@ def recording_of(
     check_times_increase(table)
     x = table.values
     columns = x["t"], x["q"], x.get("dq"), x.get("ddq"), x["tau"]
-    way_out = RADIANS_STATED if wish.degrees else DEGREES_STATED
+    way_out = argument("degrees", not wish.degrees)
     found = _made(robot.model, columns, cutoff, False, way_out)
     return replace(found, notes=(*table.notes, *found.notes))
 

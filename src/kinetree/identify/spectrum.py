@@ -33,7 +33,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.options import typed
 from kinetree.identify import constants as const
 from kinetree.identify.filtering import good_length, response
-from kinetree.present.chart_matplotlib import new_figure
+from kinetree.present.charts import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.errors import argument
 from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import Base
@@ -61,7 +62,7 @@ UNSEEN = {
     "bodies found are turned by that angle",
     "gear-ratio": "this recording cannot show whether the scale of q and tau of {} is right",
     "offset": "this recording cannot show whether tau of {} has an offset of a hundredth of its "
-    "size: if it has, the first moments found are off by as much. offsets=True allows for it",
+    "size: if it has, the first moments found are off by as much",
 }
 
 
@@ -292,8 +293,9 @@ def _offset_or_friction(joints: Sequence[OneSided]) -> Iterator[Finding]:
         yield Finding(
             "offset", tuple(x.joint for x in joints),
             "no recording shows whether tau has an offset or friction differs by direction: "
-            f"Coulomb friction is {'; '.join(x.text for x in joints)}. offsets=True states the "
-            "first, offsets=False the second",
+            f"Coulomb friction is {'; '.join(x.text for x in joints)}. "
+            f"{argument('offsets', True)} states the first, "
+            f"{argument('offsets', False)} the second",
         )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, times
 from kinetree.core.text import listing
-from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.errors import InputError, ModelError, NameLookupError, argument
 from kinetree.files.description.collisions import (
     DEFAULT_FRICTION,
     Collisions,
@@ -110,7 +110,7 @@ def check_places(contacts: Contacts, frames: Mapping[str, Any], name: str) -> No
             raise ModelError(
                 f"contact {x.name!r} is on {x.link!r}, which is fixed to the world and cannot "
                 "touch the ground; expected a link that moves. Load a robot that can leave its "
-                "place with floating=True."
+                f"place with {argument('floating', True)}."
             )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
 from kinetree.core.text import counted, listing
-from kinetree.errors import InputError, NameLookupError, ShapeError, visible
+from kinetree.errors import InputError, NameLookupError, ShapeError, argument, visible
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.drive import Drive
@@ -350,8 +350,8 @@ class Model:
         if name is None:
             raise InputError(
                 f"no frame is named, and {self.name!r} has no tool but {len(self.tips)} tips: "
-                f"{listing(self.tips, 12)}. Name a frame, such as frame={self.tips[0]!r} (on "
-                f"the command line, --frame {self.tips[0]}), or make a tool with "
+                f"{listing(self.tips, 12)}. Name a frame, such as "
+                f"{argument('frame', self.tips[0])}, or make a tool with "
                 "robot.with_tool(name, at, frame=...)."
             )
         return name

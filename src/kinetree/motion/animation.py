@@ -112,7 +112,7 @@ def stick_points(model: Model, T_si: Array) -> list[Array]:
 
 
 def _stick_figure(model: Model, T_si: Array, t: Array, trajectory: Record, fps: float) -> Any:
-    from kinetree.present.chart_matplotlib import literal
+    from kinetree.present.charts import literal
 
     Figure = need("matplotlib.figure", "plot", "an animation").Figure
     canvas = need("matplotlib.backends.backend_agg", "plot", "an animation").FigureCanvasAgg

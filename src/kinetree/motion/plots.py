@@ -1,7 +1,8 @@
 """Plots of a motion over time: positions, rates, joint forces with their limits, and energy."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,38 +12,32 @@ from kinetree.dynamics.joints.configuration import difference
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, bounds_of, with_limits
+from kinetree.model.units import kinds, units
 from kinetree.motion.energy import energy_balance, joint_forces
 from kinetree.motion.inputs import model_for
 from kinetree.motion.limits.check import POSITION, SPEED, TORQUE, check_limits
 from kinetree.motion.limits.report import LimitReport
 from kinetree.motion.record import FilePath, Record
-from kinetree.present.charts import TIME, Axis, Bound, Chart, Series
-from kinetree.present.figure import Figure
+from kinetree.present.charts import Bound, Chart, Series, draw
 
-PANELS = ("q", "error", "dq", "ddq", "tau", "friction_state", "contacts", "energy")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
-ERROR = "position less reference"
-BENT = "deflection of bristles"
 ROUNDING = 1e-12  # rad or m: smaller errors are those of rounding, and are drawn as zero
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
-PER = {"q": ("rad", "m"), "dq": ("rad/s", "m/s"), "ddq": ("rad/s^2", "m/s^2"), "tau": ("N m", "N")}
 BATCH = "Of {count} motions: the median, and shaded the range of all."
-ENERGIES = (0, 2, 7, 3, 1)  # colours
 SMALL_DEFECT = 0.01  # of the largest energy, up to which the panel has no line of the defect
 
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """Everything that the charts are made from; model, bounds and report only with a robot.
-
-    colours: of the entries of dq, ddq and tau; those of q are in order.
-    """
+    """Everything that the charts are made from; model, bounds and report only with a robot."""
 
     trajectory: Record
     model: Model | None
     bounds: Bounds | None
     report: LimitReport | None
-    colours: list[int]
 
 
 @typed
@@ -56,12 +51,14 @@ def plot(
     show: bool = False,
     effort: StateLike | None = None,
     velocity: StateLike | None = None,
-) -> Figure:
-    """A figure of the trajectory, one chart below the other over time.
+) -> "Figure":
+    """A figure of the trajectory over time, drawn by matplotlib (extra `plot`).
+
+    Angles and lengths have separate panels, and of more than four joints each has its own.
 
     Args:
         trajectory: one motion, or a batch, of which the median and the range are drawn.
-        path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+        path: file to write: .png, .svg, .pdf and others.
         robot: gives limits (dashed), torques if the trajectory has none, and energy; None is the
             robot that the trajectory was made with, if any.
         panels: some of "q", "error", "dq", "ddq", "tau", "friction_state", "contacts", "energy";
@@ -69,26 +66,36 @@ def plot(
             controller, which "q" has dotted; "contacts" are the sizes of the forces of contacts
             that ever touch.
         title: above the figure; None is the name of the trajectory.
-        show: opens a window of matplotlib.
+        show: opens a window.
         effort: limits of joint force to draw, a number or shape (n,), N m or N; None: those of the
             robot.
         velocity: limits of rate to draw, a number or shape (n,), rad/s or m/s; None: those of the
             robot.
 
     Returns:
-        the Figure, which a notebook shows; `.matplotlib()` gives it as a figure of matplotlib.
-        Times at which a limit is violated are shaded.
+        the figure of matplotlib, which a notebook shows. Times at which a limit is violated are
+        shaded.
     """
-    drawing = _drawing(trajectory, robot, effort, velocity)
-    charts = [CHARTS.get(panel, _chart)(drawing, panel) for panel in _panels(drawing, panels)]
+    charts = charts_of(trajectory, robot, panels, effort, velocity)
     count = int(np.prod(trajectory.batch_shape))
-    notes = (BATCH.format(count=count),) if trajectory.batch_shape else ()
-    figure = Figure(trajectory.name if title is None else title, tuple(charts), notes)
-    if path is not None:
-        figure.save(path)
-    if show:
-        figure.show()
-    return figure
+    notes = [BATCH.format(count=count)] if trajectory.batch_shape else []
+    words = trajectory.name if title is None else title
+    return draw(words, charts, notes=notes, path=path, show=show)
+
+
+def charts_of(
+    trajectory: Record,
+    robot: Model | HasModel | None = None,
+    panels: Sequence[str] | None = None,
+    effort: StateLike | None = None,
+    velocity: StateLike | None = None,
+) -> list[Chart]:
+    """The charts of the figure of a trajectory; arguments as of `plot`."""
+    drawing = _drawing(trajectory, robot, effort, velocity)
+    charts: list[Chart] = []
+    for panel in _panels(drawing, panels):
+        charts += PANELS[panel](drawing, panel)
+    return charts
 
 
 def _drawing(
@@ -98,23 +105,13 @@ def _drawing(
     velocity: StateLike | None,
 ) -> Drawing:
     if robot is None and trajectory.model is None:
-        return Drawing(trajectory, None, None, None, list(range(len(trajectory.dof_names))))
+        return Drawing(trajectory, None, None, None)
     model = model_for(trajectory, robot, "a plot")
     report = None  # violations are not shaded in batches, nor with constraints, see check_limits
     if not trajectory.batch_shape and model.constraints is None:
         report = check_limits(model, trajectory, effort=effort, velocity=velocity)
     bounds = with_limits(bounds_of(model), effort, velocity)
-    return Drawing(trajectory, model, bounds, report, _rate_colours(model))
-
-
-def _rate_colours(model: Model) -> list[int]:
-    """Colours of the rates: those of the coordinates, of a quaternion those of its vector part."""
-    colours = [0] * model.n
-    for joint in model.joints:
-        if joint.follows is None:
-            for dof, coord in zip(joint.dofs, joint.coords[-len(joint.dofs) :], strict=True):
-                colours[dof] = coord
-    return colours
+    return Drawing(trajectory, model, bounds, report)
 
 
 def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
@@ -132,46 +129,78 @@ def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
         if panel not in PANELS:
             raise InputError(f"there is no panel {panel!r}; choose from {', '.join(PANELS)}.")
         if panel not in known:
-            way = "one motion, not a batch; choose trajectory.rollout(k)."
-            if panel == "error":
-                way = "a simulation with a controller that follows joint positions."
-            elif panel == "friction_state":
-                way = "a simulation of friction with presliding."
-            elif panel == "contacts":
-                way = "a simulation of a robot with contacts."
-            elif drawing.model is None:
-                way = "a robot; pass robot=..."
-            raise InputError(f"panel {panel!r} needs {way}")
+            raise InputError(f"panel {panel!r} needs {_needed(drawing, panel)}")
     return list(panels)
 
 
-def _chart(drawing: Drawing, panel: str) -> Chart:
+def _needed(drawing: Drawing, panel: str) -> str:
+    """What a panel needs that the trajectory does not have, and how to get it."""
+    if panel == "error":
+        return "a simulation with a controller that follows joint positions."
+    if panel == "friction_state":
+        return "a simulation of friction with presliding."
+    if panel == "contacts":
+        return "a simulation of a robot with contacts."
+    if drawing.model is None:
+        return "a robot; pass robot=..."
+    return "one motion, not a batch; choose trajectory.rollout(k)."
+
+
+def _joint_charts(drawing: Drawing, panel: str) -> list[Chart]:
     """The lines of all joints, with their limits and the times at which they are violated."""
-    trajectory = drawing.trajectory
+    trajectory, model = drawing.trajectory, drawing.model
     x: Array | None = getattr(trajectory, panel)
     if x is None:
-        assert drawing.model is not None  # `_panels` has checked it
-        x = joint_forces(trajectory, drawing.model)
+        assert model is not None  # `_panels` has checked it
+        x = joint_forces(trajectory, model)
     names = trajectory.coordinate_names if panel == "q" else trajectory.dof_names
-    unit = trajectory.units[panel]
-    units, limits = _units(drawing, panel, len(names)), _limits(drawing, panel, len(names))
-    flat = x.reshape(len(trajectory), -1, x.shape[-1])
-    wanted = trajectory.meta.get("reference")
+    limits = _limits(drawing, panel, len(names))
+    wanted = trajectory.meta.get("reference") if panel == "q" else None
     lines = [
+        replace(
+            line,
+            colour=k,
+            limits=limits[k],
+            reference=(wanted["t"], wanted["q"][:, k]) if wanted else None,
+        )
+        for k, line in enumerate(_lines(trajectory.t, names, x))
+    ]
+    unit = [trajectory.units[panel]] * len(names) if model is None else units(model, panel)
+    return _by_unit(NAMES[panel], lines, unit, _beyond(drawing.report, panel))
+
+
+def _lines(t: Array, names: Sequence[str], x: Array) -> list[Series]:
+    """Columns of (T, ..., k) as lines; of a batch the median, and the range as a band."""
+    flat = x.reshape(len(t), -1, x.shape[-1])
+    batch = x.ndim > 2
+    return [
         Series(
-            name, trajectory.t, np.median(flat[:, :, k], axis=1),
-            unit=units[k] if units[k] != unit else "", limits=limits[k],
-            band=(flat[:, :, k].min(axis=1), flat[:, :, k].max(axis=1)) if x.ndim > 2 else None,
-            colour=k if panel == "q" else drawing.colours[k],
-            reference=(wanted["t"], wanted["q"][:, k]) if wanted and panel == "q" else None,
+            name,
+            t,
+            np.median(flat[:, :, k], axis=1),
+            band=(flat[:, :, k].min(axis=1), flat[:, :, k].max(axis=1)) if batch else None,
         )
         for k, name in enumerate(names)
-    ]  # fmt: skip
-    axes = TIME, Axis(unit)
-    return Chart(NAMES[panel], axes, tuple(lines), beyond=_beyond(drawing.report, panel))
+    ]
 
 
-def _error_chart(drawing: Drawing, panel: str) -> Chart:
+def _by_unit(
+    title: str,
+    lines: Sequence[Series],
+    unit: Sequence[str],
+    beyond: tuple[tuple[float, float, str], ...] | None = None,
+) -> list[Chart]:
+    """A chart for each unit, because radians hide metres."""
+    charts: list[Chart] = []
+    for each in dict.fromkeys(unit):
+        some = tuple(line for line, x in zip(lines, unit, strict=True) if x == each)
+        names = {line.name for line in some}
+        shaded = None if beyond is None else tuple(x for x in beyond if x[2] in names)
+        charts.append(Chart(title, each.replace("^2", "²"), some, beyond=shaded))
+    return charts
+
+
+def _error_charts(drawing: Drawing, panel: str) -> list[Chart]:
     """The tangent vectors from the reference to the positions, at the samples of the reference."""
     trajectory, model = drawing.trajectory, drawing.model
     assert model is not None  # a simulation has one
@@ -179,22 +208,17 @@ def _error_chart(drawing: Drawing, panel: str) -> Chart:
     q = trajectory.q[np.searchsorted(trajectory.t, t)]
     away = np.array([difference(model, a, b) for a, b in zip(wanted, q, strict=True)])
     away[np.abs(away) < ROUNDING] = 0.0
-    lines = [
-        Series(name, t, away[:, k], colour=drawing.colours[k])
-        for k, name in enumerate(model.dof_names)
-    ]
-    return Chart(ERROR, (TIME, Axis(trajectory.units["q"])), tuple(lines))
+    lines = _lines(t, model.dof_names, away)
+    return _by_unit("position minus reference", lines, kinds(model, "dq"))
 
 
-def _friction_chart(drawing: Drawing, panel: str) -> Chart:
+def _friction_charts(drawing: Drawing, panel: str) -> list[Chart]:
     """The deflections of bristles over time; of a batch, the median and the range."""
     trajectory = drawing.trajectory
     lines: list[Series] = []
-    for k, (name, z) in enumerate(trajectory.meta[panel].items()):
-        flat = z.reshape(len(trajectory), -1)
-        band = (flat.min(axis=1), flat.max(axis=1)) if z.ndim > 1 else None
-        lines.append(Series(name, trajectory.t, np.median(flat, axis=1), band=band, colour=k))
-    return Chart(BENT, (TIME, Axis(trajectory.units["q"])), tuple(lines))
+    for name, z in trajectory.meta[panel].items():
+        lines += _lines(trajectory.t, [name], np.asarray(z)[..., None])
+    return [Chart("deflection of bristles", trajectory.units["q"], tuple(lines))]
 
 
 def _beyond(report: LimitReport | None, panel: str) -> tuple[tuple[float, float, str], ...] | None:
@@ -202,20 +226,6 @@ def _beyond(report: LimitReport | None, panel: str) -> tuple[tuple[float, float,
         return None
     violations = [v for v in report.violations if v.quantity == CHECKED.get(panel)]
     return tuple((v.start, v.end, v.joint) for v in violations)
-
-
-def _units(drawing: Drawing, panel: str, count: int) -> list[str]:
-    """Unit of each line, where the axis has those of turning and of sliding joints."""
-    if drawing.bounds is None:
-        return [drawing.trajectory.units[panel]] * count
-    sliding = drawing.bounds.sliding.astype(int)
-    if panel != "q":
-        return [PER[panel][k] for k in sliding]
-    units = [""] * count  # entries of quaternions and of followers have no unit of their own here
-    for dof, coord in enumerate(drawing.bounds.coords):
-        if coord >= 0:
-            units[coord] = PER["q"][sliding[dof]]
-    return [unit or drawing.trajectory.units["q"] for unit in units]
 
 
 def _limits(drawing: Drawing, panel: str, count: int) -> list[tuple[Bound, Bound]]:
@@ -246,41 +256,45 @@ def _finite(x: float) -> float | None:
     return float(x) if np.isfinite(x) else None
 
 
-def _energy_chart(drawing: Drawing, panel: str) -> Chart:
+def _energy_charts(drawing: Drawing, panel: str) -> list[Chart]:
     """The energies since the start."""
     balance = energy_balance(drawing.trajectory, drawing.model)
     lines = {
-        "kinetic": balance.kinetic,
-        "potential, since start": balance.potential - balance.potential[0],
-        "work of the joints": balance.work,
-        "lost to friction": balance.losses,
-        "defect": balance.defect,
+        "kinetic": ("kinetic", balance.kinetic),
+        "potential": ("potential, since start", balance.potential - balance.potential[0]),
+        "work": ("work of the joints", balance.work),
+        "friction": ("lost to friction", balance.losses),
+        "defect": ("defect", balance.defect),
     }
-    largest = max(float(np.abs(x).max()) for x in lines.values())
-    hidden = {"lost to friction": 0.0, "defect": SMALL_DEFECT * largest}
+    largest = max(float(np.abs(y).max()) for _, y in lines.values())
+    hidden = {"friction": 0.0, "defect": SMALL_DEFECT * largest}
     series = tuple(
         Series(name, balance.t, y, colour=colour)
-        for (name, y), colour in zip(lines.items(), ENERGIES, strict=True)
-        if name not in hidden or np.abs(y).max() > hidden[name]
+        for colour, (name, y) in lines.items()
+        if colour not in hidden or np.abs(y).max() > hidden[colour]
     )
-    return Chart("energy", (TIME, Axis("J")), series)
+    return [Chart("energy", "J", series, together=True)]
 
 
-def _contact_chart(drawing: Drawing, panel: str) -> Chart:
+def _contact_charts(drawing: Drawing, panel: str) -> list[Chart]:
     """Sizes of the forces of the contacts that ever touch; of a batch the median and the range."""
     t = drawing.trajectory.t
     lines: list[Series] = []
-    for k, (name, force) in enumerate(drawing.trajectory.meta["contact_forces"].items()):
-        size = np.linalg.norm(np.asarray(force, float), axis=-1).reshape(len(t), -1)
-        band = (size.min(axis=1), size.max(axis=1)) if drawing.trajectory.batch_shape else None
+    for name, force in drawing.trajectory.meta["contact_forces"].items():
+        size = np.linalg.norm(np.asarray(force, float), axis=-1)
         if size.any():
-            lines.append(Series(name, t, np.median(size, axis=1), band=band, colour=k))
-    return Chart("contact force", (TIME, Axis("N")), tuple(lines))
+            lines += _lines(t, [name], size[..., None])
+    return [Chart("contact force", "N", tuple(lines))]
 
 
-CHARTS = {
-    "energy": _energy_chart,
-    "error": _error_chart,
-    "contacts": _contact_chart,
-    "friction_state": _friction_chart,
+# the panels in their order
+PANELS: dict[str, Callable[[Drawing, str], list[Chart]]] = {
+    "q": _joint_charts,
+    "error": _error_charts,
+    "dq": _joint_charts,
+    "ddq": _joint_charts,
+    "tau": _joint_charts,
+    "friction_state": _friction_charts,
+    "contacts": _contact_charts,
+    "energy": _energy_charts,
 }

@@ -9,7 +9,8 @@ weights are zero.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from kinetree.core.options import count
 from kinetree.core.text import number
 from kinetree.errors import InputError
 from kinetree.model.units import units
-from kinetree.motion.plots import plot
+from kinetree.motion.plots import charts_of
 from kinetree.motion.record import FilePath, Record
 from kinetree.optimal.ilqr import Plans, Solver
-from kinetree.present.charts import Axis, Chart, Series
-from kinetree.present.figure import Figure
+from kinetree.present.charts import Chart, Series, draw
 from kinetree.present.tables import notebook_table, text_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MEANING = (
     "What the cost falls by per N m, or N, of more force at this step, if later forces stay: above "
@@ -120,12 +123,12 @@ def plot_of(
     rows: list[dict[str, Array]],
     names: Sequence[str],
     path: FilePath | None,
-) -> Figure:
+) -> "Figure":
     """States and forces with their limits over time, and the costs over the iterations.
 
     effort: limits of force, (n,). rows: the history of the plans. names: of the costs.
     """
-    figure = plot(motion, panels=("q", "dq", "tau"), effort=effort)
+    charts = charts_of(motion, panels=("q", "dq", "tau"), effort=effort)
     if rows:
         at = np.array([np.max(row["iteration"]) for row in rows], float)
         costs = np.array([row["costs"] for row in rows])  # (iterations, B, kinds)
@@ -138,8 +141,5 @@ def plot_of(
             )
             for name, x in lines.items()
         )  # fmt: skip
-        chart = Chart("cost", (Axis("iteration"), Axis("", log=True)), series)
-        figure = replace(figure, charts=(*figure.charts, chart))
-    if path is not None:
-        figure.save(path)
-    return figure
+        charts.append(Chart("cost", "", series, "iteration", log="y", together=True))
+    return draw(motion.name, charts, path=path)

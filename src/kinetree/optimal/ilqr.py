@@ -130,9 +130,8 @@ class Solver:
         if target is None:
             return
         self.codes = {name: Programs(graph) for name, graph in self.graphs.items()}
-        emit = driver.Driver(s).text
         self.code = load_or_compile(
-            ["ilqr", str(s)], target, lambda: emit(target.triple), [driver.SYMBOL]
+            ["ilqr", str(s)], target, lambda: driver.emit(s, target.triple), [driver.SYMBOL]
         )
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(driver.SYMBOL))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
-from kinetree.present.figure import Figure
 from kinetree.simulate.core.signals import on_cpu
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FINER = 8  # steps in each step of a plan, by which `step_errors` makes it again
 
@@ -153,14 +155,15 @@ class Solution:
         k = range(B)[k]
         return replace(self, plans=self.plans.some([k]), single=True)
 
-    def plot(self, path: FilePath | None = None) -> Figure:
+    def plot(self, path: FilePath | None = None) -> "Figure":
         """A figure of states and forces with their limits, and of the costs over the iterations.
 
         Args:
-            path: file to write: .svg and .html, or .png, .pdf and others with matplotlib.
+            path: file to write: .png, .svg, .pdf and others.
 
         Returns:
-            The figure, which a notebook shows; of many starts the median and the range.
+            The figure of matplotlib (extra `plot`), which a notebook shows; of many starts the
+            median and the range.
         """
         effort = np.full(self.problem.model.n, np.inf)
         if not self.problem.controls:

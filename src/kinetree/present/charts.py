@@ -1,70 +1,46 @@
-"""Charts as data: lines over time or over another quantity, with limits, marks and shaded times.
+"""Charts: lines over time or over another quantity, with limits, marks and shaded times.
 
-A `Series` is a line or a cloud of points, a `Chart` has the series of one panel, and a `Figure`
-(figure.py) is a column of charts. Pages draw a chart with a script that reads `chart_data`;
-`chart_svg.py` draws the same as SVG without scripts, and `chart_matplotlib.py` with matplotlib.
+A `Series` is a line or a cloud of points, and a `Chart` has the series of one quantity and unit.
+`draw` makes a figure of matplotlib of some charts; a page of the workbench draws `chart_data` in
+the browser (views/page/plot.js, which follows the same rules for limits and ranges).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, log10
+from functools import cache
+from io import BytesIO, StringIO
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, need, visible
 from kinetree.present.tables import page_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NEAR_LIMIT = 0.15  # a limit is drawn if its line comes as near as this part of the range of all
 NEGLIGIBLE = 1e-7  # values below this part of the largest limit do not fill the plot
-MAX_SAMPLES = 1500  # of a line on a page
-MAX_NUMBERS = 100_000  # of a figure on a page, about 1 MB
-MAX_LIMIT_MARKS = 4  # lines whose colours stand at the label of a limit; plot.js has it too
+MAX_LINES = 4  # of a panel; more lines get a panel each
+COLUMNS = 4  # of panels with one line
+WIDTH, HEIGHT, SMALL_HEIGHT = 9.0, 1.7, 1.1  # in, of a figure, of a panel, of a small panel
+LEFT, RIGHT, GAP = 0.75, 0.75, 0.55  # in, margins for numbers and limits, and between columns
+HEAD, TICKS, WORDS = 0.34, 0.16, 0.24  # in, above a panel, and below it for numbers and words
+LONG_TITLE = 26  # letters of a name and the limits beside it, for which a small panel has room
+LINES = ("#2b74c4", "#c76a00", "#23894c", "#c23b5e", "#7d5bd0", "#0b8792", "#8f5c22", "#66727e")
+ENERGIES = {
+    **{"kinetic": "#d62f8c", "potential": "#5a9e1b", "work": "#222f6b"},
+    **{"friction": "#b8a000", "defect": "#8a8a8a"},
+}
+DASHES = ("-", "--", ":", "-.")
+RED, GREY, GRID = "#c62828", "#616161", "#e0e0e0"
+TIME = "t, s"
 
 Bound = float | Array | None
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis: its words, such as "t, s", and whether it is logarithmic."""
-
-    words: str
-    log: bool = False
-
-    def span(self, *values: Array) -> tuple[float, float]:
-        """Lowest and highest value, on a logarithmic axis as powers of ten."""
-        x = np.concatenate([self.on(v).ravel() for v in values])
-        x = x[np.isfinite(x)]
-        low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
-        return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-    def on(self, x: Array) -> Array:
-        """Values along the axis; NaN for those that a logarithmic axis does not have."""
-        if not self.log:
-            return np.asarray(x, float)
-        return np.log10(np.where(x > 0, x, np.nan))
-
-    def label(self, x: float) -> str:
-        """The number at a tick."""
-        return label(x) if not self.log else f"{10.0**x:g}"
-
-    def ticks(self, span: tuple[float, float], about: int = 5) -> list[float]:
-        """Round values along the axis; whole powers of ten if a logarithmic one spans several."""
-        low, high = span
-        if not self.log:
-            return ticks(low, high, about)
-        whole = list(range(ceil(low - 1e-9), floor(high + 1e-9) + 1))
-        if len(whole) < 3:  # 1, 2, 5 of each power, or steps between two of them
-            between = [x for k in range(floor(low), ceil(high) + 1) for m in (1, 2, 5)
-                     if low <= (x := k + log10(m)) <= high]  # fmt: skip
-            return (
-                between if len(between) > 1 else [log10(x) for x in ticks(10**low, 10**high, about)]
-            )
-        step = -(-len(whole) // 6)
-        return [float(k) for k in whole if k % step == 0]
-
-
-TIME = Axis("t, s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,30 +51,26 @@ class Series:
         name: in the legend.
         x: shape (T,), increasing unless `dots`.
         y: shape (T,); NaN is a gap.
-        unit: of y, where it is not that of the axis.
         limits: lower and upper limit, each None, a number, or shape (T,).
         band: lowest and highest values of a batch, shape (T,) each, shaded; None: no batch.
         reference: x and y, shape (K,) each, of a line that this one should follow, drawn dotted.
         dots: draw points that no line connects.
-        colour: number of the colour; None: that of the place in the chart.
+        colour: number of the colour, or a name of `ENERGIES`; None: the place in the chart.
     """
 
     name: str
     x: Array
     y: Array
-    unit: str = ""
     limits: tuple[Bound, Bound] = (None, None)
     band: tuple[Array, Array] | None = None
-    dots: bool = False
-    colour: int | None = None
     reference: tuple[Array, Array] | None = None
+    dots: bool = False
+    colour: int | str | None = None
 
-    def extent(self) -> tuple[float, float]:
-        """Lowest and highest value of line, band and reference; (inf, -inf) without values."""
-        parts = [self.y, *(self.band or ()), *(self.reference or ())[1:]]
-        y = np.concatenate([np.asarray(x, float) for x in parts])
-        y = y[np.isfinite(y)]
-        return float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+    def values(self) -> Array:
+        """All finite values: of the line, the band and the reference."""
+        y = np.concatenate([self.y, *(self.band or ()), *(self.reference or ())[1:]])
+        return y[np.isfinite(y)]
 
     def at(self, keep: Array) -> "Series":
         """Some of the samples."""
@@ -107,57 +79,44 @@ class Series:
         return replace(self, x=self.x[keep], y=self.y[keep], limits=(low, high), band=band)
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A constant limit of some lines of a chart.
-
-    Args:
-        value: of the limit.
-        upper: whether it is an upper limit.
-        lines: places of the series that have it.
-        near: whether one of these lines comes near it, so that it is drawn.
-        shared: whether all lines of the chart have it.
-    """
-
-    value: float
-    upper: bool
-    lines: list[int]
-    near: bool
-    shared: bool
-
-    @property
-    def marked(self) -> list[int]:
-        """Places of the series whose colours stand at its label; empty if all lines have it."""
-        return [] if self.shared else self.lines[:MAX_LIMIT_MARKS]
-
-    @property
-    def words(self) -> str:
-        """Such as "≤ 2.9", and "≤ 2.9 +3" if three more lines have it than are marked."""
-        more = 0 if self.shared else len(self.lines) - len(self.marked)
-        return f"{'≤' if self.upper else '≥'} {label(self.value)}{f' +{more}' if more else ''}"
-
-
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """One panel.
+    """The lines of one quantity in one unit.
 
     Args:
         title: what is drawn.
-        axes: horizontal and vertical; the words of the vertical one are the unit.
+        unit: of the vertical axis.
         series: the lines.
+        x: words of the horizontal axis.
+        log: the logarithmic axes: "", "x", "y" or "xy".
         marks: words and places of vertical lines.
         beyond: start, end and name for each time at which a limit is exceeded, which is shaded;
             None: not known, pages then compute it from the samples.
+        together: the lines are compared with one another and stay in one panel.
     """
 
     title: str
-    axes: tuple[Axis, Axis]
+    unit: str
     series: tuple[Series, ...]
+    x: str = TIME
+    log: str = ""
     marks: tuple[tuple[str, float], ...] = ()
     beyond: tuple[tuple[float, float, str], ...] | None = None
+    together: bool = False
 
-    def colour(self, k: int) -> int:
-        """Number of the colour of series k."""
+    @property
+    def words(self) -> str:
+        """The title, and the name of a single line, which no legend has."""
+        alone = len(self.series) == 1 and self.series[0].name not in self.title
+        return f"{self.title}, {self.series[0].name}".removeprefix(", ") if alone else self.title
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the series."""
+        return [one.name for one in self.series]
+
+    def colour(self, k: int) -> int | str:
+        """Colour of series k."""
         chosen = self.series[k].colour
         return k if chosen is None else chosen
 
@@ -167,96 +126,48 @@ class Chart:
             return self
         return replace(self, series=tuple(one.at(spread(len(one.x), most)) for one in self.series))
 
-    def limits(self) -> "list[Limit]":
-        """The constant limits, each once, from the highest to the lowest; none on a log axis."""
-        if self.axes[1].log:
-            return []
-        ends = [one.extent() for one in self.series]
-        near = NEAR_LIMIT * max(0.0, max([b for _, b in ends]) - min([a for a, _ in ends]))
-        owners: dict[tuple[float, bool], list[int]] = {}
+    def panels(self) -> "list[Chart]":
+        """The chart itself, or of more than four lines a chart for each."""
+        if self.together or len(self.series) <= MAX_LINES:
+            return [self]
+        return [
+            replace(self, title=one.name, series=(replace(one, colour=self.colour(k)),),
+                    beyond=tuple(x for x in self.beyond or () if x[2] == one.name))
+            for k, one in enumerate(self.series)
+        ]  # fmt: skip
+
+    def limits(self) -> dict[tuple[float, bool], list[int]]:
+        """Constant limits (value, whether it is an upper one), and the series that have each."""
+        found: dict[tuple[float, bool], list[int]] = {}
         for k, one in enumerate(self.series):
             for bound, upper in zip(one.limits, (False, True), strict=True):
                 if isinstance(bound, float) and np.isfinite(bound):
-                    owners.setdefault((bound, upper), []).append(k)
-        return [
-            Limit(value, upper, lines, any(
-                ends[k][0] - near <= value <= ends[k][1] + near for k in lines),
-                len(lines) == len(self.series))
-            for (value, upper), lines in sorted(owners.items(), reverse=True)
-        ]  # fmt: skip
+                    found.setdefault((bound, upper), []).append(k)
+        return found
 
     def range(self) -> tuple[float, float]:
-        """Lowest and highest value of the vertical axis, with limits that are near, and a margin.
+        """Lowest and highest value of a vertical axis that is not logarithmic, with a margin.
 
-        plot.js follows the same rules.
+        Limits that a line comes near are in it, and zero where the values are not far from it.
         """
-        axis = self.axes[1]
-        parts = [one.y for one in self.series]
-        parts += [x for one in self.series for x in (*(one.band or ()), *(one.reference or ())[1:])]
-        y = axis.on(np.concatenate([np.asarray(x, float) for x in parts] or [np.zeros(0)]))
-        y = y[np.isfinite(y)]
+        y = np.concatenate([one.values() for one in self.series] or [np.zeros(0)])
         low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 1.0)
+        limits = self.limits()
         reach = max(abs(low), abs(high))
-        if not axis.log:
-            limits = self.limits()
-            if reach < NEGLIGIBLE * max([0.0, *(abs(x.value) for x in limits)]):
-                low = high = reach = 0.0
-            near = [x.value for x in limits if x.near]
-            low, high = min([low, *near]), max([high, *near])
-            if 0 < low < 0.5 * (high - low):
-                low = 0.0
-            if 0 < -high < 0.5 * (high - low):
-                high = 0.0
+        if reach < NEGLIGIBLE * max([0.0, *(abs(value) for value, _ in limits)]):
+            low = high = reach = 0.0
+        near = NEAR_LIMIT * (high - low)
+        for (value, _), owners in limits.items():
+            if any(_comes_near(self.series[k].values(), value, near) for k in owners):
+                low, high = min(low, value), max(high, value)
+        low = 0.0 if 0 < low < 0.5 * (high - low) else low
+        high = 0.0 if 0 < -high < 0.5 * (high - low) else high
         pad = 0.06 * (high - low) if high - low > 1e-9 * reach else 0.1 * reach or 1.0
         return low - pad, high + pad
 
 
-def chart_data(chart: Chart, *, values: bool = True) -> dict[str, object]:
-    """Data of one chart as plot.js reads it; values: False leaves out x, y and bands.
-
-    Numbers are rounded to six digits, times to nine.
-    """
-    x, y = chart.axes
-    name, _, unit = x.words.rpartition(", ") if ", " in x.words else (x.words, "", "")
-    lines: list[dict[str, object]] = []
-    for k, one in enumerate(chart.series):
-        data: dict[str, object] = {"name": one.name, "colour": chart.colour(k)}
-        if values:
-            data |= {"t": numbers(one.x, 9), "values": numbers(one.y)}
-            if one.band is not None:
-                data["band"] = [numbers(side) for side in one.band]
-        if one.reference is not None:
-            at, wanted = one.reference
-            data["reference"] = {"t": numbers(at, 9), "values": numbers(wanted)}
-        if one.unit:
-            data["unit"] = one.unit
-        if any(bound is not None for bound in one.limits):
-            data["limit"] = [_bound(bound) for bound in one.limits]
-        if one.dots:
-            data["dots"] = True
-        lines.append(data)
-    if values and all(one.x is chart.series[0].x for one in chart.series) and lines:
-        shared = {"t": lines[0]["t"]}
-        lines = [{key: x for key, x in data.items() if key != "t"} for data in lines]
-    else:
-        shared = {}
-    found: dict[str, object] = {
-        "title": chart.title, "unit": y.words, "series": lines, **shared,
-        "x": {"name": name, "unit": unit, "log": x.log}, "y": {"log": y.log},
-        "marks": [{"name": words, "x": at} for words, at in chart.marks],
-    }  # fmt: skip
-    if chart.beyond is not None:
-        found["violations"] = [
-            {"start": a, "end": b, "name": joint} for a, b, joint in chart.beyond
-        ]
-    return found
-
-
-def fitted(charts: Iterable[Chart], most: int = MAX_NUMBERS) -> list[Chart]:
-    """The charts, thinned so that all of them together have at most about `most` numbers."""
-    charts = list(charts)
-    lines = sum(3 if one.band else 1 for chart in charts for one in chart.series)
-    return [chart.thinned(max(60, min(MAX_SAMPLES, most // max(1, lines)))) for chart in charts]
+def _comes_near(values: Array, limit: float, distance: float) -> bool:
+    return len(values) > 0 and values.min() - distance <= limit <= values.max() + distance
 
 
 def spread(count: int, most: int) -> Array:
@@ -264,6 +175,35 @@ def spread(count: int, most: int) -> Array:
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, most).round().astype(int))
+
+
+def chart_data(chart: Chart) -> dict[str, object]:
+    """Data of one chart as plot.js reads it; numbers have six digits, times nine."""
+    name, _, unit = chart.x.rpartition(", ") if ", " in chart.x else (chart.x, "", "")
+    lines: list[dict[str, object]] = []
+    for k, one in enumerate(chart.series):
+        line: dict[str, object] = {"name": one.name, "colour": chart.colour(k), "dots": one.dots}
+        line |= {"t": numbers(one.x, 9), "values": numbers(one.y)}
+        if one.band is not None:
+            line["band"] = [numbers(side) for side in one.band]
+        if one.reference is not None:
+            at, wanted = one.reference
+            line["reference"] = {"t": numbers(at, 9), "values": numbers(wanted)}
+        if any(bound is not None for bound in one.limits):
+            line["limit"] = [_bound(bound) for bound in one.limits]
+        lines.append(line)
+    shared = {}
+    if lines and all(one.x is chart.series[0].x for one in chart.series):
+        shared = {"t": lines[0]["t"]}
+        lines = [{key: x for key, x in line.items() if key != "t"} for line in lines]
+    found: dict[str, object] = {
+        "title": chart.title, "unit": chart.unit, "series": lines, **shared,
+        "x": {"name": name, "unit": unit, "log": "x" in chart.log}, "y": {"log": "y" in chart.log},
+        "marks": [{"name": words, "x": at} for words, at in chart.marks],
+    }  # fmt: skip
+    if chart.beyond is not None:
+        found["violations"] = [{"start": a, "end": b, "name": who} for a, b, who in chart.beyond]
+    return found
 
 
 def numbers(x: Array, digits: int = 6) -> list[float | None]:
@@ -277,32 +217,281 @@ def _bound(bound: Bound) -> float | list[float | None] | None:
     return float(bound) if bound is not None and np.isfinite(bound) else None
 
 
-def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Three or more round numbers between two bounds: multiples of 1, 2 or 5 times 10^k."""
-    if not high > low:
-        return [low]
-    rough = (high - low) / about
-    size = 10.0 ** floor(log10(rough))
-    step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough)
-    places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
-    return [k * step for k in places] if len(places) > 2 else ticks(low, high, 2 * about)
+# Figures of matplotlib
 
 
-def label(x: float) -> str:
-    """The number at a tick."""
-    return page_number(x, 6) if abs(x) > 1e-12 else "0"
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A chart at its place in a figure.
+
+    label: words of its vertical axis. box: left and upper edge, width and height, in. ticks: the
+    horizontal axis has numbers. last: it has words too.
+    """
+
+    chart: Chart
+    label: str
+    box: tuple[float, float, float, float]
+    ticks: bool
+    last: bool
 
 
-def line_chart(title: str, unit: str, t: Array, lines: Mapping[str, Array]) -> Chart:
-    """A chart of lines over time.
+def draw(
+    title: str,
+    charts: Iterable[Chart],
+    *,
+    notes: Sequence[str] = (),
+    columns: int = 1,
+    path: str | PathLike[str] | None = None,
+    show: bool = False,
+) -> "Figure":
+    """The charts as a figure of matplotlib, which a notebook shows.
+
+    Charts of more than four lines become small panels with a line each. Panels over the same
+    quantity have a common horizontal axis.
 
     Args:
-        title: of the chart.
-        unit: of the lines.
-        t: times, shape (T,), s.
-        lines: values by name, shape (T,) each.
+        title: above the charts.
+        charts: from top to bottom.
+        notes: sentences below the charts.
+        columns: charts beside one another; with more than one, no chart is divided.
+        path: file to write; its ending chooses the format: .png, .svg, .pdf and others.
+        show: open the figure in a window, which needs a screen.
     """
-    for name, y in lines.items():
-        if np.shape(y) != np.shape(t):
-            raise InputError(f"line {name!r} has shape {np.shape(y)}; expected {np.shape(t)}.")
-    return Chart(title, (TIME, Axis(unit)), tuple(Series(name, t, y) for name, y in lines.items()))
+    panels, below = _arranged(list(charts), columns)
+    height = below + 0.2 * len(notes)
+    figure = new_figure(WIDTH, height, window=show, layout=None)
+    shared: dict[str, Axes] = {}
+    named: list[list[str]] = []  # names in the legends so far
+    for panel in panels:
+        chart, (left, top, w, h) = panel.chart, panel.box
+        place = left / WIDTH, 1 - (top + h) / height, w / WIDTH, h / height
+        axes = figure.add_axes(place, sharex=shared.get(chart.x))
+        shared.setdefault(chart.x, axes)
+        draw_chart(axes, chart)
+        axes.set_ylabel(literal(panel.label))
+        axes.tick_params(labelbottom=panel.ticks, labelsize=8)
+        if panel.last:
+            axes.set_xlabel(chart.x)
+        if len(chart.series) > 1 and chart.names not in named:
+            named.append(chart.names)
+            _legend(axes)
+    figure.text(0.1 / WIDTH, 1 - 0.08 / height, literal(title), va="top", fontsize=11)
+    for k, note in enumerate(reversed(notes)):
+        place = 0.1 / WIDTH, (0.08 + 0.2 * k) / height
+        figure.text(*place, literal(note), fontsize=8, color=GREY)
+    if path is not None:
+        save(figure, path)
+    if show:
+        need("matplotlib.pyplot", "plot", "a plot").show()
+    return figure
+
+
+def _arranged(charts: list[Chart], columns: int) -> tuple[list[Panel], float]:
+    """Panels at their places, and the height of all of them, in.
+
+    Left and right edges of all blocks agree, so that their horizontal axes do.
+    """
+    blocks = [charts] if columns > 1 else [chart.panels() for chart in charts]
+    panels: list[Panel] = []
+    top = 0.2
+    for b, block in enumerate(blocks):
+        wide = min(columns if columns > 1 else COLUMNS, len(block))
+        below = {chart.x for later in blocks[b + 1 :] for chart in later}
+        width = (WIDTH - LEFT - RIGHT + GAP) / wide - GAP
+        height = SMALL_HEIGHT if wide > 1 else HEIGHT
+        for k, chart in enumerate(block):
+            if k % wide == 0:
+                top += HEAD + (height if k else 0)
+            box = LEFT + (k % wide) * (width + GAP), top, width, height
+            label = chart.unit
+            if columns == 1 and wide > 1:
+                label = f"{charts[b].title}, {chart.unit}" if k % wide == 0 else ""
+            lowest, last = k + wide >= len(block), chart.x not in below
+            ticks = lowest and (last or wide > 1)
+            panels.append(Panel(chart, label, box, ticks, lowest and last))
+        top += height + (TICKS if wide > 1 or not below else 0)
+    return panels, top + WORDS
+
+
+def draw_chart(axes: "Axes", chart: Chart) -> None:
+    """Draw one chart on axes: lines, bands, dashed limits, shaded times and marks.
+
+    Args:
+        axes: of matplotlib.
+        chart: what is drawn.
+    """
+    for k, one in enumerate(chart.series):
+        colour, dash = _style(chart.colour(k))
+        if one.band is not None:
+            axes.fill_between(one.x, *one.band, color=colour, alpha=0.18, lw=0)
+        style: dict[str, Any] = (
+            {"ls": "", "marker": ".", "ms": 2.5} if one.dots else {"ls": dash, "lw": 1.5}
+        )
+        axes.plot(one.x, one.y, color=colour, label=literal(one.name), **style)
+        if one.reference is not None:
+            axes.plot(*one.reference, ":", color=colour, lw=1.5)
+    axes.set_title(literal(chart.words), loc="left", fontsize=8.5)
+    axes.grid(True, color=GRID, lw=0.6)
+    axes.margins(x=0.01)
+    for name in chart.log:
+        axes.set(**{f"{name}scale": "log"})
+    if "y" not in chart.log:
+        axes.set_ylim(*chart.range())
+        _draw_limits(axes, chart)
+    for start, end in _joined(chart.beyond or ()):
+        axes.axvspan(start, end, color=RED, alpha=0.12, lw=0)
+    for words, x in chart.marks:
+        axes.axvline(x, color=GREY, ls="--", lw=1.2)
+        place: dict[str, Any] = {
+            "xycoords": ("data", "axes fraction"),
+            "rotation": 90,
+            "fontsize": 8,
+        }
+        axes.annotate(literal(words), (x, 0.04), ha="right", **place)
+
+
+def _style(colour: int | str) -> tuple[str, str]:
+    """Colour and dashes of a line."""
+    if isinstance(colour, str):
+        return ENERGIES[colour], "-"
+    return LINES[colour % len(LINES)], DASHES[colour // len(LINES) % len(DASHES)]
+
+
+def _joined(times: Iterable[tuple[float, float, str]]) -> list[tuple[float, float]]:
+    """Spans of time without overlaps, which would be darker."""
+    found: list[tuple[float, float]] = []
+    for start, end, _ in sorted(times):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def _draw_limits(axes: "Axes", chart: Chart) -> None:
+    """Draw the limits in view, dashed, with their values in the margin; arrows to the others.
+
+    A limit of all lines is grey, another one has the colour of its first line. Those of a single
+    line stand above it, since panels beside one another have no margin.
+    """
+    low, high = axes.get_ylim()
+    for k, one in enumerate(chart.series):
+        for bound in one.limits:
+            if isinstance(bound, np.ndarray):
+                inside = np.where((bound < low) | (bound > high), np.nan, bound)
+                axes.plot(one.x, inside, color=_style(chart.colour(k))[0], ls="--", lw=1)
+    limits = chart.limits()
+    if len(chart.series) == 1:
+        words = _limits_of_one(limits)
+        if len(words + chart.words) <= LONG_TITLE:
+            axes.set_title(words, loc="right", fontsize=7, color=GREY)
+    above = min((value for value, _ in limits if value > high), default=None)
+    below = max((value for value, _ in limits if value < low), default=None)
+    taken: list[float] = []
+    for (value, upper), owners in limits.items():
+        out = "↑" if value == above else "↓" if value == below else ""
+        if not out and not low <= value <= high:
+            continue
+        all_lines = len(owners) == len(chart.series)
+        colour = GREY if all_lines else _style(chart.colour(owners[0]))[0]
+        if not out:
+            axes.axhline(value, color=colour, ls="--", lw=1)
+        y = min(max((value - low) / (high - low), 0.04), 0.96)
+        if len(chart.series) > 1 and all(abs(y - other) > 0.1 for other in taken):
+            taken.append(y)
+            words = f"{_limit_words(value, upper)} {out}"
+            place: dict[str, Any] = {
+                "xycoords": "axes fraction",
+                "textcoords": "offset points",
+                "va": "center",
+            }
+            axes.annotate(words, (1, y), (3, 0), fontsize=7, color=colour, **place)
+
+
+def _limits_of_one(limits: Iterable[tuple[float, bool]]) -> str:
+    """The limits of one line, such as "±2.9" or "−3.1 to −0.07"."""
+    ends = sorted(limits)
+    if len(ends) == 2:
+        (low, _), (high, _) = ends
+        return (
+            f"±{high:.3g}" if low == -high else f"{page_number(low, 2)} to {page_number(high, 2)}"
+        )
+    return "".join(_limit_words(*end) for end in ends)
+
+
+def _limit_words(value: float, upper: bool) -> str:
+    return f"{'≤' if upper else '≥'} {page_number(value)}"
+
+
+def _legend(axes: "Axes") -> None:
+    """Add names of the lines above the panel, at the right."""
+    style = {"fontsize": 8, "frameon": False, "handlelength": 1.4, "columnspacing": 1.2}
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.97), ncols=6, borderaxespad=0, **style)
+
+
+def new_figure(
+    width: float, height: float, *, window: bool = False, layout: str | None = "constrained"
+) -> "Figure":
+    """An empty figure of a size in inches, which needs no screen and shows in notebooks.
+
+    window: a figure of pyplot instead, which opens in a window. layout: of matplotlib.
+    """
+    need("matplotlib", "plot", "a plot")
+    size: dict[str, Any] = {"figsize": (width, height), "layout": layout}
+    if window:
+        return need("matplotlib.pyplot", "plot", "a plot").figure(**size)
+    return _figure_class()(**size)
+
+
+@cache
+def _figure_class() -> Any:
+    """A class of figures that notebooks show as PNG, also without `%matplotlib inline`."""
+    Base = need("matplotlib.figure", "plot", "a plot").Figure
+
+    class Figure(Base):
+        """A matplotlib Figure that a notebook shows by itself."""
+
+        def _repr_png_(self) -> bytes:
+            return as_png(self)
+
+    return Figure
+
+
+def literal(name: str) -> str:
+    """A name as matplotlib has to be given it; `$` would begin a formula."""
+    return visible(name, "").replace("$", r"\$")
+
+
+def save(figure: "Figure", path: str | PathLike[str]) -> None:
+    """Write a figure in the format that the ending of the name chooses."""
+    name = fspath(path)
+    folder, ending = Path(name).parent, Path(name).suffix.lower()
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}, where {name} is to be written.")
+    known = [f".{x}" for x in sorted(figure.canvas.get_supported_filetypes())]
+    if ending not in known:
+        raise InputError(
+            f"a figure is to be written as {name}; expected a name ending with {', '.join(known)}."
+        )
+    figure.savefig(path, dpi=130)
+
+
+def as_png(figure: "Figure") -> bytes:
+    """The content of a PNG file."""
+    stream = BytesIO()
+    figure.savefig(stream, format="png", dpi=100)
+    return stream.getvalue()
+
+
+def as_svg(figure: "Figure", key: str) -> str:
+    """An <svg> element whose text and axes have the colour of the page around it.
+
+    key: text that no other picture of the page has; the names of its parts are made of it.
+    """
+    matplotlib = need("matplotlib", "plot", "a plot")
+    stream = StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+    text = stream.getvalue()
+    text = text[text.index("<svg") :].replace("<svg", '<svg class="plot" fill="currentColor"', 1)
+    return text.replace("#000000", "currentColor").replace(GRID, "#80808050")

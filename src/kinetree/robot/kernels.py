@@ -131,9 +131,9 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        from kinetree.engine.kernels.memo import derivative_kernel
+        from kinetree.engine.kernels.memo import kernel
 
-        return derivative_kernel(
-            self.model, quantity, wrt, order=order, frame=frame, expressed=expressed, rows=rows,
+        return kernel(
+            self.model, quantity, wrt=wrt, order=order, frame=frame, expressed=expressed, rows=rows,
             wrenches=wrenches, free=free, sparse=sparse, target=target,
         )  # fmt: skip

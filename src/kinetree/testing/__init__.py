@@ -1,6 +1,6 @@
 """Checks that users run: of their own robot, and of this installation of kinetree."""
 
-from kinetree.engine.kernels.quantities import quantities
+from kinetree.engine.kernels.request import quantities
 from kinetree.testing.check import check_robot
 from kinetree.testing.conformance import (
     Conformance,

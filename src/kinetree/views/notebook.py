@@ -1,9 +1,10 @@
-"""Displays for notebooks: a robot that can be moved, a motion that plays, a figure with values.
+"""Displays for notebooks: a robot that can be moved, and a motion that plays beside its plots.
 
 Every display is one frame (`kinetree.present.display.framed`) with a page that fetches nothing,
 over a still picture, and stays below 2 MB: meshes and samples are thinned.
 """
 
+import base64
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.motion.animation import Animation
-from kinetree.motion.plots import plot
+from kinetree.motion.plots import charts_of, plot
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.chart_svg import chart_figure
-from kinetree.present.charts import chart_data, fitted, spread
+from kinetree.present.charts import as_png, chart_data, spread
 from kinetree.present.display import framed
-from kinetree.present.figure import Figure
 from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.views.movie import png
@@ -26,12 +25,12 @@ from kinetree.views.page.report import SCRIPTS
 from kinetree.views.page.session import SCRIPTS as PLAYER_SCRIPTS
 from kinetree.views.page.session import motion_data, player, session_page, tracks_of
 from kinetree.views.page.stage import Stage, handle_data, sliders, stage_of, switches, tool_line
-from kinetree.views.page.svg import CHART_SCRIPTS
+from kinetree.views.page.svg import chart_frames
 from kinetree.views.parts import Parts, coarser
 from kinetree.views.render import render
 from kinetree.views.studio import studio
 
-SCENE_HEIGHT, MOTION_HEIGHT, PANEL_HEIGHT = 430, 480, 205  # px
+SCENE_HEIGHT, MOTION_HEIGHT = 430, 480  # px
 STILL_SIZE = (680, 430)
 MAX_TRIANGLES = 40_000  # of meshes of files, about 1 MB
 STILL_TRIANGLES = 6000
@@ -72,7 +71,8 @@ def trajectory_html(trajectory: object) -> str:
     """
     assert isinstance(trajectory, Trajectory)
     if trajectory.batch_shape or trajectory.model is None:
-        return figure_html(plot(trajectory))
+        picture = base64.b64encode(as_png(plot(trajectory))).decode()
+        return f'<img alt="{escape(trajectory.name)}" src="data:image/png;base64,{picture}">'
     table = f"<details><summary>table of ranges</summary>{trajectory.table_html()}</details>"
     return played(trajectory, Robot(trajectory.model), 1.0, table)
 
@@ -119,53 +119,20 @@ def played(trajectory: Trajectory, robot: Robot, speed: float, below: str = "") 
     seen = np.asarray(trajectory.q, float)[spread(len(trajectory), MAX_SEEN)]
     stage = light(stage_of(robot, q=seen))
     t, tracks = np.asarray(trajectory.t, float)[keep], tracks_of(robot, trajectory, keep)
-    drawn = plot(trajectory, robot=robot, panels=SHOWN).charts
-    charts = [replace(x, series=tuple(one.at(keep) for one in x.series)) for x in drawn]
-    figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
+    charts = [x.thinned(most) for x in charts_of(trajectory, robot, SHOWN)]
+    frames = "".join(chart_frames(len(charts)))
     body = (
         f'<main class="embedded"><section class="stage played"><div>{canvas(stage)}'
         f'{player(t, speed)}<div class="controls">{switches(stage)}</div></div>'
-        f'<div class="charts">{figures}</div></section></main>'
+        f'<div class="charts">{frames}</div></section></main>'
     )
     data = stage.data() | {
         "motion": motion_data(stage, t, tracks),
-        "charts": [
-            chart_data(chart, values=False) | {"track": key}
-            for chart, key in zip(charts, SHOWN, strict=True)
-        ],
+        "charts": [chart_data(chart) for chart in charts],
     }
     page = document(trajectory.name, body, data, PLAYER_SCRIPTS)
     title = f"{trajectory.name} of {robot.name}, {page_number(trajectory.duration)} s"
     return framed(page, still(stage), MOTION_HEIGHT, title, below=below)
-
-
-def figure_html(figure: object) -> str:
-    """A figure in a frame.
-
-    Args:
-        figure: a Figure.
-    """
-    assert isinstance(figure, Figure)
-    height = 46 + PANEL_HEIGHT * len(figure.charts) + 20 * len(figure.notes)
-    return framed(figure_page(figure), figure.svg(), height, figure.title)
-
-
-def figure_page(figure: object) -> str:
-    """A figure as a self-contained page.
-
-    Args:
-        figure: a Figure.
-    """
-    assert isinstance(figure, Figure)
-    charts = fitted(figure.charts)
-    figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
-    notes = "".join(f'<p class="soft">{escape(note)}</p>' for note in figure.notes)
-    body = (
-        f'<main class="embedded column"><h2>{escape(figure.title)}</h2>'
-        f'<div class="charts">{figures}</div>{notes}</main>'
-    )
-    data = {"charts": [chart_data(chart) for chart in charts]}
-    return document(figure.title, body, data, CHART_SCRIPTS)
 
 
 def light(stage: Stage) -> Stage:

@@ -18,8 +18,8 @@ from kinetree.errors import InputError, ParseError
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.meshes import MeshFolder
-from kinetree.files.description.mjcf import compile_file
-from kinetree.files.description.mjcf.links import mesh_geoms
+from kinetree.files.description.mjcf.bodies import mesh_geoms
+from kinetree.files.description.mjcf.compile import compile_file
 from kinetree.files.description.sdf import link_frames
 from kinetree.files.description.sdf.elements import shape_pose
 from kinetree.files.description.sdf.words import SDF as SDF_FORMAT
@@ -294,9 +294,8 @@ def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
 
     Files that it includes are also looked for in the folder of the meshes.
     """
-    _, meshed = compile_file(source.file, _one(source.mesh_folder), source.text)
-    model, types = meshed.compiled.model, meshed.compiled.mujoco.mjtGeom
-    bodies = meshed.compiled.body_names
+    compiled = compile_file(source.file, _one(source.mesh_folder), source.text)
+    model, types, bodies = compiled.model, compiled.mujoco.mjtGeom, compiled.body_names
     for g in range(model.ngeom):
         drawn = primitive(model, g, types)
         if drawn is None or int(model.geom_group[g]) >= COLLISION_GROUP:
@@ -305,7 +304,7 @@ def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
         T = pose(from_quaternion(model.geom_quat[g]), np.array(model.geom_pos[g]))
         link = bodies[int(model.geom_bodyid[g])]
         yield Visual(link, kind, T, size, _geom_colour(model, g))
-    geoms = mesh_geoms(meshed)
+    geoms = list(mesh_geoms(compiled).items())
     for g, mesh in [x for x in geoms if x[1].kind == "visual"] or geoms:
         colour = _geom_colour(model, g)
         yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, colour, mesh.path)

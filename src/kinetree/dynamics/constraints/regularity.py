@@ -29,7 +29,6 @@ from kinetree.dynamics.constraints.row_space import dots, outside, row_space
 from kinetree.dynamics.joints.configuration import integrate
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
-from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
@@ -69,7 +68,7 @@ def closed_at(model: Model, q: Array, J: Array) -> ClosedPosition:
     Raises:
         SingularityError: a joint moves no inertia; the message names it.
     """
-    M = np.asarray(mass_matrix(placed_tree(model, q)), float)
+    M = np.asarray(mass_matrix(book_tree(model, q)), float)
     try:
         factor = factor_mass_matrix(model, M)
     except SingularityError as problem:

@@ -8,7 +8,7 @@ its end
     w_n >= PUSH |gap| / h - h c / 2    where a point is below the ground, up to PUSH_SPEED
 
 and q then moves with dq_next. c is the second derivative of the gap for constant rates dq. Paths
-are curved: for a point at distance l from an axis that turns at w, h^2 c / 2 is (h w)^2 l / 2, which
+are curved: for a point at distance l from an axis that turns at w, h^2 c / 2 is (h w)^2 l / 2: it
 is 0.1 mm for 0.1 m, 20 rad/s and h = 2 ms. A gap at the end of a step is wrong by the change of c.
 
 **Restitution** is Newton's: a second solution asks for

@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.contacts.ground import contact_points
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError, ModelError, argument
 from kinetree.files.description.joints import FREE
 from kinetree.model import WORLD, Model
 from kinetree.model.contacts import Boxes, Ground, contacts_of_model
@@ -76,7 +76,7 @@ def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
     if height is None:
         raise ModelError(
             f"on_ground needs a robot whose base is on a free joint, and that of {model.name!r} is "
-            "not. Load it with floating=True, or choose q so that it stands."
+            f"not. Load it with {argument('floating', True)}, or choose q so that it stands."
         )
     return raised(
         lambda x: float(np.min(start_gaps(ground, *_touching(model, x)))),

@@ -1,30 +1,50 @@
-"""The general call of a kernel: keywords, the gufunc of a number type, threads, clear errors.
+"""The general call of a kernel: arrays of any kind, keywords, threads, clear errors.
 
-Tensors (torch, JAX, CuPy) and labelled arrays (dicts, pandas) go to the functions of `labelled.py`.
+Labelled arrays (dicts, data frames) are aligned by name, see `present/labels.py`. Arrays of torch,
+JAX and CuPy go to a module of `kinetree.engine.tensors`, which is imported when the first of them
+arrives: a package is recognised by the name of the array's type.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine import call as others
-from kinetree.engine.call.diagnose import ArgumentError, explain, leading_axes, usage
+from kinetree.core.containers import describe, has_labels, is_masked_type, label_kind, refuse_masked
+from kinetree.engine.call.arguments import (
+    ArgumentError,
+    Lead,
+    explain,
+    in_order,
+    leading_axes,
+    usage,
+)
 from kinetree.engine.call.gufunc import InnerLoop, make_gufunc
+from kinetree.engine.call.outside_torch import outside_torch
 from kinetree.engine.call.threads import PIECES, cut, run, thread_count
 from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.errors import InputError
 from kinetree.present.axis import Axes
 
-FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
+Arguments = tuple[object, ...]
+Options = Mapping[str, object]
+# call(dispatch, arrays, options) -> results
+SpecialCall = Callable[["Dispatch", Arguments, Options], object]
+
+TENSORS = "kinetree.engine.tensors."
+# modules of TENSORS by package of arrays; each has a function `make_call() -> SpecialCall`
+PACKAGES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "cupy": "cupy"}
 
 # Operations in a batch above which threads pay, measured: starting them costs about 0.1 ms, and
 # moving a number in or out of memory as much as some operations.
 THREADED_OPERATIONS = 8_000_000
 OPERATIONS_PER_NUMBER = 10
 
+FLOAT32 = np.dtype(np.float32).char  # the same for both byte orders
 SIZED = (np.ndarray, np.generic)
 NUMPY_TYPES = (*SIZED, list, tuple, int, float)
 ADAPTING = (int, float, bool)  # numbers of Python, which take the type of the arrays beside them
@@ -61,13 +81,8 @@ class Dispatch:
         operations = graph.operations + OPERATIONS_PER_NUMBER * numbers + 1
         self.threaded_states = math.ceil(THREADED_OPERATIONS / operations)
 
-    @cached_property
-    def gufunc(self) -> np.ufunc:
-        """The gufunc with all loops."""
-        return self._of_types(self.dtypes)
-
-    def _of_types(self, dtypes: tuple[str, ...]) -> np.ufunc:
-        """Return the gufunc with the loops of `dtypes`; NumPy wants the narrowest first."""
+    def gufunc(self, dtypes: tuple[str, ...]) -> np.ufunc:
+        """The gufunc with the loops of some number types; NumPy wants the narrowest first."""
         if dtypes not in self._gufuncs:
             graph, loops = self.graph, [self.loop(dtype) for dtype in sorted(dtypes)]
             signature = core_signature(graph.inputs, graph.outputs, letters=False)
@@ -80,48 +95,36 @@ class Dispatch:
         """Evaluate the kernel on arrays of any kind, broadcast over leading axes."""
         if options:
             if "out" in options:
-                others.check_outputs(self.name, options["out"])
+                refuse_labelled_out(self.name, options["out"])
                 if options["out"] is None:  # NumPy refuses it where there are several results
                     del options["out"]
             if len(arrays) < len(self.graph.inputs):
-                arrays, options = self._by_name(arrays, options)
+                arrays, options = in_order(self.name, self.graph, arrays, options)
         for array in arrays:
             if type(array) is not np.ndarray and type(array) is not float:
-                if (call := others.call_for(arrays)) is not None:
+                if (call := call_for(arrays)) is not None:
                     return call(self, arrays, options)
                 break
         try:
-            dtype = self._number_type(arrays, options)
-            if dtype is None:
-                return self.gufunc(*arrays, **options)
-            gufunc: Any = self._of_types((dtype,))
-            large = [x for x in arrays if type(x) is np.ndarray and x.size >= self.threaded_states]
-            if large and (pieces := self._pieces(gufunc, dtype, arrays, options)) is not None:
-                work, results = pieces
-                run(work, thread_count())
-                return results[0] if len(results) == 1 else results
-            return gufunc(*arrays, **options)
+            return self._by_numpy(arrays, options)
         except (ValueError, TypeError) as refused:
             problem = explain(self.name, self.graph, arrays, options)
             if problem is None:
                 raise
             raise problem from refused
 
-    def _by_name(
-        self, arrays: others.Arguments, options: dict[str, object]
-    ) -> tuple[others.Arguments, dict[str, object]]:
-        """Move inputs given by name to their places."""
-        missing = [port.name for port in self.graph.inputs[len(arrays) :]]
-        absent = [name for name in missing if name not in options]
-        if len(absent) == len(missing):
-            return arrays, options
-        if absent:
-            raise ArgumentError(f"{usage(self.name, self.graph)} was given no {', '.join(absent)}.")
-        named = tuple(options[name] for name in missing)
-        options_left = {key: value for key, value in options.items() if key not in missing}
-        return (*arrays, *named), options_left
+    def _by_numpy(self, arrays: Arguments, options: Options) -> Any:
+        dtype = self._number_type(arrays, options)
+        gufunc: Any = self.gufunc(self.dtypes if dtype is None else (dtype,))
+        if dtype is not None and any(
+            type(x) is np.ndarray and x.size >= self.threaded_states for x in arrays
+        ):
+            results = self._by_threads(gufunc, dtype, arrays, options)
+            if results is not None:
+                return results[0] if len(results) == 1 else results
+        return gufunc(*arrays, **options)
 
-    def _number_type(self, arrays: others.Arguments, options: others.Options) -> str | None:
+    def _number_type(self, arrays: Arguments, options: Options) -> str | None:
         """Return the type to compute in: float32 where all arrays are, else float64.
 
         Numbers of Python take the type of the arrays beside them. Integers compute in float64:
@@ -141,10 +144,10 @@ class Dispatch:
         }
         return "float32" if kinds == {FLOAT32} else "float64"
 
-    def _pieces(
-        self, gufunc: np.ufunc, dtype: str, arrays: others.Arguments, options: others.Options
-    ) -> tuple[list[Callable[[], object]], tuple[Array, ...]] | None:
-        """Return calls for parts of a large batch, and where they write.
+    def _by_threads(
+        self, gufunc: np.ufunc, dtype: str, arrays: Arguments, options: Options
+    ) -> tuple[Array, ...] | None:
+        """Return the results of a large batch, of which threads compute pieces.
 
         None where one call of NumPy has to do it: for one thread, for conversions of other types
         than floats, or where an output shares memory with another array.
@@ -172,7 +175,8 @@ class Dispatch:
             return lambda: gufunc(*ins, out=into)
 
         zipped = list(zip(arrays, leads, strict=True))
-        return [piece(part) for part in cut(shape[axis], count * PIECES)], outs
+        run([piece(part) for part in cut(shape[axis], count * PIECES)], count)
+        return outs
 
 
 def is_floating(x: object) -> bool:
@@ -180,7 +184,7 @@ def is_floating(x: object) -> bool:
     return type(x) is np.ndarray and x.dtype.kind == "f"
 
 
-def take(x: Any, missing: int, axis: int, part: slice, lead: tuple[int, ...]) -> Any:
+def take(x: Any, missing: int, axis: int, part: slice, lead: Lead) -> Any:
     """Return a part of an array along an axis of the batch; all of it where it is broadcast."""
     own = axis - missing
     if own < 0 or lead[own] == 1:
@@ -189,7 +193,7 @@ def take(x: Any, missing: int, axis: int, part: slice, lead: tuple[int, ...]) ->
 
 
 def separate(
-    ports: Sequence[Port], shape: tuple[int, ...], arrays: Sequence[object], outs: Sequence[object]
+    ports: Sequence[Port], shape: Lead, arrays: Sequence[object], outs: Sequence[object]
 ) -> bool:
     """Return True for outputs that fit, can be written, and share no memory with other arrays."""
     if len(outs) != len(ports):
@@ -234,3 +238,70 @@ class Overload:
             del options[self._extra]
         larger = len(arrays) > self._inputs or self._extra in options
         return (self._larger if larger else self._call)(*arrays, **options)
+
+
+# Arrays that are not NumPy's
+
+_known: dict[type, SpecialCall | None] = {}
+
+
+def call_for(arrays: Arguments) -> SpecialCall | None:
+    """Return the function for a call: labels come first, then the first package of tensors."""
+    if any(map(has_labels, arrays)):
+        return call_by_name
+    calls = (call_of_type(type(array)) for array in arrays)
+    return next((call for call in calls if call is not None), None)
+
+
+def call_of_type(kind: type) -> SpecialCall | None:
+    """Return the function for arrays of this type or of a class derived from it; None: NumPy."""
+    if kind not in _known:
+        homes = (base.__module__.partition(".")[0] for base in kind.__mro__)
+        module = next((PACKAGES[home] for home in homes if home in PACKAGES), None)
+        special: SpecialCall | None = call_unmasked if is_masked_type(kind) else None
+        if module is not None and label_kind(kind) is None:
+            special = import_module(f"{TENSORS}{module}").make_call()
+        _known[kind] = special
+    return _known[kind]
+
+
+@outside_torch
+def call_by_name(dispatch: Dispatch, arrays: Arguments, options: Options) -> object:
+    """Evaluate a kernel on labelled arguments: aligned by name, the results labelled alike."""
+    from kinetree.present.labels import Alignment
+
+    graph, axes = dispatch.graph, dispatch.axes
+    if options.get("out") is not None or {"axes", "axis"} & options.keys():
+        raise InputError(
+            f"{dispatch.name} with labelled arguments makes labelled results of its own; out= and "
+            "axes= are for plain arrays."
+        )
+    names = [port.name for port in graph.inputs]
+    if len(arrays) != len(names):
+        raise ArgumentError(f"{usage(dispatch.name, graph)} was given {len(arrays)} arguments.")
+    unnamed = (None,) * len(names), [(None,) * len(x.shape) for x in graph.outputs]
+    inputs, outputs = axes or unnamed
+    alignment = Alignment(list(zip(arrays, inputs, names, strict=True)))
+    computed = dispatch.call(*alignment.values, **options)
+    results = computed if isinstance(computed, tuple) else (computed,)
+    ports = zip(results, outputs, graph.outputs, strict=True)
+    labelled = tuple(alignment.label(x, along, port.name) for x, along, port in ports)
+    return labelled if isinstance(computed, tuple) else labelled[0]
+
+
+def call_unmasked(dispatch: Dispatch, arrays: Arguments, options: Options) -> object:
+    """Evaluate a kernel on masked arrays of which no entry is masked; refuse others."""
+    for port, array in zip(dispatch.graph.inputs, arrays, strict=False):
+        refuse_masked(array, port.name)
+    plain = (np.asarray(x) if is_masked_type(type(x)) else x for x in arrays)
+    return dispatch.call(*plain, **options)
+
+
+def refuse_labelled_out(name: str, out: object) -> None:
+    """Raise InputError if results would be written by position under names of the caller."""
+    for array in out if isinstance(out, tuple) else (out,):
+        if has_labels(array):
+            raise InputError(
+                f"out of {name} is {describe(array)}; expected a plain array, since results are "
+                "written in the order of the robot. Labelled arguments make labelled results."
+            )

@@ -167,9 +167,9 @@ def replay(graph: Graph) -> Replay:
         args = [values[arg] for arg in node.args]
         if node.op == "repeat" and not node.sweep.solves:
             raise GraphError(
-                f"{graph.outputs[0].name} is found by a loop (kinetree.core.repeat), which has no "
-                "derivative as a graph. Differentiate the equations that it solves instead: their "
-                "solution changes by the implicit function theorem."
+                f"{graph.outputs[0].name} is computed by a loop (kinetree.core.repeat), which has "
+                "no derivative. Differentiate the equations that it solves instead: their solution "
+                "changes by the implicit function theorem."
             )
         if node.op == "const":
             number = builder.constant(node.number)

@@ -20,8 +20,9 @@ from kinetree.errors import GraphError, InputError
 FLOAT32_ZERO = 2.0**-150  # rounds to zero in float32, and so does all that is smaller
 
 # A loop (`kinetree.core.repeat`). "repeat": its value is a `Sweep`, its arguments the numbers that
-# the first round begins with, and those that stay. "carried": a number after the last round; its
-# value is (output, element) of the sweep, and only such nodes have a "repeat" as their argument.
+# the first round begins with, those that stay, and those of all rows. "carried": a number after the
+# last round, or a result of a round; its value is (0, place among all of these), and only such
+# nodes have a "repeat" as their argument.
 LOOPS = frozenset({"repeat", "carried"})
 
 LONGEST = 1_000_000  # nodes of a graph; they take about 6 s to trace
@@ -170,11 +171,14 @@ class Sweep:
 
     There are at most `rounds`. None follows where the first number of `carried` is not above 0: the
     graph keeps all numbers then. solves: its results are constants to derivatives.
+
+    scans: each round has a third input, its row, and a second output, its result; none is left out.
     """
 
     rounds: int
     graph: Graph
     solves: bool = False
+    scans: bool = False
 
     @property
     def carried(self) -> int:
@@ -182,9 +186,29 @@ class Sweep:
         return self.graph.outputs[0].size
 
     @property
+    def fixed(self) -> int:
+        """How many numbers stay."""
+        return self.graph.inputs[1].size
+
+    @property
+    def row(self) -> int:
+        """How many numbers a round of a scan has of its own."""
+        return self.graph.inputs[2].size if self.scans else 0
+
+    @property
+    def result(self) -> int:
+        """How many results a round of a scan has."""
+        return self.graph.outputs[1].size if self.scans else 0
+
+    @property
     def size(self) -> int:
-        """How many numbers a round reads."""
-        return sum(port.size for port in self.graph.inputs)
+        """How many numbers the loop is given."""
+        return self.carried + self.fixed + self.rounds * self.row
+
+    @property
+    def made(self) -> int:
+        """How many numbers it leaves: the last ones carried, and the results of all rounds."""
+        return self.carried + self.rounds * self.result
 
 
 def prune(graph: Graph) -> Graph:
@@ -263,7 +287,7 @@ def text(graph: Graph) -> str:
                 formula = OPERATIONS[node.op].infix.format(*args) or formula
             lines.append(f"{name} = {formula}")
             if node.op == "repeat":
-                lines.append(f"  rounds {node.sweep.rounds}")
+                lines.append(f"  {'scan' if node.sweep.scans else 'rounds'} {node.sweep.rounds}")
                 lines += [f"  {line}" for line in text(node.sweep.graph).splitlines()]
     for port, result in zip(graph.outputs, graph.results, strict=True):
         lines.append(f"output {_declaration(port)} = {' '.join(names[node] for node in result)}")

@@ -72,12 +72,20 @@ def run(
 def run_loop(
     sweep: Sweep, numbers: Sequence[Any], constant: Constant, floats: bool
 ) -> Sequence[Any]:
-    """The same for a loop: what is carried after its last round."""
+    """The same for a loop: what is carried after its last round, and the results of a scan."""
 
-    def once(carried: Sequence[Any], fixed: Sequence[Any]) -> Sequence[Any]:
-        return run(sweep.graph, (carried, fixed), constant, floats=floats)
+    def once(*inputs: Sequence[Any]) -> Sequence[Any]:
+        return run(sweep.graph, inputs, constant, floats=floats)
 
     carried, fixed = numbers[: sweep.carried], numbers[sweep.carried :]
+    if sweep.scans:
+        fixed, rows = fixed[: sweep.fixed], fixed[sweep.fixed :]
+        results: list[Any] = []
+        for k in range(0, len(rows), sweep.row):
+            made = once(carried, fixed, rows[k : k + sweep.row])
+            carried = made[: sweep.carried]
+            results += made[sweep.carried :]
+        return [*carried, *results]
     if floats:
         for _ in range(sweep.rounds):
             if not np.any(carried[0] > 0):

@@ -39,7 +39,7 @@ def encode(graph: Graph) -> bytes:
         "sizes": [len(ops), len(args), len(values), len(inputs), len(results)],
     }
     if sweeps := [graph.nodes[i].sweep for i in graph.repeats()]:
-        head["sweeps"] = [[x.rounds, encode(x.graph).hex(), x.solves] for x in sweeps]
+        head["sweeps"] = [[x.rounds, encode(x.graph).hex(), x.solves, x.scans] for x in sweeps]
     arrays = [ops, args, np.array(values, np.float64), np.array(inputs, np.int32), results]
     return json.dumps(head).encode() + b"\n" + b"".join(x.tobytes() for x in arrays)
 
@@ -121,7 +121,7 @@ class StoredGraph(Graph):
     @cached_property
     def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
         sweeps = self.__dict__["_head"].get("sweeps", ())
-        loops = [Sweep(n, _graph(bytes.fromhex(x)), y) for n, x, y in sweeps]
+        loops = [Sweep(n, _graph(bytes.fromhex(x)), y, z) for n, x, y, z in sweeps]
         return _nodes(self.arrays(), self.outputs, loops)
 
     @property

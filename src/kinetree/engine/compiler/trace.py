@@ -495,6 +495,36 @@ def repeated(
     return np.array([TracedScalar(builder, node) for node in made], object)
 
 
+def scanned(
+    function: Callable[[Any, Any, Any], Any], carried: Any, rows: Any, fixed: Any
+) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Return the results of a scan (`kinetree.core.repeat`), which is one node of the graph.
+
+    Numbers of `fixed` that are constants are constants in the graph of a round, too.
+    """
+    numbers = (*carried, *rows.ravel(), *fixed)
+    builder: Builder = next(x.builder for x in numbers if isinstance(x, TracedScalar))
+    start, table, stay = (
+        [operand(builder, x) for x in part] for part in (carried, rows.ravel(), fixed)
+    )
+    varying = list(dict.fromkeys(node for node in stay if builder.numbers[node] is None))
+
+    def once(before: Any, inputs: Any, row: Any) -> tuple[Any, Any]:
+        known = {node: builder.numbers[node] for node in stay}
+        known |= dict(zip(varying, inputs, strict=True))
+        return function(before, np.array([known[node] for node in stay], object), row)
+
+    ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
+    ports.append(Port("row", (rows.shape[1],)))
+    sweep = Sweep(
+        len(rows), optimise(trace(once, ports, [("next", ()), ("result", ())])), scans=True
+    )
+    loop = builder.apply("repeat", (*start, *varying, *table), sweep)
+    made = [builder.apply("carried", (loop,), (0, k)) for k in range(sweep.made)]
+    last = np.array([TracedScalar(builder, node) for node in made], object)
+    return last[: sweep.carried], last[sweep.carried :].reshape(len(rows), sweep.result)
+
+
 def _kept(is_open: TracedScalar, new: object, old: TracedScalar) -> TracedScalar:
     """Return the new number where the loop is open, the old one elsewhere."""
     builder = is_open.builder

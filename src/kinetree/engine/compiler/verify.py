@@ -72,8 +72,10 @@ def legal_value(graph: Graph, node: Node) -> bool:
         sweep = value if isinstance(value, Sweep) else None
         return (
             sweep is not None
+            and len(sweep.graph.inputs) == 2 + sweep.scans
+            and len(sweep.graph.outputs) == 1 + sweep.scans
             and sweep.graph.inputs[0].size == sweep.carried > 0
-            and (len(args) == sweep.size)
+            and len(args) == sweep.size
         )
     if op not in ("input", *LOOPS) or not isinstance(value, tuple):
         return False
@@ -81,4 +83,4 @@ def legal_value(graph: Graph, node: Node) -> bool:
     if op == "input":
         return 0 <= port < len(graph.inputs) and 0 <= element < graph.inputs[port].size
     sweep = graph.nodes[args[0]].value if len(args) == 1 else None
-    return isinstance(sweep, Sweep) and port == 0 <= element < sweep.carried
+    return isinstance(sweep, Sweep) and port == 0 <= element < sweep.made

@@ -119,9 +119,11 @@ class CudaBody:
         self.loops = {i: f"{loops}{i}" for i in graph.repeats()}
         self.copies: dict[int, list[str]] = {}  # value -> the elements of arrays that it goes to
         for loop, name in self.loops.items():
-            carried = graph.nodes[loop].sweep.carried
-            for k, arg in enumerate(graph.nodes[loop].args):
-                place = f"{name}[{k}]" if k < carried else f"{name}_fixed[{k - carried}]"
+            sweep = graph.nodes[loop].sweep
+            sizes = {name: sweep.carried, f"{name}_fixed": sweep.fixed}
+            sizes[f"{name}_rows"] = sweep.rounds * sweep.row
+            places = [f"{array}[{k}]" for array, size in sizes.items() for k in range(size)]
+            for place, arg in zip(places, graph.nodes[loop].args, strict=True):
                 self.copies.setdefault(arg, []).append(place)
 
     def lines(self) -> Iterator[str]:
@@ -129,8 +131,11 @@ class CudaBody:
         for loop, name in self.loops.items():
             sweep = self.graph.nodes[loop].sweep
             yield f"real {name}[{sweep.carried}];"
-            if fixed := sweep.size - sweep.carried:
-                yield f"real {name}_fixed[{fixed}];"
+            if sweep.fixed:
+                yield f"real {name}_fixed[{sweep.fixed}];"
+            for part, size in (("rows", sweep.row), ("results", sweep.result)):
+                if size:
+                    yield f"real {name}_{part}[{sweep.rounds * size}];"
         for i in range(len(self.graph.nodes)):
             yield from self.node(i)
 
@@ -155,7 +160,9 @@ class CudaBody:
         elif node.op == "repeat":
             yield from self.loop(node.sweep, self.loops[i])
         elif node.op == "carried":
-            name = f"{self.loops[node.args[0]]}[{node.place[1]}]"
+            loop, k = self.loops[node.args[0]], node.place[1]
+            behind = k - self.graph.nodes[node.args[0]].sweep.carried
+            name = f"{loop}[{k}]" if behind < 0 else f"{loop}_results[{behind}]"
         else:
             arguments = [self.names[arg] for arg in node.args]
             yield f"const real {name} = {expression(OPERATIONS[node.op], *arguments)};"
@@ -169,14 +176,19 @@ class CudaBody:
         """The rounds of a loop, which a thread leaves when it is done."""
 
         def read(port: int, element: int) -> str:
+            if port == 2:
+                return f"{name}_rows[round * {sweep.row} + {element}]"
             return f"{name}{'_fixed' * port}[{element}]"
 
-        def write(_: int, element: int) -> str:
+        def write(port: int, element: int) -> str:
+            if port == 1:
+                return f"{name}_results[round * {sweep.result} + {element}]"
             return f"{name}_next[{element}]"
 
         inner = CudaBody(sweep.graph, self.constants, read, write, {}, f"{name}_")
         yield "#pragma unroll 1"
-        yield f"for (int round = 0; round < {sweep.rounds} && {name}[0] > 0; round++) {{"
+        test = "" if sweep.scans else f" && {name}[0] > 0"
+        yield f"for (int round = 0; round < {sweep.rounds}{test}; round++) {{"
         yield f"    real {name}_next[{sweep.carried}];"
         yield "    {"
         yield from (f"        {line}" for line in inner.lines())

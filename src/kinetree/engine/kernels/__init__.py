@@ -10,9 +10,8 @@ __getattr__ = later(
     {
         "compile": "trace_quantity",
         "free": "FREE free_values with_free",
-        "memo": "derivative_kernel kernel",
-        "quantities": "find_quantity",
-        "request": "Request",
+        "memo": "kernel",
+        "request": "Request find_quantity",
         "stored": "model_hash",
     },
 )

@@ -24,18 +24,10 @@ from kinetree.dynamics.contacts.inverse import (
 )
 from kinetree.dynamics.forward_dynamics import check_inertia
 from kinetree.dynamics.quantities import DECLARED
-from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.compile import (
-    argument_port,
-    check_model,
-    kernel_type,
-    made_kernel,
-    port_axes,
-)
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.kernels.compile import variant
 from kinetree.engine.kernels.memo import kernel, remembered
-from kinetree.engine.kernels.stored import stored_graph
+from kinetree.engine.kernels.ports import argument_port
 from kinetree.errors import KinetreeWarning
 from kinetree.model import Model
 from kinetree.model.contacts import contacts_of_model
@@ -81,16 +73,14 @@ def contact_inverse_dynamics(
 
 def _compiled(model: Model, motors: tuple[int, ...], effort: bool, wrenches: bool) -> Any:
     """The kernel of other motors, or with the weight of the joint forces as last argument."""
-    check_model(model)
-    ports = [argument_port(model, x) for x in DECLARED[NAME].inputs]
-    ports += [Port("F_ext", (len(model.links), 6), ("l", "6"))] if wrenches else []
+    quantity = DECLARED[NAME]
+    loads = ["F_ext"] if wrenches else []
+    ports = [argument_port(model, x) for x in (*quantity.inputs, *loads)]
     ports += [Port("effort", ())] if effort else []
 
-    def make() -> Graph:
+    def make() -> Any:
         check_inertia(model)
-        function = contact_maker(motors, effort=effort)(model, True, None)
-        return optimise(trace(function, ports, DECLARED[NAME].outputs))
+        return contact_maker(motors, effort=effort)(model, True, None)
 
-    graph = stored_graph(model, (NAME, motors, *(x.name for x in ports)), make)
-    doc = f"{DECLARED[NAME].formula} of {model.name}"
-    return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph))
+    doc = f"{quantity.formula} of {model.name}"
+    return variant(model, NAME, (motors,), make, ports, quantity.outputs, doc)

@@ -1,7 +1,8 @@
 """Free parameters: robot data that are arguments of a kernel instead of constants in it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +11,7 @@ from kinetree.core.options import names
 from kinetree.core.records import named_numbers, numbers_in, unchecked, with_numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError
-from kinetree.files.description.contacts import (
-    above_zero,
-    at_least_zero,
-    share,
-)
+from kinetree.files.description.contacts import above_zero, at_least_zero, share
 from kinetree.files.description.friction import Friction
 from kinetree.model import Model
 from kinetree.model.contacts import contacts_of_model
@@ -22,19 +19,24 @@ from kinetree.model.friction import joint_friction, with_coefficients
 from kinetree.model.springs import checked_stiffness
 from kinetree.spatial.inertia import check_physical
 
-# name -> shape after the number of its owners (or alone, for gravity) and letters of its dimensions
-FREE: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
-    "mass": ((), ("l",)),
-    "com": ((3,), ("l", "3")),
-    "inertia": ((3, 3), ("l", "3", "3")),
-    "gravity": ((3,), ("3",)),
-    "friction": ((4,), ("l", "4")),
-    "springs": ((2,), ("s", "2")),
-    "contact_friction": ((), ("c",)),
-    "restitution": ((), ("c",)),
-    "ground": ((), ("g",)),
-}
-OF_CONTACTS = ("contact_friction", "restitution", "ground")
+
+@dataclass(frozen=True)
+class FreeData:
+    """Robot data of one kind.
+
+    dims: letters of its axes, that of its owners first. read: the data of a model, (owners,
+    *shape). write: the model with other data. suspect: which entries, (states, owners), may break a
+    rule, of a model and data (states, owners, *shape). check: raises the model's own error for the
+    data of an owner. owners: their names. missing: what to do for a model without owners.
+    """
+
+    dims: str
+    read: Callable[[Model], Any]
+    write: Callable[[Model, Array], Model]
+    suspect: Callable[[Model, Array], Array]
+    check: Callable[[Model, Any, int], object]
+    owners: Callable[[Model], Sequence[str]] = lambda model: model.link_names
+    missing: str = ""
 
 
 def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
@@ -45,70 +47,31 @@ def free_ports(model: Model, free: Sequence[str]) -> list[Port]:
             raise InputError(f"{name!r} is left free twice; name it once.")
         if name not in FREE:
             raise InputError(f"{name!r} cannot be left free; choose from {', '.join(FREE)}.")
-        if name == "springs" and not model.springs:
-            raise InputError(
-                f"'springs' cannot be left free: {model.name!r} has no springs. Add some first, of "
-                "any stiffness, with robot.with_springs({joint: kt.joints.Spring(1)})."
-            )
+        data = FREE[name]
         if name in OF_CONTACTS:
             contacts_of_model(model, f"{name!r} as a free parameter")
-        shape, dims = FREE[name]
-        ports.append(
-            Port(name, shape if name == "gravity" else (len(owners(model, name)), *shape), dims)
-        )
+        if data.missing and not data.owners(model):
+            raise InputError(
+                f"{name!r} cannot be left free: {model.name!r} has no {name}. {data.missing}"
+            )
+        ports.append(Port(name, free_values(model, name).shape, tuple(data.dims.split())))
     return ports
 
 
 def owners(model: Model, name: str) -> Sequence[str]:
     """Links, springs or contacts that free data belong to; of gravity and ground, their numbers."""
-    if name == "gravity":
-        return ("x", "y", "z")
-    if name == "springs":
-        return [x.name for x in model.springs]
-    if name not in OF_CONTACTS:
-        return model.link_names
-    contacts = contacts_of_model(model, name)
-    if name == "ground":
-        return [key for key, _ in named_numbers(contacts.ground)]
-    return contacts.names
+    return FREE[name].owners(model)
+
+
+def free_values(model: Model, name: str) -> Array:
+    """Return the model's own data for a free argument, in its shape."""
+    return np.asarray(FREE[name].read(model), float)
 
 
 def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Model:
     """Return the model with its free data replaced by `values`, in the order of `free`."""
     for name, x in zip(free, values, strict=True):
-        if name == "mass":
-            model = model.replace(m=x)
-        elif name == "com":
-            model = model.replace(com=x)
-        elif name == "inertia":
-            model = model.replace(I_com=x)
-        elif name == "gravity":
-            model = model.replace(gravity=np.concatenate([np.zeros(3, int), x]))
-        elif name == "springs":
-            springs = [
-                replace(spring, stiffness=k, rest=rest)
-                for spring, (k, rest) in zip(model.springs, x, strict=True)
-            ]
-            model = model.replace(springs=tuple(springs))
-        elif name in OF_CONTACTS:
-            contacts = contacts_of_model(model, name)
-            if name == "ground":
-                contacts = replace(contacts, ground=with_numbers(contacts.ground, x))
-            else:
-                field = "friction" if name == "contact_friction" else name
-                pairs = zip(contacts.points, x, strict=True)
-                points = tuple(unchecked(point, **{field: value}) for point, value in pairs)
-                contacts = replace(contacts, points=points)
-            model = model.replace(contacts=contacts)
-        else:
-            joints = [
-                replace(
-                    joint,
-                    friction=with_coefficients(joint.friction, (f[0], f[1]), (f[2], f[3])),
-                )
-                for joint, f in zip(model.joints, x, strict=True)
-            ]
-            model = model.replace(joints=tuple(joints))
+        model = FREE[name].write(model, x)
     return model
 
 
@@ -117,51 +80,31 @@ def check_free(model: Model, name: str, values: Array) -> None:
 
     Numbers that the robot has already are accepted: it may be unphysical by choice.
     """
-    robot_values = free_values(model, name)
-    rows = values.reshape(-1, *robot_values.shape)
-    normal = [k for k, x in enumerate(owners(model, name)) if "normal." in x]
-    if name == "ground" and normal and not rows[:, normal].any(-1).all():
-        raise InputError(
-            "parameter ground has a plane whose normal is zero; expected a vector that points from "
-            "the ground to the robot, such as (0, 0, 1)."
-        )
-    for row, i in np.argwhere(_suspect(model, name, rows)):
+    data, known = FREE[name], free_values(model, name)
+    rows = values.reshape(-1, *known.shape)
+    for row, i in np.argwhere(data.suspect(model, rows)):
         value = rows[row, i].tolist()
+        if value == known[i].tolist():
+            continue
         try:
-            if value == robot_values[i].tolist():
-                continue
-            if name == "mass":
-                check_physical(value, [0] * 3, np.zeros((3, 3)), f"link {model.link_names[i]!r}")
-            elif name == "inertia":
-                check_physical(0, [0] * 3, value, f"link {model.link_names[i]!r}")
-            elif name == "springs":
-                checked_stiffness(value[0], model.springs[i].name)
-            elif name in OF_CONTACTS:
-                rules = {"contact_friction": at_least_zero, "restitution": share}
-                rules.get(name, above_zero)(value, f"entry {owners(model, name)[i]!r}")
-            else:
-                friction = Friction(tuple(value[:2]), tuple(value[2:]))
-                joint_friction(friction, model.joints[i].name, None)
+            data.check(model, value, i)
         except KinetreeError as problem:
-            at = [int(k) for k in np.unravel_index(row, values.shape[: -robot_values.ndim])]
+            at = [int(k) for k in np.unravel_index(row, values.shape[: -known.ndim])]
             raise type(problem)(f"parameter {name}{at or ''}: {problem}") from None
 
 
-def _suspect(model: Model, name: str, rows: Array) -> Array:
-    """Which entries of free data, (rows, owners), may break a rule."""
-    if name == "mass":
-        return rows < 0
-    if name == "springs":
-        return rows[..., 0] < 0
-    if name == "friction":
-        return np.asarray((rows < 0).any(-1))
-    if name == "ground":
-        lengths = [x.startswith("spacing") or ".size" in x for x in owners(model, name)]
-        return (rows <= 0) & np.array(lengths)
-    if name in OF_CONTACTS:
-        return (rows < 0) | (rows > 1) if name == "restitution" else rows < 0
-    if name != "inertia":
-        return np.zeros((0, 0), bool)
+# Data of links
+
+
+def _never(model: Model, rows: Array) -> Array:
+    return np.zeros((0, 0), bool)
+
+
+def _negative(model: Model, rows: Array) -> Array:
+    return rows < 0
+
+
+def _not_physical(model: Model, rows: Array) -> Array:
     moments = np.linalg.eigvalsh(rows)
     lowest = np.minimum(moments[..., 0], moments[..., 0] + moments[..., 1] - moments[..., 2])
     skewness = abs(rows - rows.swapaxes(-1, -2)).max((-1, -2))
@@ -169,26 +112,128 @@ def _suspect(model: Model, name: str, rows: Array) -> Array:
     return (lowest < -slack) | (skewness > slack)
 
 
-def free_values(model: Model, name: str) -> Array:
-    """Return the model's own data for a free argument, in its shape."""
-    if name == "friction":
-        pairs = [(*joint.friction.viscous, *joint.friction.coulomb) for joint in model.joints]
-        return np.array(pairs, float).reshape(-1, 4)
-    if name == "springs":
-        pairs = [(spring.stiffness, spring.rest) for spring in model.springs]
-        return np.array(pairs, float).reshape(-1, 2)
-    if name in OF_CONTACTS:
-        contacts = contacts_of_model(model, name)
-        values = {
-            "contact_friction": contacts.frictions,
-            "restitution": contacts.restitutions,
-            "ground": numbers_in(contacts.ground),
-        }
-        return np.array(values[name], float)
-    data = {
-        "mass": model.m,
-        "com": model.com,
-        "inertia": model.I_com,
-        "gravity": model.gravity[3:],
-    }
-    return np.asarray(data[name], float)
+def _check_mass(model: Model, value: Any, i: int) -> None:
+    check_physical(value, [0] * 3, np.zeros((3, 3)), f"link {model.link_names[i]!r}")
+
+
+def _check_inertia(model: Model, value: Any, i: int) -> None:
+    check_physical(0, [0] * 3, value, f"link {model.link_names[i]!r}")
+
+
+def _accept(model: Model, value: Any, i: int) -> None:
+    pass
+
+
+def _with_gravity(model: Model, x: Array) -> Model:
+    return model.replace(gravity=np.concatenate([np.zeros(3, int), x]))
+
+
+# Friction and springs
+
+
+def _friction(model: Model) -> Array:
+    pairs = [(*joint.friction.viscous, *joint.friction.coulomb) for joint in model.joints]
+    return np.array(pairs, float).reshape(-1, 4)
+
+
+def _with_friction(model: Model, x: Array) -> Model:
+    joints = [
+        replace(joint, friction=with_coefficients(joint.friction, (f[0], f[1]), (f[2], f[3])))
+        for joint, f in zip(model.joints, x, strict=True)
+    ]
+    return model.replace(joints=tuple(joints))
+
+
+def _check_friction(model: Model, value: Any, i: int) -> None:
+    joint_friction(Friction(tuple(value[:2]), tuple(value[2:])), model.joints[i].name, None)
+
+
+def _with_springs(model: Model, x: Array) -> Model:
+    pairs = zip(model.springs, x, strict=True)
+    springs = [replace(spring, stiffness=k, rest=rest) for spring, (k, rest) in pairs]
+    return model.replace(springs=tuple(springs))
+
+
+# Contacts and the ground
+
+
+def _of_points(field: str, suspect: Callable[[Model, Array], Array], rule: Any) -> FreeData:
+    """Data of contact points, in a field of their records."""
+
+    def with_points(model: Model, x: Array) -> Model:
+        contacts = contacts_of_model(model, field)
+        pairs = zip(contacts.points, x, strict=True)
+        points = tuple(unchecked(point, **{field: value}) for point, value in pairs)
+        return model.replace(contacts=replace(contacts, points=points))
+
+    def names_of(model: Model) -> Sequence[str]:
+        return contacts_of_model(model, field).names
+
+    return FreeData(
+        "c",
+        lambda model: getattr(contacts_of_model(model, field), f"{field}s"),
+        with_points,
+        suspect,
+        lambda model, value, i: rule(value, f"entry {names_of(model)[i]!r}"),
+        names_of,
+    )
+
+
+def _ground(model: Model) -> Any:
+    return contacts_of_model(model, "ground").ground
+
+
+def _ground_names(model: Model) -> list[str]:
+    return [key for key, _ in named_numbers(_ground(model))]
+
+
+def _with_ground(model: Model, x: Array) -> Model:
+    contacts = contacts_of_model(model, "ground")
+    return model.replace(contacts=replace(contacts, ground=with_numbers(contacts.ground, x)))
+
+
+def _bad_ground(model: Model, rows: Array) -> Array:
+    """Lengths must be above zero; a normal must not vanish."""
+    known = _ground_names(model)
+    normal = [k for k, x in enumerate(known) if "normal." in x]
+    if normal and not rows[:, normal].any(-1).all():
+        raise InputError(
+            "parameter ground has a plane whose normal is zero; expected a vector that points from "
+            "the ground to the robot, such as (0, 0, 1)."
+        )
+    return (rows <= 0) & np.array([x.startswith("spacing") or ".size" in x for x in known])
+
+
+FREE: Mapping[str, FreeData] = {
+    "mass": FreeData("l", lambda m: m.m, lambda m, x: m.replace(m=x), _negative, _check_mass),
+    "com": FreeData("l 3", lambda m: m.com, lambda m, x: m.replace(com=x), _never, _accept),
+    "inertia": FreeData(
+        "l 3 3", lambda m: m.I_com, lambda m, x: m.replace(I_com=x), _not_physical, _check_inertia
+    ),
+    "gravity": FreeData(
+        "3", lambda m: m.gravity[3:], _with_gravity, _never, _accept, lambda m: ("x", "y", "z")
+    ),
+    "friction": FreeData(
+        "l 4", _friction, _with_friction, lambda m, x: np.asarray((x < 0).any(-1)), _check_friction
+    ),
+    "springs": FreeData(
+        "s 2",
+        lambda m: np.array([(x.stiffness, x.rest) for x in m.springs], float).reshape(-1, 2),
+        _with_springs,
+        lambda m, x: x[..., 0] < 0,
+        lambda m, value, i: checked_stiffness(value[0], m.springs[i].name),
+        lambda m: [x.name for x in m.springs],
+        "Add some first, of any stiffness, with robot.with_springs({joint: kt.joints.Spring(1)}).",
+    ),
+    "contact_friction": _of_points("friction", _negative, at_least_zero),
+    "restitution": _of_points("restitution", lambda m, x: (x < 0) | (x > 1), share),
+    "ground": FreeData(
+        "g",
+        lambda m: numbers_in(_ground(m)),
+        _with_ground,
+        _bad_ground,
+        lambda m, value, i: above_zero(value, f"entry {_ground_names(m)[i]!r}"),
+        _ground_names,
+    ),
+}
+OF_CONTACTS = ("contact_friction", "restitution", "ground")

@@ -14,6 +14,8 @@ import numpy as np
 from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.dynamics.derivatives.forward_dynamics import Linearization, turning
 from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.stepping import Composition
+from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.memo import remembered
@@ -66,39 +68,16 @@ def make_linear_kernel(model: Model, *, wrenches: bool = False) -> Kernel:
 def linear_graph(model: Model, graph: Graph) -> Graph:
     """Return the graph of A (2n, 2n) and B (2n, n) from that of d ddq/d(q, dq, tau).
 
-    A = [-ad(dq), 1; d ddq/d q, d ddq/d dq] and B = [0; d ddq/d tau]. ad(dq) is linear in dq, so its
-    entries are found from unit rates.
+    A = [-ad(dq), 1; d ddq/d q, d ddq/d dq] and B = [0; d ddq/d tau].
     """
     n = model.n
-    nodes = list(graph.nodes)
-    known = {(node.op, node.args, node.value): i for i, node in enumerate(nodes)}
-
-    def node(made: Node) -> int:
-        key = made.op, made.args, made.value
-        if key not in known:
-            known[key] = len(nodes)
-            nodes.append(made)
-        return known[key]
-
-    def number(x: float) -> int:
-        return node(Node("const", value=float(x)))
-
-    def combination(factors: np.ndarray) -> int:
-        total = None
-        for k in np.flatnonzero(factors):
-            rate = node(Node("input", value=(DQ, int(k))))
-            term = rate
-            if factors[k] != 1:
-                term = node(Node("mul", (number(factors[k]), rate)))
-            total = term if total is None else node(Node("add", (total, term)))
-        return number(0.0) if total is None else total
-
-    by_q, by_dq, by_tau = (np.reshape(result, (n, n)) for result in graph.results)
-    brackets = np.moveaxis(-turning(model, np.eye(n)), 0, -1)  # entry, then unit rate
-    turned = np.array([[combination(x) for x in row] for row in brackets], dtype=int)
-    ones, zeros = np.full((n, n), number(0.0)), np.full((n, n), number(0.0))
-    np.fill_diagonal(ones, number(1.0))
+    whole = Composition(graph.inputs)
+    slopes = whole.place(graph, *(whole.places[port.name] for port in graph.inputs))
+    by_q, by_dq, by_tau = (np.reshape(result, (n, n)) for result in slopes)
+    brackets = trace(lambda dq: -turning(model, dq), [Port("dq", (n,))], [("ad", ())])
+    turned = np.reshape(whole.place(brackets, whole.places["dq"])[0], (n, n))
+    zero, one = (whole.add(Node("const", value=x)) for x in (0.0, 1.0))
+    zeros, ones = np.full((n, n), zero), np.where(np.eye(n, dtype=bool), one, zero)
     A, B = np.block([[turned, ones], [by_q, by_dq]]), np.block([[zeros], [by_tau]])
     outputs = Port("A", (2 * n, 2 * n)), Port("B", (2 * n, n))
-    results = tuple(tuple(int(i) for i in x.ravel()) for x in (A, B))
-    return Graph(tuple(nodes), graph.inputs, outputs, results)
+    return whole.graph(outputs, [x.ravel().tolist() for x in (A, B)])

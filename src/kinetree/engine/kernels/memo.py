@@ -9,8 +9,8 @@ The compiler is imported at the first request, not with this module: `import kin
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kinetree.core.options import optional_name
 from kinetree.model import Model
@@ -18,7 +18,6 @@ from kinetree.model import Model
 if TYPE_CHECKING:
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernel import Kernel
-    from kinetree.engine.kernels.signatures import KernelOptions
 
 Form = TypeVar("Form")
 
@@ -85,36 +84,11 @@ class Recent(Generic[Form]):
         return form
 
 
-@overload
-def kernel(
-    model: Model, quantity: str, *, target: Literal["cpu"] = ..., **options: "Unpack[KernelOptions]"
-) -> "Kernel": ...
-@overload
-def kernel(
-    model: Model, quantity: str, *, target: str, **options: "Unpack[KernelOptions]"
-) -> "Kernel | CudaKernel": ...
-def kernel(
-    model: Model, quantity: str, *, target: str = "cpu", **options: "Unpack[KernelOptions]"
-) -> Any:
-    """Return the kernel of a quantity, compiled at the first request; options as in `Request`."""
-    return requested(model, quantity, target=target, **options)
+def kernel(model: Model, quantity: str, **options: Any) -> Any:
+    """Return the kernel of a quantity or its derivatives, compiled at the first request.
 
-
-def derivative_kernel(
-    model: Model,
-    quantity: str,
-    wrt: str | Sequence[str] = "q",
-    *,
-    order: int = 1,
-    target: str = "cpu",
-    **options: "Unpack[KernelOptions]",
-) -> Any:
-    """Return the kernel of d quantity/d arguments, compiled at the first request."""
-    return requested(model, quantity, target=target, wrt=wrt, order=order, **options)
-
-
-def requested(model: Model, quantity: str, **options: Any) -> Any:
-    """Return the kernel of a request with these options, compiled at the first one."""
+    The options are those of `Request`. With target="cuda" it is a `CudaKernel`, else a `Kernel`.
+    """
     from kinetree.engine.kernels.request import Request
 
     request = Request(quantity, **options)
@@ -134,10 +108,5 @@ def frame_kernel(
 
     Robot looks it up at every call, so the key is shorter than a Request.
     """
-    optional_name(frame, "frame")
-    key = quantity, frame, optional_name(expressed, "expressed")
-    known = model.memo.get(key)
-    if known is None:
-        made = requested(model, quantity, frame=frame, expressed=expressed)
-        known = model.memo.setdefault(key, made)
-    return known
+    key = quantity, optional_name(frame, "frame"), optional_name(expressed, "expressed")
+    return remembered(model, key, lambda: kernel(model, quantity, frame=frame, expressed=expressed))

@@ -6,9 +6,9 @@ from typing import Any
 
 from kinetree.core.options import is_one_of, names, optional_name, switch
 from kinetree.core.options import name as read_name
-from kinetree.core.text import listing
+from kinetree.core.text import listing, nearest
 from kinetree.dynamics.quantities import DECLARED
-from kinetree.errors import InputError
+from kinetree.errors import InputError, NameLookupError
 from kinetree.model.quantity import EXPRESSED, Quantity, check_expressed, task_rows
 
 TARGETS = ("cpu", "cuda")
@@ -52,7 +52,7 @@ class Request:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        quantity = declaration(read_name(self.name, "quantity"))
+        quantity = find_quantity(read_name(self.name, "quantity"))
         optional_name(self.frame, "frame")
         optional_name(self.expressed, "expressed")
         rows = None if self.rows is None else tuple(task_rows(self.rows))
@@ -101,13 +101,40 @@ class Request:
         return {key: getattr(self, key) for key in self.quantity.choices}
 
 
-def declaration(name: str) -> Quantity:
+def find_quantity(name: str) -> Quantity:
     """Return the quantity of that name; those of steps are imported when one is requested."""
     if name in DECLARED:
         return DECLARED[name]
-    from kinetree.engine.kernels.quantities import find_quantity
+    steps = step_quantities()
+    if name not in steps:
+        known = [*DECLARED, *steps]
+        longer = [x for x in known if x.startswith(f"{name}_") and "_with_" not in x]
+        hint = f" Did you mean {', '.join(longer)}?" if longer else nearest(str(name), known)
+        every = f"; choose {', '.join(known)}." if not hint else f".{hint}"
+        raise NameLookupError(f"there is no quantity {name!r} to compile{every}")
+    return steps[name]
 
-    return find_quantity(name)
+
+def step_quantities() -> dict[str, Quantity]:
+    """Return the declarations of steps, which are composed of the graphs of several quantities."""
+    from kinetree.engine.kernels.step import CONTROLLED, STEPS
+
+    return {**STEPS, **CONTROLLED}
+
+
+def quantities() -> dict[str, Quantity]:
+    """Return the declaration of every quantity that `Robot.compile` takes, by name.
+
+    A declaration has `inputs`, the names of the arguments; `results`, each with its letter, the
+    letters of its shape (`dims`) and its unit; `choices`, the options besides the frame; `framed`:
+    it is a quantity of a frame; `wrenches`: F_ext may follow; `refused`: why a robot with
+    constraints does not have it, or "".
+
+    Example:
+        >>> kt.testing.quantities()["mass_matrix"].inputs
+        ('q',)
+    """
+    return {**DECLARED, **step_quantities()}
 
 
 def _choice(quantity: Quantity, option: str, value: Any, default: Any) -> Any:

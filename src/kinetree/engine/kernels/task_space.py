@@ -32,19 +32,11 @@ from kinetree.dynamics.task_space import (
     task_maker,
     task_space_at_state,
 )
-from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.compile import (
-    check_model,
-    compiled,
-    kernel_type,
-    made_kernel,
-    port_axes,
-)
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.kernels.compile import compiled, variant
 from kinetree.engine.kernels.memo import remembered
+from kinetree.engine.kernels.ports import argument_port, check_model
 from kinetree.engine.kernels.request import Request
-from kinetree.engine.kernels.stored import stored_graph
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
@@ -111,7 +103,7 @@ def task_space(
         try:
             request = Request(NAME, frame=frame, expressed=expressed, rows=chosen)
             kernel = remembered(
-                model, key, partial(_compile_variant, model, request, V is not None, option)
+                model, key, partial(_compiled, model, request, V is not None, option)
             )
         except SingularityError:
             if np.ndim(cast("Any", q)) == 1:
@@ -134,36 +126,26 @@ def _plain(model: Model, q: Any, motion: Any, motion_name: str) -> tuple[Any, An
     return plain[0], plain[1]
 
 
-def _compile_variant(model: Model, request: Request, by_twist: bool, option: Option) -> Any:
-    """The kernel of a task with other arguments than q and dq."""
+def _compiled(model: Model, request: Request, by_twist: bool, option: Option) -> Any:
+    """The kernel of a task; its arguments may be other ones than q and dq."""
     if not by_twist and option is None:
         return compiled(model, request)
-    check_model(model)
-    quantity = request.quantity
+    quantity, rows = request.quantity, request.choices["rows"]
     check_honoured(model, quantity)
     model.frame(request.frame)  # an unknown frame names the known ones
-    count = len(request.choices["rows"])
-    motion = Port("V", (count,), ("k",)) if by_twist else Port("dq", (model.n,), ("n",))
-    ports = [_positions(model), motion, *([] if option is None else [Port(option, ())])]
+    motion = Port("V", (len(rows),), ("k",)) if by_twist else argument_port(model, "dq")
+    ports = [argument_port(model, "q"), motion, *([] if option is None else [Port(option, ())])]
 
-    def make() -> Graph:
+    def make() -> Any:
         check_inertia(model)
         maker = task_maker(by_twist=by_twist, option=option)
-        function = maker(model, True, request.frame, **request.choices)
-        return optimise(trace(function, ports, quantity.outputs))
+        return maker(model, True, request.frame, **request.choices)
 
-    graph = stored_graph(model, (request, *(port.name for port in ports)), make)
     doc = f"{quantity.formula} {model.frame_name(request.frame)!r} of {model.name}"
-    return made_kernel(graph, kernel_type("cpu"), NAME, doc, port_axes(model, graph, request.rows))
+    return variant(model, NAME, (request,), make, ports, quantity.outputs, doc, rows)
 
 
-def _positions(model: Model) -> Port:
-    return Port("q", (model.nq,), ("n",) if model.nq == model.n else ("nq",))
-
-
-def compile_task_derivatives(
-    model: Model, frame: str | None, expressed: str, chosen: Sequence[int]
-) -> Any:
+def _compiled_slopes(model: Model, frame: str | None, expressed: str, chosen: Sequence[int]) -> Any:
     """The kernel of dJ/dq, dLambda/dq, deta/dq and deta/d dq; see `task_space_derivatives`.
 
     Its arguments are q and dq. Where J has lost rank, Lambda and its slopes are not finite.
@@ -174,7 +156,6 @@ def compile_task_derivatives(
     somewhere = random(model, np.random.default_rng(0))
     # refuses frames that are unknown, and tasks that are singular wherever one looks
     task_space_at_state(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
-    ports = [_positions(model), Port("dq", (model.n,), ("n",))]
     lean = lean_model(model)
 
     def slopes(q: Array, dq: Array) -> tuple[Array, ...]:
@@ -182,13 +163,10 @@ def compile_task_derivatives(
             model, tree_terms(lean_tree(lean, q), dq), q, dq, frame, expressed, chosen
         )
 
-    def make() -> Graph:
-        return optimise(trace(slopes, ports, SLOPES))
-
-    graph = stored_graph(model, (SLOPES_NAME, frame, expressed, tuple(chosen)), make)
+    key = frame, expressed, tuple(chosen)
+    ports = [argument_port(model, name) for name in ("q", "dq")]
     doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {model.frame_name(frame)!r} of {model.name}"
-    axes = port_axes(model, graph, chosen)
-    return made_kernel(graph, kernel_type("cpu"), SLOPES_NAME, doc, axes)
+    return variant(model, SLOPES_NAME, key, lambda: slopes, ports, SLOPES, doc, chosen)
 
 
 def task_space_derivatives(
@@ -207,7 +185,7 @@ def task_space_derivatives(
     """
     chosen = check_rows(model, rows)
     options = optional_name(frame, "frame"), name(expressed, "expressed"), tuple(chosen)
-    make = partial(compile_task_derivatives, model, *options)
+    make = partial(_compiled_slopes, model, *options)
     kernel = remembered(model, (SLOPES_NAME, *options), make)
     state = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]
     return TaskSpaceDerivatives(*kernel(*Alignment(state).values))

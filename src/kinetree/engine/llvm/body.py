@@ -274,7 +274,12 @@ class GraphCode:
     def frames(self) -> dict[str, int]:
         """The memory of loops: pointers, and how many numbers each points to."""
         sweeps = {frame: self.nodes[node].sweep for node, frame in self.loops.items()}
-        return {frame: sweep.carried + sweep.size for frame, sweep in sweeps.items()}
+        return {frame: sweep.size + sweep.made for frame, sweep in sweeps.items()}
+
+    def made_slot(self, node: Node) -> int:
+        """The place of a number that a loop leaves, in its frame."""
+        sweep, k = self.nodes[node.args[0]].sweep, node.place[1]
+        return k if k < sweep.carried else k + sweep.size
 
     @property
     def called(self) -> set[Called]:
@@ -373,7 +378,7 @@ class GraphCode:
             buffer = "%sines" if op == "sin" else "%cosines"
             lines.append(moves.load(i, buffer, moves.angle_slot[args[0]]))
         elif op == "carried":
-            lines.append(moves.load(i, self.loops[args[0]], node.place[1]))
+            lines.append(moves.load(i, self.loops[args[0]], self.made_slot(node)))
         elif op == "repeat":
             frame = self.loops[i]
             lines.append(f"  call void @{self.loop_name}_{frame[1:]}_{self.lanes}(ptr {frame})")

@@ -1,9 +1,9 @@
 """Loops: rounds of a block over numbers in memory, left where no lane is open any more.
 
 `@{name}_repeat{k}_{lanes}(ptr frame)` runs loop k of a graph. The frame has a vector for every
-number: those that are carried, room for as many, and those that stay. A round reads the ones and
-writes the others, which then change places. A lane that is done keeps its numbers (`Sweep`), so
-leaving early changes nothing.
+number: those that are carried, room for as many, those that stay, and the rows and results of a
+scan. A round reads the ones and writes the others, which then change places. A lane that is done
+keeps its numbers (`Sweep`), so leaving early changes nothing.
 """
 # ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
@@ -16,17 +16,23 @@ from kinetree.engine.llvm.text import SCALARS, splat, vector
 
 
 class Round(Block):
-    """Writes `@{name}_block(ptr in, ptr fixed, ptr out)`: one round.
+    """Writes `@{name}_block(ptr in, ptr fixed, ptr out, ptr row, ptr result)`: one round.
 
     It runs often, so it stays in one part where that compiles in about a second: parts take a fifth
     more time.
     """
 
-    pointers = ("ptr noalias readonly %in", "ptr noalias readonly %fixed", *Block.pointers[1:])
+    pointers = (
+        "ptr noalias readonly %in", "ptr noalias readonly %fixed", *Block.pointers[1:],
+        "ptr noalias readonly %row", "ptr noalias writeonly %result",
+    )  # fmt: skip
     whole = 5000
 
     def input(self, port: int, element: int) -> tuple[str, int]:
-        return ("%in", "%fixed")[port], element
+        return ("%in", "%fixed", "%row")[port], element
+
+    def output(self, port: int, element: int) -> tuple[str, int]:
+        return ("%out", "%result")[port], element
 
 
 def emit_block(block: Block) -> list[str]:
@@ -51,33 +57,31 @@ def emit_repeats(graph: Graph, name: str, dtype: str, lanes: int) -> list[str]:
 
 
 def _loop(sweep: Sweep, name: str, dtype: str, lanes: int) -> str:
-    scalar = SCALARS[dtype]
-    kind, size = vector(scalar.word, lanes), scalar.size * lanes
-    integers, masks = vector(scalar.integer, lanes), vector("i1", lanes)
-    carried = sweep.carried * size
+    size = SCALARS[dtype].size * lanes
+    carried, rows = sweep.carried * size, (2 * sweep.carried + sweep.fixed) * size
+    test = "" if sweep.scans else _open(dtype, lanes)
     return f"""\
 define internal void @{name}(ptr %frame) noinline {{
 entry:
   %other = getelementptr inbounds i8, ptr %frame, i64 {carried}
   %fixed = getelementptr inbounds i8, ptr %frame, i64 {2 * carried}
+  %rows = getelementptr inbounds i8, ptr %frame, i64 {rows}
+  %results = getelementptr inbounds i8, ptr %rows, i64 {sweep.rounds * sweep.row * size}
   br label %round
 round:
   %i = phi i64 [ 0, %entry ], [ %next, %run ]
   %from = phi ptr [ %frame, %entry ], [ %to, %run ]
   %to = phi ptr [ %other, %entry ], [ %from, %run ]
-  %open = load {kind}, ptr %from, align {size}
-  %bits = bitcast {kind} %open to {integers}
-  %above = icmp sgt {integers} %bits, {splat(scalar.integer, "0", lanes)}
-  %known = fcmp ord {kind} %open, %open
-  %lanes = and {masks} %above, %known
-  %packed = bitcast {masks} %lanes to i{lanes}
-  %some = icmp ne i{lanes} %packed, 0
+  %row = phi ptr [ %rows, %entry ], [ %row_next, %run ]
+  %result = phi ptr [ %results, %entry ], [ %result_next, %run ]
   %early = icmp slt i64 %i, {sweep.rounds}
-  %more = and i1 %some, %early
+{test}  %more = and i1 {"%some" if test else "true"}, %early
   br i1 %more, label %run, label %end
 run:
-  call void @{name}_block(ptr %from, ptr %fixed, ptr %to)
+  call void @{name}_block(ptr %from, ptr %fixed, ptr %to, ptr %row, ptr %result)
   %next = add i64 %i, 1
+  %row_next = getelementptr inbounds i8, ptr %row, i64 {sweep.row * size}
+  %result_next = getelementptr inbounds i8, ptr %result, i64 {sweep.result * size}
   br label %round
 end:
   %moved = icmp ne ptr %from, %frame
@@ -88,4 +92,20 @@ copy:
 done:
   ret void
 }}
+"""
+
+
+def _open(dtype: str, lanes: int) -> str:
+    """Statements for %some: whether the first number that is carried is above 0 in some lane."""
+    scalar = SCALARS[dtype]
+    kind, integers = vector(scalar.word, lanes), vector(scalar.integer, lanes)
+    masks = vector("i1", lanes)
+    return f"""\
+  %open = load {kind}, ptr %from, align {scalar.size * lanes}
+  %bits = bitcast {kind} %open to {integers}
+  %above = icmp sgt {integers} %bits, {splat(scalar.integer, "0", lanes)}
+  %known = fcmp ord {kind} %open, %open
+  %lanes = and {masks} %above, %known
+  %packed = bitcast {masks} %lanes to i{lanes}
+  %some = icmp ne i{lanes} %packed, 0
 """

@@ -7,14 +7,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.engine.call import Arguments, Options, TensorCall
-from kinetree.engine.call.dispatch import Dispatch
+from kinetree.engine.call.dispatch import Arguments, Dispatch, Options, SpecialCall
 from kinetree.engine.tensors.operation import check_call, operation_of
 
 CupyArray: TypeAlias = Any  # cupy.ndarray; CuPy may be missing
 
 
-def make_call() -> TensorCall:
+def make_call() -> SpecialCall:
     """Return the function for calls with arrays of CuPy."""
     return call
 

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kinetree.engine.call import Arguments, Options, TensorCall
-from kinetree.engine.call.dispatch import Dispatch
+from kinetree.engine.call.dispatch import Arguments, Dispatch, Options, SpecialCall
 from kinetree.engine.tensors.operation import (
     NUMBERS,
     Operation,
@@ -37,7 +36,7 @@ CONSTANTS = (*NUMBERS, np.ndarray, np.generic)  # types that JAX itself takes as
 JaxArray: TypeAlias = Any  # jax.Array or a tracer of it; JAX may be missing
 
 
-def make_call() -> TensorCall:
+def make_call() -> SpecialCall:
     """Return the function for calls with arrays of JAX."""
     return call
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.call.diagnose import ArgumentError, check_shapes, usage
+from kinetree.engine.call.arguments import ArgumentError, check_shapes, usage
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.compiler.derivatives import jvp, vjp
 from kinetree.engine.compiler.graph import Graph, Port

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.call import Arguments, Options, TensorCall
-from kinetree.engine.call.dispatch import Dispatch
+from kinetree.engine.call.dispatch import Arguments, Dispatch, Options, SpecialCall
 from kinetree.engine.tensors.cupy import on_stream
 from kinetree.engine.tensors.operation import (
     NUMBERS,
@@ -43,7 +42,7 @@ def torch() -> Any:
 
 
 @functools.cache
-def make_call() -> TensorCall:
+def make_call() -> SpecialCall:
     """Return the function for calls with tensors."""
     return outside_graphs(call)
 

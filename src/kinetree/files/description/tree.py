@@ -7,13 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kinetree.core.text import show
-from kinetree.errors import ModelError, NameLookupError, ParseError
+from kinetree.errors import ModelError, NameLookupError, ParseError, argument
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, SCREW_TYPES
 from kinetree.files.description.records import JointDescription, LinkDescription, Note
 
 MAX_NAMES = 8  # in one message
-MIMIC_HINT = " Or read the file with mimic=False, so that all joints move on their own."
+
+
+def mimic_hint() -> str:
+    """The way out for files whose mimic joints cannot be followed."""
+    return (
+        f" Or read the file with {argument('mimic', False)}, so that all joints move on their own."
+    )
 
 
 def check_tree(
@@ -133,7 +139,7 @@ def follow(joints: Sequence[JointDescription], findings: Findings) -> list[Joint
             leader = by_name.get(joint.mimic.joint)
             text = f"joint {show(joint.name)} mimics {show(joint.mimic.joint)}, which is"
             if leader is None:
-                hint = f"{suggestion(joint.mimic.joint, by_name)}{MIMIC_HINT}"
+                hint = f"{suggestion(joint.mimic.joint, by_name)}{mimic_hint()}"
                 raise ParseError(f"{joint.where}: {text} not a joint of the file.{hint}")
             if leader.type == FIXED:
                 text = f"{text} fixed and has no position; the mimic is ignored."
@@ -142,7 +148,7 @@ def follow(joints: Sequence[JointDescription], findings: Findings) -> list[Joint
             elif leader.type not in SCREW_TYPES:
                 raise ParseError(
                     f"{joint.where}: {text} {leader.type}; expected a joint with one coordinate "
-                    f"(revolute, continuous or prismatic).{MIMIC_HINT}"
+                    f"(revolute, continuous or prismatic).{mimic_hint()}"
                 )
         result.append(joint)
     followed = {x.name: x.mimic.joint for x in result if x.mimic is not None}
@@ -150,7 +156,7 @@ def follow(joints: Sequence[JointDescription], findings: Findings) -> list[Joint
         names = " -> ".join(map(show, [*circle[:MAX_NAMES], circle[0]]))
         raise ParseError(
             f"{by_name[circle[0]].where}: mimic joints follow each other in a circle: {names}; one "
-            f"of them must move on its own.{MIMIC_HINT}"
+            f"of them must move on its own.{mimic_hint()}"
         )
     return result
 

@@ -220,13 +220,12 @@ class _Builder:
 
 
 def _check_start(body: str, file: str) -> None:
-    """Raise ParseError with a description of the text, if it does not begin like XML."""
-    if body.startswith("<"):
-        return
+    """Raise ParseError if a text does not begin like XML; it may be secret and is not shown."""
     if not body:
         raise ParseError(f"{file}:1:1: the file is empty; expected XML.")
-    kind = "JSON" if body[0] in "{[" else f"text that starts with {clip(body[:20], 20)!r}"
-    raise ParseError(f"{file}:1:1: not XML: found {kind}, expected '<' first.")
+    if not body.startswith("<"):
+        kind = "JSON, not XML" if body[0] in "{[" else "not XML"
+        raise ParseError(f"{file}:1:1: the file is {kind}; expected '<' first.")
 
 
 HINTS = {
@@ -241,31 +240,19 @@ HINTS = {
 MERGE_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( .*)?$", re.MULTILINE)
 
 
-def _merge_marker(builder: _Builder, body: str) -> ParseError | None:
-    """The error of a file with the conflict markers of a version control system, or None."""
-    marker = MERGE_MARKER.search(body)
-    if marker is None:
-        return None
-    line = body.count("\n", 0, marker.start()) + 1 + builder.lines_skipped
-    return ParseError(
-        f"{builder.file}:{line}:1: {clip(marker[0])!r} is a merge marker: the file has both sides "
-        "of a conflict. Choose one, delete the markers, and load the file again."
-    )
-
-
 def _explain(error: expat.ExpatError, builder: _Builder, body: str) -> ParseError:
-    conflict = _merge_marker(builder, body)
-    if conflict is not None:
-        return conflict
     line, column = error.lineno + builder.lines_skipped, error.offset + 1
-    what = expat.ErrorString(error.code) or "not well-formed"
-    hint = HINTS.get(what, "")
-    if builder.stack:
-        last = builder.stack[-1]
-        hint = f"the open element is <{clip(last.tag)}> of line {last.line}" + (
-            hint and f"; {hint}"
+    if marker := MERGE_MARKER.search(body):
+        line = body.count("\n", 0, marker.start()) + 1 + builder.lines_skipped
+        return ParseError(
+            f"{builder.file}:{line}:1: {clip(marker[0])!r} is a merge marker: the file has both "
+            "sides of a conflict. Choose one, and delete the markers."
         )
+    what = expat.ErrorString(error.code) or "not well-formed"
+    hints = [f"the open element is <{clip(x.tag)}> of line {x.line}" for x in builder.stack[-1:]]
+    hints += [HINTS[what]] if what in HINTS else []
+    more = f" ({'; '.join(hints)})" if hints else ""
     return ParseError(
         f"{builder.file}:{line}:{column}: not well-formed XML: line {line}, column {column}: {what}"
-        f"{hint and f' ({hint})'}. Is the file complete, and is it XML?"
+        f"{more}. Is the file complete, and is it XML?"
     )

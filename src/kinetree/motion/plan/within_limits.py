@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import typed
-from kinetree.errors import InputError
+from kinetree.errors import InputError, argument
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import bounds_of, limit_vector
@@ -92,7 +92,8 @@ def within_limits(
     if taken == 0:
         raise InputError(
             f"no joint of {report.robot!r} that moves has a limit of speed or force, so there is "
-            "no fastest motion; give duration=..., effort=... or velocity=..."
+            f"no fastest motion; give {argument('duration')}, {argument('effort')} or "
+            f"{argument('velocity')}"
         )
     for _ in range(MAX_ROUNDS if duration is None else 1):
         motion = path_through(robot, points, taken, dt).replace(name=name)

@@ -18,7 +18,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, listing
-from kinetree.errors import ParseError
+from kinetree.errors import ParseError, argument
 from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
 from kinetree.motion.recordings.columns import (
     LATEST,
@@ -120,7 +120,8 @@ class TextTable:
         if text.startswith(COMMENT) and UNITS_LINE.fullmatch(text):
             raise ParseError(
                 f"{self.name}, line {at}: units in comments are not read; expected them in the "
-                "names of columns, as in q1 [deg], or in columns=..., --columns. Remove the line."
+                "names of columns, as in q1 [deg], or in "
+                f"{argument('columns')}. Remove the line."
             )
         return text.startswith(COMMENT)
 

@@ -13,7 +13,7 @@ from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.interpret import interpret
-from kinetree.errors import InputError, warn
+from kinetree.errors import InputError, argument, warn
 from kinetree.model.units import units
 from kinetree.simulate.core.closure import normal_kernel
 from kinetree.simulate.core.compiled_steps import ATTEMPTS
@@ -198,7 +198,8 @@ def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
         if run.method == ADAPTIVE:
             warn(
                 f"the motion is stiff from {meta['stiff']:.3g} s on, where {ADAPTIVE!r} takes "
-                "short steps for stability alone; method='auto' takes longer ones there."
+                f"short steps for stability alone; "
+                f"{argument('method', 'auto')} takes longer ones there."
             )
     return meta
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.presliding import bristles
-from kinetree.errors import warn
+from kinetree.errors import argument, warn
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
@@ -70,7 +70,7 @@ def recorded(
             warn(
                 f"{lost_rollouts} of {len(outcome.first)} rollouts do not stay finite, the first "
                 f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt or "
-                "method='auto'."
+                f"{argument('method', 'auto')}."
             )
     if run.limits == "record":
         meta["violations"] = tuple(noted)
@@ -192,13 +192,19 @@ def explanation(
     elif first.quantity == CLOSURE:
         way = "Take smaller steps, and look for a position in which the mechanism is singular."
     elif first.by is not None:
-        way += 'limits="record" goes on and lists every violation, limits="ignore" does not look.'
+        way += (
+            f"{argument('limits', 'record')} goes on and lists every violation, "
+            f"{argument('limits', 'ignore')} skips the check."
+        )
     elif "jammed" in meta:
         return _endless(meta, first.rollout)
     elif meta["method"] in ADAPTIVE_METHODS:
         way = "Look for forces that grow with the motion, and for masses near zero."
     else:
-        way = "Take a smaller dt or method='auto', and look for forces that grow with the motion."
+        way = (
+            f"Take a smaller dt or {argument('method', 'auto')}, and look for forces that "
+            "grow with the motion."
+        )
     return f"the simulation ended at {first}{more}. {way}"
 
 
@@ -208,12 +214,13 @@ def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
     if force:
         way = (
             "The joint has the last speed of the torque-speed curve of its drive, beyond which the "
-            f"force falls from {force} to 0. Let the curve end at zero force, or take method='rk4'."
+            f"force falls from {force} to 0. Let the curve end at zero force, or take "
+            f"{argument('method', 'rk4')}."
         )
     else:
         way = (
             "Describe dry friction as the robot's own (with_friction), make the law smooth about "
-            "its switch, or take method='rk4'."
+            f"its switch, or take {argument('method', 'rk4')}."
         )
     where = f" in rollout {list(rollout)}" if rollout else ""
     return (

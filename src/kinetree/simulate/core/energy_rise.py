@@ -4,7 +4,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.engine.kernels.memo import kernel
-from kinetree.errors import warn
+from kinetree.errors import argument, warn
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
@@ -24,7 +24,8 @@ def warn_of_energy_rise(run: Run, setup: Setup, motion: Trajectory) -> None:
     row = tuple(int(k) for k in np.unravel_index(np.argmax(rise), rise.shape))
     if rise[row] > RISE:
         which = f" in rollout {list(row)}, the worst of {rise.size}," if row else ""
-        hint = "Take a smaller dt or method='auto'." if run.fixed else "Take a smaller rtol."
+        smaller = f"dt or {argument('method', 'auto')}" if run.fixed else "rtol"
+        hint = f"Take a smaller {smaller}."
         warn(
             f"the energy of {run.model.name!r} rises by {rise[row]:.0%}{which} with method "
             f"{run.method!r}, although nothing acts that could raise it (relative to the energy at "

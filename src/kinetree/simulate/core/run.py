@@ -14,7 +14,7 @@ from kinetree.core.options import is_one_of, switch
 from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method
-from kinetree.engine.kernels.compile import check_model
+from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.inputs import (

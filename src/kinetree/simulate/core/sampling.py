@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
-from kinetree.errors import InputError, ShapeError
+from kinetree.errors import InputError, ShapeError, argument
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.inputs import positive
@@ -143,7 +143,7 @@ class Sampling:
             raise InputError(
                 f"{self.name} has a sample time of {self.controller.dt:.9g} s, which is not a "
                 f"whole number of steps of {h:.9g} s. Choose a dt of the simulation that divides "
-                "it, or method='dop853'."
+                f"it, or {argument('method', 'dop853')}."
             )
         return count
 

@@ -30,7 +30,7 @@ from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
-from kinetree.engine.kernels.memo import derivative_kernel, kernel
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -88,8 +88,8 @@ class RateChanges:
         """d ID/d one of its arguments; ID is linear in pi, with the regressor as its slope."""
         if name == PARAMETERS:
             return kernel(self.model, "regressor", free=self.free)
-        return derivative_kernel(
-            self.model, "inverse_dynamics", name, wrenches=self.loaded, free=self.free
+        return kernel(
+            self.model, "inverse_dynamics", wrt=name, wrenches=self.loaded, free=self.free
         )
 
     def slopes(self, at: StageStates, k: Array) -> Slopes:

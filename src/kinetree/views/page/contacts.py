@@ -8,12 +8,11 @@ from kinetree.controllers import Contact
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, number
 from kinetree.model.bounds import bounds_of
-from kinetree.present.chart_svg import chart_figure
-from kinetree.present.charts import Chart, chart_data, line_chart
+from kinetree.present.charts import Chart, Series, chart_data
 from kinetree.present.tables import escape
 from kinetree.robot import Robot
 from kinetree.views.page.document import document, scroll_table
-from kinetree.views.page.svg import CHART_SCRIPTS
+from kinetree.views.page.svg import CHART_SCRIPTS, chart_frames
 
 BINS = 400  # intervals of time in a plot, each with its lowest and highest value
 HEADS = ("from, s", "to, s", "joint", "peak", "unit", "at, s", "all joints", "on or beyond")
@@ -55,15 +54,15 @@ def contacts_page(
             "lowest": low[:, k],
             "highest": high[:, k],
         }
-        charts.append(line_chart(name, _unit(sliding[name]), times, lines))
-    figures = [chart_figure(chart, k) for k, chart in enumerate(charts)]
+        series = tuple(Series(words, times, y) for words, y in lines.items())
+        charts.append(Chart(name, _unit(sliding[name]), series))
     sections = [
         f"<header><h1>Contacts of {escape(robot.name)}</h1>"
         f'<p class="lead">{count} in {number(float(t[-1] - t[0]), 3)} s.</p></header>',
         f"<section><h2>Contacts</h2><p>{WORDS}</p>{table}</section>",
         "<section><h2>Forces from outside</h2>"
         f'<p class="soft">Lowest and highest value in each of {BINS} intervals.</p>'
-        f'<div class="plots">{"".join(figures)}</div></section>',
+        f'<div class="plots">{"".join(chart_frames(len(charts)))}</div></section>',
         "<footer>Written by kinetree. SI units.</footer>",
     ]
     data = {"charts": [chart_data(chart) for chart in charts]}

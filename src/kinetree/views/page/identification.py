@@ -24,11 +24,10 @@ from kinetree.identify.identification import (
     unknown_rows,
 )
 from kinetree.model.bounds import bounds_of
-from kinetree.present.chart_svg import chart_figure, clip, path, rect, svg, text
-from kinetree.present.charts import Axis, Chart, Series, chart_data, line_chart
+from kinetree.present.charts import Chart, Series, chart_data
 from kinetree.present.tables import escape
 from kinetree.views.page.document import document, scroll_table
-from kinetree.views.page.svg import CHART_SCRIPTS
+from kinetree.views.page.svg import CHART_SCRIPTS, chart_frames, clip, path, rect, svg, text
 
 MAX_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
@@ -60,7 +59,7 @@ def identification_page(found: Identification) -> str:
     combinations = (["combination", *base[0][:-1]], [[row[-1], *row[:-1]] for row in base[1]])
     groups = [_curves(found), [*_cutoff(found), _errors(found)], _friction(found)]
     charts = [chart for group in groups for chart in group]
-    figures = [chart_figure(chart, k) for k, chart in enumerate(charts)]
+    figures = chart_frames(len(charts))
     ends = np.cumsum([0, *map(len, groups)])
     forces, choices, friction = (
         f'<div class="plots">{"".join(figures[a:b])}</div>' for a, b in pairwise(ends)
@@ -110,9 +109,10 @@ def _cutoff(result: Identification) -> list[Chart]:
     lines = tuple(
         Series(x, spectrum.frequency, np.sqrt(spectrum.level[:, k])) for k, x in enumerate(names)
     )
-    axes = Axis("frequency, Hz", log=True), Axis("rad/s² or m/s² per √Hz", log=True)
     mark = (f"cutoff {spectrum.cutoff:.3g} Hz", spectrum.cutoff)
-    return [Chart("Accelerations", axes, lines, (mark,)).thinned(MAX_SAMPLES)]
+    unit, x = "rad/s² or m/s² per √Hz", "frequency, Hz"
+    chart = Chart("Accelerations", unit, lines, x, log="xy", marks=(mark,))
+    return [chart.thinned(MAX_SAMPLES)]
 
 
 def _errors(result: Identification) -> Chart:
@@ -120,8 +120,8 @@ def _errors(result: Identification) -> Chart:
     f, density = result.error_spectrum()
     names = result.robot.model.dof_names
     lines = tuple(Series(x, f[1:], np.sqrt(density[1:, k])) for k, x in enumerate(names))
-    axes = Axis("frequency, Hz"), Axis("N m or N per √Hz", log=True)
-    return Chart("Errors of the fit (white noise is flat)", axes, lines).thinned(MAX_DOTS)
+    title = "Errors of the fit (white noise is flat)"
+    return Chart(title, "N m or N per √Hz", lines, "frequency, Hz", log="y").thinned(MAX_DOTS)
 
 
 def _friction(result: Identification) -> list[Chart]:
@@ -129,13 +129,13 @@ def _friction(result: Identification) -> list[Chart]:
     charts: list[Chart] = []
     for x in result.friction_curves():
         some = slice(None, None, max(1, len(x.speed) // MAX_DOTS))
-        axes = Axis("speed, rad/s" if x.unit == "N m" else "speed, m/s"), Axis(x.unit)
+        speed = "speed, rad/s" if x.unit == "N m" else "speed, m/s"
         series = (
             Series("measured", x.speed[some], x.force[some], dots=True, colour=AS_FORCES[0]),
             Series("described", x.grid, x.described, colour=AS_FORCES[1]),
             Series("found", x.grid, x.found, colour=AS_FORCES[2]),
         )
-        charts.append(Chart(f"{x.name}, friction", axes, series))
+        charts.append(Chart(f"{x.name}, friction", x.unit, series, speed))
     return charts
 
 
@@ -154,7 +154,8 @@ def _curves(result: Identification) -> list[Chart]:
             "described": described[:, k],
             "found": predicted[:, k],  # the last lies on top
         }
-        charts.append(line_chart(name, "N" if sliding[k] else "N m", t, lines))
+        series = tuple(Series(words, t, y) for words, y in lines.items())
+        charts.append(Chart(name, "N" if sliding[k] else "N m", series))
     return charts
 
 

@@ -1,7 +1,7 @@
 // Interactive plots: lines over time or over another quantity, with grid, limits, a cursor and zoom.
 //
 // createPlot(element, {title, unit, t, series, cursor}) draws into an empty or static element.
-//   series: [{name, values, limit: null | [low, high], t?, unit?, dots?, colour?}]; null is a gap;
+//   series: [{name, values, limit: null | [low, high], t?, dots?, colour?}]; null is a gap;
 //     a limit is a number, null, or an array over t. `t` of a series replaces that of the plot.
 //     reference of a series: {t, values} that it should follow, drawn dotted.
 //   note: words beside the title; x, y: {name, unit, log}, where they are not time in s and `unit`; marks: [{name, x}];
@@ -33,7 +33,8 @@ const createPlot = (() => {
     node.textContent = words;
     return node;
   }
-  const strokeOf = (k) => `c${k % 8} d${Math.floor(k / 8) % 4}`;
+  // Class of a line: the colour with a number, and dashes once all are used; or that of an energy.
+  const strokeOf = (k) => typeof k === "string" ? `energy-${k}` : `c${k % 8} d${Math.floor(k / 8) % 4}`;
   const readable = (x, digits = 4) => {
     if (x === null || x === undefined || !Number.isFinite(x)) return "–";
     const size = Math.abs(x);
@@ -321,7 +322,7 @@ const createPlot = (() => {
       for (const { one, value, other } of chosen) {
         const row = made("tr"), name = made("td");
         name.append(sample(one), one.name);
-        row.append(name, made("td", "n", `${readable(value)} ${one.unit ?? yAxis.unit}`));
+        row.append(name, made("td", "n", `${readable(value)} ${yAxis.unit}`));
         if (compare) row.append(made("td", "n soft", other === undefined ? "" : readable(other)));
         grid.append(row);
       }

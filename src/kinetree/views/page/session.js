@@ -12,13 +12,7 @@ const toolText = document.getElementById("tool");
 const cells = [...document.querySelectorAll("[data-track]")];
 let now = t[0], running = false, last = 0;
 
-// Charts of the motion's own columns have no values of their own in the data.
-function withValues(chart) {
-  if (!chart.track) return chart;
-  const rows = chart.track === "q" ? motion : tracks[chart.track];
-  return { ...chart, t, series: chart.series.map((one, k) => ({ ...one, values: rows.map((row) => row[k]) })) };
-}
-const plots = createCharts(data.charts.map(withValues), (time) => { play(false); now = time; update(); });
+const plots = createCharts(data.charts, (time) => { play(false); now = time; update(); });
 
 // Index of the sample before a time, and the share of the way to the next one.
 function locate(time) {

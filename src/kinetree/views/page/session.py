@@ -1,7 +1,6 @@
 """session_page: a motion of a robot on one self-contained HTML page, with a player and plots."""
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,14 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
-from kinetree.motion.plots import NAMES, plot
+from kinetree.motion.plots import charts_of
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.chart_svg import chart_figure
-from kinetree.present.charts import Chart, chart_data, spread
+from kinetree.present.charts import chart_data, spread
 from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.views.page.document import document
 from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
+from kinetree.views.page.svg import chart_frames
 from kinetree.views.scene import check_motion_of, numeric_model
 from kinetree.views.shapes import Scene
 
@@ -31,7 +30,6 @@ HINT = (
     "its line."
 )
 SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
-TRACKS = ("q", "dq", "tau")  # of which the page has the values anyway
 
 
 def session_page(
@@ -62,8 +60,8 @@ def session_page(
     stage = stage_of(robot, source, folder, np.asarray(trajectory.q, float)[seen], drawn)
     tracks = tracks_of(robot, trajectory, keep)
     t = np.asarray(trajectory.t, float)[keep]
-    charts = [chart.thinned(MAX_SAMPLES) for chart in plot(trajectory, robot=robot).charts]
-    figures = "".join(chart_figure(chart, k) for k, chart in enumerate(charts))
+    charts = [chart.thinned(MAX_SAMPLES) for chart in charts_of(trajectory, robot)]
+    figures = "".join(chart_frames(len(charts)))
     same = trajectory.name == robot.name
     title = robot.name if same else f"{robot.name}: {trajectory.name}"
     body = "".join(
@@ -78,7 +76,8 @@ def session_page(
             f"<footer>Written by kinetree. {HINT}</footer></main>",
         ]
     )
-    data = stage.data() | {"motion": motion_data(stage, t, tracks), "charts": charts_data(charts)}
+    data = stage.data() | {"motion": motion_data(stage, t, tracks)}
+    data["charts"] = [chart_data(chart) for chart in charts]
     return document(title, body, data, SCRIPTS)
 
 
@@ -142,17 +141,6 @@ def _coordinate(robot: Robot, dof: int) -> int | None:
                 return None
             return joint.coords[k + 1] if joint.type == FREE else joint.coords[k]
     return None
-
-
-def charts_data(charts: Sequence[Chart]) -> list[dict[str, object]]:
-    """Data of the charts; those of q, dq and tau take their values from the motion."""
-    tracks = {NAMES[track]: track for track in TRACKS}
-    return [
-        chart_data(chart, values=False) | {"track": tracks[chart.title]}
-        if chart.title in tracks
-        else chart_data(chart)
-        for chart in charts
-    ]
 
 
 def motion_data(stage: Stage, t: Array, tracks: dict[str, Array]) -> dict[str, Any]:

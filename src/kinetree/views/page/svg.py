@@ -1,17 +1,56 @@
-"""Drawings of a page as SVG: ranges of joint forces, a map of the workspace.
+"""Drawings of a page as SVG: ranges of joint forces, a map of the workspace; frames of charts.
 
 Coordinates are in pixels, and all text is escaped.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil, floor, log10
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.present.chart_svg import clip, path, rect, svg, text
-from kinetree.present.charts import label, ticks
+from kinetree.present.tables import escape, page_number
 
 CHART_SCRIPTS = ("plot.js", "charts.js", "figure.js")  # of a page without other scripts
+
+
+def chart_frames(count: int) -> list[str]:
+    """Elements in which the script draws the charts of the page's data."""
+    return [f'<figure data-chart="{k}"></figure>' for k in range(count)]
+
+
+def svg(kind: str, width: float, height: float, title: str, elements: Iterable[str]) -> str:
+    """A picture of a class of the style sheet; `title` is its text for screen readers."""
+    return (
+        f'<svg class="{kind}" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{escape(title)}">{"".join(elements)}</svg>'
+    )
+
+
+def text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
+    """Words at a point; anchor: which point of the words it is, start, middle or end."""
+    return (
+        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
+        f"{escape(words)}</text>"
+    )
+
+
+def path(kind: str, d: str) -> str:
+    """A line."""
+    return f'<path class="{kind}" d="{d}"/>'
+
+
+def rect(kind: str, x: float, y: float, width: float, height: float, rest: str = "") -> str:
+    """A filled rectangle; `rest` has further attributes."""
+    return (
+        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
+        f'height="{height:.1f}"{rest}/>'
+    )
+
+
+def clip(words: str, most: int = 20) -> str:
+    """A name cut to fit into its column."""
+    return words if len(words) <= most else words[: most - 1] + "…"
 
 
 def range_bars(
@@ -79,12 +118,21 @@ def _cells(across: Array, up: Array, load: Array) -> Iterator[str]:
         yield rect(kind, MAP_LEFT + i * PIXEL, MAP_BOTTOM - (j + 1) * PIXEL, PIXEL, PIXEL, shade)
 
 
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Three or more round numbers between two bounds: multiples of 1, 2 or 5 times 10^k."""
+    rough = (high - low) / about
+    size = 10.0 ** floor(log10(rough))
+    step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough)
+    places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
+    return [k * step for k in places] if len(places) > 2 else ticks(low, high, 2 * about)
+
+
 def _axes(span: float, low: float) -> Iterator[str]:
     scale = CELLS * PIXEL / span
     for x in ticks(0, span):
-        yield text(MAP_LEFT + scale * x, MAP_BOTTOM + 16, label(x), "middle")
+        yield text(MAP_LEFT + scale * x, MAP_BOTTOM + 16, page_number(x), "middle")
     for z in ticks(low, low + span):
-        yield text(MAP_LEFT - 6, MAP_BOTTOM - scale * (z - low) + 4, label(z), "end")
+        yield text(MAP_LEFT - 6, MAP_BOTTOM - scale * (z - low) + 4, page_number(z), "end")
     yield path("axis", f"M{MAP_LEFT} {MAP_TOP}V{MAP_BOTTOM}H{MAP_RIGHT}")
     yield text(MAP_RIGHT, MAP_BOTTOM + 34, "distance from the base's upward axis, m", "end")
     yield text(MAP_LEFT, 14, "height, m", "middle")

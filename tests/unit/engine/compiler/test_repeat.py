@@ -7,18 +7,22 @@ import numpy as np
 import pytest
 import sympy
 
-from kinetree.core.repeat import constant, repeated
+from kinetree.core.repeat import constant, repeat, repeated, scan
 from kinetree.engine import Port, interpret, jacobian, optimise, trace
 from kinetree.engine.compiler.graph import text
 from kinetree.engine.compiler.store import StoredGraph, digest, encode
 from kinetree.errors import GraphError, ShapeError
+from kinetree.scalars import where
 from sweeps import (
     MANY,
     PORTS,
+    motions,
     nested,
     nested_graph,
     pairs,
     problems,
+    scan_graph,
+    scanned,
     solve,
     solve_graph,
     starts,
@@ -137,3 +141,71 @@ def test_a_function_that_carries_other_numbers_on_is_refused():
         repeated(lambda c, f: np.ones(3), 3, np.ones(2), np.ones(2))
     with pytest.raises(GraphError, match="another trace"):
         trace(lambda x: repeated(lambda c, f: c * x, 3, x, x), [X])
+
+
+# named values, and scans
+
+
+def named_root(a):
+    def newton(now, given):
+        y = (now["x"] + given["a"] / now["x"]) / 2
+        return {"x": y, "open": where(abs(y - now["x"]) - 1e-12, 1, 0), "n": now["n"] + 1}
+
+    return repeat(newton, 60, {"x": a, "n": 0, "open": 1}, {"a": a})
+
+
+def test_named_values_keep_their_shapes_and_names():
+    end = named_root(2.0)
+    assert end["x"] == pytest.approx(np.sqrt(2), abs=1e-15)
+    assert 4 < end["n"] < 8  # left when done
+    graph = optimise(trace(lambda a: named_root(a)["x"], [Port("a", ())], [("x", ())]))
+    np.testing.assert_array_equal(interpret(graph, np.array(2.0))[0], end["x"])
+    kept = repeat(lambda now, _: now, 2, {"open": 1, "A": np.eye(2), "b": [1, 2]}, {})
+    assert (kept["A"].shape, kept["b"].shape, kept["open"].shape) == ((2, 2), (2,), ())
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        lambda: repeat(lambda now, _: now, 3, {"x": 1}),
+        lambda: repeat(lambda now, _: {"open": now["open"]}, 3, {"open": 1, "x": 1}),
+        lambda: repeat(lambda now, _: {**now, "x": [1, 2]}, 3, {"open": 1, "x": 1}),
+        lambda: scan(lambda now, row, _: (now, row), {"x": 1}, {"a": [1, 2], "b": [1]}),
+        lambda: scan(lambda now, row, _: (now, row), {"x": 1}, {}),
+        lambda: scan(lambda now, row, _: ({"y": 1}, row), {"x": 1}, {"a": [1, 2]}),
+    ],
+)
+def test_other_names_and_shapes_are_refused(problem):
+    with pytest.raises(ShapeError):
+        problem()
+
+
+def test_a_scan_has_the_bits_of_the_plain_loop():
+    arrays, graph = motions(5), scan_graph()
+    for k, computed in enumerate(zip(*interpret(graph, *arrays), strict=True)):
+        for a, b in zip(computed, scanned(*(x[k] for x in arrays)), strict=True):
+            np.testing.assert_allclose(a, np.asarray(b, float), rtol=1e-13, atol=1e-13)
+    assert graph.count()["repeat"] == 1
+    assert "scan 6" in text(graph)
+    decoded = StoredGraph(encode(graph))
+    assert (decoded.nodes, decoded.results) == (graph.nodes, graph.results)
+
+
+def test_scans_of_symbols_and_many_digits():
+    a, b = sympy.symbols("a b")
+
+    def powers(now, row, given):
+        return {"x": now["x"] * given["a"] + row["c"]}, {"x": now["x"]}
+
+    end, at = scan(powers, {"x": b}, {"c": [1, 2, 3]}, {"a": a})
+    assert sympy.expand(end["x"] - (a**3 * b + a**2 + 2 * a + 3)) == 0
+    assert list(at["x"][:2]) == [b, a * b + 1]
+    with mpmath.workdps(50):
+        third = mpmath.mpf(1) / 3
+        end, _ = scan(powers, {"x": third}, {"c": [0, 0]}, {"a": 3})
+        assert end["x"] == 3
+
+
+def test_a_scan_has_no_derivatives():
+    with pytest.raises(GraphError, match="loop"):
+        jacobian(scan_graph(), ["x"])

@@ -187,7 +187,7 @@ def test_an_upload_reads_nothing_from_elsewhere(upload, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["/etc/passwd", "../secret.xml", "../../secret.xml"])
 def test_an_mjcf_upload_includes_nothing_from_elsewhere(upload, name):
     pytest.importorskip("mujoco")
-    with pytest.raises(KinetreeError, match="outside the model's folder"):
+    with pytest.raises(KinetreeError, match="outside the files that were opened"):
         upload({"x.xml": f"<mujoco><include file='{name}'/></mujoco>"})
 
 

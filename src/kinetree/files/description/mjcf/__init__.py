@@ -1,23 +1,19 @@
 """MJCF files -> records, through MuJoCo's own compiler, which decides the meaning of a file.
 
-`files` reads the document with its includes as `nodes`; `checks` bounds it; `prepare` removes
-everything that names a file; `meshes` compiles it, with the mesh files that an inertia needs;
-`links`, `forces`, `equality` and `notes` make the records.
+`document` puts the file together and takes all names of files out of it; `compile` has MuJoCo
+compile it, with the mesh files that an inertia needs; `bodies`, `forces`, `equality`, `collisions`
+and `notes` make the records.
 """
 
 from collections.abc import Sequence
 from os import PathLike
 
-from kinetree.core.arrays import Array, array
-from kinetree.files.description.mjcf.checks import check_keyframes, check_nodes
+from kinetree.core.arrays import array
+from kinetree.files.description.mjcf.bodies import frames, links_and_joints, mesh_geoms
 from kinetree.files.description.mjcf.collisions import read_collisions
-from kinetree.files.description.mjcf.compile import import_mujoco
+from kinetree.files.description.mjcf.compile import compile_file
 from kinetree.files.description.mjcf.equality import Equality
-from kinetree.files.description.mjcf.files import read_document
-from kinetree.files.description.mjcf.forces import actuators_of, disabled, motors_of, springs_of
-from kinetree.files.description.mjcf.links import frames, links_and_joints, mesh_records
-from kinetree.files.description.mjcf.meshes import MeshedModel, compile_with_meshes
-from kinetree.files.description.mjcf.nodes import Node
+from kinetree.files.description.mjcf.forces import Forces
 from kinetree.files.description.mjcf.notes import notes_of, warnings_of
 from kinetree.files.description.records import RobotDescription
 
@@ -54,41 +50,23 @@ def read_mjcf(
             files are opened in `folders` only.
         start: also list the geoms that touch where the file starts.
     """
-    nodes, meshed = compile_file(path, folders, text)
-    compiled = meshed.compiled
-    check_keyframes(nodes, compiled.model.nq)
-    links, joints = links_and_joints(meshed)
-    equality = Equality(compiled, frames(compiled, links))
+    compiled = compile_file(path, folders, text)
+    forces = Forces(compiled)
+    links, joints = links_and_joints(compiled, forces)
+    equality = Equality(compiled, forces, frames(compiled, links))
+    gravity = array(compiled.model.opt.gravity, (3,), "gravity of <option>")
     return RobotDescription(
-        name=nodes[0].attributes.get("model", "robot"),
+        name=compiled.document.nodes[0].attributes.get("model", "robot"),
         links=links,
         joints=joints,
         frames=tuple(equality.frames),
-        gravity=_gravity(compiled.model.opt.gravity, disabled(compiled, "GRAVITY")),
-        springs=springs_of(compiled),
-        actuators=actuators_of(compiled),
-        motors=motors_of(compiled),
-        notes=notes_of(compiled, nodes, equality),
-        warnings=warnings_of(meshed, nodes),
-        meshes=mesh_records(meshed),
+        gravity=(0.0, 0.0, 0.0) if compiled.disabled("GRAVITY") else tuple(map(float, gravity)),
+        springs=forces.springs,
+        actuators=forces.actuators,
+        motors=forces.motors,
+        notes=notes_of(compiled, forces, equality),
+        warnings=warnings_of(compiled, forces, equality),
+        meshes=tuple(mesh_geoms(compiled).values()),
         constrained=equality.record,
-        collisions=read_collisions(meshed, start=start),
+        collisions=read_collisions(compiled, start=start),
     )
-
-
-def compile_file(
-    path: str | PathLike[str],
-    folders: Sequence[str | PathLike[str]],
-    text: str | None = None,
-) -> tuple[list[Node], MeshedModel]:
-    """The checked elements of an MJCF file, and the model that MuJoCo compiles from them."""
-    import_mujoco()
-    nodes, files = read_document(path, folders, text)
-    check_nodes(nodes)
-    return nodes, compile_with_meshes(nodes, files)
-
-
-def _gravity(given: Array, is_off: bool) -> tuple[float, ...]:
-    if is_off:
-        return 0.0, 0.0, 0.0
-    return tuple(float(x) for x in array(given, (3,), "gravity of <option>"))

@@ -19,12 +19,8 @@ from kinetree.files.description.collisions import (
     with_own_names,
 )
 from kinetree.files.description.contacts import Box, Boxes, Ground, HeightField, Plane
+from kinetree.files.description.mjcf.bodies import mesh_geoms, pose_of
 from kinetree.files.description.mjcf.compile import Compiled
-from kinetree.files.description.mjcf.forces import disabled
-from kinetree.files.description.mjcf.links import mesh_geoms
-from kinetree.files.description.mjcf.meshes import MeshedModel
-from kinetree.spatial.se3 import pose
-from kinetree.spatial.so3 import from_quaternion
 
 KINDS = ("plane", "height field", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 Pairs = dict[frozenset[int], float]  # friction by the two geoms
@@ -32,14 +28,13 @@ MAX_BOXES = 128  # of the ground: every step computes all of them, for every con
 LEVEL = 1e-9  # tilt of a box or height field that counts as upright
 
 
-def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
+def read_collisions(compiled: Compiled, *, start: bool = False) -> Collisions:
     """Shapes that can touch the ground of the file, or any ground if it has none.
 
     start: also list what touches where the file starts, and is not modelled.
     """
-    compiled = meshed.compiled
     m = compiled.model
-    if disabled(compiled, "CONTACT", "CONSTRAINT"):
+    if compiled.disabled("CONTACT", "CONSTRAINT"):
         return Collisions(left_out=("all contacts, which the file disables",))
     pairs = _pairs(m)
     paired = {g for pair in pairs for g in pair}
@@ -49,7 +44,7 @@ def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
     ground, pieces, obstacles, changed = _ground(compiled, static)
     changed += [f"{_pair_name(compiled, k)} has a friction for each direction" for k in _uneven(m)]
     left_out: list[str] = []
-    paths = {g: mesh for g, mesh in mesh_geoms(meshed)}
+    paths = mesh_geoms(compiled)
     shapes: list[CollisionShape] = []
     for g in solid:
         partners = [x for x in pieces if _can_touch(m, pairs, g, x)]
@@ -60,7 +55,7 @@ def read_collisions(meshed: MeshedModel, *, start: bool = False) -> Collisions:
             changed.append(f"friction of {_name(compiled, g)} differs between pieces of ground")
         kind, size = _shape(compiled, g)
         link, path = compiled.body_names[int(m.geom_bodyid[g])], ""
-        T = pose(from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g]))
+        T = pose_of(m.geom_pos[g], m.geom_quat[g], f"geom {g}")
         if g in paths:
             T, size, path = paths[g].T, paths[g].scale, paths[g].path
         shapes.append(CollisionShape(m.geom(g).name, link, kind, T, size, frictions[0], None, path))
@@ -171,9 +166,9 @@ def _ground(
 def _piece(c: Compiled, g: int) -> Ground | Box | None:
     """The plane, box or height field of a static geom; None if there is no such ground."""
     m, body = c.model, int(c.model.geom_bodyid[g])
-    T = pose(from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g]))
+    T = pose_of(m.geom_pos[g], m.geom_quat[g], f"geom {g}")
     while body:
-        T = times(pose(from_quaternion(m.body_quat[body]), np.array(m.body_pos[body])), T)
+        T = times(pose_of(m.body_pos[body], m.body_quat[body], f"body {body}"), T)
         body = int(m.body_parentid[body])
     R, p = T[:3, :3], T[:3, 3].tolist()
     kind, size = _shape(c, g)

@@ -1,73 +1,112 @@
-"""MuJoCo's compiler: text in, compiled constants out, its errors in the user's terms."""
+"""A document compiled by MuJoCo, with the meshes that an inertia depends on.
 
+A body depends on a mesh when its compiled mass, centre or inertia changes with the shape of the
+mesh. So the model is compiled with two different stand-ins and compared; MuJoCo's rules about
+defaults, groups and explicit inertias need not be repeated here.
+"""
+
+import base64
+import json
 import re
+import subprocess
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from kinetree.errors import ParseError, need
-from kinetree.files.description.mjcf.nodes import (
-    Node,
-    document_name,
-    documents,
-    owner,
-    with_ancestors,
-    write,
-)
+from kinetree.files.description.mjcf.document import Document, MeshFile, Node, read_document
+from kinetree.files.description.source import is_confined
+from kinetree.files.description.sources import NotFoundError
 from kinetree.files.description.xml import clip
 
 WORLD = "world"  # name of the world body
+FORMATS = (".stl", ".obj", ".msh")
+INERTIAL = ("body_mass", "body_ipos", "body_iquat", "body_inertia")
+# Corners of two stand-ins, so large that a scale of a thousandth still leaves a volume.
+TETRAHEDRON = "0 0 0 1000 0 0 0 1000 0 0 0 1000"
+OTHER_SHAPE = "0 0 0 1500 0 0 0 1700 0 300 200 1900"
+SECONDS, MEMORY = 60, 4 << 30  # of the process that compiles an upload first
+TRIAL = """
+import base64, json, sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory}))
+except ImportError:
+    pass  # Windows bounds the time only
+import mujoco
+text, files = json.loads(sys.stdin.buffer.read())
+files = {{name: base64.b64decode(data) for name, data in files.items()}}
+models = {{name: data for name, data in files.items() if name.endswith(".xml")}}
+assets = {{name: data for name, data in files.items() if name not in models}}
+try:
+    mujoco.MjSpec.from_string(text, include=models, assets=assets).compile()
+except (ValueError, mujoco.FatalError, mujoco.UnexpectedError):
+    pass  # what MuJoCo refuses is said by the reader itself
+"""
+# Elements whose attributes MuJoCo does not compare with its schema where they stand in a <frame> or
+# <replicate>: it would ignore a misspelt one.
+UNCHECKED = "body joint freejoint geom site inertial camera light frame".split()
 _LOCK = Lock()  # MuJoCo's warning handler and Python's warning filters belong to the process
-
-# A word in MuJoCo's message -> the remedy.
-HINTS = {
-    "mjMINVAL": "Give the body an <inertial> or a geom that has mass.",
-    "balanceinertia": "Correct the moments, or set balanceinertia of <compiler>.",
-    "euler sequence": "Set eulerseq of <compiler> to three of x y z (turning) or X Y Z (fixed).",
-    "invalid keyword": "Joints are of type hinge, slide, ball or free; for other words see the XML "
-    "reference of MuJoCo.",
-    "default class": "Classes are declared in <default>.",
-    "free joint": "Move the body to <worldbody>, or use slide and ball joints.",
-    "Schema violation": "See the XML reference of MuJoCo for what the element may contain.",
-}
 
 
 @dataclass(frozen=True)
 class Compiled:
     """A compiled model, and the way back from it to the file.
 
-    spec, model: MuJoCo's own objects. nodes: the compiled document, node k from line k + 1; lines
-    are counted on through all documents. messages: MuJoCo's warnings.
+    spec, model: MuJoCo's own objects. messages: MuJoCo's warnings. meshes: files by the names of
+    compiled meshes. unknown: static bodies whose mass is unknown, each with the reason.
     """
 
     mujoco: Any
+    document: Document
     spec: Any
     model: Any
-    nodes: Sequence[Node]
     messages: tuple[str, ...]
+    unknown: Mapping[int, str] = field(default_factory=dict[int, str])
 
     def node_of(self, element: Any) -> Node | None:
-        """The node an element of the spec was read from."""
+        """The node that an element of the spec was read from."""
         line = re.match(r"line (\d+)", element.info or "")
-        k = int(line.group(1)) - 1 if line else -1
-        return self.nodes[k] if 0 <= k < len(self.nodes) else None
+        k = int(line[1]) - 1 if line else -1
+        return self.document.nodes[k] if 0 <= k < len(self.document.nodes) else None
+
+    def places(self, elements: Iterable[Any]) -> dict[int, str]:
+        """file:line of elements of the spec, by their number."""
+        nodes = {int(x.id): self.node_of(x) for x in elements}
+        return {k: node.where for k, node in nodes.items() if node is not None}
+
+    @cached_property
+    def meshes(self) -> dict[str, MeshFile]:
+        """Mesh files by the names of compiled meshes; attaching a model renames and copies them."""
+        nodes = {x.name: self.node_of(x) for x in self.spec.meshes} if self.document.meshes else {}
+        files = self.document.meshes
+        return {name: files[x.start] for name, x in nodes.items() if x and x.start in files}
 
     @cached_property
     def body_names(self) -> list[str]:
         """Names of all bodies; a body without name is "#<id>", the world is "world"."""
         model = self.model
-        return [WORLD, *_named([model.body(b).name for b in range(1, model.nbody)], "#", 1)]
+        return [WORLD, *named([model.body(b).name for b in range(1, model.nbody)], "#", 1)]
 
     @cached_property
     def joint_names(self) -> list[str]:
         """Names of all joints; a joint without name is "#j<id>"."""
-        return _named([self.model.joint(j).name for j in range(self.model.njnt)], "#j", 0)
+        return named([self.model.joint(j).name for j in range(self.model.njnt)], "#j", 0)
+
+    def disabled(self, *flags: str) -> bool:
+        """Return True if <option> disables one of these, named as in MuJoCo's mjtDisableBit."""
+        bits, off = self.mujoco.mjtDisableBit, int(self.model.opt.disableflags)
+        return any(off & int(getattr(bits, f"mjDSBL_{flag}")) for flag in flags)
 
 
-def _named(names: list[str], prefix: str, first: int) -> list[str]:
+def named(names: list[str], prefix: str, first: int) -> list[str]:
     """Names, with numbers where there were none; a given name may have taken such a name."""
     taken = {name for name in names if name}
     return [name or unused(f"{prefix}{k}", taken) for k, name in enumerate(names, first)]
@@ -82,78 +121,143 @@ def unused(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def import_mujoco() -> Any:
-    """The mujoco package, which is optional."""
-    return need("mujoco", "mjcf", "reading MJCF, with MuJoCo's own compiler,")
+def compile_file(
+    path: str | PathLike[str], folders: Sequence[str | PathLike[str]], text: str | None = None
+) -> Compiled:
+    """The model that MuJoCo compiles from an MJCF file; see `read_mjcf`."""
+    mujoco = need("mujoco", "mjcf", "reading MJCF, with MuJoCo's own compiler,")
+    document = read_document(path, folders, text)
+    _check_attributes(mujoco, document)
+    return _with_meshes(mujoco, document)
 
 
-# Elements whose attributes MuJoCo does not compare with its schema where they stand in a <frame> or
-# <replicate>: it would ignore a misspelt one.
-UNCHECKED = ("body", "joint", "freejoint", "geom", "site", "inertial", "camera", "light", "frame")
+def _with_meshes(mujoco: Any, document: Document) -> Compiled:
+    """The compiled document; of the mesh files, those are read that an inertia depends on."""
+    compiled = _compiled(mujoco, document, TETRAHEDRON)
+    if not compiled.meshes:
+        return compiled
+    other = _compiled(mujoco, document, OTHER_SHAPE)
+    dependent = _differing(compiled, other)
+    wanted = _meshes_of(compiled, dependent)
+    if not wanted:
+        return compiled
+    data, refused = _read(document, wanted.values())
+    if data:  # what still depends on the stand-in is missing
+        compiled = _compiled(mujoco, document, TETRAHEDRON, data)
+        dependent = _differing(compiled, _compiled(mujoco, document, OTHER_SHAPE, data))
+    unknown: dict[int, str] = {}
+    for body in dependent:
+        missing = [x for x in _meshes_of(compiled, [body]).values() if x.node.start not in data]
+        if missing:
+            why = refused[missing[0].node.start]
+            moves = int(compiled.model.body_weldid[body]) != 0
+            if moves or float(compiled.spec.compiler.settotalmass) > 0:
+                raise _missing_mesh(compiled, body, missing[0], why)
+            unknown[body] = why
+    return Compiled(mujoco, document, compiled.spec, compiled.model, compiled.messages, unknown)
 
 
-def check_attributes(nodes: Sequence[Node]) -> None:
-    """Raise if an element inside a <frame> or <replicate> has an attribute that MuJoCo lacks.
+def _differing(one: Compiled, other: Compiled) -> list[int]:
+    """Bodies whose inertia differs between the two."""
+    differs = np.zeros(one.model.nbody, bool)
+    for key in INERTIAL:
+        unequal = getattr(one.model, key) != getattr(other.model, key)
+        differs |= unequal.reshape(len(differs), -1).any(axis=1)
+    return np.flatnonzero(differs).tolist()
 
-    Each attribute is tried on an element of the same kind in a body, where MuJoCo does compare it.
-    """
-    mujoco = import_mujoco()
-    seen: dict[tuple[str, str], tuple[Node, list[Node]]] = {}
-    for node, around in with_ancestors(nodes):
-        if node.tag in UNCHECKED and any(x.tag in ("frame", "replicate") for x in around):
-            for attribute in node.attributes:
-                seen.setdefault((node.tag, attribute), (node, list(around)))
-    for (tag, attribute), (node, around) in seen.items():
-        text = f"<mujoco><worldbody><body><{tag} {attribute}='0'/></body></worldbody></mujoco>"
-        with _LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+
+def _meshes_of(compiled: Compiled, bodies: Sequence[int]) -> dict[str, MeshFile]:
+    """The mesh files that geoms of the bodies refer to."""
+    found: dict[str, MeshFile] = {}
+    for geom in compiled.spec.geoms:
+        # MuJoCo may have fused the body that the geom was written in
+        body = compiled.model.geom_bodyid[geom.id] if geom.id >= 0 else geom.parent.id
+        if int(body) in bodies and geom.meshname in compiled.meshes:
+            found[geom.meshname] = compiled.meshes[geom.meshname]
+    return found
+
+
+def _read(
+    document: Document, wanted: Iterable[MeshFile]
+) -> tuple[dict[int, tuple[str, bytes]], dict[int, str]]:
+    """File name and bytes of the meshes that can be read, and why others cannot, by their nodes."""
+    data: dict[int, tuple[str, bytes]] = {}
+    refused: dict[int, str] = {}
+    for mesh in wanted:
+        k, path = mesh.node.start, mesh.path
+        if path is None:
+            refused[k] = "a plugin makes"
+        elif not path.lower().endswith(FORMATS):
+            ends = ", ".join(FORMATS)
+            refused[k] = f"lies in the file {path!r}, whose name does not end with {ends}"
+        else:
             try:
-                mujoco.MjSpec.from_string(text)
-            except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-                if "unrecognized attribute" in str(error):
-                    raise ParseError(
-                        f"{node.where}: {owner(node, around)} has an attribute "
-                        f"{clip(attribute)!r}, which MuJoCo does not know. "
-                        f"{HINTS['Schema violation']}"
-                    ) from None
+                place = document.locate(path, mesh.node)
+                name = f"kinetree_mesh_{k}{place.suffix.lower()}"
+                if place.is_file():
+                    data[k] = name, document.sources.read(place)
+                else:
+                    refused[k] = f"lies in the file {path!r}, which is not there"
+            except NotFoundError as error:
+                refused[k] = f"was not opened: {error}"
+    return data, refused
 
 
-def compile_nodes(nodes: Sequence[Node], assets: Mapping[str, bytes] | None = None) -> Compiled:
-    """Compile a prepared document; `assets` are the only files MuJoCo can open."""
-    mujoco = import_mujoco()
-    main, others = written(nodes)
+def _missing_mesh(compiled: Compiled, body: int, mesh: MeshFile, why: str) -> ParseError:
+    places = compiled.places(compiled.spec.bodies)
+    return ParseError(
+        f"{places.get(body, mesh.node.where)}: body {compiled.body_names[body]!r} takes its "
+        f"inertia from mesh {mesh.name!r}, which {why.rstrip('.')}. Put the mesh beside the model, "
+        "or give the body an <inertial>."
+    )
+
+
+def _compiled(
+    mujoco: Any,
+    document: Document,
+    corners: str,
+    data: Mapping[int, tuple[str, bytes]] | None = None,
+) -> Compiled:
+    """Compile a document; the assets in `data` are the only files MuJoCo can open."""
+    data = data or {}
+    text, others = document.texts(corners, {k: name for k, (name, _) in data.items()})
+    if is_confined():
+        _try_apart(document, text, others | dict(data.values()))
     with _LOCK, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            spec = mujoco.MjSpec.from_string(main, include=others, assets=dict(assets or {}))
+            spec = mujoco.MjSpec.from_string(text, include=others, assets=dict(data.values()))
             # length ranges of muscles are found by simulation, and dynamics do not need them
             spec.compiler.LRopt.mode = int(mujoco.mjtLRMode.mjLRMODE_NONE)
             model = spec.compile()
         except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-            raise ParseError(_in_user_terms(str(error), nodes)) from None
+            raise _refusal(str(error), document) from None
         except (MemoryError, RuntimeError, TypeError, UnicodeError) as error:
-            raise ParseError(f"{nodes[0].file}: MuJoCo cannot compile the file: {error}.") from None
-    messages = tuple(str(warning.message).strip() for warning in caught)
-    return Compiled(mujoco, spec, model, nodes, messages)
+            file = document.nodes[0].element.file
+            raise ParseError(f"{file}: MuJoCo cannot compile the file: {error}.") from None
+    return Compiled(mujoco, document, spec, model, tuple(str(x.message).strip() for x in caught))
 
 
-def written(nodes: Sequence[Node]) -> tuple[str, dict[str, bytes]]:
-    """The text of the model, and of the models that it attaches, by file name.
+def _try_apart(document: Document, text: str, files: Mapping[str, bytes]) -> None:
+    """Compile the text of an upload in a process with bounded memory and time first."""
+    coded = {name: base64.b64encode(data).decode() for name, data in files.items()}
+    command = [sys.executable, "-c", TRIAL.format(memory=MEMORY)]
+    try:
+        done = subprocess.run(
+            command, input=json.dumps([text, coded]).encode(), timeout=SECONDS, capture_output=True
+        )
+        kept = done.returncode == 0
+    except subprocess.TimeoutExpired:
+        kept = False
+    if not kept:
+        raise ParseError(
+            f"{document.nodes[0].element.file}: MuJoCo takes more than {SECONDS} s or "
+            f"{MEMORY >> 30} GB to compile the file. Load it in Python, if it is to be trusted."
+        )
 
-    Each begins on the line after the end of the one before, so that a line number belongs to one
-    node whatever document it is in.
-    """
-    texts: dict[int, str] = {}
-    line = 0
-    for k, nodes_of_document in documents(nodes).items():
-        texts[k] = "\n" * line + write(nodes_of_document)
-        line += len(nodes_of_document)
-    others = {document_name(k): text.encode() for k, text in texts.items() if k > 0}
-    return texts[0], others
 
-
-def _in_user_terms(message: str, nodes: Sequence[Node]) -> str:
-    """MuJoCo's message with its line of the compiled text replaced by the element and its origin.
+def _refusal(message: str, document: Document) -> ParseError:
+    """MuJoCo's message with its line of the text replaced by the element and its place.
 
     MuJoCo writes: what is wrong, then "Element 'tag', line 3" or "Element name 'x', id 2, line 3".
     """
@@ -163,17 +267,36 @@ def _in_user_terms(message: str, nodes: Sequence[Node]) -> str:
     reason = re.split(r"\n?\s*Element (?:name )?'", message)[0].strip()
     reason = re.sub(r"^(?:XML |Schema )?Error: (?:Error: )?", "", reason).rstrip(".")
     reason = clip(reason, 500)
-    hint = next((f" {hint}" for word, hint in HINTS.items() if word in reason), "")
-    line = re.findall(r"[Ll]ine (?:number=)?(\d+)", message)
-    k = int(line[0 if inside else -1]) - 1 if line else -1
-    if not 0 <= k < len(nodes):
-        named = re.search(r"Element name '([^']+)'", message)
-        about = f" {named.group(1)!r}" if named else ""
-        return f"{nodes[0].file}: MuJoCo refuses the file{about}: {reason}.{hint}"
-    around: list[Node] = []
-    for i, (_, path) in enumerate(with_ancestors(nodes)):
-        if i == k:
-            around = list(path)
-            break
-    node = nodes[k]
-    return f"{node.where}: MuJoCo refuses {owner(node, around)}: {reason}.{hint}"
+    lines = re.findall(r"[Ll]ine (?:number=)?(\d+)", message)
+    k = int(lines[0 if inside else -1]) - 1 if lines else -1
+    if 0 <= k < len(document.nodes):
+        node = document.nodes[k]
+        return node.fault(f"MuJoCo refuses {node}: {reason}.")
+    name = re.search(r"Element name '([^']+)'", message)
+    about = f" {name[1]!r}" if name else ""
+    return ParseError(
+        f"{document.nodes[0].element.file}: MuJoCo refuses the file{about}: {reason}."
+    )
+
+
+def _check_attributes(mujoco: Any, document: Document) -> None:
+    """Raise if an element inside a <frame> or <replicate> has an attribute that MuJoCo lacks.
+
+    Each attribute is tried on an element of the same kind in a body, where MuJoCo does compare it.
+    """
+    seen: dict[tuple[str, str], Node] = {}
+    for node in document.nodes:
+        if node.tag in UNCHECKED and node.lies_in("frame", "replicate"):
+            for attribute in node.attributes:
+                seen.setdefault((node.tag, attribute), node)
+    for (tag, attribute), node in seen.items():
+        text = f"<mujoco><worldbody><body><{tag} {attribute}='0'/></body></worldbody></mujoco>"
+        with _LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                mujoco.MjSpec.from_string(text)
+            except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+                if "unrecognized attribute" in str(error):
+                    raise node.fault(
+                        f"{node} has an attribute {clip(attribute)!r}, which MuJoCo does not know."
+                    ) from None

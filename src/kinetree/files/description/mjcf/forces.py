@@ -3,9 +3,8 @@
 MuJoCo pulls a joint towards `springref`, and a <fixed> tendon, whose length is the sum of
 coefficient times position of its joints, towards `springlength`. Positions count as in q, which a
 joint's `ref` shifts: a spring of `springref` 0 rests at q = 0, wherever the body is drawn. Springs
-of ball and free joints, of tendons along a path (<spatial>) and with a range of slack are left out;
-of springs that are not linear, the linear part is kept. Armature, friction and damping of <fixed>
-tendons become motors.
+of ball and free joints, and with a range of slack, are left out; of springs that are not linear,
+the linear part is kept. Armature, friction and damping of <fixed> tendons become motors.
 
 MuJoCo's compiler turns <motor>, <position>, <velocity>, <damper> and <intvelocity> into the numbers
 of <general>, with defaults, classes, damping ratios and inherited ranges resolved; these are read.
@@ -15,8 +14,10 @@ transmissions to sites, bodies, slider-cranks and tendons that wrap around geoms
 `notes` names everything that is.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from kinetree.core.arrays import Array
 from kinetree.errors import ParseError
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Coefficients, Range
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.mjcf.compile import Compiled, unused
+from kinetree.files.description.mjcf.compile import Compiled, named, unused
 from kinetree.files.description.records import Limits, Motor, Spring
 
 FREE, BALL = 0, 1  # MuJoCo's mjtJoint; sliders and hinges follow
@@ -34,466 +35,352 @@ TRANSMISSIONS = ("joint", "joint in the parent's frame", "slider-crank", "tendon
 ON_JOINT, TENDON = (0, 1), 3
 DYNAMICS = ("none", "integrator", "filter", "filterexact")
 LAWS = ("a constant", "affine")  # of gain; none or affine of bias
-
-
-def disabled(compiled: Compiled, *flags: str) -> bool:
-    """Return True if <option> disables one of these, named as in MuJoCo's mjtDisableBit."""
-    bits = compiled.mujoco.mjtDisableBit
-    off = int(compiled.model.opt.disableflags)
-    return any(off & int(getattr(bits, f"mjDSBL_{flag}")) for flag in flags)
-
-
-# ----- friction, armature and limits
+SiteOnBody = tuple[str, tuple[float, ...]]  # body, and position in it
 
 
 @dataclass(frozen=True)
-class JointForces:
-    """The fields of a JointDescription that concern its forces, and the place of its zero."""
+class Tendon:
+    """A tendon: of joints (<fixed>, coefficients by name), or through sites of several bodies.
 
-    offset: float = 0
-    friction: Friction = Friction()
-    armature: float = 0
-    limits: Limits = Limits()
-
-
-@dataclass(frozen=True)
-class JointMotor:
-    """An actuator as a joint sees it, its armature and damping before the gear.
-
-    joint: number of the one hinge or slide that it acts on; None for anything else. effort: largest
-    force at the joint of a plain motor, whose force is a constant times its control; None for
-    other laws of force.
+    bodies: number of bodies whose sites it passes, if it passes nothing else. other_effects:
+    whether it changes the motion by more than a spring or motor that is read.
     """
 
+    name: str
+    joints: dict[str, float]
+    points: list[SiteOnBody]
+    bodies: int
+    spring: Spring | None
+    motor: Motor | None
+    other_effects: bool
+
+
+@dataclass(frozen=True)
+class Motion:
+    """An actuator as MuJoCo has it: the joint that it acts on, its ratio, and what it is read as.
+
+    joint: number of the one hinge or slide that it acts on; None for anything else. tendon: number
+    of its tendon. effort: largest force at the joint of a plain motor, whose force is a constant
+    times its control; None for other laws. armature, damping: before the gear. reason: why it is
+    left out. gears: by the joints that it drives.
+    """
+
+    name: str
     joint: int | None
+    tendon: int | None
     ratio: float
     effort: float | None
     armature: float
     damping: float
+    reason: str
+    gears: dict[str, float]
+    record: Actuator | None
 
 
-def joint_motors(compiled: Compiled) -> list[JointMotor]:
-    """All actuators, in MuJoCo's order."""
-    model, motors = compiled.model, list[JointMotor]()
-    for a in range(_count(compiled)):
-        j, ratio = int(model.actuator_trnid[a, 0]), _gear(compiled, a)
-        on_joint = int(model.actuator_trntype[a]) in ON_JOINT and int(model.jnt_type[j]) > BALL
-        laws = (model.actuator_gaintype, model.actuator_biastype, model.actuator_dyntype)
-        effort = None
-        if on_joint and not any(int(kind[a]) for kind in laws):
-            force, u = inf, int(model.actuator_ctrladr[a])
-            if model.actuator_forcelimited[a]:
-                force = float(np.abs(model.actuator_forcerange[a]).max())
-            if model.actuator_ctrllimited[u]:
-                gain = abs(float(model.actuator_gainprm[a, 0]))
-                force = min(force, gain * float(np.abs(model.actuator_ctrlrange[u]).max()))
-            effort = force * abs(ratio) if ratio else 0.0  # not inf * 0, which is NaN
-        inertia, damping = float(model.actuator_armature[a]), float(model.actuator_damping[a])
-        motors.append(JointMotor(j if on_joint else None, ratio, effort, inertia, damping))
-    return motors
+class Forces:
+    """All that acts at the joints of a compiled model besides rigid bodies."""
 
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled, self.m = compiled, compiled.model
+        disabled = compiled.disabled
+        self.no_springs, self.no_dampers = disabled("SPRING"), disabled("DAMPER")
+        self.no_friction = disabled("FRICTIONLOSS", "CONSTRAINT")
+        self.tendons = [self._tendon(t) for t in range(self.m.ntendon)]
+        # not nu: one actuator may have several controls
+        names = [self.m.actuator(a).name for a in range(len(self.m.actuator_trntype))]
+        self.motions = [self._motion(a, x) for a, x in enumerate(named(names, "#a", 0))]
+        self.is_passive = disabled("ACTUATION")
 
-def motor_efforts(compiled: Compiled) -> list[float]:
-    """Largest force of the plain motors of each joint together; infinite where there is none."""
-    bounds: dict[int, float] = {}
-    for x in joint_motors(compiled):
-        if x.joint is not None and x.effort is not None:
-            bounds[x.joint] = bounds.get(x.joint, 0.0) + x.effort
-    return [bounds.get(j, inf) for j in range(compiled.model.njnt)]
+    def is_simple(self, j: int) -> bool:
+        """Return True for a hinge or slide."""
+        return int(self.m.jnt_type[j]) > BALL
 
+    # joints
 
-def joint_forces(compiled: Compiled, where: dict[int, str]) -> list[JointForces]:
-    """One entry per joint. MuJoCo counts q from `ref`: the joint stands at q - ref.
+    def of_joint(self, j: int, where: str) -> dict[str, Any]:
+        """Fields of a JointDescription that concern its forces, and the place of its zero.
 
-    where: file:line of the joints, by number.
-    """
-    model, efforts, result = compiled.model, motor_efforts(compiled), []
-    armature, damping = [0.0] * model.njnt, [0.0] * model.njnt  # of the motors, seen at the joints
-    for x in joint_motors(compiled):
-        for total, value in ((armature, x.armature), (damping, x.damping)):
-            if x.joint is not None and value:  # the square of a huge ratio times 0 would be NaN
-                total[x.joint] += x.ratio * x.ratio * value
-    for j, name in enumerate(compiled.joint_names):
-        i, type = int(model.jnt_dofadr[j]), int(model.jnt_type[j])
+        MuJoCo counts q from `ref`: the joint stands at q - ref.
+        """
+        m, name, i = self.m, self.compiled.joint_names[j], int(self.m.jnt_dofadr[j])
+        armature, damping = 0.0, 0.0  # of its motors, seen at the joint
+        for x in self.motions:
+            if x.joint == j:  # the square of a huge ratio times 0 would be NaN
+                armature += x.ratio * x.ratio * x.armature if x.armature else 0.0
+                damping += x.ratio * x.ratio * x.damping if x.damping else 0.0
         values = {
-            "damping": float(model.dof_damping[i]) + damping[j],
-            "frictionloss": float(model.dof_frictionloss[i]),
-            "armature": 0.0 if type == FREE else float(model.dof_armature[i]) + armature[j],
+            "damping": 0.0 if self.no_dampers else float(m.dof_damping[i]) + damping,
+            "frictionloss": 0.0 if self.no_friction else float(m.dof_frictionloss[i]),
+            "armature": float(m.dof_armature[i]) + armature if int(m.jnt_type[j]) != FREE else 0.0,
         }
-        if disabled(compiled, "DAMPER"):
-            values["damping"] = 0.0
-        if disabled(compiled, "FRICTIONLOSS", "CONSTRAINT"):
-            values["frictionloss"] = 0.0
-        for key, value in values.items():
-            if not (isfinite(value) and value >= 0):
-                raise ParseError(
-                    f"{where.get(j, 'model')}: {key} of joint {name!r} is {value:g}; expected a "
-                    "finite number >= 0."
-                )
-        result.append(
-            JointForces(
-                offset=-float(model.qpos0[int(model.jnt_qposadr[j])]) if type > BALL else 0,
-                friction=Friction(values["damping"], values["frictionloss"]),
-                armature=values["armature"],
-                limits=_limits(compiled, j, efforts[j]),
+        _check_positive(values, f"joint {name!r}", where)
+        offset = -float(m.qpos0[int(m.jnt_qposadr[j])]) if self.is_simple(j) else 0
+        return {
+            "offset": offset,
+            "friction": Friction(values["damping"], values["frictionloss"]),
+            "armature": values["armature"],
+            "limits": self._limits(j),
+            "actuation": self.joint_ranges.get(j, UNLIMITED),
+        }
+
+    @cached_property
+    def efforts(self) -> dict[int, float]:
+        """Largest force of the plain motors of a joint together, where it has some."""
+        bounds: dict[int, float] = {}
+        for x in self.motions:
+            if x.joint is not None and x.effort is not None:
+                bounds[x.joint] = bounds.get(x.joint, 0.0) + x.effort
+        return bounds
+
+    def _limits(self, j: int) -> Limits:
+        m, effort = self.m, self.efforts.get(j, inf)
+        if m.jnt_actfrclimited[j]:
+            effort = min(effort, float(np.abs(m.jnt_actfrcrange[j]).max()))
+        if not m.jnt_limited[j] or not self.is_simple(j):
+            return Limits(effort=effort)
+        lower, upper = (float(x) for x in m.jnt_range[j])
+        return Limits(lower, upper, effort=effort)
+
+    # springs and motors
+
+    @cached_property
+    def springs(self) -> dict[str, Spring]:
+        """Springs and dampers by the names of their joints and tendons."""
+        m, names, springs = self.m, self.compiled.joint_names, dict[str, Spring]()
+        for j, name in enumerate(names):
+            stiffness = 0.0 if self.no_springs else float(m.jnt_stiffness[j])
+            if stiffness and self.is_simple(j):
+                rest = float(m.qpos_spring[int(m.jnt_qposadr[j])])
+                springs[name] = self._checked(Spring(stiffness, rest), f"joint {name!r}")
+        taken = set(names)
+        for x in self.tendons:
+            if x.spring is not None:
+                key = f"tendon/{x.name}" if x.name in taken else x.name
+                springs[unused(key, taken)] = x.spring
+        return springs
+
+    def _checked(self, spring: Spring, name: str) -> Spring:
+        stiffness, rest = float(spring.stiffness), float(spring.rest)  # type: ignore[arg-type]
+        if not (isfinite(stiffness) and stiffness >= 0 and isfinite(rest)):
+            raise ParseError(
+                f"{self._file}: {name} has stiffness {stiffness:g} and rests at {rest:g}; expected "
+                "finite numbers, and a stiffness >= 0."
             )
-        )
-    return result
+        return spring
 
+    @property
+    def _file(self) -> str:
+        return self.compiled.document.nodes[0].element.file
 
-def _limits(compiled: Compiled, j: int, effort: float) -> Limits:
-    model = compiled.model
-    if model.jnt_actfrclimited[j]:
-        effort = min(effort, float(np.abs(model.jnt_actfrcrange[j]).max()))
-    if not model.jnt_limited[j] or int(model.jnt_type[j]) <= BALL:
-        return Limits(effort=effort)
-    lower, upper = (float(x) for x in model.jnt_range[j])
-    return Limits(lower, upper, effort=effort)
+    @property
+    def motors(self) -> dict[str, Motor]:
+        """Armature, friction and damping of <fixed> tendons; damping of springs is theirs."""
+        return {x.name: x.motor for x in self.tendons if x.motor is not None}
 
+    def _tendon(self, t: int) -> Tendon:
+        m, name = self.m, self.m.tendon(t).name or f"tendon {t}"
+        joints, path = self._joints_of(t), self._sites_of(t)
+        bodies = len({body for body, _ in path})
+        points = path if bodies > 1 else []
+        stiffness = 0.0 if self.no_springs else float(m.tendon_stiffness[t])
+        values = {
+            "armature": float(m.tendon_armature[t]),
+            "damping": 0.0 if self.no_dampers else float(m.tendon_damping[t]),
+            "frictionloss": 0.0 if self.no_friction else float(m.tendon_frictionloss[t]),
+        }
+        low, high = (float(x) for x in m.tendon_lengthspring[t])
+        damping = values["damping"]
+        # within a dead band, dampers act in MuJoCo and not here
+        acts = (low == high or not damping) if stiffness else bool(damping)
+        spring = motor = None
+        if acts and (joints or points):
+            rest, play = (
+                (low if low == high else (low + high) / 2, high - low) if stiffness else (0.0, 0.0)
+            )
+            through = points if not joints else None
+            spring = Spring(stiffness, rest, joints or None, damping, through, play)
+            self._checked(spring, f"tendon {name!r}")
+            values["damping"] = 0.0
+        known = self.compiled.joint_names.index
+        if joints and any(values.values()) and all(self.is_simple(known(x)) for x in joints):
+            _check_positive(values, f"tendon {name!r}", self._file)
+            friction = Friction(values["damping"], values["frictionloss"])
+            motor = Motor(joints, values["armature"], friction)
+        others = [m.tendon_limited[t], self.is_curved(t, "tendon", "damping")]
+        others += [] if motor else [m.tendon_frictionloss[t], m.tendon_armature[t]]
+        others += [] if motor or spring else [m.tendon_damping[t]]
+        if not spring and not self.no_springs:
+            others += [m.tendon_stiffness[t], self.is_curved(t, "tendon")]
+        return Tendon(name, joints, points, bodies, spring, motor, any(others))
 
-# ----- springs
+    def _wraps(self, t: int) -> range:
+        first = int(self.m.tendon_adr[t])
+        return range(first, first + int(self.m.tendon_num[t]))
 
+    def _joints_of(self, t: int) -> dict[str, float]:
+        """Coefficients of the joints of a <fixed> tendon that are not zero, by name."""
+        m, sums = self.m, dict[str, float]()
+        for w in self._wraps(t):
+            if int(m.wrap_type[w]) == ALONG_JOINTS:
+                name = self.compiled.joint_names[int(m.wrap_objid[w])]
+                sums[name] = sums.get(name, 0.0) + float(m.wrap_prm[w])
+        return {name: c for name, c in sums.items() if c}
 
-def springs_of(compiled: Compiled) -> dict[str, Spring]:
-    """Springs and dampers by the names of their joints and tendons, as far as <option> has them."""
-    model, names, off = compiled.model, compiled.joint_names, disabled(compiled, "SPRING")
-    springs: dict[str, Spring] = {}
-    for j, name in enumerate(names):
-        stiffness = 0.0 if off else float(model.jnt_stiffness[j])
-        if stiffness and int(model.jnt_type[j]) > BALL:
-            rest = float(model.qpos_spring[int(model.jnt_qposadr[j])])
-            springs[name] = _spring(stiffness, rest, None, f"joint {name!r}", compiled)
-    taken = set(names)
-    for t in filter(lambda t: is_spring(compiled, t), range(model.ntendon)):
-        name, along = tendon_name(compiled, t), _is_fixed(compiled, t)
-        stiffness = 0.0 if off else float(model.tendon_stiffness[t])
-        low, high = (float(x) if stiffness else 0.0 for x in model.tendon_lengthspring[t])
-        key = unused(f"tendon/{name}" if name in taken else name, taken)
-        ends = coefficients(compiled, t) if along else None
-        rest, play = low if low == high else (low + high) / 2, high - low
-        spring = _spring(stiffness, rest, ends, f"tendon {name!r}", compiled)
-        damping = 0.0 if disabled(compiled, "DAMPER") else float(model.tendon_damping[t])
-        points = None if along else path_points(compiled, t)
-        springs[key] = replace(spring, damping=damping, points=points, play=play)
-    return springs
-
-
-def _spring(
-    stiffness: float, rest: float, joints: dict[str, float] | None, name: str, compiled: Compiled
-) -> Spring:
-    if not (isfinite(stiffness) and stiffness >= 0 and isfinite(rest)):
-        raise ParseError(
-            f"{compiled.nodes[0].file}: {name} has stiffness {stiffness:g} and rests at {rest:g}; "
-            "expected finite numbers, and a stiffness >= 0."
-        )
-    return Spring(stiffness, rest, joints)
-
-
-def is_spring(compiled: Compiled, t: int) -> bool:
-    """Return True if tendon t is a spring between joints or points that is read."""
-    low, high = (float(x) for x in compiled.model.tendon_lengthspring[t])
-    stiff = bool(compiled.model.tendon_stiffness[t]) and not disabled(compiled, "SPRING")
-    damped = bool(compiled.model.tendon_damping[t]) and not disabled(compiled, "DAMPER")
-    ends = coefficients(compiled, t) if _is_fixed(compiled, t) else path_points(compiled, t)
-    # within a dead band, dampers act in MuJoCo and not here
-    return (low == high or not damped if stiff else damped) and bool(ends)
-
-
-def path_points(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
-    """Body and position of each site of a <spatial> tendon.
-
-    None if it passes more than sites, or has all of them on one body.
-    """
-    points = _sites(compiled, t)
-    return points if len({name for name, _ in points}) > 1 else []
-
-
-def is_on_one_body(compiled: Compiled, t: int) -> bool:
-    """Return True for a <spatial> tendon whose sites are on one body: its length is constant."""
-    return len({name for name, _ in _sites(compiled, t)}) == 1
-
-
-def _sites(compiled: Compiled, t: int) -> list[tuple[str, tuple[float, ...]]]:
-    """Body and position of each site of a <spatial> tendon; none if it passes more than sites."""
-    model, first = compiled.model, int(compiled.model.tendon_adr[t])
-    points: list[tuple[str, tuple[float, ...]]] = []
-    for w in range(first, first + int(model.tendon_num[t])):
-        if int(model.wrap_type[w]) != THROUGH_SITE:
+    def _sites_of(self, t: int) -> list[SiteOnBody]:
+        """The sites of a <spatial> tendon; none if it passes more than sites."""
+        m = self.m
+        if any(int(m.wrap_type[w]) != THROUGH_SITE for w in self._wraps(t)):
             return []
-        site = int(model.wrap_objid[w])
-        body = compiled.body_names[int(model.site_bodyid[site])]
-        points.append((body, tuple(map(float, model.site_pos[site]))))
-    return points
+        sites = [int(m.wrap_objid[w]) for w in self._wraps(t)]
+        names = [self.compiled.body_names[int(m.site_bodyid[s])] for s in sites]
+        positions = [tuple(map(float, m.site_pos[s])) for s in sites]
+        return list(zip(names, positions, strict=True))
+
+    def is_fixed(self, t: int) -> bool:
+        """Return True for a <fixed> tendon, a sum of joint positions."""
+        return int(self.m.wrap_type[int(self.m.tendon_adr[t])]) == ALONG_JOINTS
+
+    def is_curved(self, k: int, kind: str = "jnt", part: str = "stiffness") -> bool:
+        """Return True for a spring that is not linear, or yields; for damping not linear in dq."""
+        off = self.no_springs if part == "stiffness" else self.no_dampers
+        poly = getattr(self.m, f"{kind}_{part}poly")[k]
+        yields = part == "stiffness" and (
+            getattr(self.m, f"{kind}_stiffness")[k] and getattr(self.m, f"{kind}_springyield")[k]
+        )
+        return not off and bool(poly.any() or yields)
+
+    # actuators
+
+    @property
+    def actuators(self) -> dict[str, Actuator]:
+        """Actuators by name, those that are understood; without name, "#a<id>"."""
+        return {x.name: x.record for x in self.read if x.record is not None}
+
+    @property
+    def read(self) -> list[Motion]:
+        """The actuators that are read; none if <option> disables them."""
+        return [x for x in self.motions if not x.reason and not self.is_passive]
+
+    @cached_property
+    def joint_ranges(self) -> dict[int, Range]:
+        """Least and most force of all actuators of a joint together, where it has actuators."""
+        driven = {self.compiled.joint_names.index(name) for x in self.read for name in x.gears}
+        limited = [j for j in driven if self.m.jnt_actfrclimited[j]]
+        return {j: _pair(self.m.jnt_actfrcrange[j]) for j in limited}
+
+    def _motion(self, a: int, name: str) -> Motion:
+        m, k = self.m, int(self.m.actuator_trnid[a, 0])
+        kind, ratio = (
+            int(m.actuator_trntype[a]),
+            float(m.actuator_gear[int(m.actuator_outadr[a]), 0]),
+        )
+        joint = k if kind in ON_JOINT and self.is_simple(k) else None
+        tendon = k if kind == TENDON else None
+        gears = {} if joint is None else {self.compiled.joint_names[joint]: ratio}
+        if tendon is not None:
+            gears = {x: ratio * c for x, c in self.tendons[tendon].joints.items()}
+        effort = None
+        laws = (m.actuator_gaintype, m.actuator_biastype, m.actuator_dyntype)
+        if joint is not None and not any(int(law[a]) for law in laws):
+            effort = (
+                self._motor_force(a) * abs(ratio) if ratio else 0.0
+            )  # not inf * 0, which is NaN
+        reason = self._reason(a, kind, k) or self._reason_of_numbers(a, tendon, ratio, gears)
+        record = None if reason else self._actuator(a, tendon, ratio, gears)
+        armature, damping = float(m.actuator_armature[a]), float(m.actuator_damping[a])
+        return Motion(name, joint, tendon, ratio, effort, armature, damping, reason, gears, record)
+
+    def _motor_force(self, a: int) -> float:
+        """Largest force of a plain motor before the gear."""
+        m, force, u = self.m, inf, int(self.m.actuator_ctrladr[a])
+        if m.actuator_forcelimited[a]:
+            force = float(np.abs(m.actuator_forcerange[a]).max())
+        if m.actuator_ctrllimited[u]:
+            gain = abs(float(m.actuator_gainprm[a, 0]))
+            force = min(force, gain * float(np.abs(m.actuator_ctrlrange[u]).max()))
+        return force
+
+    def _reason(self, a: int, kind: int, k: int) -> str:
+        """Why the law or the transmission of an actuator is not read; empty if it is."""
+        m, mujoco = self.m, self.compiled.mujoco
+        if int(m.actuator_plugin[a]) >= 0:
+            return "plugin"
+        laws = {
+            "dynamics": (int(m.actuator_dyntype[a]), len(DYNAMICS), mujoco.mjtDyn),
+            "gain": (int(m.actuator_gaintype[a]), len(LAWS), mujoco.mjtGain),
+            "bias": (int(m.actuator_biastype[a]), len(LAWS), mujoco.mjtBias),
+        }
+        for word, (number, known, enum) in laws.items():
+            if number >= known:
+                return f"{word} {enum(number).name.partition('_')[2].lower()}"
+        if kind not in (*ON_JOINT, TENDON):
+            is_known = kind < len(TRANSMISSIONS)
+            return f"on a {TRANSMISSIONS[kind] if is_known else 'another transmission'}"
+        if kind == TENDON and not (self.is_fixed(k) or self.tendons[k].points):
+            return "on a spatial tendon that is not a path through sites of several bodies"
+        return "on a ball or free joint" if kind != TENDON and not self.is_simple(k) else ""
+
+    def _reason_of_numbers(
+        self, a: int, tendon: int | None, ratio: float, gears: dict[str, float]
+    ) -> str:
+        """Why an actuator of a known kind is left out."""
+        m, group = self.m, int(self.m.actuator_group[a])
+        lags, delay = DYNAMICS[int(m.actuator_dyntype[a])] in LAGS, float(m.actuator_delay[a])
+        numbers = (m.actuator_gainprm[a, :3], m.actuator_biasprm[a, :3], [delay])
+        acts = any(gears.values()) or (not gears and ratio)
+        name = "" if tendon is None else self.tendons[tendon].name
+        reasons = {
+            "several controls or outputs": int(m.actuator_ctrlnum[a]) != 1
+            or int(m.actuator_outnum[a]) != 1,
+            f"its group {group} is disabled": 0 <= group <= 30
+            and int(m.opt.disableactuator) >> group & 1,
+            "several activations": int(m.actuator_actnum[a]) > 1,
+            "a time constant that is not positive": lags and not m.actuator_dynprm[a, 0] > 0,
+            f"tendon {name} has an actuatorfrcrange": tendon is not None
+            and m.tendon_actfrclimited[tendon],
+            "interpolated delay": delay and int(m.actuator_history[a][1]) != 0,
+            "gear 0": not acts or (tendon is not None and self.is_fixed(tendon) and not gears),
+            "numbers that are not finite": not np.isfinite(np.concatenate(numbers)).all(),
+        }
+        return next((text for text, is_so in reasons.items() if is_so), "")
+
+    def _actuator(
+        self, a: int, tendon: int | None, ratio: float, gears: dict[str, float]
+    ) -> Actuator:
+        m, u = self.m, int(self.m.actuator_ctrladr[a])
+        points = None if tendon is None or self.is_fixed(tendon) else self.tendons[tendon].points
+        dynamics = DYNAMICS[int(m.actuator_dyntype[a])]
+        gain, bias = (_three(x[a]) for x in (m.actuator_gainprm, m.actuator_biasprm))
+        gain = gain if int(m.actuator_gaintype[a]) else (gain[0], 0.0, 0.0)
+        bias = bias if int(m.actuator_biastype[a]) else (0.0, 0.0, 0.0)
+        clamped = m.actuator_ctrllimited[u] and not self.compiled.disabled("CLAMPCTRL")
+        force_range = _range(m.actuator_forcerange[a], m.actuator_forcelimited[a])
+        if points is not None:  # the force counts behind the gear, the length is that of the path
+            gain, bias = ((ratio * x, ratio**2 * y, ratio**2 * z) for x, y, z in (gain, bias))
+            low, high = sorted(ratio * x for x in force_range)
+            force_range = low, high
+        has_state = dynamics != "none"
+        return Actuator(
+            {name: gear for name, gear in gears.items() if gear},
+            gain,
+            bias,
+            dynamics=dynamics,
+            time_constant=float(m.actuator_dynprm[a, 0]) if dynamics in LAGS else 0.0,
+            delay=float(m.actuator_delay[a]),
+            early=bool(m.actuator_actearly[a]) and has_state,
+            control_range=_range(m.actuator_ctrlrange[u], clamped),
+            force_range=force_range,
+            activation_range=_range(m.actuator_actrange[a], m.actuator_actlimited[a] and has_state),
+            points=points,
+        )
 
 
-def _is_fixed(compiled: Compiled, t: int) -> bool:
-    """Return True for a <fixed> tendon, a sum of joint positions."""
-    model = compiled.model
-    return int(model.wrap_type[int(model.tendon_adr[t])]) == ALONG_JOINTS
-
-
-def coefficients(compiled: Compiled, t: int) -> dict[str, float]:
-    """Coefficients of the joints of a <fixed> tendon that are not zero, by name."""
-    model, sums = compiled.model, dict[str, float]()
-    first = int(model.tendon_adr[t])
-    for w in range(first, first + int(model.tendon_num[t])):
-        name = compiled.joint_names[int(model.wrap_objid[w])]
-        sums[name] = sums.get(name, 0.0) + float(model.wrap_prm[w])
-    return {name: c for name, c in sums.items() if c}
-
-
-def tendon_name(compiled: Compiled, t: int) -> str:
-    """Name of a tendon; one without name is "tendon <id>"."""
-    return compiled.model.tendon(t).name or f"tendon {t}"
-
-
-def unread_joint_springs(compiled: Compiled) -> list[str]:
-    """Ball and free joints that have a spring."""
-    if disabled(compiled, "SPRING"):
-        return []
-    model = compiled.model
-    return [
-        name
-        for j, name in enumerate(compiled.joint_names)
-        if int(model.jnt_type[j]) <= BALL and (model.jnt_stiffness[j] or _is_curved(compiled, j))
-    ]
-
-
-def curved_springs(compiled: Compiled) -> list[str]:
-    """Hinges, slides and tendons whose spring is not linear, or yields."""
-    if disabled(compiled, "SPRING"):
-        return []
-    model, names = compiled.model, compiled.joint_names
-    joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) > BALL]
-    tendons = [t for t in range(model.ntendon) if is_spring(compiled, t)]
-    return [
-        *(names[j] for j in joints if _is_curved(compiled, j)),
-        *(tendon_name(compiled, t) for t in tendons if _is_curved(compiled, t, "tendon")),
-    ]
-
-
-def _is_curved(compiled: Compiled, k: int, kind: str = "jnt") -> bool:
-    """Return True for a polynomial or plastic spring."""
-    poly, stiffness, springyield = (
-        getattr(compiled.model, f"{kind}_{x}")[k]
-        for x in ("stiffnesspoly", "stiffness", "springyield")
-    )
-    return bool(poly.any()) or bool(stiffness and springyield)
-
-
-def has_curved_damping(compiled: Compiled, kind: str, k: int) -> bool:
-    """Return True if the damping of a "dof", "actuator" or "tendon" is not linear in the speed."""
-    poly = getattr(compiled.model, f"{kind}_dampingpoly")[k]
-    return bool(poly.any()) and not disabled(compiled, "DAMPER")
-
-
-def has_other_effects(compiled: Compiled, t: int) -> bool:
-    """Return True if tendon t changes the motion by more than a spring or motor that is read."""
-    others = ["limited"]
-    others += [] if is_motor(compiled, t) else ["frictionloss", "armature"]
-    others += [] if is_spring(compiled, t) or is_motor(compiled, t) else ["damping"]
-    slack = not is_spring(compiled, t) and not disabled(compiled, "SPRING")
-    others += ["stiffness"] if slack else []
-    acts = any(getattr(compiled.model, f"tendon_{x}")[t] for x in others)
-    curved = slack and _is_curved(compiled, t, "tendon")
-    return acts or curved or has_curved_damping(compiled, "tendon", t)
-
-
-# ----- motors of coupled joints
-
-
-def motors_of(compiled: Compiled) -> dict[str, Motor]:
-    """Armature, friction and damping of <fixed> tendons, by name; damping of springs is theirs."""
-    motors: dict[str, Motor] = {}
-    for t in filter(lambda t: is_motor(compiled, t), range(compiled.model.ntendon)):
-        values = _motor_values(compiled, t)
-        name = tendon_name(compiled, t)
-        for key, value in values.items():
-            if not (isfinite(value) and value >= 0):
-                raise ParseError(
-                    f"{compiled.nodes[0].file}: {key} of tendon {name!r} is {value:g}; expected a "
-                    "finite number >= 0."
-                )
-        friction = Friction(values["damping"], values["frictionloss"])
-        motors[name] = Motor(coefficients(compiled, t), values["armature"], friction)
-    return motors
-
-
-def is_motor(compiled: Compiled, t: int) -> bool:
-    """Return True if tendon t is a sum of hinges and slides with inertia or friction."""
-    names, kinds = compiled.joint_names, compiled.model.jnt_type
-    ends = coefficients(compiled, t) if _is_fixed(compiled, t) else {}
-    plain = all(int(kinds[names.index(name)]) > BALL for name in ends)
-    return bool(ends) and plain and any(_motor_values(compiled, t).values())
-
-
-def _motor_values(compiled: Compiled, t: int) -> dict[str, float]:
-    keys = ("armature", "damping", "frictionloss")
-    values = {key: float(getattr(compiled.model, f"tendon_{key}")[t]) for key in keys}
-    if is_spring(compiled, t) or disabled(compiled, "DAMPER"):
-        values["damping"] = 0.0
-    if disabled(compiled, "FRICTIONLOSS", "CONSTRAINT"):
-        values["frictionloss"] = 0.0
-    return values
-
-
-# ----- actuators
-
-
-def actuators_of(compiled: Compiled) -> dict[str, Actuator]:
-    """Actuators by name, those that are understood; without name, "#a<id>"."""
-    names = _actuator_names(compiled)
-    return {names[a]: _actuator(compiled, a) for a in _understood(compiled)}
-
-
-def joint_ranges(compiled: Compiled) -> dict[int, Range]:
-    """Least and most force of all actuators of a joint together, where it has actuators."""
-    model, ranges = compiled.model, dict[int, Range]()
-    for a in _understood(compiled):
-        for j in map(compiled.joint_names.index, _gears(compiled, a)):
-            if model.jnt_actfrclimited[j]:
-                low, high = (float(x) for x in model.jnt_actfrcrange[j])
-                ranges[j] = low, high
-    return ranges
-
-
-def driven_tendons(compiled: Compiled) -> set[int]:
-    """Tendons with an actuator that is read."""
-    model = compiled.model
-    on_tendon = [a for a in _understood(compiled) if int(model.actuator_trntype[a]) == TENDON]
-    return {int(model.actuator_trnid[a, 0]) for a in on_tendon}
-
-
-def unread_actuators(compiled: Compiled) -> list[str]:
-    """Actuators that are left out, each with the reason in brackets."""
-    if disabled(compiled, "ACTUATION"):
-        return []
-    reasons = [(name, _reason(compiled, a)) for a, name in enumerate(_actuator_names(compiled))]
-    return [f"{name} ({reason})" for name, reason in reasons if reason]
-
-
-def actuation_is_off(compiled: Compiled) -> bool:
-    """Return True if <option> disables actuators that the file has."""
-    return bool(_count(compiled)) and disabled(compiled, "ACTUATION")
-
-
-def _actuator_names(compiled: Compiled) -> list[str]:
-    names = [compiled.model.actuator(a).name for a in range(_count(compiled))]
-    taken = {name for name in names if name}
-    return [name or unused(f"#a{a}", taken) for a, name in enumerate(names)]
-
-
-def _count(compiled: Compiled) -> int:
-    return len(compiled.model.actuator_trntype)  # not nu: one actuator may have several controls
-
-
-def _understood(compiled: Compiled) -> list[int]:
-    """Numbers of the actuators that are read."""
-    if disabled(compiled, "ACTUATION"):
-        return []
-    return [a for a in range(_count(compiled)) if not _reason(compiled, a)]
-
-
-def _reason(compiled: Compiled, a: int) -> str:
-    """Why an actuator is left out; empty if it is read."""
-    model, mujoco = compiled.model, compiled.mujoco
-    if int(model.actuator_plugin[a]) >= 0:
-        return "plugin"
-    laws = {
-        "dynamics": (int(model.actuator_dyntype[a]), len(DYNAMICS), mujoco.mjtDyn),
-        "gain": (int(model.actuator_gaintype[a]), len(LAWS), mujoco.mjtGain),
-        "bias": (int(model.actuator_biastype[a]), len(LAWS), mujoco.mjtBias),
-    }
-    for word, (number, known, enum) in laws.items():
-        if number >= known:
-            return f"{word} {enum(number).name.partition('_')[2].lower()}"
-    kind, k = int(model.actuator_trntype[a]), int(model.actuator_trnid[a, 0])
-    if kind not in (*ON_JOINT, TENDON):
-        is_known = kind < len(TRANSMISSIONS)
-        return f"on a {TRANSMISSIONS[kind] if is_known else 'another transmission'}"
-    if kind == TENDON and not (_is_fixed(compiled, k) or path_points(compiled, k)):
-        return "on a spatial tendon that is not a path through sites of several bodies"
-    if kind != TENDON and int(model.jnt_type[k]) <= BALL:
-        return "on a ball or free joint"
-    return _reason_of_numbers(compiled, a)
-
-
-def _reason_of_numbers(compiled: Compiled, a: int) -> str:
-    """Why an actuator of a known kind is left out."""
-    model = compiled.model
-    if int(model.actuator_ctrlnum[a]) != 1 or int(model.actuator_outnum[a]) != 1:
-        return "several controls or outputs"
-    group = int(model.actuator_group[a])
-    if 0 <= group <= 30 and int(model.opt.disableactuator) >> group & 1:
-        return f"its group {group} is disabled"
-    if int(model.actuator_actnum[a]) > 1:
-        return "several activations"
-    if DYNAMICS[int(model.actuator_dyntype[a])] in LAGS and not model.actuator_dynprm[a, 0] > 0:
-        return "a time constant that is not positive"
-    t = int(model.actuator_trnid[a, 0])
-    if int(model.actuator_trntype[a]) == TENDON and model.tendon_actfrclimited[t]:
-        return f"tendon {tendon_name(compiled, t)} has an actuatorfrcrange"
-    delay = float(model.actuator_delay[a])
-    if delay and int(model.actuator_history[a][1]) != 0:
-        return "interpolated delay"
-    spatial = _path(compiled, a) is not None
-    if not (_gear(compiled, a) if spatial else any(_gears(compiled, a).values())):
-        return "gear 0"
-    numbers = (model.actuator_gainprm[a, :3], model.actuator_biasprm[a, :3], [delay])
-    return "" if np.isfinite(np.concatenate(numbers)).all() else "numbers that are not finite"
-
-
-def _gear(compiled: Compiled, a: int) -> float:
-    model = compiled.model
-    return float(model.actuator_gear[int(model.actuator_outadr[a]), 0])
-
-
-def _gears(compiled: Compiled, a: int) -> dict[str, float]:
-    """Gear of each joint that an actuator drives, by name."""
-    k, gear = int(compiled.model.actuator_trnid[a, 0]), _gear(compiled, a)
-    if int(compiled.model.actuator_trntype[a]) != TENDON:
-        return {compiled.joint_names[k]: gear}
-    if not _is_fixed(compiled, k):
-        return {}
-    return {name: gear * c for name, c in coefficients(compiled, k).items()}
-
-
-def _path(compiled: Compiled, a: int) -> list[tuple[str, tuple[float, ...]]] | None:
-    """Points of the spatial tendon that an actuator acts on; None if it acts on joints."""
-    model, t = compiled.model, int(compiled.model.actuator_trnid[a, 0])
-    along = int(model.actuator_trntype[a]) == TENDON and not _is_fixed(compiled, t)
-    return path_points(compiled, t) if along else None
-
-
-def _actuator(compiled: Compiled, a: int) -> Actuator:
-    model, points = compiled.model, _path(compiled, a)
-    dynamics = DYNAMICS[int(model.actuator_dyntype[a])]
-    affine = int(model.actuator_gaintype[a]), int(model.actuator_biastype[a])
-    gain, bias = (_three(x[a]) for x in (model.actuator_gainprm, model.actuator_biasprm))
-    u = int(model.actuator_ctrladr[a])
-    clamped = model.actuator_ctrllimited[u] and not disabled(compiled, "CLAMPCTRL")
-    has_state = dynamics != "none"
-    force_range = _range(model.actuator_forcerange[a], model.actuator_forcelimited[a])
-    if points is not None:  # of a path, the force counts behind the gear, and the length is its own
-        gear = _gear(compiled, a)
-        gain, bias = ((gear * x, gear * gear * y, gear * gear * z) for x, y, z in (gain, bias))
-        low, high = sorted(gear * x for x in force_range)
-        force_range = low, high
-    return Actuator(
-        {name: gear for name, gear in _gears(compiled, a).items() if gear},
-        gain if affine[0] else (gain[0], 0.0, 0.0),
-        bias if affine[1] else (0.0, 0.0, 0.0),
-        dynamics=dynamics,
-        time_constant=float(model.actuator_dynprm[a, 0]) if dynamics in LAGS else 0.0,
-        delay=float(model.actuator_delay[a]),
-        early=bool(model.actuator_actearly[a]) and has_state,
-        control_range=_range(model.actuator_ctrlrange[u], clamped),
-        force_range=force_range,
-        activation_range=_range(
-            model.actuator_actrange[a], model.actuator_actlimited[a] and has_state
-        ),
-        points=points,
-    )
+def _check_positive(values: dict[str, float], owner: str, where: str) -> None:
+    for key, value in values.items():
+        if not (isfinite(value) and value >= 0):
+            raise ParseError(
+                f"{where or 'model'}: {key} of {owner} is {value:g}; expected a finite number >= 0."
+            )
 
 
 def _three(prm: Array) -> Coefficients:
@@ -501,8 +388,13 @@ def _three(prm: Array) -> Coefficients:
     return a, b, c
 
 
+def _pair(values: Array) -> Range:
+    low, high = (float(x) for x in values)
+    return low, high
+
+
 def _range(values: Array, is_limited: bool) -> Range:
     if not is_limited:
         return UNLIMITED
-    low, high = (float(x) for x in values)
+    low, high = _pair(values)
     return (low if isfinite(low) else -inf), (high if isfinite(high) else inf)

@@ -7,208 +7,190 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kinetree.core.text import listing
 from kinetree.files.description.mjcf.compile import Compiled
-from kinetree.files.description.mjcf.equality import Equality, ignored, inactive
-from kinetree.files.description.mjcf.forces import (
-    BALL,
-    FREE,
-    actuation_is_off,
-    actuators_of,
-    curved_springs,
-    disabled,
-    driven_tendons,
-    has_curved_damping,
-    has_other_effects,
-    is_motor,
-    is_on_one_body,
-    is_spring,
-    joint_motors,
-    joint_ranges,
-    motor_efforts,
-    motors_of,
-    tendon_name,
-    unread_actuators,
-    unread_joint_springs,
-)
-from kinetree.files.description.mjcf.meshes import MeshedModel
-from kinetree.files.description.mjcf.nodes import Node
+from kinetree.files.description.mjcf.equality import Equality
+from kinetree.files.description.mjcf.forces import BALL, FREE, Forces
 from kinetree.files.description.records import Note
 from kinetree.files.description.xml import clip
 
 MAX_NAMES = 6  # in one message
+FLAGS = {  # of <option> that switch a force off, and their effect here
+    "gravity": (("GRAVITY",), "gravity is 0"),
+    "damper": (("DAMPER",), "joint damping is 0"),
+    "frictionloss": (("FRICTIONLOSS",), "dry friction of joints (frictionloss) is 0"),
+    "constraint": (("CONSTRAINT",), "dry friction of joints (frictionloss) is 0"),
+    "spring": (("SPRING",), "springs are off"),
+}
 
 
-def warnings_of(meshed: MeshedModel, nodes: Sequence[Node]) -> tuple[Note, ...]:
+def warnings_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[Note, ...]:
     """Warnings about everything that is ignored although it changes the motion in MuJoCo."""
-    compiled = meshed.compiled
-    notes: list[Note] = []
-    for elements, names, text in _ignored(compiled):
-        if names:
-            notes.append(_listed(text, names, _first_place(compiled, elements, names)))
-    for b in sorted(meshed.unknown):
-        text = f"static body {compiled.body_names[b]!r} takes its mass from a mesh and is massless"
-        notes.append(Note(f"{text} here; the mesh {meshed.unknown[b]}"))
+    ignored = [*_ignored_tendons(forces), *_ignored_joints(compiled, forces)]
+    ignored += _ignored_actuators(compiled, forces)
+    m, bodies = compiled.model, compiled.body_names
+    medium = [key for key in ("density", "viscosity") if getattr(m.opt, key)]
+    pairs = [m.pair(k).name or f"pair {k}" for k in range(m.npair)]
+    heavy = [name for name, g in zip(bodies, m.body_gravcomp, strict=True) if g]
+    still = [name for b, name in enumerate(bodies) if int(m.body_mocapid[b]) >= 0]
+    ignored += [
+        ("equalities", equality.ignored, "equality constraints of tendons and flexes are ignored"),
+        ("bodies", heavy, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"),
+        ("", medium, "the medium around the robot (fluid forces) is ignored"),
+        ("pairs", pairs, "contact pairs are ignored"),
+        ("bodies", still, "mocap bodies stand still where the file puts them"),
+    ]
+    notes = [
+        _listed(text, names, _first_place(compiled, elements, names))
+        for elements, names, text in ignored
+        if names
+    ]
+    for b, why in sorted(compiled.unknown.items()):
+        text = (
+            f"static body {bodies[b]!r} takes its mass from a mesh and is massless here; the mesh"
+        )
+        notes.append(Note(f"{text} {why}"))
     notes += [Note(f"MuJoCo warns: {m}") for m in compiled.messages if "deprecated" not in m]
-    plugins = [node for node in nodes if node.tag == "plugin"]
-    if plugins:
-        names = [n.attributes.get("plugin", n.attributes.get("instance", "?")) for n in plugins]
+    nodes = compiled.document.nodes
+    if plugins := [x for x in nodes if x.tag == "plugin"]:
+        names = [x.attributes.get("plugin", x.attributes.get("instance", "?")) for x in plugins]
         notes.append(_listed("plugins are ignored", dict.fromkeys(names), plugins[0].where))
+    if not any(x.tag == "worldbody" for x in nodes):
+        text = "the file has no <worldbody>, so it has no bodies; it may be a part of a model"
+        notes.append(Note(text, nodes[0].where))
     return tuple(notes)
 
 
-def notes_of(compiled: Compiled, nodes: Sequence[Node], equality: Equality) -> tuple[Note, ...]:
+def notes_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[Note, ...]:
     """Notes on everything that is read differently from what a user may expect."""
-    model = compiled.model
+    m, nodes = compiled.model, compiled.document.nodes
     notes = [Note(f"MuJoCo notes: {m}") for m in compiled.messages if "deprecated" in m]
-    for node in nodes:
-        if node.tag == "replicate":
-            count = node.attributes.get("count", "1")
-            notes.append(Note(f"<replicate> is written out as {count} copies", node.where))
-    notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in _flags(compiled)]
-    keys = [node for node in nodes if node.tag == "key"]
-    if keys:
-        names = [n.attributes.get("name", f"key {k}") for k, n in enumerate(keys)]
-        notes.append(_listed("keyframes are not read; pass q yourself", names, keys[0].where))
-    notes += _equality_notes(compiled, equality)
-    if motors := motors_of(compiled):
-        text = "armature, friction and damping of tendons become motors of coupled joints"
-        notes.append(_listed(text, motors))
-    notes += [_attachment(node) for node in nodes if node.tag == "attach"]
-    types = [int(type) for type in model.jnt_type]
+    for node in (x for x in nodes if x.tag == "replicate"):
+        count = node.attributes.get("count", "1")
+        notes.append(Note(f"<replicate> is written out as {count} copies", node.where))
+    off = [(flag, text) for flag, (bits, text) in FLAGS.items() if compiled.disabled(*bits)]
+    off += [("actuation", "actuators are off")] if forces.motions and forces.is_passive else []
+    notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in off]
+    keys = [x for x in nodes if x.tag == "key"]
+    names = [x.attributes.get("name", f"key {k}") for k, x in enumerate(keys)]
     joints = list(enumerate(compiled.joint_names))
-    free = [name for j, name in joints if types[j] == FREE]
-    if free:
-        text = "q of a free joint is the pose in the world, its zero the origin"
-        notes.append(_listed(text, free))
-    limited = [name for j, name in joints if types[j] == BALL and model.jnt_limited[j]]
-    if limited:
-        notes.append(_listed("the cone that limits a ball joint is not kept", limited))
-    if model.ngeom and any(model.geom_contype) and any(model.geom_conaffinity):
+    kinds = [int(kind) for kind in m.jnt_type]
+    exact = equality.record.constraints if equality.record else ()
+    listed = {
+        "keyframes are not read; pass q yourself": names,
+        "equality constraints are exact here, those of MuJoCo are soft (solref, solimp)": exact,
+        "equality constraints that are not active are left out": equality.inactive,
+        "equality constraints of bodies that cannot move apart have no effect": equality.idle,
+        "armature, friction and damping of tendons become motors of coupled joints": forces.motors,
+        "q of a free joint is the pose in the world, its zero the origin": [
+            name for j, name in joints if kinds[j] == FREE
+        ],
+        "the cone that limits a ball joint is not kept": [
+            name for j, name in joints if kinds[j] == BALL and m.jnt_limited[j]
+        ],
+    }
+    notes += [_listed(text, names) for text, names in listed.items() if names]
+    for node in (x for x in nodes if x.tag == "attach"):
+        notes.append(_attachment(node.attributes, node.where))
+    if m.ngeom and any(m.geom_contype) and any(m.geom_conaffinity):
         notes.append(Note("contacts between geoms are not part of the dynamics"))
     return tuple(notes)
 
 
-def _equality_notes(compiled: Compiled, equality: Equality) -> Iterator[Note]:
-    """Notes on constraints that are exact here, switched off, or without effect."""
-    if equality.record is not None:
-        text = "equality constraints are exact here, those of MuJoCo are soft (solref, solimp)"
-        yield _listed(text, equality.record.constraints)
-    if off := inactive(compiled):
-        yield _listed("equality constraints that are not active are left out", off)
-    if equality.idle:
-        text = "equality constraints of bodies that cannot move apart have no effect"
-        yield _listed(text, equality.idle)
+# Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment.
+Ignored = tuple[str, list[str], str]
+
+
+def _ignored_tendons(forces: Forces) -> Iterator[Ignored]:
+    driven = {x.tendon for x in forces.read if x.tendon is not None}
+    tendons = list(enumerate(forces.tendons))
+    read = {t for t, x in tendons if x.spring or x.motor}
+    unread = [x for t, x in tendons if t not in read | driven]
+    lost = [x for x in unread if x.bodies != 1]
+    armature = [x.name for t, x in tendons if x in lost and forces.m.tendon_armature[t]]
+    extra = f" (with the tendon armature of {listing(armature, MAX_NAMES)})" if armature else ""
+    yield "tendons", [x.name for x in lost], f"tendons are ignored{extra}"
+    constant = [x.name for x in unread if x.bodies == 1]
+    yield "tendons", constant, "tendons with all sites on one body move no joint and are ignored"
+    kept = "linear springs and motors are kept, without limits"
+    names = [x.name for t, x in tendons if t in read - driven and x.other_effects]
+    yield "tendons", names, f"of these tendons {kept}"
+    names = [x.name for t, x in tendons if t in driven and x.other_effects]
+    yield "tendons", names, f"of these tendons actuators, {kept}"
+
+
+def _ignored_joints(compiled: Compiled, forces: Forces) -> Iterator[Ignored]:
+    m, joints = compiled.model, list(enumerate(compiled.joint_names))
+    sprung = [j for j, _ in joints if m.jnt_stiffness[j] and not forces.no_springs]
+    bent = [j for j, _ in joints if forces.is_curved(j)]
+    names = [name for j, name in joints if not forces.is_simple(j) and j in {*sprung, *bent}]
+    text = "springs (stiffness) of ball and free joints are ignored, tau is without their force"
+    yield "joints", names, text
+    names = [name for j, name in joints if forces.is_simple(j) and j in bent]
+    names += [
+        x.name for t, x in enumerate(forces.tendons) if x.spring and forces.is_curved(t, "tendon")
+    ]
+    text = "of these springs only the part linear in the position is kept, and none yields"
+    yield "joints", names, text
+    curved = {x.joint for a, x in enumerate(forces.motions) if x.ratio and _is_bent(forces, a)}
+    curved |= {j for j, _ in joints if forces.is_curved(int(m.jnt_dofadr[j]), "dof", "damping")}
+    names = [name for j, name in joints if j in curved]
+    yield "joints", names, "of joint damping only the part linear in the speed is kept"
+    free = [(int(m.jnt_dofadr[j]), name) for j, name in joints if int(m.jnt_type[j]) == FREE]
+    names = [name for i, name in free if m.dof_armature[i]]
+    yield "joints", names, "armature of free joints is ignored; they have no motor"
+    names = [name for i, name in free if m.dof_frictionloss[i] and not forces.no_friction]
+    text = "dry friction of free joints acts along the axes of the body, not of the world"
+    yield "joints", names, text
+    names = [
+        name
+        for j, name in joints
+        if m.jnt_actfrclimited[j]
+        and j not in forces.joint_ranges
+        and m.jnt_actfrcrange[j].prod() > 0
+    ]
+    text = "actuatorfrcrange excludes 0, which would push these joints; it is ignored there"
+    yield "joints", names, text
+
+
+def _is_bent(forces: Forces, a: int) -> bool:
+    return forces.is_curved(a, "actuator", "damping")
+
+
+def _ignored_actuators(compiled: Compiled, forces: Forces) -> Iterator[Ignored]:
+    names = [compiled.joint_names[j] for j, f in sorted(forces.efforts.items()) if f == 0]
+    text = "motors of these joints give no force (gear or range 0), effort limits are 0"
+    yield "actuators", names, text
+    unread = [] if forces.is_passive else [x for x in forces.motions if x.reason]
+    text = "these actuators are not understood and left out"
+    yield "actuators", [f"{x.name} ({x.reason})" for x in unread], text
+    names = [name for name, x in forces.actuators.items() if max(x.bias[1:]) > 0]
+    text = "these actuators push away from their goal (kp or kv negative), which is unstable"
+    yield "actuators", names, text
+    names = [
+        compiled.model.actuator(a).name or f"actuator {a}"
+        for a, x in enumerate(forces.motions)
+        if x.joint is None and (x.armature or x.damping or _is_bent(forces, a))
+    ]
+    text = "armature and damping of actuators that drive no single joint are ignored"
+    yield "actuators", names, text
 
 
 def _listed(text: str, names: Iterable[str], where: str = "") -> Note:
     return Note(f"{text}: {listing(names, MAX_NAMES)}", where)
 
 
-def _attachment(node: Node) -> Note:
+def _attachment(attributes: dict[str, str], where: str) -> Note:
     """The note on an <attach>: the part of the other model, and the prefix of its names."""
-    part = node.attributes.get("body", node.attributes.get("frame", ""))
-    model = node.attributes.get("model")
+    part, model = attributes.get("body", attributes.get("frame", "")), attributes.get("model")
     source = "the model" if model is None else f"model {clip(model)!r}"
     source = f"{clip(part)!r} of {source}" if part else source
-    prefix = clip(node.attributes.get("prefix", ""))
-    return Note(f"<attach> puts {source} here, names begin with {prefix!r}", node.where)
-
-
-def _names(c: Compiled, kind: str, ids: Iterable[int]) -> list[str]:
-    accessor = getattr(c.model, kind)
-    return [accessor(i).name or f"{kind} {i}" for i in ids]
-
-
-def _flags(c: Compiled) -> Iterator[tuple[str, str]]:
-    """Flags that switch a force off, and their effect here."""
-    if disabled(c, "GRAVITY"):
-        yield "gravity", "gravity is 0"
-    if disabled(c, "DAMPER"):
-        yield "damper", "joint damping is 0"
-    if disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
-        flag = "frictionloss" if disabled(c, "FRICTIONLOSS") else "constraint"
-        yield flag, "dry friction of joints (frictionloss) is 0"
-    if disabled(c, "SPRING"):
-        yield "spring", "springs are off"
-    if actuation_is_off(c):
-        yield "actuation", "actuators are off"
-
-
-def _ignored(c: Compiled) -> Iterator[tuple[str, list[str], str]]:
-    """Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment."""
-    m, joints, motors = c.model, list(enumerate(c.joint_names)), joint_motors(c)
-    driven, tendons = driven_tendons(c), {t: tendon_name(c, t) for t in range(m.ntendon)}
-    read = {t for t in tendons if is_spring(c, t) or is_motor(c, t)}
-    sprung = [t for t in tendons if t in read and t not in driven]
-    unread = [t for t in tendons if t not in read | driven]
-    constant = [t for t in unread if is_on_one_body(c, t)]
-    left_out = [t for t in unread if t not in constant]
-    kept = "linear springs and motors are kept, without limits"
-    yield "equalities", ignored(c), "equality constraints of tendons and flexes are ignored"
-
-    armature = [tendons[t] for t in left_out if m.tendon_armature[t]]
-    extra = f" (with the tendon armature of {listing(armature, MAX_NAMES)})" if armature else ""
-    yield "tendons", [tendons[t] for t in left_out], f"tendons are ignored{extra}"
-    names = [tendons[t] for t in constant]
-    yield "tendons", names, "tendons with all sites on one body move no joint and are ignored"
-    names = [tendons[t] for t in sprung if has_other_effects(c, t)]
-    yield "tendons", names, f"of these tendons {kept}"
-    names = [tendons[t] for t in sorted(driven) if has_other_effects(c, t)]
-    yield (
-        "tendons",
-        names,
-        f"of these tendons actuators, {kept}",
-    )
-
-    names = [n for n, g in zip(c.body_names, m.body_gravcomp, strict=True) if g]
-    yield "bodies", names, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"
-    text = "springs (stiffness) of ball and free joints are ignored, tau is without their force"
-    yield "joints", unread_joint_springs(c), text
-    text = "of these springs only the part linear in the position is kept, and none yields"
-    yield "joints", curved_springs(c), text
-
-    curved = {a for a in range(len(motors)) if has_curved_damping(c, "actuator", a)}
-    bent = {j for j, _ in joints if has_curved_damping(c, "dof", int(m.jnt_dofadr[j]))}
-    bent |= {motors[a].joint for a in curved if motors[a].ratio}
-    names = [n for j, n in joints if j in bent]
-    yield "joints", names, "of joint damping only the part linear in the speed is kept"
-    names = [key for key in ("density", "viscosity") if getattr(m.opt, key)]
-    yield "", names, "the medium around the robot (fluid forces) is ignored"
-    free = [(j, n) for j, n in joints if int(m.jnt_type[j]) == FREE]
-    names = [n for j, n in free if m.dof_armature[int(m.jnt_dofadr[j])]]
-    yield "joints", names, "armature of free joints is ignored; they have no motor"
-    if not disabled(c, "FRICTIONLOSS", "CONSTRAINT"):
-        names = [n for j, n in free if m.dof_frictionloss[int(m.jnt_dofadr[j])]]
-        text = "dry friction of free joints acts along the axes of the body, not of the world"
-        yield "joints", names, text
-
-    names = [n for n, f in zip(c.joint_names, motor_efforts(c), strict=True) if f == 0]
-    text = "motors of these joints give no force (gear or range 0), effort limits are 0"
-    yield "actuators", names, text
-    yield "actuators", unread_actuators(c), "these actuators are not understood and left out"
-    names = [name for name, x in actuators_of(c).items() if max(x.bias[1:]) > 0]
-    text = "these actuators push away from their goal (kp or kv negative), which is unstable"
-    yield "actuators", names, text
-    ranges = joint_ranges(c)
-    limited = [(j, n) for j, n in joints if m.jnt_actfrclimited[j] and j not in ranges]
-    names = [n for j, n in limited if m.jnt_actfrcrange[j].prod() > 0]
-    text = "actuatorfrcrange excludes 0, which would push these joints; it is ignored there"
-    yield "joints", names, text
-    alone = [a for a, x in enumerate(motors) if x.joint is None]
-    ids = [a for a in alone if motors[a].armature or motors[a].damping or a in curved]
-    text = "armature and damping of actuators that drive no single joint are ignored"
-    yield "actuators", _names(c, "actuator", ids), text
-
-    yield "pairs", _names(c, "pair", range(m.npair)), "contact pairs are ignored"
-    names = [n for b, n in enumerate(c.body_names) if int(m.body_mocapid[b]) >= 0]
-    yield "bodies", names, "mocap bodies stand still where the file puts them"
+    prefix = clip(attributes.get("prefix", ""))
+    return Note(f"<attach> puts {source} here, names begin with {prefix!r}", where)
 
 
 def _first_place(compiled: Compiled, elements: str, names: Sequence[str]) -> str:
     """file:line of the first element of that kind, of the first named one where names are given."""
     candidates = list(getattr(compiled.spec, elements, ())) if elements else []
-    named = [e for e in candidates if getattr(e, "name", "") and e.name == names[0]]
-    for element in named or candidates:
-        node = compiled.node_of(element)
-        if node is not None and node.tag not in ("worldbody", "mujoco"):
-            return node.where
-    return ""
+    same = [x for x in candidates if getattr(x, "name", "") and x.name == names[0]]
+    nodes = map(compiled.node_of, same or candidates)
+    known = (x.where for x in nodes if x and x.tag not in ("worldbody", "mujoco"))
+    return next(known, "")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.errors import ParseError
+from kinetree.errors import ParseError, argument
 from kinetree.files.description.collisions import Collisions, with_own_names
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
@@ -231,7 +231,7 @@ class _Robot:
         tell = owner.warn if to_world or len(roots) > 1 else owner.note
         tell(
             f"no joint connects {_links(roots)} to the world: fixed there. Load the model with "
-            "--floating (in Python, floating=True) to let that move freely."
+            f"{argument('floating', True)} to let that move freely."
         )
 
     def _loose_roots(self, model: Frame, frames: Sequence[Frame]) -> list[Frame]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kinetree.errors import InputError, ParseError
+from kinetree.errors import InputError, ParseError, argument
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame, Scope, new_world
@@ -329,6 +329,6 @@ def choose(
         )
     raise ParseError(
         f"{root.place}: the file has {len(models)} models, of which {len(moving)} can move; "
-        f"expected one robot. The models are {names}. Choose one by its name (model= in Python, "
-        "--model on the command line)."
+        f"expected one robot. The models are {names}. Choose one by its name: "
+        f"{argument('model')}."
     )

@@ -23,7 +23,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from kinetree.errors import InputError, ParseError, need
+from kinetree.errors import InputError, ParseError, argument, need
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.records import ArgumentValue
 from kinetree.files.description.source import decode, environment, is_confined, path_text, seen_path
@@ -54,7 +54,11 @@ UNITS = {  # factor of the base unit: rad, m
     "meters": 1.0, "millimeters": 0.001, "foot": 0.3048, "inches": 0.0254,
 }  # fmt: skip
 KNOWN = "find, arg, env, optenv, eval, dirname, cwd"
-PERMISSION = "environment=True of kt.load (--environment on the command line)"
+
+
+def permission() -> str:
+    """How the user allows environment variables."""
+    return argument("environment", True)
 
 
 @dataclass(frozen=True)
@@ -659,13 +663,13 @@ class _Reader:
                 f"{known} not set"
                 if self.sees_environment
                 else f"{known} not read: files see no environment. If the file is to be trusted, "
-                f"allow it by {PERMISSION}"
+                f"allow it by {permission()}"
             )
         if name in environment():
             self.findings.warn(
                 self.current,
                 f"{known} set, but files see no environment: the default {show(default)} is used. "
-                f"Reading it is allowed by {PERMISSION}.",
+                f"Reading it is allowed by {permission()}.",
             )
         return default
 

@@ -9,12 +9,24 @@ from cuda_harness import run_on_host
 from exact_graphs import interpret
 from kinetree.engine import CudaKernel, Rollout
 from kinetree.engine.cuda.rollout import CudaRollout
-from sweeps import make_run, nested_graph, pairs, problems, solve_graph, starts, stepping, two_graph
+from sweeps import (
+    make_run,
+    motions,
+    nested_graph,
+    pairs,
+    problems,
+    scan_graph,
+    solve_graph,
+    starts,
+    stepping,
+    two_graph,
+)
 
 CASES = {
     "solve": (solve_graph, problems),
     "two": (two_graph, pairs),
     "nested": (nested_graph, starts),
+    "scan": (scan_graph, motions),
 }
 DTYPES = ("float32", "float64")
 

@@ -12,9 +12,11 @@ from kinetree.core.repeat import repeated
 from kinetree.engine import Kernel, Port, optimise, trace
 from kinetree.kernels import threads
 from sweeps import (
+    motions,
     nested_graph,
     pairs,
     problems,
+    scan_graph,
     solve_graph,
     starts,
     two_graph,
@@ -25,6 +27,7 @@ CASES = {
     "solve": (solve_graph, problems),
     "two": (two_graph, pairs),
     "nested": (nested_graph, starts),
+    "scan": (scan_graph, motions),
 }
 
 

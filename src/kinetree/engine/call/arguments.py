@@ -1,11 +1,11 @@
-"""Leading axes of the arguments of a call, and errors for calls that NumPy refused.
+"""Arguments of a call: their axes of states, their number, their types, and errors about them.
 
-The arguments are examined only after NumPy raised an error, so a correct call pays nothing for good
-messages.
+A call of NumPy is examined only after NumPy raised an error, so a correct call pays nothing for
+good messages. Tensors and arrays on a GPU are examined before they are computed with.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from kinetree.core.containers import refuse_labels
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import KinetreeError, ShapeError
 
+Lead = tuple[int, ...]  # the axes of states of an array, before those of its port
 MOVED = {"axes", "axis"}  # options that move the core dimensions
 
 
@@ -21,11 +22,33 @@ class ArgumentError(KinetreeError, TypeError):
     """A call with a wrong number of arguments, or with one that is not an array of numbers."""
 
 
-def leading_axes(
-    name: str, graph: Graph, arrays: Sequence[object]
-) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+def usage(name: str, graph: Graph) -> str:
+    """Return the call in short: "inverse_dynamics(q, dq, ddq)"."""
+    return f"{name}({', '.join(port.name for port in graph.inputs)})"
+
+
+def wanted(port: Port) -> str:
+    """Return the shape of a port with room for a batch: "(..., 7)"."""
+    return f"({', '.join(['...', *map(str, port.shape)])})"
+
+
+def in_order(
+    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, Any]
+) -> tuple[tuple[object, ...], dict[str, Any]]:
+    """Move inputs that are given by name to their places; return arrays and further options."""
+    missing = [port.name for port in graph.inputs[len(arrays) :]]
+    absent = [x for x in missing if x not in options]
+    if len(absent) == len(missing):
+        return tuple(arrays), dict(options)
+    if absent:
+        raise ArgumentError(f"{usage(name, graph)} was given no {', '.join(absent)}.")
+    left = {key: value for key, value in options.items() if key not in missing}
+    return (*arrays, *(options[x] for x in missing)), left
+
+
+def leading_axes(name: str, graph: Graph, arrays: Sequence[object]) -> tuple[list[Lead], Lead]:
     """Return the axes of states of each argument, and those that they broadcast to."""
-    leads: list[tuple[int, ...]] = []
+    leads: list[Lead] = []
     for port, array in zip(graph.inputs, arrays, strict=False):
         try:
             shape = tuple(np.shape(cast("Array", array)))
@@ -54,19 +77,17 @@ def leading_axes(
 
 def check_shapes(
     name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
-) -> None:
-    """Raise an error that names an argument or an output of another shape."""
+) -> tuple[list[Lead], Lead]:
+    """Return the leading axes; raise an error that names an argument or an output that is wrong."""
     nin, nout = len(graph.inputs), len(graph.outputs)
     if not nin <= len(arrays) <= nin + nout:
         raise ArgumentError(
             f"{usage(name, graph)} takes {nin} arrays; {len(arrays)} were given. "
             "Output arrays go into out=."
         )
-    if MOVED & options.keys():
-        return
     for port, array in zip(graph.inputs, arrays, strict=False):
         refuse_labels(array, f"{port.name} of {usage(name, graph)}")
-    batch = leading_axes(name, graph, arrays)[1]
+    leads, batch = leading_axes(name, graph, arrays)
     out = options.get("out")
     if problem := miscounted(graph, out):
         shaped = ", ".join(f"{port.name} {batch + port.shape}" for port in graph.outputs)
@@ -77,43 +98,13 @@ def check_shapes(
     outs = [*arrays[nin:], *(out if isinstance(out, tuple) else [out])]
     for port, array in zip(graph.outputs, outs, strict=False):
         expected = batch + port.shape
-        if isinstance(array, np.ndarray) and array.shape != expected:
+        shape = getattr(array, "shape", expected)
+        if tuple(shape) != expected:
             raise ShapeError(
-                f"out for {port.name} of {usage(name, graph)} has shape {array.shape}; "
+                f"out for {port.name} of {usage(name, graph)} has shape {tuple(shape)}; "
                 f"expected {expected}."
             )
-
-
-def check_types(
-    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
-) -> None:
-    """Raise an error that names an argument of another type, for calls with NumPy arrays."""
-    for port, array in zip(graph.inputs, arrays, strict=False):
-        kind = np.asarray(array).dtype
-        if not np.can_cast(kind, np.float64, "safe"):
-            raise ArgumentError(
-                f"{port.name} of {usage(name, graph)} has values of type {kind}; expected real "
-                "numbers of at most 64 bits."
-            )
-    out = options.get("out")
-    for port, array in zip(graph.outputs, out if isinstance(out, tuple) else [out], strict=False):
-        if problem := unfit(array):
-            raise ArgumentError(
-                f"out for {port.name} of {usage(name, graph)} {problem}; expected a NumPy array of "
-                "floating-point numbers that can be written."
-            )
-
-
-def explain(
-    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
-) -> KinetreeError | None:
-    """Return an error that names the wrong argument, or None if no mistake was found."""
-    try:
-        check_shapes(name, graph, arrays, options)
-        check_types(name, graph, arrays, options)
-    except KinetreeError as problem:
-        return problem
-    return None
+    return leads, batch
 
 
 def miscounted(graph: Graph, out: object) -> str:
@@ -127,6 +118,32 @@ def miscounted(graph: Graph, out: object) -> str:
     return "one array" if isinstance(out, np.ndarray) else f"{out!r:.40}"
 
 
+def explain(
+    name: str, graph: Graph, arrays: Sequence[object], options: Mapping[str, object]
+) -> KinetreeError | None:
+    """Return an error that names the wrong argument of NumPy, or None if no mistake was found."""
+    try:
+        if not MOVED & options.keys():
+            check_shapes(name, graph, arrays, options)
+    except KinetreeError as problem:
+        return problem
+    for port, array in zip(graph.inputs, arrays, strict=False):
+        kind = np.asarray(array).dtype
+        if not np.can_cast(kind, np.float64, "safe"):
+            return ArgumentError(
+                f"{port.name} of {usage(name, graph)} has values of type {kind}; expected real "
+                "numbers of at most 64 bits."
+            )
+    out = options.get("out")
+    for port, array in zip(graph.outputs, out if isinstance(out, tuple) else [out], strict=False):
+        if problem := unfit(array):
+            return ArgumentError(
+                f"out for {port.name} of {usage(name, graph)} {problem}; expected a NumPy array of "
+                "floating-point numbers that can be written."
+            )
+    return None
+
+
 def unfit(out: object) -> str:
     """Return why an array cannot take results, or "" if it can, or is None."""
     if out is None:
@@ -137,13 +154,3 @@ def unfit(out: object) -> str:
     if not np.can_cast(np.float64, array.dtype, "same_kind"):
         return f"has values of type {array.dtype}"
     return "" if array.flags.writeable else "cannot be written"
-
-
-def usage(name: str, graph: Graph) -> str:
-    """Return the call in short: "inverse_dynamics(q, dq, ddq)"."""
-    return f"{name}({', '.join(port.name for port in graph.inputs)})"
-
-
-def wanted(port: Port) -> str:
-    """Return the shape of a port with room for a batch: "(..., 7)"."""
-    return f"({', '.join(['...', *map(str, port.shape)])})"

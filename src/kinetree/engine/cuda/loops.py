@@ -1,0 +1,203 @@
+"""Programs of `compiler.loops` as C or CUDA C++.
+
+With one lane the text is plain C. With several, so many threads run it together (a warp, on a
+GPU): each has its own column of a wide value, all compute the same plain numbers, and the first
+one writes them. Between the writes of a thread and the reads of others stands a barrier.
+"""
+# ruff: noqa: D102 (`Loops` describes its methods)
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from kinetree.engine.compiler.loops import (
+    ADDRESS,
+    NUMBERS,
+    REAL,
+    TEST,
+    WHOLE,
+    WIDE,
+    Index,
+    Loops,
+    Operand,
+    Value,
+)
+from kinetree.engine.cuda.body import literal
+
+TYPES = {REAL: "real", WIDE: "real", WHOLE: "long long", TEST: "bool", ADDRESS: "real *"}
+OPERATORS = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "neg": "-{}",
+    "abs": "kt_fabs({})",
+    "sqrt": "kt_sqrt({})",
+    "fma": "kt_fma({}, {}, {})",
+    "select": "{} ? {} : {}",
+    "real": "(real){}",
+    "and": "{} && {}",
+    "or": "{} || {}",
+    "not": "!{}",
+    "lt": "{} < {}",
+    "le": "{} <= {}",
+    "gt": "{} > {}",
+    "ge": "{} >= {}",
+    "eq": "{} == {}",
+}
+NAME = re.compile(r"\bv\d+\b")
+DEFINITION = re.compile(r"\s*(?:const )?(?:real|long long|bool)\b[ *]*(v\d+) =")
+
+
+class CLoops(Loops):
+    """Writes the function `name`; arguments: names and kinds. linkage: the words before it.
+
+    lane: the number of a thread, where there are several lanes; barrier: a statement at which the
+    threads wait for each other and see what all have written.
+    """
+
+    def __init__(
+        self,
+        lanes: int,
+        name: str,
+        arguments: Sequence[tuple[str, str]],
+        linkage: str = "static",
+        lane: str = "lane",
+        barrier: str = "__syncwarp();",
+        dtype: str = "float64",
+    ) -> None:
+        super().__init__(lanes)
+        self.dtype, self.lane, self.barrier = dtype, lane, barrier
+        parameters = [f"{TYPES[kind]} {word}" for word, kind in arguments]
+        parameters += [f"const int {lane}"] * (lanes > 1)
+        self.head = f"{linkage} void {name}({', '.join(parameters)})"
+        self.arguments = {word: Value(self, word, kind) for word, kind in arguments}
+        self.lines: list[str] = []
+        self.depth, self.count = 1, 0
+        self.written: set[str] = set()  # kinds of the values written, and read, since a barrier
+        self.read: set[str] = set()
+        self.stores = 0
+
+    def do(self, statement: str) -> None:
+        """Add a statement."""
+        self.lines.append("    " * self.depth + statement)
+
+    def named(self, kind: str, expression: str, const: str = "const ") -> Value:
+        """Add a definition and return its value."""
+        self.count += 1
+        name = f"v{self.count}"
+        space = "" if kind == ADDRESS else " "
+        const = "" if kind == ADDRESS else const
+        self.do(f"{const}{TYPES[kind]}{space}{name} = {expression};")
+        return Value(self, name, kind)
+
+    def let(self, op: str, kind: str, *args: Value, result: str = "") -> Value:
+        return self.named(result or kind, OPERATORS[op].format(*(x.name for x in args)))
+
+    def constant(self, x: Operand, kind: str) -> Value:
+        assert not isinstance(x, Value)
+        if kind == WHOLE:
+            return Value(self, str(x) if x >= 0 else f"({x})", kind)
+        return Value(self, literal(float(x), self.dtype), kind)
+
+    def spread(self, x: Value) -> Value:
+        return Value(self, x.name, WIDE)
+
+    def wait(self) -> None:
+        """Let the threads wait for each other."""
+        if self.lanes > 1 and (self.written or self.read):
+            self.do(self.barrier)
+            self.written, self.read = set(), set()
+
+    def load(self, address: Value, i: Index, kind: str) -> Value:
+        # the columns of a wide value belong to their threads: only others' numbers are waited for
+        if REAL in self.written or (kind != WIDE and self.written):
+            self.wait()
+        self.read.add(WIDE if kind == WIDE else REAL)
+        index = self.value(i, WHOLE).name
+        lane = f" + {self.lane}" if kind == WIDE and self.lanes > 1 else ""
+        words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
+        return self.named(kind, f"{words}[{index}{lane}]")
+
+    def store(self, address: Value, i: Index, value: Value) -> None:
+        if REAL in self.read or (value.kind != WIDE and self.read):
+            self.wait()
+        self.stores += 1
+        self.written.add(WIDE if value.kind == WIDE else REAL)
+        index, alone = self.value(i, WHOLE).name, self.lanes > 1
+        if value.kind == WIDE:
+            lane = f" + {self.lane}" if alone else ""
+            self.do(f"{address.name}[{index}{lane}] = {value.name};")
+        else:
+            test, kind = f"if ({self.lane} == 0) " if alone else "", value.kind
+            words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
+            self.do(f"{test}{words}[{index}] = {value.name};")
+
+    def offset(self, address: Value, i: Index) -> Value:
+        index = self.value(i, WHOLE).name
+        return address if index == "0" else self.named(ADDRESS, f"{address.name} + {index}")
+
+    def call(self, function: str, *arguments: Operand) -> None:
+        self.wait()
+        values = [self.value(x, WHOLE if isinstance(x, int) else REAL) for x in arguments]
+        names = [x.name for x in values] + [self.lane] * (self.lanes > 1)
+        self.do(f"{function}({', '.join(names)});")
+        self.stores += 1
+        self.written = {REAL, WIDE}
+
+    @contextmanager
+    def loop(
+        self, first: Index, end: Index, step: int, carried: Sequence[Value]
+    ) -> Generator[tuple[Value, list[Value], Callable[..., None]]]:
+        if self.written:
+            self.wait()
+        stores, read = self.stores, set(self.read)
+        start, limit = self.value(first, WHOLE), self.value(end, WHOLE)
+        totals = [self.named(x.kind, x.name, "") for x in carried]
+        self.count += 1
+        i = Value(self, f"i{self.count}", WHOLE)
+        test, move = ("<", f"+= {step}") if step > 0 else (">", f"-= {-step}")
+        self.do(
+            f"for (long long {i.name} = {start.name}; {i.name} {test} {limit.name}; "
+            f"{i.name} {move}) {{"
+        )
+        self.depth += 1
+        values = [self.named(x.kind, x.name) for x in totals]  # as this turn began
+
+        def carry(*after: Value) -> None:
+            for total, x in zip(totals, after, strict=True):
+                self.do(f"{total.name} = {x.name};")
+
+        yield i, values, carry
+        if self.stores > stores:  # the next turn may read or replace what this one has written
+            self.wait()
+        self.depth -= 1
+        self.do("}")
+        self.read |= read
+        values[:] = totals
+
+    @contextmanager
+    def when(self, test: Value) -> Generator[None]:
+        before = set(self.written), set(self.read)
+        self.do(f"if ({test.name}) {{")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.do("}")
+        self.written |= before[0]
+        self.read |= before[1]
+
+    def text(self) -> str:
+        return "\n".join([f"{self.head} {{", *used_lines(self.lines), "}", ""])
+
+
+def used_lines(lines: Sequence[str]) -> list[str]:
+    """Return the lines without definitions of values that nothing uses."""
+    used: set[str] = set()
+    kept: list[str] = []
+    for line in reversed(lines):
+        defined = DEFINITION.match(line)
+        if defined is None or defined[1] in used:
+            used.update(NAME.findall(line))
+            kept.append(line)
+    return kept[::-1]

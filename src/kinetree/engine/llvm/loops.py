@@ -1,0 +1,174 @@
+"""Programs of `compiler.loops` as LLVM IR: wide values are vectors."""
+# ruff: noqa: D102 (`Loops` describes its methods)
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from kinetree.engine.compiler.loops import (
+    ADDRESS,
+    REAL,
+    TEST,
+    WHOLE,
+    WIDE,
+    Index,
+    Loops,
+    Operand,
+    Value,
+)
+from kinetree.engine.llvm.text import Writer, number, vector
+
+FLOATS = {
+    "add": "fadd {T} {}, {}",
+    "sub": "fsub {T} {}, {}",
+    "mul": "fmul {T} {}, {}",
+    "div": "fdiv {T} {}, {}",
+    "neg": "fneg {T} {}",
+    "abs": "call {T} @llvm.fabs.{F}({T} {})",
+    "sqrt": "call {T} @llvm.sqrt.{F}({T} {})",
+    "fma": "call {T} @llvm.fma.{F}({T} {}, {T} {}, {T} {})",
+    "select": "select i1 {}, {T} {}, {T} {}",
+    **{op: f"fcmp o{op} {{T}} {{}}, {{}}" for op in ("lt", "le", "gt", "ge", "eq")},
+}
+INTEGERS = {
+    "add": "add nsw i64 {}, {}",
+    "sub": "sub nsw i64 {}, {}",
+    "mul": "mul nsw i64 {}, {}",
+    "select": "select i1 {}, i64 {}, i64 {}",
+    "real": "sitofp i64 {} to double",
+    "eq": "icmp eq i64 {}, {}",
+    **{op: f"icmp s{op} i64 {{}}, {{}}" for op in ("lt", "le", "gt", "ge")},
+}
+TESTS = {"and": "and i1 {}, {}", "or": "or i1 {}, {}", "not": "xor i1 {}, true"}
+TEMPLATES = {REAL: FLOATS, WIDE: FLOATS, WHOLE: INTEGERS, TEST: TESTS}
+
+
+class LlvmLoops(Loops):
+    """Writes `@{name}`; arguments: names and kinds. linkage, attributes: words around the head."""
+
+    def __init__(
+        self,
+        lanes: int,
+        name: str,
+        arguments: Sequence[tuple[str, str]],
+        linkage: str = "internal ",
+        attributes: str = "",
+    ) -> None:
+        super().__init__(lanes)
+        self.types = {
+            REAL: "double",
+            WIDE: vector("double", lanes),
+            WHOLE: "i64",
+            TEST: "i1",
+            ADDRESS: "ptr",
+        }
+        self.suffix = {REAL: "f64", WIDE: "f64" if lanes == 1 else f"v{lanes}f64"}
+        self.w = Writer()
+        self.block, self.blocks = "entry", 0
+        parameters = ", ".join(f"{self.types[kind]} %{word}" for word, kind in arguments)
+        self.head = f"define {linkage}void @{name}({parameters}){attributes}"
+        self.arguments = {word: Value(self, f"%{word}", kind) for word, kind in arguments}
+
+    def let(self, op: str, kind: str, *args: Value, result: str = "") -> Value:
+        words = {"T": self.types[kind], "F": self.suffix.get(kind, "")}
+        text = TEMPLATES[kind][op].format(*(x.name for x in args), **words)
+        return Value(self, self.w.let(text), result or kind)
+
+    def constant(self, x: Operand, kind: str) -> Value:
+        if kind == WHOLE:
+            return Value(self, str(x), WHOLE)
+        assert not isinstance(x, Value)
+        return Value(self, number(float(x), "double", self.lanes if kind == WIDE else 1), kind)
+
+    def spread(self, x: Value) -> Value:
+        if self.lanes == 1:
+            return Value(self, x.name, WIDE)
+        wide = self.types[WIDE]
+        first = self.w.let(f"insertelement {wide} poison, double {x.name}, i64 0")
+        mask = f"<{self.lanes} x i32> zeroinitializer"
+        text = f"shufflevector {wide} {first}, {wide} poison, {mask}"
+        return Value(self, self.w.let(text), WIDE)
+
+    def load(self, address: Value, i: Index, kind: str) -> Value:
+        at = self.offset(address, i).name
+        return Value(self, self.w.let(f"load {self.types[kind]}, ptr {at}, align 8"), kind)
+
+    def store(self, address: Value, i: Index, value: Value) -> None:
+        at = self.offset(address, i).name
+        self.w.do(f"store {self.types[value.kind]} {value.name}, ptr {at}, align 8")
+
+    def offset(self, address: Value, i: Index) -> Value:
+        index = self.value(i, WHOLE).name
+        if index == "0":
+            return address
+        text = f"getelementptr inbounds double, ptr {address.name}, i64 {index}"
+        return Value(self, self.w.let(text), ADDRESS)
+
+    def call(self, function: str, *arguments: Operand) -> None:
+        self.call_at(f"@{function}", *arguments)
+
+    def call_at(self, function: str | Value, *arguments: Operand) -> None:
+        """Call the function at an address."""
+        name = function.name if isinstance(function, Value) else function
+        values = [self.value(x, WHOLE if isinstance(x, int) else REAL) for x in arguments]
+        given = ", ".join(f"{self.types[x.kind]} {x.name}" for x in values)
+        self.w.do(f"call void {name}({given})")
+
+    def label(self, name: str) -> None:
+        """Open a basic block."""
+        self.block = name
+        self.w.label(name)
+
+    @contextmanager
+    def loop(
+        self, first: Index, end: Index, step: int, carried: Sequence[Value]
+    ) -> Generator[tuple[Value, list[Value], Callable[..., None]]]:
+        self.blocks += 1
+        name, before = f"loop{self.blocks}", self.block
+        start = [self.value(first, WHOLE), *carried]
+        limit = self.value(end, WHOLE)
+        self.w.do(f"br label %{name}.head")
+        self.label(f"{name}.head")
+        place = len(self.w.lines)
+        i, *values = (Value(self, f"%{name}.{k}", x.kind) for k, x in enumerate(start))
+        inside = i < limit if step > 0 else i > limit
+        self.w.do(f"br i1 {inside.name}, label %{name}.body, label %{name}.end")
+        self.label(f"{name}.body")
+        later: list[Value] = []
+
+        def carry(*after: Value) -> None:
+            later.extend([i + step, *after])
+
+        yield i, values, carry
+        places = zip([i, *values], start, later, strict=True)
+        self.w.lines[place:place] = [
+            f"  {x.name} = phi {self.types[x.kind]} "
+            f"[ {a.name}, %{before} ], [ {b.name}, %{self.block} ]"
+            for x, a, b in places
+        ]
+        self.w.do(f"br label %{name}.head")
+        self.label(f"{name}.end")
+
+    @contextmanager
+    def when(self, test: Value) -> Generator[None]:
+        self.blocks += 1
+        name = f"when{self.blocks}"
+        self.w.do(f"br i1 {test.name}, label %{name}.then, label %{name}.end")
+        self.label(f"{name}.then")
+        yield
+        self.w.do(f"br label %{name}.end")
+        self.label(f"{name}.end")
+
+    def text(self) -> str:
+        body = "\n".join([*self.w.lines, "  ret void"])
+        return f"{self.head} {{\nentry:\n{body}\n}}\n"
+
+
+def declarations(lanes: int) -> str:
+    """Return what functions of a program may call."""
+    wide = "f64" if lanes == 1 else f"v{lanes}f64"
+    kinds = dict.fromkeys([("f64", "double"), (wide, vector("double", lanes))])
+    lines: list[str] = []
+    for suffix, kind in kinds:
+        lines.append(f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})")
+        lines += [f"declare {kind} @llvm.{op}.{suffix}({kind})" for op in ("fabs", "sqrt")]
+    return "\n".join(lines) + "\n"
