@@ -284,7 +284,31 @@ def test_implicit_steps_have_the_friction_and_springs_of_their_end(method, mecha
     at = q + h * after if method == "implicit" else q
     needed = needed + kt.dynamics.spring_forces(robot.model, at)
     needed = needed + kt.dynamics.friction_forces(robot.model, after)
+    if method == "implicit":
+        damping = b / 10 * np.eye(robot.n)
+        matrix = robot.mass_matrix(q) + h * damping + h * h * springs_of(robot.model, q)
+        motion, added = (q, dq, after), tau - needed
+        needed = needed + inertia_at_mean_rates(robot, matrix, motion, added, h)
     close(needed, tau, 1e-8, 1 + np.abs(needed).max() + b * np.abs(dq).max())
+
+
+def springs_of(model, q):
+    return kt.dynamics.spring_stiffness(model, q) if model.springs else 0
+
+
+def inertia_at_mean_rates(robot, matrix, motion, added, h):
+    """Forces of inertia at the mean rates of a step less those at its beginning, by two rounds.
+
+    added: what the step has used; without it, it would have had other mean rates.
+    """
+    q, dq, after = motion
+
+    def difference(c):
+        mean = (dq + after + h * np.linalg.solve(matrix, added - c)) / 2
+        return robot.coriolis_forces(q, mean) - robot.coriolis_forces(q, dq)
+
+    first = difference(np.zeros(robot.n))
+    return (first + difference(first)) / 2
 
 
 # ------------------------------------------------------------- events, switches, dry friction

@@ -25,6 +25,7 @@ from kinetree.core.arrays import Array
 from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 from kinetree.spatial import cross, skew
 
+INSIDE = 1e-9  # of the range of friction: nearer to a bound it may be that of a sliding joint
 HOLDING = 1e-12  # of the weight: the softness of friction and stops, which bounds their slopes
 TINY = 1e-300  # keeps quotients of zeros at zero
 
@@ -141,6 +142,11 @@ class JointRow(Row):
 
 class FrictionRow(JointRow):
     """Dry friction of a joint; numbers: weight, and least and largest impulse."""
+
+    def holds(self, r: Any) -> Any:
+        """1 where an impulse holds the joint at rest, else 0."""
+        _, low, high = self.numbers
+        return where(minimum(r - low, high - r) - INSIDE * (high - low), 1, 0)
 
     def scale(self, b: Array) -> Any:
         """The rate itself."""

@@ -48,7 +48,7 @@ from kinetree.dynamics.dry_friction import (
     smooth_bias,
 )
 from kinetree.dynamics.forward_dynamics import forward_dynamics
-from kinetree.dynamics.impulses import Problem, solve_rows
+from kinetree.dynamics.impulses import Problem, Solution, solve_rows
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.actuation import check_step_drives, drive_forces, drive_gains
 from kinetree.dynamics.joints.friction import frictionless
@@ -57,7 +57,7 @@ from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method, take_stages
-from kinetree.dynamics.rows import TINY, FrictionRow, Row, Seat
+from kinetree.dynamics.rows import TINY, FrictionRow, Seat
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.step_slopes import StepSlopes
 from kinetree.dynamics.step_system import StepSystem, stiffened
@@ -66,7 +66,7 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
 from kinetree.model.labelled import labelled
-from kinetree.scalars import Scalar, absolute
+from kinetree.scalars import Scalar, absolute, where
 
 
 @labelled(("nq",), ("n",))
@@ -172,15 +172,28 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
     a, y = system.accelerate(ahead)
     ddq, results = a, list[Array]()
     if bound:
-        forces, results = _row_forces(method, s, system, a, dry)
+        forces, held, results = _row_forces(method, s, system, a, dry)
         a, y = system.accelerate(ahead + forces)
-        ddq = a
+        ddq = a = _at_rest(s, a, held, s.h / method.braking)
     elif method.implicit:
         ddq, y = now.accelerate(b)
     if now.kkt is not None:
         results = [now.kkt.shared(y), now.kkt.all.Phi, *results]
     results = [ddq, *results] if method.implicit else results
     return np.concatenate([s.dq, a]), np.concatenate([zeros(0), *results])
+
+
+def _at_rest(s: Step, a: Array, held: dict[int, Scalar], h: Scalar) -> Array:
+    """Accelerations, (n,), that stop joints whose friction holds them, without a rounding."""
+    motors = motor_rates(s.model)
+    rates, turned = (s.dq, a) if motors is None else (motors.T @ s.dq, motors.T @ a)
+    for d, holds in held.items():
+        stopping = where(absolute(rates[d]), rates[d] / -h, 0)
+        if motors is None:
+            a = np.array([where(holds, stopping, x) if k == d else x for k, x in enumerate(a)])
+        else:
+            a = a + motors.T_inv[:, d] * ((stopping - turned[d]) * holds)
+    return a
 
 
 def rate_in_mode(s: Step, mode: Array) -> tuple[Array, Array]:
@@ -254,8 +267,8 @@ def _ahead(method: Method, s: Step, now: StepSystem, b: Array) -> tuple[StepSyst
 
 def _row_forces(
     method: Method, s: Step, system: StepSystem, a: Array, dry: CoulombPairs
-) -> tuple[Array, list[Array]]:
-    """Joint forces of dry friction and contacts in the step, (n,), and the results of contacts.
+) -> tuple[Array, dict[int, Scalar], list[Array]]:
+    """Joint forces of the rows in the step, (n,), which joints are held, results of contacts.
 
     a: accelerations without them, (n,).
     """
@@ -272,22 +285,27 @@ def _row_forces(
     first, J = len(J), np.concatenate([J, rubbing]).astype(object)
     response, block = system.response(J, sparse=bool(dry) and system.kkt is None)
     before, free = J @ s.dq, J @ a
-    rows: list[Row] = []
+    friction: list[FrictionRow] = []
     for k, (plus, minus) in enumerate(dry.values(), first):
         weight = block(slice(k, k + 1))[0, 0] + TINY
-        rows.append(FrictionRow(Seat(k), np.array([weight, -plus * h, minus * h])))
+        friction.append(FrictionRow(Seat(k), np.array([weight, -plus * h, minus * h])))
     rates = (before + free * h)[first:]
+
+    def result(solution: Solution) -> tuple[Array, dict[int, Scalar]]:
+        pairs = zip(dry, friction, solution.carried[first:], strict=True)
+        return J.T @ solution.carried / h, {d: row.holds(r) for d, row, r in pairs}
+
     if not contacts:
-        return J.T @ solve_rows(Problem(response, rows, rates, smooth=True)).carried / h, []
+        return *result(solve_rows(Problem(response, friction, rates, smooth=True))), []
     of = s.model.contacts
     assert of is not None
     soft = 0 if of.compliance is None else of.compliance / (h * h)  # w_n + gap / h + soft r_n = 0
     blocks = [block(x.carrier) for x in seats]
-    rows = [*contact_rows(contacts, seats, blocks, of.frictions, soft), *rows]
+    rows = [*contact_rows(contacts, seats, blocks, of.frictions, soft), *friction]
     speeds = before, free, J @ body_turning(s.model, s.dq)
     near = approach(of, contacts, seats, curvatures(s.tree, s.places, contacts, s.dq), speeds, h)
     trees = [0] * len(rows) if s.items else separate_trees(s.tree, contacts, list(dry))
     solution = impulses_with_rebound(
         response, rows, near, rates, trees, smooth=of.compliance is not None
     )
-    return J.T @ solution.carried / h, recorded(contacts, rows, solution, h)
+    return *result(solution), recorded(contacts, rows, solution, h)
