@@ -131,7 +131,7 @@ METHODS = {
     "rk4": Method(
         "rk4", 4, 1.25, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
     ),
-    "implicit": _step_law("implicit", mean_rates=True, implicit=True, positions=True),
+    "implicit": _step_law("implicit", mean_rates=False, implicit=True, positions=True),
     "implicitfast": _step_law("implicitfast", mean_rates=False, implicit=True, positions=False),
 }
 

@@ -22,11 +22,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.constraints.solve import float_choice
 from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 from kinetree.spatial import cross, skew
 
-INSIDE = 1e-9  # of the range of friction: nearer to a bound it may be that of a sliding joint
-HOLDING = 1e-12  # of the weight: the softness of friction and stops, which bounds their slopes
+# of the range of friction: nearer to a bound it may be that of a sliding joint
+INSIDE, INSIDE_FLOAT32 = 1e-9, 1e-4
+# of the weight: the softness of friction and stops, which bounds their slopes
+HOLDING, HOLDING_FLOAT32 = 1e-12, 1e-5
 TINY = 1e-300  # keeps quotients of zeros at zero
 
 
@@ -136,7 +139,8 @@ class JointRow(Row):
     def eliminated(self, e: Array, slopes: Any, more: Any) -> tuple[Array, Array]:
         """For one equation."""
         a = self.numbers[0]
-        per = 1 / (a * (1 - slopes + more) + slopes * (a * HOLDING))
+        soft = a * float_choice(a, HOLDING, HOLDING_FLOAT32)
+        per = 1 / (a * (1 - slopes + more) + slopes * soft)
         return e * per, np.array([[slopes * per]])
 
 
@@ -145,8 +149,9 @@ class FrictionRow(JointRow):
 
     def holds(self, r: Any) -> Any:
         """1 where an impulse holds the joint at rest, else 0."""
-        _, low, high = self.numbers
-        return where(minimum(r - low, high - r) - INSIDE * (high - low), 1, 0)
+        a, low, high = self.numbers
+        margin = float_choice(a, INSIDE, INSIDE_FLOAT32) * (high - low)
+        return where(minimum(r - low, high - r) - margin, 1, 0)
 
     def scale(self, b: Array) -> Any:
         """The rate itself."""
