@@ -67,7 +67,7 @@ QUANTITIES = {
 }
 SIMULATED = {
     "default": {},
-    "adaptive": {"method": "dop853"},
+    "adaptive": {"method": "DOP853"},
     "1 ms steps": {"method": "semi_implicit_euler", "dt": 0.001},
 }
 DT, STEPS, STARTS, FRICTION = 0.002, 50, 128, 0.8  # of steps with contacts

@@ -6,9 +6,9 @@ import kinetree as kt
 from kinetree import controllers
 from kinetree.scalars import clip, sin
 
-# A double pendulum falls for ten seconds. The default method keeps its error below 1e-8 per step.
+# A double pendulum falls for ten seconds. DOP853 keeps its error below 1e-8 per step.
 pendulum = kt.robots.double_pendulum()
-fall = pendulum.simulate([2.0, 1.0], duration=10.0)
+fall = pendulum.simulate([2.0, 1.0], duration=10.0, method="DOP853")
 kinetic = pendulum.kinetic_energy(fall.q, fall.dq)
 total = kinetic + pendulum.potential_energy(fall.q)
 print(fall)

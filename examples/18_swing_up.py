@@ -53,7 +53,7 @@ def follow(t, q, dq):
 def swing(law, start):
     """Six seconds of the real pendulum; the law acts every 20 ms."""
     law = controllers.Sampled(law, problem.dt)
-    return robot.simulate(start, controller=law, duration=6.0, dt=problem.dt)
+    return robot.simulate(start, controller=law, duration=6.0, method="DOP853", record=problem.dt)
 
 
 # The same start a little aside: forces without feedback miss, the gains bring it back.

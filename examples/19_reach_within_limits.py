@@ -90,7 +90,8 @@ def predictive(known):
 def follow(law):
     """The real robot under a law: the run, and errors of its joints, rad."""
     law, last = controllers.Sampled(law, DT), STEPS + REST - 1
-    run = real.simulate(start, controller=law, duration=last * DT, dt=DT, limits="record")
+    options = {"method": "DOP853", "record": DT, "limits": "record"}
+    run = real.simulate(start, controller=law, duration=last * DT, **options)
     return run, run.q - q[: last + 1]
 
 

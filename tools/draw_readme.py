@@ -29,7 +29,7 @@ FOLDER = ROOT / "docs" / "pictures"
 WIDTH_PX = 600
 COLOURS = 256  # of a picture: a third of the bytes
 STYLE = f"""
-@import url("{(ROOT / "src" / "kinetree" / "core" / "math.css").as_uri()}");
+@import url("{(ROOT / "src" / "kinetree" / "present" / "math.css").as_uri()}");
 :root {{ color-scheme: light dark; font: 14px system-ui, sans-serif; }}
 body {{ width: {WIDTH_PX}px; margin: 0; background: light-dark(#fff, #14181e);
         color: light-dark(#1c2430, #e4e9f0); }}

@@ -147,7 +147,7 @@ def simulation_lines(name: str, robot: Any) -> None:
     """Fixed and adaptive steps, and sensitivities."""
     q, dq = states(robot)["q"][0], np.zeros(robot.n)
     for method, options in (("rk4", {"dt": 1e-3}), ("semi_implicit_euler", {"dt": 1e-3}),
-                            ("dop853", {"dt": 1e-2})):  # fmt: skip
+                            ("DOP853", {"record": 1e-2})):  # fmt: skip
         found = robot.simulate(q, dq, duration=0.2, method=method, limits="ignore", **options)
         print(name, "| simulate", method, "|", digest((found.q, found.dq)))
 

@@ -28,7 +28,7 @@ import numpy as np
 import kinetree as kt
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.programs import Programs
+from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.engine.llvm.target import Target
 
 WINDOWS = Target("avx2", 4, 8, "haswell", "", "x86_64-pc-windows-msvc")
@@ -145,7 +145,7 @@ def run(case: str, dtype: str, folder: Path, environment: dict[str, str]) -> str
 
 def build(graph: Graph, dtype: str, folder: Path) -> Path:
     """Make the program of a kernel: objects of LLVM, linked by MinGW."""
-    programs = Programs(graph)
+    programs = CompiledGraph(graph)
     programs.target = WINDOWS
     parts = [engine.assemble(programs.text(dtype), WINDOWS)]
     files = [folder / f"part{k}.obj" for k in range(len(parts))]

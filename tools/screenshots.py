@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tools")]
 from coloured_robot import write_coloured_robot  # noqa: E402
 from measure import FLAGS, clipped, low_contrast, overlapping, program, until  # noqa: E402
 
-MATH_STYLE = ROOT / "src" / "kinetree" / "core" / "math.css"
+MATH_STYLE = ROOT / "src" / "kinetree" / "present" / "math.css"
 SIZES = ("1280x800", "1920x1080")
 THEMES = ("light", "dark")
 MOST_PIXELS = 7000  # height of a screenshot

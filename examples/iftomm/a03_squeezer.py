@@ -54,6 +54,7 @@ def measured(robot, run):
 
 if __name__ == "__main__":
     robot = build()
-    run = robot.simulate(START, RATES, duration=SECONDS, dt=1e-3, tau=TAU, limits="ignore")
+    options = {"method": "DOP853", "record": 1e-3, "limits": "ignore"}
+    run = robot.simulate(START, RATES, duration=SECONDS, tau=TAU, **options)
     print(robot.mobility)
     print(f"error at the end: {np.abs(measured(robot, run)[-1] - END).max():.1e} rad")

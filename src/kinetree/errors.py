@@ -74,7 +74,16 @@ class InputError(KinetreeError, ValueError):
 
 
 class ParseError(InputError):
-    """A file or text that is not of its format; the message has file, line and column."""
+    """A file or text that is not of its format; the message has file, line and column.
+
+    code, fields: what is wrong, and the numbers and names in it, for programs; the code is empty
+    where no program asks. faults: of several errors in the file, all, this one first.
+    """
+
+    def __init__(self, text: str = "", *, code: str = "", **fields: Any) -> None:
+        super().__init__(text)
+        self.code, self.fields = code, fields
+        self.faults: tuple[ParseError, ...] = ()
 
 
 class ShapeError(InputError):

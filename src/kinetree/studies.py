@@ -42,8 +42,7 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.motion.inputs import positive
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment, vector_by_name
+from kinetree.present.labels import Alignment, Axis, vector_by_name
 from kinetree.present.tables import text_table
 from kinetree.simulate import signal, simulate
 from kinetree.simulate.core.controller import Controller, aligned
@@ -516,8 +515,6 @@ class RolloutStudy:
         shapes = {
             "q0": (model.nq,), "dq0": (model.n,), "tau": (model.n,), "F_ext": (len(model.links), 6),
         }  # fmt: skip
-        if method is None:
-            method = "rk4" if model.contacts is None else "semi_implicit_euler"
         laws = {name: varied[name] for name in FORCES if isinstance(varied[name], TracedLaw)}
         noise = {
             name: _read_noise(name, _by_joint(model, name, x), shapes[name])

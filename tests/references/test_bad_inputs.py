@@ -476,7 +476,7 @@ SDF_FAULTS = [
     (one(more='<link name="x::y"/>'), "x::y"),
     (one(more='<link name="b"/><link name="c"/>' + FIXED.format("k", "a", "b")
          + FIXED.format("l", "b", "c") + FIXED.format("o", "c", "a")),
-     "'o';'k';'l'"),
+     "'o';'l';'c'"),
     (one().replace("0 0 1", "0 0 0"), "'j';axis"),
     (one(type="universal"), "axis2"),
     (one("<axis2><xyz>0 0 -1</xyz></axis2>", type="universal"), "j/axis;j/axis2"),

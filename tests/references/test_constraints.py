@@ -11,6 +11,7 @@ from kinetree.constraints import Couple, Hold, Loop, Rod
 from kinetree.errors import KinetreeError
 from kinetree.scalars import sin
 from kinetree.simulate import SimulationError, event
+from spacing import by
 
 CRANK, ROD = 0.3, 0.8  # m
 INERTIA = 0.03  # kg m^2, of every body
@@ -118,11 +119,11 @@ def test_positions_rates_and_accelerations_are_projected():
 # motions
 
 
-@pytest.mark.parametrize("method", ["dop853", "radau"])
+@pytest.mark.parametrize("method", ["DOP853", "LSODA", "Radau", "BDF"])
 def test_a_slider_crank_moves_as_its_equation_in_the_crank(method):
     motion = slider_crank().simulate(
-        position(0.4), 9 * slope(0.4), duration=1, dt=0.05, tau=PUSH, method=method,
-        rtol=1e-10, atol=1e-11,
+        position(0.4), 9 * slope(0.4), duration=1, tau=PUSH,
+        **by(method, 0.05, rtol=1e-10, atol=1e-11),
     )  # fmt: skip
     true = exact(crank_rate(lambda t: PUSH[0]), [0.4, 9.0], motion.t)
     assert true[-1, 0] > 2 * np.pi
@@ -192,7 +193,8 @@ def test_a_rod_makes_a_pendulum_with_its_tension():
     q0 = length * np.array([np.sin(start), -np.cos(start)])
     period = 4 * float(mpmath.ellipk(np.sin(start / 2) ** 2)) * np.sqrt(length / G)
     turns = event(lambda t, q, dq: dq[0], direction=-1)
-    motion = robot.simulate(q0, duration=1.2 * period, events=turns, rtol=1e-10, atol=1e-12)
+    motion = robot.simulate(q0, duration=1.2 * period, events=turns, method="DOP853",
+                            rtol=1e-10, atol=1e-12)  # fmt: skip
     assert motion.meta["events"][0].t == pytest.approx(period, rel=1e-7)
     np.testing.assert_allclose(np.hypot(*motion.q.T), length, atol=1e-9)
     height = motion.q[:, 1] / length
@@ -216,7 +218,7 @@ def test_a_coupling_is_a_gear():
 
     q0 = [2 * 0.5 - 0.3 * 0.25 + 0.1, 0.5]
     dq0 = [(2 - 0.6 * 0.5) * 0.7, 0.7]
-    motion = robot.simulate(q0, dq0, duration=1, dt=0.1, tau=[0.4, -0.1], **TIGHT)
+    motion = robot.simulate(q0, dq0, duration=1, tau=[0.4, -0.1], **by("DOP853", 0.1, **TIGHT))
     true = exact(rate, [0.5, 0.7], motion.t)
     np.testing.assert_allclose(motion.q[:, 1], true[:, 0], atol=1e-8)
     np.testing.assert_allclose(
@@ -233,7 +235,7 @@ def test_a_welded_chain_is_a_rigid_body_and_a_held_frame_stays():
     built.joint("knee", "revolute", "upper", "lower", axis=(0, 1, 0), at=(0, 0, -0.4))
     tree = built.frame("socket", "upper", (0, 0, -0.4)).frame("end", "lower", (0, 0, -0.2)).build()
     welded = tree.constrained({"weld": Loop("socket", "lower", "pose")})
-    motion = welded.simulate([1.0, 0.0], duration=1, dt=0.01, **TIGHT)
+    motion = welded.simulate([1.0, 0.0], duration=1, **by("DOP853", 0.01, **TIGHT))
     inertia = 0.02 + 0.01 + 1.0 * 0.2**2 + 0.5 * 0.5**2
 
     def rate(t, x):
@@ -245,7 +247,7 @@ def test_a_welded_chain_is_a_rigid_body_and_a_held_frame_stays():
     q = np.array([0.3, 0.4])
     place = tree.pose(q, "end")[:3, 3]
     held = tree.constrained({"hold": Hold("end", "point", place)}, near=q)
-    still = held.simulate(q, duration=0.5, dt=0.01)
+    still = held.simulate(q, duration=0.5, **by("DOP853", 0.01))
     np.testing.assert_allclose(still.q, np.tile(q, (len(still), 1)), atol=1e-8)
     J = tree.space_jacobian(q, "end")
     lam = still.meta["constraint_forces"]["hold"][0]
@@ -279,10 +281,10 @@ def test_an_implicit_step_solves_the_dense_equations(method):
 # splitting, batches, friction, controllers
 
 
-@pytest.mark.parametrize("method", ["dop853", "rk4", "semi_implicit_euler", "implicit"])
+@pytest.mark.parametrize("method", ["DOP853", "rk4", "semi_implicit_euler", "implicit"])
 def test_a_run_can_be_split_shifted_and_batched(method):
     robot, T = slider_crank(), 1 / 512
-    run = {"dt": T, "method": method, **TIGHT}
+    run = by(method, T, **TIGHT)
 
     def later(start):
         return lambda t, q, dq: np.array([3 * sin(5 * (t + start)), 0 * t, 0 * t])
@@ -295,7 +297,7 @@ def test_a_run_can_be_split_shifted_and_batched(method):
     states = np.array([position(0.4), position(-1.0)]), np.array([4 * slope(0.4), slope(-1.0)])
     both = robot.simulate(*states, duration=64 * T, tau=later(0), **run)
     same = np.testing.assert_array_equal
-    if method == "dop853":
+    if method == "DOP853":
         same = lambda a, b: np.testing.assert_allclose(a, b, atol=1e-9)  # noqa: E731
     same(both.q[:, 0], half.q)
     assert both.meta["closure"].shape == (65, 2)
@@ -312,9 +314,9 @@ def test_dry_friction_stops_a_crank_where_its_equation_stops():
     path = exact(rate, [0.7, w], times)
     stop = np.argmax(path[:, 1] <= 0)
     assert 0 < stop < 20000
-    for method, dt, off in (("dop853", 0.01, 1e-4), ("rk4", 1e-3, 1e-3), ("implicit", 1e-3, 1e-2)):
-        motion = robot.simulate(position(0.7), w * slope(0.7), duration=times[stop] + 0.1, dt=dt,
-                                method=method)  # fmt: skip
+    for method, dt, off in (("DOP853", 0.01, 1e-4), ("rk4", 1e-3, 1e-3), ("implicit", 1e-3, 1e-2)):
+        motion = robot.simulate(position(0.7), w * slope(0.7), duration=times[stop] + 0.1,
+                                **by(method, dt))  # fmt: skip
         assert motion.q[-1, 0] == pytest.approx(path[stop, 0], abs=off)
         assert np.abs(motion.dq[-1]).max() < 1e-14
     held = robot.simulate(position(0.7), duration=0.3, dt=0.01, method="rk4")
@@ -325,11 +327,11 @@ def test_computed_torque_follows_a_reference_by_the_motor_alone():
     robot = slider_crank()
     goal = robot.project([1.2, -1.5, 0.8], keep=["crank"])
     law = controllers.ComputedTorque(goal, kp=100.0, kd=20.0)
-    motion = robot.simulate(position(0.7), duration=1, dt=0.01, controller=law)
+    motion = robot.simulate(position(0.7), duration=1, controller=law, **by("DOP853", 0.01))
     assert np.abs(motion.q[-1] - goal).max() < 2e-3
     assert np.abs(motion.tau[:, 1:]).max() == 0
     still = controllers.GravityCompensation()
-    held = robot.simulate(position(0.7), duration=0.5, controller=still, dt=0.01)
+    held = robot.simulate(position(0.7), duration=0.5, controller=still, **by("DOP853", 0.01))
     np.testing.assert_allclose(held.q[-1], position(0.7), atol=1e-7)
     pull = G * np.cos(0.7) * CRANK / 2 * 1.9
     np.testing.assert_allclose(held.tau[0], [pull, 0, 0], rtol=1e-9)

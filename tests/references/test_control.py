@@ -10,6 +10,7 @@ from kinetree import controllers
 from kinetree.controllers import MomentumObserver
 from kinetree.errors import KinetreeError
 from kinetree.scalars import clip, cos, sin
+from spacing import by
 
 ARM = kt.robots.ur5e()
 RNG = np.random.default_rng(0)
@@ -138,7 +139,7 @@ def test_an_impedance_is_a_spring_and_a_damper_beside_the_wanted_acceleration():
 def test_a_cart_under_pid_is_a_linear_system():
     m, kp, kd, ki, goal = 2.0, 30.0, 4.0, 20.0, 0.5
     law = controllers.PID([goal], kp=kp, kd=kd, ki=ki)
-    motion = cart(m).simulate([0], [0.3], duration=2, dt=0.02, controller=law)
+    motion = cart(m).simulate([0], [0.3], duration=2, controller=law, **by("DOP853", 0.02))
     A = np.array([[0, 1, 0], [-kp / m, -kd / m, ki / m], [-1, 0, 0]])
     x = np.array([expm(A * t) @ [-goal, 0.3, 0] for t in motion.t])
     np.testing.assert_allclose(motion.q[:, 0], goal + x[:, 0], atol=1e-7)
@@ -157,7 +158,9 @@ def test_the_error_of_computed_torque_obeys_its_linear_equation():
 
     kp, kd = 25.0, 6.0
     law = controllers.ComputedTorque(follow, kp=kp, kd=kd)
-    motion = robot.simulate([0.3, 0.1], [0.0, 1.0], duration=1.5, dt=0.05, controller=law)
+    motion = robot.simulate(
+        [0.3, 0.1], [0.0, 1.0], duration=1.5, controller=law, **by("LSODA", 0.05)
+    )
     A = np.array([[0, 1], [-kp, -kd]])
     e0, de0 = np.array([0.3, 0.1 - 0.5]), np.array([-2.0, 1.0])
     for t, q in zip(motion.t, motion.q, strict=True):
@@ -171,7 +174,7 @@ def test_gravity_compensation_holds_a_robot_and_pd_sags_by_its_weight():
     held = robot.simulate(q, duration=1, controller=controllers.GravityCompensation())
     np.testing.assert_allclose(held.q[-1], q, atol=1e-9)
     law = controllers.PD(q, kp=200.0, kd=40.0)
-    sagged = robot.simulate(q, duration=10, dt=0.1, controller=law)
+    sagged = robot.simulate(q, duration=10, controller=law, **by("DOP853", 0.1))
     np.testing.assert_allclose(200 * (q - sagged.q[-1]), double_bias(sagged.q[-1], [0, 0]),
                                atol=1e-5)  # fmt: skip
 
@@ -268,7 +271,7 @@ def test_references_may_be_trajectories_which_stand_still_before_and_after():
     robot = double_pendulum()
     plan = kt.motion.quintic([0, 0], [1.0, -0.5], duration=0.5, dt=0.01, robot=robot)
     law = controllers.ComputedTorque(plan, kp=400.0, kd=40.0)
-    motion = robot.simulate([0, 0], duration=1, dt=0.01, controller=law)
+    motion = robot.simulate([0, 0], duration=1, controller=law, **by("DOP853", 0.01))
     np.testing.assert_allclose(motion.q[:51], plan.q, atol=1e-5)
     np.testing.assert_allclose(motion.q[50:], np.tile([1.0, -0.5], (51, 1)), atol=1e-5)
 
@@ -303,8 +306,8 @@ def test_the_observer_shows_external_forces_behind_a_low_pass():
     F = robot.wrenches({"lower": [0.3, -0.2, 0.5, 4.0, -3.0, 6.0]})
     tau, errors = np.array([2.0, 1.0]), []
     for dt in (2e-3, 1e-3):
-        motion = robot.simulate([0.5, -0.3], [1.0, 0.5], duration=0.6, dt=dt, tau=tau, F_ext=F,
-                                rtol=1e-11, atol=1e-12)  # fmt: skip
+        motion = robot.simulate([0.5, -0.3], [1.0, 0.5], duration=0.6, tau=tau, F_ext=F,
+                                **by("DOP853", dt, rtol=1e-11, atol=1e-12))  # fmt: skip
         pushed = [
             double_mass_matrix(q) @ a + double_bias(q, v) + 0.4 * v - tau
             for q, v, a in zip(motion.q, motion.dq, motion.ddq, strict=True)

@@ -79,7 +79,7 @@ def test_a_regulator_is_that_of_the_linearized_robot_and_holds_it(dt):
         K = np.linalg.solve(Rd + Bd.T @ P @ Bd, Bd.T @ P @ Ad + Nd.T)
     np.testing.assert_allclose(found.K, K, atol=1e-5 * np.abs(K).max())
     if dt is None:
-        run = robot.simulate(q + np.array([0.1, -0.05]), duration=6, dt=0.1,
+        run = robot.simulate(q + np.array([0.1, -0.05]), duration=6, method="DOP853",
                              tau=lambda t, x, v: -found.K @ np.concatenate([x - q, v]))  # fmt: skip
         assert np.abs(run.q[-1] - q).max() < 1e-3
 

@@ -30,11 +30,12 @@ from kinetree.friction import Dahl, Friction, LuGre
 from kinetree.joints import Actuator, Drive, Limits, Spring
 from kinetree.scalars import cos, sin, where
 from kinetree.simulate import SimulationError, event, signal
+from spacing import ADAPTIVE, by
 
 ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit": 1, "implicitfast": 1, "rk4": 4}
-ADAPTIVE = ("dop853", "radau")
 ALL = (*ORDERS, *ADAPTIVE)
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
+EXACT = {"method": "DOP853", **TIGHT}
 START = np.array([1.2, 0.7]), np.array([0.5, -1.0])
 SMALL = {"euler": 2e-3, "semi_implicit_euler": 2e-3, "implicit": 2e-3, "implicitfast": 2e-3}
 H = 1 / 512  # s, exact in binary
@@ -70,7 +71,7 @@ def test_the_period_of_a_pendulum_is_the_elliptic_integral():
     omega = np.sqrt(1.3 * 9.81 * 0.7 / (0.05 + 1.3 * 0.49))
     period = float(4 * mpmath.ellipk(mpmath.sin(mpmath.mpf(1)) ** 2) / omega)
     turns = event(lambda t, q, dq: dq[0], direction=-1)
-    motion = pendulum().simulate([2.0], duration=3.2 * period, events=turns, **TIGHT)
+    motion = pendulum().simulate([2.0], duration=3.2 * period, events=turns, **EXACT)
     times = [found.t for found in motion.meta["events"]]
     np.testing.assert_allclose(times, period * np.arange(1, 4), rtol=1e-9)
     default = pendulum().simulate([2.0], duration=period)
@@ -116,8 +117,8 @@ def test_adaptive_methods_follow_their_tolerances(method):
     true = exact(double_rate(), np.concatenate(START), t)[:, :2]
     errors = []
     for rtol in (1e-4, 1e-7, 1e-10):
-        found = robot.simulate(*START, duration=1, dt=0.1, method=method, rtol=rtol,
-                               atol=rtol / 100)  # fmt: skip
+        run = by(method, 0.1, rtol=rtol, atol=rtol / 100)
+        found = robot.simulate(*START, duration=1, **run)
         np.testing.assert_allclose(found.t, t, atol=1e-14)
         errors.append(abs(found.q - true).max())
     # local errors within the tolerance add up to some hundred of them
@@ -191,7 +192,7 @@ def test_implicit_steps_hold_stiff_servos_and_explicit_ones_end_with_an_error():
 def test_a_damped_spring_moves_as_its_closed_form(method):
     m, k, d, duration = 2.0, 50.0, 3.0, 1.0
     robot = cart(m, spring=Spring(k, rest=0.1), friction=Friction(viscous=d))
-    motion = robot.simulate([0.5], [-1.0], duration=duration, dt=1e-3, method=method, **TIGHT)
+    motion = robot.simulate([0.5], [-1.0], duration=duration, **by(method, 1e-3, **TIGHT))
     A = np.array([[0, 1], [-k / m, -d / m]])
     x = np.array([expm(A * t) @ [0.4, -1.0] for t in motion.t[::100]])
     assert np.abs(motion.q[::100, 0] - 0.1 - x[:, 0]).max() < off(method)
@@ -235,7 +236,7 @@ def force(t, q, dq):
 
 def test_forces_of_every_form_give_the_reference():
     robot, t = double_pendulum(), np.linspace(0, 0.5, 51)
-    options = {"duration": 0.5, "dt": 0.01, **TIGHT}
+    options = {"duration": 0.5, "record": 0.01, **EXACT}
 
     def law(t, q, dq):
         return np.array([2 * sin(5 * t) - q[1], 0.5 - 0.3 * dq[0]])
@@ -256,13 +257,13 @@ def test_forces_of_every_form_give_the_reference():
         assert found.meta["compiled"] == (name != "python")
 
 
-@pytest.mark.parametrize("method", ["rk4", "dop853"])
+@pytest.mark.parametrize("method", ["rk4", "DOP853"])
 @pytest.mark.parametrize("kind", ["hold", "linear"])
 def test_signals_hold_their_values_or_connect_them(kind, method):
     """A cart of 1 kg under pieces of constant or linear force is a polynomial."""
     times, values = [0.2, 0.5, 0.7], [[1.0], [4.0], [-2.0]]
-    motion = cart(1.0).simulate([0], duration=1, dt=0.05, method=method,
-                                tau=signal(times, values, kind=kind), **TIGHT)  # fmt: skip
+    run = by(method, 0.05, **TIGHT)
+    motion = cart(1.0).simulate([0], duration=1, tau=signal(times, values, kind=kind), **run)
 
     def at(t):
         if kind == "linear":
@@ -276,13 +277,15 @@ def test_signals_hold_their_values_or_connect_them(kind, method):
     assert motion.q[-1, 0] == pytest.approx(((1 - grid) * f).mean(), abs=1e-7)
 
 
-@pytest.mark.parametrize("method", ["rk4", "dop853"])
+@pytest.mark.parametrize("method", ["rk4", "DOP853"])
 def test_a_switch_of_time_is_not_missed(method):
     """10 N for 10 ms between two results."""
-    motion = cart(1.0).simulate(
-        [0], duration=2, dt=0.01 if method == "rk4" else 0.5, method=method,
-        tau=lambda t: [where(t >= 0.61, where(t < 0.62, 10.0, 0.0), 0.0)],
-    )  # fmt: skip
+    step = 0.01 if method == "rk4" else 0.5
+    with pytest.warns(KinetreeWarning, match="dt") if method == "rk4" else nullcontext():
+        motion = cart(1.0).simulate(
+            [0], duration=2, **by(method, step),
+            tau=lambda t: [where(t >= 0.61, where(t < 0.62, 10.0, 0.0), 0.0)],
+        )  # fmt: skip
     allowed = 0.04 if method == "rk4" else 1e-9
     assert motion.dq[-1, 0] == pytest.approx(0.1, abs=allowed)
 
@@ -297,20 +300,20 @@ def test_wrenches_move_a_free_body():
     assert 2 * np.arctan2(turned.q[-1, 3], turned.q[-1, 0]) == pytest.approx(1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit", "rk4", "dop853"])
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit", "rk4", "DOP853"])
 def test_lag_and_delay_of_a_drive_are_the_closed_form(method):
-    delay = 0 if method == "dop853" else 8
+    delay = 0 if method == "DOP853" else 8
     robot = cart(drive=Drive(lag=0.05, delay=delay * H))
-    motion = robot.simulate([0], duration=64 * H, dt=H, tau=[2.0], method=method)
+    motion = robot.simulate([0], duration=64 * H, tau=[2.0], **by(method, H))
     late = np.maximum(np.arange(65) - delay, 0) * H
-    allowed = 1e-7 if method == "dop853" else 1e-13
+    allowed = 1e-7 if method == "DOP853" else 1e-13
     np.testing.assert_allclose(motion.tau[:, 0], 2 * (1 - np.exp(-late / 0.05)), atol=allowed)
 
 
-@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "dop853"])
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "DOP853"])
 def test_a_drive_stays_below_its_curve_and_its_peak(method):
     robot = cart(1.0, drive=Drive(curve=((0, 2), (1, 2), (3, 0)), peak=1.5))
-    motion = robot.simulate([0], duration=4, dt=1e-2, tau=[9.0], method=method)
+    motion = robot.simulate([0], duration=4, tau=[9.0], **by(method, 1e-2))
     most = np.minimum(1.5, np.interp(motion.dq[:, 0], [0, 1, 3], [2, 2, 0]))
     np.testing.assert_allclose(motion.tau[:, 0], most, atol=1e-9)
     assert 2.5 < motion.dq[-1, 0] < 3
@@ -320,7 +323,7 @@ def test_servos_are_springs_and_dampers_with_lag():
     """u acts through da = (u - a) / T; tau = kp (a - q) - kd dq, within its range."""
     servo = Actuator.position("rail", kp=30, kd=2, time_constant=0.1, force_range=(-4, 4))
     robot = cart(1.0).with_actuators({"servo": servo})
-    motion = robot.simulate([0], duration=1, dt=0.01, controls=[0.5], **TIGHT)
+    motion = robot.simulate([0], duration=1, record=0.01, controls=[0.5], **EXACT)
 
     def rate(t, x):
         tau = np.clip(30 * (x[2] - x[0]) - 2 * x[1], -4, 4)
@@ -330,7 +333,7 @@ def test_servos_are_springs_and_dampers_with_lag():
     np.testing.assert_allclose(motion.q[:, 0], true[:, 0], atol=1e-7)
     np.testing.assert_allclose(motion.meta["activation"]["servo"], true[:, 2], atol=1e-9)
     assert motion.tau.max() <= 4
-    fast = robot.simulate([0], duration=1, dt=0.01, controls=[5.0], method="rk4")
+    fast = robot.simulate([0], duration=1, dt=1e-3, controls=[5.0], method="rk4")
     assert fast.tau.max() == 4
 
 
@@ -348,11 +351,11 @@ def pi_rate(t, x):
     return np.array([x[1], tau / 2, e, 20 * (x[0] - x[3])])
 
 
-@pytest.mark.parametrize("method", ["rk4", "dop853"])
+@pytest.mark.parametrize("method", ["rk4", "DOP853"])
 def test_the_state_of_a_law_is_integrated_with_the_robot(method):
     start = np.array([0.3, -0.2, 0.05, 0.1])
     law = controllers.Stateful(pi_law, start[2:])
-    run = {"duration": 1, "dt": 0.01, "method": method, **TIGHT}
+    run = {"duration": 1, **by(method, 0.01, **TIGHT)}
     motion = cart().simulate(start[:1], start[1:2], controller=law, **run)
     true = exact(pi_rate, start, motion.t)
     allowed = 3e-6 if method == "rk4" else 1e-8
@@ -386,9 +389,9 @@ def zero_order_hold(steps, m=2.0, T=0.02):
     return np.array(rows)
 
 
-@pytest.mark.parametrize("method", ["rk4", "dop853"])
+@pytest.mark.parametrize("method", ["rk4", "DOP853"])
 def test_a_sampled_controller_is_called_once_a_sample_and_held_between(method):
-    run = {"dt": 0.005, "method": method}
+    run = by(method, 0.005)
     law = controllers.Sampled(digital, 0.02, Memory)
     motion = cart().simulate([0], duration=1, controller=law, **run)
     state = motion.meta["controller_state"]
@@ -435,8 +438,8 @@ def test_samples_that_steps_do_not_divide_are_refused():
 def test_events_are_the_zeros_of_a_cosine(direction, times):
     robot = cart(1.0, spring=Spring((2 * np.pi) ** 2))
     middle = event(lambda t, q, dq: q[0], direction=direction, name="middle")
-    plain = robot.simulate([1.0], duration=2, **TIGHT)
-    motion = robot.simulate([1.0], duration=2, events=[middle], **TIGHT)
+    plain = robot.simulate([1.0], duration=2, **EXACT)
+    motion = robot.simulate([1.0], duration=2, events=[middle], **EXACT)
     found = motion.meta["events"]
     np.testing.assert_allclose([x.t for x in found], times, atol=1e-9)
     assert all(abs(x.q[0]) < 1e-9 and x.event == "middle" for x in found)
@@ -446,7 +449,7 @@ def test_events_are_the_zeros_of_a_cosine(direction, times):
 
 def test_a_terminal_event_ends_the_motion_there():
     wall = event(lambda t, q, dq: q[0] - 0.49, terminal=True, name="wall")
-    motion = cart(1.0).simulate([0], tau=[2.0], duration=2, dt=0.1, events=wall)
+    motion = cart(1.0).simulate([0], tau=[2.0], duration=2, events=wall, **by("DOP853", 0.1))
     assert motion.t[-1] == motion.meta["ended"] == pytest.approx(0.7, abs=1e-9)
     assert motion.q[-1, 0] == pytest.approx(0.49, abs=1e-12)
     assert motion.dq[-1, 0] == pytest.approx(1.4, abs=1e-9)
@@ -455,7 +458,8 @@ def test_a_terminal_event_ends_the_motion_there():
 def test_events_of_a_batch_name_their_rollouts():
     speeds = np.array([[1.0], [2.0], [-1.0]])
     there = event(lambda t, q, dq: q[0] - 0.5)
-    found = cart().simulate(np.zeros((3, 1)), speeds, duration=1, events=there).meta["events"]
+    run = {"duration": 1, "method": "LSODA", "events": there}
+    found = cart().simulate(np.zeros((3, 1)), speeds, **run).meta["events"]
     assert sorted((x.rollout, round(x.t, 9)) for x in found) == [((0,), 0.5), ((1,), 0.25)]
 
 
@@ -512,8 +516,7 @@ def test_a_joint_that_moves_no_inertia_is_refused_by_name():
 
 @pytest.mark.parametrize("method", ALL)
 def test_a_run_can_be_split_and_shifted(method):
-    robot, dt = double_pendulum(), H
-    run = {"dt": dt, "method": method, **TIGHT}
+    robot, run = double_pendulum(), by(method, H, **TIGHT)
 
     def shifted(start):
         return lambda t: np.array([sin(9 * (t + start)), cos(5 * (t + start))])
@@ -527,6 +530,7 @@ def test_a_run_can_be_split_and_shifted(method):
     np.testing.assert_allclose(rest.tau, whole.tau[64:], atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the motion of")
 @pytest.mark.parametrize("method", ORDERS)
 def test_a_batch_is_its_rollouts_bit_for_bit_with_any_number_of_threads(method):
     rng = np.random.default_rng(0)
@@ -591,16 +595,16 @@ def test_every_keeps_some_steps_and_the_last():
 def test_a_cart_stops_where_its_energy_is_spent_and_stays(method, sense):
     """m v^2 / 2 = F s: from 1.5 m/s it takes 1 s and 0.75 m."""
     robot = cart(friction=Friction(coulomb=3.0))
-    motion = robot.simulate([0], [1.5 * sense], duration=1.5, dt=1e-3, method=method)
+    motion = robot.simulate([0], [1.5 * sense], duration=1.5, **by(method, 1e-3))
     assert motion.q[-1, 0] == pytest.approx(0.75 * sense, abs=off(method, 1e-6))
     rest = motion.t > 1.02
     assert (motion.dq[rest] == 0).all() and (motion.ddq[rest] == 0).all()
     assert (motion.dq * sense >= 0).all()
 
 
-@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "dop853"])
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "DOP853"])
 def test_friction_holds_until_the_force_exceeds_it_which_may_differ_by_direction(method):
-    robot, run = cart(friction=Friction(coulomb=3.0)), {"dt": 1e-3, "method": method}
+    robot, run = cart(friction=Friction(coulomb=3.0)), by(method, 1e-3)
     motion = robot.simulate([0], duration=1, tau=lambda t: np.array([5 * sin(t)]), **run)
     assert motion.t[np.argmax(motion.dq[:, 0] != 0)] == pytest.approx(np.arcsin(0.6), abs=0.003)
     # 2 v(1) is the integral of 5 sin t - 3 from asin 0.6
@@ -612,11 +616,11 @@ def test_friction_holds_until_the_force_exceeds_it_which_may_differ_by_direction
     assert pulled.q[-1, 0] == pytest.approx(-0.125, rel=5e-3)
 
 
-@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "implicit", "dop853"])
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler", "implicit", "DOP853"])
 def test_an_oscillation_with_dry_friction_loses_two_offsets_a_half_period_and_sticks(method):
     m, k, c = 2.0, 50.0, 3.0
     robot = cart(m, spring=Spring(k), friction=Friction(coulomb=c))
-    motion = robot.simulate([0.5], duration=3, dt=1e-3, method=method)
+    motion = robot.simulate([0.5], duration=3, **by(method, 1e-3))
     half, loss = round(np.pi * np.sqrt(m / k) * 1000), 2 * c / k
     turns = [0.5, -(0.5 - loss), 0.5 - 2 * loss, -(0.5 - 3 * loss), 0.5 - 4 * loss]
     found = [motion.q[min(j * half, 3000), 0] for j in range(5)]
@@ -650,12 +654,12 @@ def stick_slip(pull, static, kinetic, speed, duration):
 
 
 @pytest.mark.parametrize(
-    ("method", "dt"), [("rk4", 2e-4), ("semi_implicit_euler", 2e-4), ("dop853", 0.01)]
+    ("method", "dt"), [("rk4", 2e-4), ("semi_implicit_euler", 2e-4), ("DOP853", 0.01)]
 )
 def test_stick_slip_follows_its_phases(method, dt):
     law = Friction(0, 2.0, stribeck=kt.friction.Stribeck(3.0, 0.05))
     motion = cart(1.0, friction=law).simulate(
-        [0], duration=4, dt=dt, method=method, tau=lambda t, q, dq: 30.0 * (0.1 * t - q)
+        [0], duration=4, tau=lambda t, q, dq: 30.0 * (0.1 * t - q), **by(method, dt)
     )
     rows = stick_slip(0.1, 3.0, 2.0, 0.05, 4.0)
     expected = np.interp(motion.t, rows[:, 0], rows[:, 1])
@@ -669,7 +673,7 @@ LUGRE = Friction(0.4, 1.0, stribeck=kt.friction.Stribeck(1.5, 1e-3), presliding=
 
 @pytest.mark.parametrize(
     ("method", "dt", "error"),
-    [("radau", 1e-2, 1e-3), ("rk4", 1e-4, 1e-3), ("implicit", 1e-4, 1e-2)],
+    [("Radau", 1e-2, 1e-3), ("rk4", 1e-4, 1e-3), ("implicit", 1e-4, 1e-2)],
 )
 def test_lugre_friction_follows_small_steps(method, dt, error):
     def pull(t):
@@ -685,7 +689,7 @@ def test_lugre_friction_follows_small_steps(method, dt, error):
         a = pull(k * h) - 1e4 * z - 100 * rate - 0.4 * v
         x, v, z = x + h * v, v + h * a, z + h * rate
     motion = cart(1.0, friction=LUGRE).simulate(
-        [0], duration=0.4, dt=dt, method=method, tau=lambda t: [1.45 * sin(4 * math.pi * t)]
+        [0], duration=0.4, tau=lambda t: [1.45 * sin(4 * math.pi * t)], **by(method, dt)
     )
     x, z = np.array(rows).T
     every = round(1e-2 / dt)
@@ -697,7 +701,7 @@ def test_lugre_friction_follows_small_steps(method, dt, error):
 def test_dahl_friction_is_a_function_of_position_between_reversals():
     law = Friction(0, 2.0, presliding=Dahl(400.0))
     motion = cart(1.0, friction=law).simulate(
-        [0], duration=3, dt=2e-3, method="dop853", tau=lambda t: [2.2 * sin(3 * t)]
+        [0], duration=3, tau=lambda t: [2.2 * sin(3 * t)], **by("DOP853", 2e-3)
     )
     x, b = motion.q[:, 0], 400 * motion.meta["friction_state"]["rail"]
     way = np.sign(motion.dq[:, 0])
@@ -763,6 +767,7 @@ def test_sensitivities_are_differences_of_motions(method):
             np.testing.assert_allclose(slopes[..., k], expected, atol=2e-7, err_msg=name)
 
 
+@pytest.mark.filterwarnings("ignore:the motion of")
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
 def test_sensitivities_pass_through_controllers_and_samples_of_signals(method):
     robot, rng = double_pendulum(), np.random.default_rng(0)

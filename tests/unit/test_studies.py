@@ -134,6 +134,7 @@ def test_grids_are_combined():
     assert found["dq0"][:, 0].tolist() == [0, 0, 1, 1, 2, 2] * 2
 
 
+@pytest.mark.filterwarnings("ignore:the motion of")  # forces jump every 5 steps
 def test_noise_is_held_and_normal():
     study = {"duration": 0.1, "dt": 0.002}
     found = rollouts(ARM, 200, q0=[0.0, 0.0], tau=Noise([1.0, 3.0], 0.01), every=1, **study)

@@ -37,7 +37,7 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, matrix_tables, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted, number
+from kinetree.core.text import counted, number, without_rounding
 from kinetree.model import Model
 from kinetree.robot import Robot
 
@@ -295,7 +295,7 @@ def print_terms(model: Model, values: Mapping[str, Array], degrees: bool) -> Non
     for letter, words in MATRICES.items() if "M" in values else ():
         title = f"{letter}: {words}, of {model.name}" if letter == "M" else f"{letter}: {words}"
         matrix = values[letter]
-        matrix = clear_rounding(matrix, ROUNDING * np.abs(matrix).max(initial=0))
+        matrix = without_rounding(matrix)
         for part in matrix_tables(letter, title, model.dof_names, slides, matrix):
             screen.print(part)
             screen.print()

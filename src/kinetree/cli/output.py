@@ -12,6 +12,7 @@ from kinetree.cli.messages import notify as notify
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, csv_cell
 from kinetree.errors import InputError, visible
+from kinetree.present.tables import plain
 
 if TYPE_CHECKING:
     from kinetree.model import Model
@@ -57,20 +58,7 @@ def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
     """JSON of numbers in full precision; NaN and infinity, which JSON lacks, become null."""
     import json  # here, since it is for --json
 
-    return json.dumps(_plain(value), allow_nan=False, indent=indent)
-
-
-def _plain(value: Any) -> Any:
-    """Convert arrays and mappings to lists, dictionaries and finite numbers."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(x) for key, x in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
-    if isinstance(value, float) and value - value != 0:
-        return None
-    return value
+    return json.dumps(plain(value), allow_nan=False, indent=indent)
 
 
 def print_text(text: str, output: Path | None = None) -> None:

@@ -24,6 +24,7 @@ from kinetree.cli.arguments import (
     number_argument,
     option,
     table_argument,
+    whole_argument,
     words_argument,
 )
 from kinetree.cli.choices import find_robot
@@ -46,7 +47,7 @@ from kinetree.cli.states import (
 )
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted, number
+from kinetree.core.text import counted, number, without_rounding
 from kinetree.errors import InputError, need
 from kinetree.model.units import control_factors, control_units
 from kinetree.robot import Robot
@@ -105,22 +106,34 @@ def simulate(
             "motion to --to has arrived and settled, if that is longer."
         ),
     ] = None,
-    dt: Annotated[
-        float | None, number_argument("Step of the results, s; 0.01 if left out.")
-    ] = None,
     method: Annotated[
         Literal[
-            "auto",
-            "dop853",
-            "radau",
             "rk4",
             "semi_implicit_euler",
             "implicit",
             "implicitfast",
             "euler",
-        ],
-        Parameter(help="Integrator."),
-    ] = "auto",
+            "DOP853",
+            "LSODA",
+            "Radau",
+            "BDF",
+        ]
+        | None,
+        Parameter(
+            help="Integrator: the first five take fixed steps, the others adapt their steps. If "
+            "left out: rk4; semi_implicit_euler with contacts or dry friction."
+        ),
+    ] = None,
+    dt: Annotated[
+        float | None, number_argument("Length of fixed steps, s; 0.001 if left out.")
+    ] = None,
+    every: Annotated[
+        int | None, whole_argument("Record every so many fixed steps; 1 if left out.")
+    ] = None,
+    record: Annotated[
+        float | None,
+        number_argument("Spacing of the results of methods that adapt, s; 0.01 if left out."),
+    ] = None,
     tau: Force = None,
     forces: Annotated[
         str | None,
@@ -228,8 +241,8 @@ def simulate(
     try:
         with waiting(compiling("and simulating the motion", model)):
             motion = loaded.simulate(
-                q0, dq0, tau=acting, controller=control, duration=duration, dt=dt, method=method,
-                limits=limits, controls=inputs,
+                q0, dq0, tau=acting, controller=control, duration=duration, dt=dt, every=every,
+                record=record, method=method, limits=limits, controls=inputs,
             )  # fmt: skip
     except SimulationError as error:
         if not error.violations:  # a number that is not finite
@@ -518,7 +531,7 @@ class Result:
             screen.print()
             screen.print(f"reference: {REFERENCES[self.goal.kind].format(self.goal.duration)}")
         if shown.tau is not None and np.any(shown.tau):
-            tau = clear_rounding(shown.tau, ROUNDING * float(np.abs(shown.tau).max()))
+            tau = without_rounding(shown.tau)
             peaks = [_peak(x) for x in tau.T]
             table = _table(
                 "joint forces", "tau", ("peak", "rms"), model.dof_names, peaks, self._units("tau")

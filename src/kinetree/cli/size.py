@@ -24,7 +24,7 @@ from kinetree.cli.messages import notify
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.simulate import check_files
 from kinetree.cli.tables import console, screen_table
-from kinetree.core.text import number
+from kinetree.core.text import number, without_rounding
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from kinetree.motion.limits.report import LimitReport
     from kinetree.motion.trajectory import Trajectory
 
-ROUNDING = 1e-9  # of a share of a motor: less is shown as 0
 ON_AXIS = 1e-9  # m, distance from a joint's axis that is rounding
 CURVE = 201  # speeds at which the limit of a drive is drawn
 
@@ -202,7 +201,7 @@ def print_motors(compared: Sequence["MotorLoad"]) -> None:
     rows = [
         [
             x.joint if k == 0 or compared[k - 1].joint != x.joint else "", x.motor.name,
-            *(number(100 * y if y > ROUNDING else 0, 3) for y in x.shares),
+            *(number(100 * without_rounding(np.asarray(y), 1.0), 3) for y in x.shares),
             "enough" if x.ok else Text(f"NOT ENOUGH: {shortage(x)}", "bold red"),
         ]
         for k, x in enumerate(compared)

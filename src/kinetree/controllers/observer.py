@@ -39,8 +39,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment
+from kinetree.present.labels import Alignment, Axis
 
 GAP = 5  # a step longer than so many median steps, and than 1 / K, is a gap
 

@@ -1,4 +1,4 @@
-"""Differences between Linux, macOS and Windows: folders, permissions, locks, signals, consoles.
+"""Differences between Linux, macOS and Windows: folders, permissions, signals, consoles.
 
 This is the only module that asks which system it runs on. Every function asks when it is called,
 not when it is imported, and imports what only one system has inside the branch of that system.
@@ -13,8 +13,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
 from types import FrameType
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 Handler = Callable[[int, FrameType | None], None]
 
 INTERRUPT = bytes([signal.SIGINT])  # the byte of Ctrl-C
-LOCKED_BYTE = 1 << 30  # position of the byte that is locked on Windows, beyond any text
 WAITS = (0.001, 0.01, 0.05, 0.1, 0.2, 0.4)  # s between attempts to replace a file on Windows
 
 
@@ -106,62 +104,6 @@ def replace(source: Path | str, target: Path | str) -> None:
         ) from problem
 
 
-# Locks
-
-
-class Taken(OSError):
-    """Another process, or another part of this one, has locked the file."""
-
-
-def open_lock(path: Path) -> int:
-    """Open the file of a lock, which is made if it is missing, and return its number."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-
-
-def lock(handle: int) -> None:
-    """Lock an open file, which others may still read; raise Taken if it is locked already.
-
-    The system releases the lock when the file is closed or the process ends in whatever way. On
-    Windows one byte is locked, beyond the end: a locked byte cannot be read by others.
-    """
-    if sys.platform == "win32":
-        import msvcrt
-
-        os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError as problem:
-            if problem.errno in (errno.EACCES, errno.EDEADLK):
-                raise Taken from None
-            raise
-        finally:
-            os.lseek(handle, 0, os.SEEK_SET)
-    else:
-        import fcntl
-
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Taken from None
-
-
-def unlock(path: Path, handle: int) -> None:
-    """Close the file of a lock and remove it.
-
-    POSIX removes it before others can lock it. Windows removes no open file, so it is closed first,
-    and stays where another study has opened it meanwhile.
-    """
-    if sys.platform == "win32":
-        os.close(handle)
-        try:
-            os.unlink(path)
-        except OSError:
-            return
-    else:
-        path.unlink(missing_ok=True)
-        os.close(handle)
-
-
 # Processes
 
 
@@ -234,25 +176,6 @@ def on_termination(handler: Handler) -> None:
         signal.signal(signal.SIGBREAK, handler)
     elif signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         signal.signal(signal.SIGHUP, handler)
-
-
-def ignore_interrupt() -> None:
-    """Ignore Ctrl-C in this process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def interrupt_held_back() -> Generator[None]:
-    """Hold Ctrl-C back from processes that the block starts, on systems that hold signals back."""
-    mask: Callable[..., Any] | None = getattr(signal, "pthread_sigmask", None)
-    if mask is None:
-        yield
-        return
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        mask(signal.SIG_SETMASK, before)
 
 
 def reader_is_gone(problem: OSError) -> bool:

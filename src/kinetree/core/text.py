@@ -1,12 +1,28 @@
-"""Numbers and words of messages: rounded numbers, counts with their nouns, lists of names."""
+"""Numbers and words of messages: rounded numbers, counts with their nouns, lists of names.
+
+A number that is rounding beside the largest one is shown as 0: `without_rounding`, everywhere.
+"""
 
 from collections.abc import Iterable
 from itertools import islice
 from math import inf
 
+import numpy as np
+
+from kinetree.core.arrays import Array
 from kinetree.scalars import Scalar
 
 Cell = str | Scalar
+ROUNDING = 1e-12  # of the largest number: thousands of operations, each within 1e-16
+
+
+def without_rounding(x: Array, largest: float | None = None) -> Array:
+    """`x` with 0 in place of rounding errors: of numbers below `ROUNDING` times the largest.
+
+    largest: of the numbers that were added to make `x`; None: of `x` itself.
+    """
+    size = float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) if largest is None else largest
+    return np.where(np.abs(x) <= ROUNDING * size, 0.0, x)
 
 
 def number(x: Cell, digits: int = 4) -> str:

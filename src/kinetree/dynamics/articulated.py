@@ -25,12 +25,12 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.grouping import Group
 from kinetree.dynamics.textbook.mass_factor import mass_names
-from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, plus
+from kinetree.dynamics.tree import JointTransform, Pair, Tree, TreeLink, plus
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.scalars import Scalar
 from kinetree.spatial import cross, skew
-from kinetree.spatial.inertia import Moments, rotated
+from kinetree.spatial.inertia import Moments, mirrored
 from kinetree.spatial.matrices import (
     Factor,
     check_pivot,
@@ -39,6 +39,7 @@ from kinetree.spatial.matrices import (
     solve_inward,
     solve_outward,
 )
+from kinetree.spatial.se3 import split
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,23 +57,21 @@ class Articulated:
         """Linear and angular momentum for a twist (w, l) at the frame's origin."""
         return self.H.T @ w + self.m @ l, self.I @ w + self.H @ l
 
-    def inward(self, to: Step) -> "Articulated":
+    def inward(self, to: JointTransform) -> "Articulated":
         """The same in the parent's frame, whose origin is at -p."""
-        I, m = (_symmetric_inward(to, x) for x in (self.I, self.m))
+        I, m = to.symmetric_inward(self.I), to.symmetric_inward(self.m)
         H = to.matrix_inward(self.H)
         shifted = H + _cross_columns(to.p, m)
         # I - H [p] - ([shifted] [p])^T, whose halves are equal in exact arithmetic
         first, second = _cross_rows(H, to.p), _cross_rows(shifted, to.p)
-        upper = [[I[a, b] - first[a, b] - second[b, a] for b in range(3)] for a in range(3)]
-        return Articulated(_mirrored(upper), shifted, m)
+        return Articulated(mirrored(I - first - second.T), shifted, m)
 
     def without(self, columns: Sequence[Pair], over: Sequence[Pair]) -> "Articulated":
         """Subtract x y^T for each pair of momenta x and y, which is symmetric."""
         I, H, m = self.I, self.H, self.m
         for (f, n), (f_d, n_d) in zip(columns, over, strict=True):
-            I = _mirrored([[I[a, b] - n[a] * n_d[b] for b in range(3)] for a in range(3)])
-            m = _mirrored([[m[a, b] - f[a] * f_d[b] for b in range(3)] for a in range(3)])
-            H = np.array([[H[a, b] - n[a] * f_d[b] for b in range(3)] for a in range(3)])
+            I, m = mirrored(I - np.outer(n, n_d)), mirrored(m - np.outer(f, f_d))
+            H = H - np.outer(n, f_d)
         return Articulated(I, H, m)
 
 
@@ -83,21 +82,8 @@ def articulated(body: Body) -> Articulated:
     """A rigid body as one whose parts could move."""
     if isinstance(body, Articulated):
         return body
-    S = body.Sigma
-    I = np.array(
-        [
-            [S[1, 1] + S[2, 2], -S[0, 1], -S[0, 2]],
-            [-S[0, 1], S[0, 0] + S[2, 2], -S[1, 2]],
-            [-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]],
-        ]
-    )
     m = np.array([[body.m if a == b else 0 for b in range(3)] for a in range(3)])
-    return Articulated(I, skew(body.h), m)
-
-
-def body_inward(body: Body, to: Step) -> Body:
-    """A body of the link in the parent's frame."""
-    return to.body_inward(body) if isinstance(body, Moments) else body.inward(to)
+    return Articulated(body.inertia, skew(body.h), m)
 
 
 def added(x: Body | None, y: Body) -> Body:
@@ -166,52 +152,33 @@ def _of_drives(tree: Tree, group: Group) -> Any:
 def hinge_inward(
     tree: Tree, group: Group, beyond: Beyond, own: Mapping[int, Pair], forces: Array
 ) -> tuple[Hinge, Body, Pair]:
-    """Eliminate the joint of one link; return also its body and wrench for the parent."""
-    i = group.links[0]
-    link, armed = tree.links[i], _of_drives(tree, group)
-    to = None if link.parent == WORLD else link.to
-    given = link.body, beyond[i], own[i], forces[group.dofs[0]], armed
-    hinge, handed = eliminate(to, link.A, *given)
-    return (hinge, link.body, own[i]) if handed is None else (hinge, *handed)
+    """Eliminate the joint of one link; return also its body and wrench for the parent.
 
-
-def eliminate(
-    to: Step | None,
-    A: Array,
-    body: Body,
-    beyond: tuple[Body, Pair] | None,
-    wrench: Pair,
-    force: Scalar,
-    armature: Scalar,
-) -> tuple[Hinge, tuple[Body, Pair] | None]:
-    """Eliminate a joint of one degree of freedom; return also what the parent feels.
-
-    That is a body and a wrench, or None where the parent is the world. Along its own axis the joint
-    passes on only what its armature resists, so that row of the inertia is U armature / D.
-
-    Args:
-        to: the way from the parent; None where that is the world.
-        A: twist of the joint for unit rate, (6, 1).
-        body, wrench: of the link itself.
-        beyond: body and wrench of what hangs on the link; None for a leaf.
-        force: force left at the joint.
-        armature: armature of the joint.
+    Along its own axis the joint passes on only what its armature resists, so that row of the
+    inertia is U armature / D.
     """
-    axis = A[:, 0]
-    if beyond is not None:
-        body, wrench = added(beyond[0], body), plus(beyond[1], wrench)
+    i = group.links[0]
+    link, (body, wrench) = tree.links[i], _with_beyond(tree, beyond, own, i)
+    axis = link.A[:, 0]
     f, n = body.momentum(axis[:3], axis[3:])
+    armature = _of_drives(tree, group)
     D = axis @ np.concatenate([n, f]) + armature
     inverse = math.inf if is_zero(D) else 1 / D  # `check_hinges` names the joint
     over = f * inverse, n * inverse
-    rate = (force - axis @ np.concatenate([wrench[1], wrench[0]])) * inverse
+    rate = (forces[group.dofs[0]] - axis @ np.concatenate([wrench[1], wrench[0]])) * inverse
     hinge = Hinge(over, rate, D)
-    if to is None:
-        return hinge, None
+    if link.parent == WORLD:
+        return hinge, link.body, own[i]
     whole = articulated(body).without([(f, n)], [over])
     whole = _along(whole, axis, (f, n), armature * inverse)
-    passed = wrench[0] + f * rate, wrench[1] + n * rate
-    return hinge, (whole.inward(to), to.pair_inward(*passed))
+    passed = plus(wrench, (f * rate, n * rate))
+    return hinge, whole.inward(link.to), link.to.pair_inward(*passed)
+
+
+def _with_beyond(tree: Tree, beyond: Beyond, own: Mapping[int, Pair], i: int) -> tuple[Body, Pair]:
+    """Body and wrench of a link with what hangs on it."""
+    body, there = tree.links[i].body, beyond[i]
+    return (body, own[i]) if there is None else (added(there[0], body), plus(there[1], own[i]))
 
 
 def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
@@ -235,7 +202,7 @@ def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
 
 
 def hinge_outward(
-    to: Step, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
+    to: JointTransform, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
 ) -> tuple[Scalar, Pair]:
     """The acceleration of a joint, and the change (a, alpha) of its link from its parent's."""
     a, alpha = outward(to, change)
@@ -246,7 +213,7 @@ def hinge_outward(
     return rate, (a + A[3:, 0] * rate, alpha + A[:3, 0] * rate)
 
 
-def outward(to: Step, change: Pair) -> Pair:
+def outward(to: JointTransform, change: Pair) -> Pair:
     """The change (a, alpha) that the parent alone would give a link, in {i}."""
     a, alpha = change
     return to.outward(a + cross(alpha, to.p)), to.outward(alpha)
@@ -283,11 +250,9 @@ def group_equations(
     tree: Tree, group: Group, beyond: Beyond, own: Mapping[int, Pair], forces: Array
 ) -> tuple[Array, list[Pair], Array, Body | None, Pair]:
     """The mass matrix of a group, P, the forces left for accelerations, its body and its wrench."""
-    bodies: dict[int, Body] = {i: tree.links[i].body for i in group.links}
-    pushed = {i: own[i] for i in group.links}
-    for i in group.links:
-        if (there := beyond[i]) is not None:
-            bodies[i], pushed[i] = added(there[0], bodies[i]), plus(there[1], pushed[i])
+    loaded = {i: _with_beyond(tree, beyond, own, i) for i in group.links}
+    bodies = {i: body for i, (body, _) in loaded.items()}
+    pushed = {i: wrench for i, (_, wrench) in loaded.items()}
     nothing = zeros(3), zeros(3)
     if group.carrier != WORLD:
         pushed[group.carrier] = nothing
@@ -302,66 +267,49 @@ def group_equations(
     return M[np.ix_(dofs, dofs)], [*P.values()], left[dofs], total, carried
 
 
-@dataclass(frozen=True, eq=False)
-class Composite:
-    """All bodies beyond a joint as one, and its momentum for unit rate of each of their joints."""
-
-    body: Body | None
-    momenta: tuple[tuple[int, Pair], ...] = ()
-
-
 def joint_inertia(
     tree: Tree, bodies: Mapping[int, Body], carrier: int = WORLD
-) -> tuple[Array, Body | None, tuple[tuple[int, Pair], ...]]:
+) -> tuple[Array, Body | None, list[tuple[int, Pair]]]:
     """M of the joints of some links, (n, n), zero elsewhere, from the bodies on these links.
 
     Also the composite body and the momenta of unit rates, by degree of freedom, on the link that
     carries them all; none where that is WORLD. M is an array of objects, so that entries of
     unrelated joints stay integers 0, which factors take as zeros by structure.
     """
-    n = tree.model.n
-    M = np.zeros((n, n), dtype=object)
-    beyond = {i: Composite(body) for i, body in bodies.items()}
+    beyond: dict[int, Body | None] = {**bodies}
     if carrier != WORLD:
-        beyond[carrier] = Composite(None)
-    for i, x in tree.inward(beyond, _composite_onto):
-        if i == carrier or x.body is None:
+        beyond[carrier] = None
+    tree.gathered(beyond, _body_onto)
+
+    def unit_momenta(i: int, link: TreeLink) -> list[Pair]:
+        body = None if i == carrier else beyond[i]
+        return [] if body is None else [body.momentum(w, l) for w, l in map(split, link.A.T)]
+
+    def carry(_: int, link: TreeLink, momentum: Pair) -> Pair:
+        return link.to.pair_inward(*momentum)
+
+    M = np.zeros((tree.model.n, tree.model.n), dtype=object)
+    carried: list[tuple[int, Pair]] = []
+    for at in tree.couplings(unit_momenta, carry, beyond):
+        link, column, (f, n) = tree.links[at.link], at.dof, at.x
+        if at.link == carrier:
+            carried.append((column, at.x))
             continue
-        link = tree.links[i]
-        axes = zip(link.dofs, link.A.T, strict=True)
-        momenta = [(d, unit_momentum(x.body, axis[:3], axis[3:])) for d, axis in axes]
-        for k, (column, momentum) in enumerate([*momenta, *x.momenta]):
-            entries = on_axes(link.A, *momentum)
-            for a, row in enumerate(link.dofs):
-                if a > k:
-                    continue  # the other half of the joint's own block follows from its own column
-                M[row, column] = M[row, column] + entries[a]
-                if a != k:
-                    M[column, row] = M[column, row] + entries[a]
-        beyond[i] = Composite(x.body, (*momenta, *x.momenta))
-    carried = beyond.get(carrier, Composite(None))
-    return M, carried.body, carried.momenta
+        entries = zip(link.dofs, link.A.T @ np.concatenate([n, f]), strict=True)
+        # the other half of the joint's own block follows from its own columns
+        for a, (row, entry) in enumerate(entries):
+            if at.axis is None or a <= at.axis:
+                M[row, column] = M[row, column] + entry
+            if at.axis is None or a < at.axis:
+                M[column, row] = M[column, row] + entry
+    return M, beyond.get(carrier), carried
 
 
-def _composite_onto(_: int, link: TreeLink, x: Composite, parent: Composite) -> Composite:
-    assert x.body is not None
-    momenta = tuple((d, pass_momentum(link.to, *pair)) for d, pair in x.momenta)
-    return Composite(added(parent.body, body_inward(x.body, link.to)), (*parent.momenta, *momenta))
-
-
-def unit_momentum(body: Body, w: Array, l: Array) -> Pair:
-    """The momentum of a body for a unit rate of its joint along (w, l)."""
-    return body.momentum(w, l)
-
-
-def on_axes(A: Array, f: Array, n: Array) -> Array:
-    """A momentum on a joint's axes, (k,)."""
-    return A.T @ np.concatenate([n, f])
-
-
-def pass_momentum(to: Step, f: Array, n: Array) -> Pair:
-    """A momentum as the parent's."""
-    return to.pair_inward(f, n)
+def _body_onto(_: int, link: TreeLink, body: Body | None, parent: Body | None) -> Body | None:
+    if body is None:
+        return parent
+    inward = link.to.body_inward(body) if isinstance(body, Moments) else body.inward(link.to)
+    return added(parent, inward)
 
 
 def group_outward(
@@ -395,11 +343,6 @@ def move_group(
         changes[i] = a + twist[3:], alpha + twist[:3]
 
 
-def _symmetric_inward(to: Step, S: Array) -> Array:
-    """R S R^T of a symmetric S, (3, 3), in the parent's axes."""
-    return rotated(S if to.turn is None else to.turn.symmetric_inward(S), to.R)
-
-
 def _cross_columns(p: Array, X: Array) -> Array:
     """[p] X, (3, 3)."""
     return np.array([cross(p, X[:, k]) for k in range(3)]).T
@@ -408,8 +351,3 @@ def _cross_columns(p: Array, X: Array) -> Array:
 def _cross_rows(X: Array, p: Array) -> Array:
     """X [p], (3, 3): its row k is X[k] x p."""
     return np.array([cross(X[k], p) for k in range(3)])
-
-
-def _mirrored(S: Any) -> Array:
-    """A symmetric matrix from its entries on and above the diagonal, each computed once."""
-    return np.array([[S[min(a, b)][max(a, b)] for b in range(3)] for a in range(3)])

@@ -34,7 +34,7 @@ from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.documented import documented
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 
 # lengths and coefficients in natural units, singular values relative to the largest
 ROUNDED_COEFFICIENT = 1e-9  # coefficient up to which it is rounding
@@ -105,7 +105,7 @@ class BaseParameters:
     def _repr_html_(self) -> str:
         rows = [(k + 1, text) for k, text in enumerate(self.formulas())]
         title = f"{self.count} base parameters of {len(self.parameters)} parameters"
-        return notebook_table(title, ("", "stands for"), rows, text=2)
+        return Table(title, ("", "stands for"), rows, text=2).html()
 
     def _others(self, k: int) -> list[int]:
         return [j for j in range(len(self.parameters)) if j != k]

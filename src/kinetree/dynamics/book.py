@@ -5,7 +5,7 @@ from dataclasses import replace
 from kinetree.core.arrays import StateLike
 from kinetree.dynamics.drives import drive_links, with_drives
 from kinetree.dynamics.joints.springs import Springs
-from kinetree.dynamics.tree import Load, Tree, placed_tree
+from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, link_wrenches
 
@@ -20,6 +20,7 @@ def book_tree(model: Model, q: StateLike, F_ext: Wrenches = None, F_tip: TipWren
     links = tree.links
     if F_ext is not None or F_tip is not None:
         loads = link_wrenches(model, F_ext, F_tip)
-        links = tuple(replace(x, load=Load(F)) for x, F in zip(links, loads, strict=True))
+        pairs = zip(links, loads, strict=True)
+        links = tuple(replace(x, load=(F[3:], F[:3])) for x, F in pairs)
     springs = Springs(model, q) if model.springs else None
     return replace(tree, links=with_drives(links, drive_links(model)), springs=springs)

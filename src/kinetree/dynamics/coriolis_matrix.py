@@ -10,24 +10,22 @@ so that all sums follow from m, h, Sigma, dh = sum of m dr and K = sum of m r dr
 carried inward together with the composite bodies.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.inverse_dynamics import bias_forces
-from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink, body_onto, weightless
-from kinetree.model import Model
+from kinetree.dynamics.tree import JointTransform, Tree, TreeLink, weightless
+from kinetree.model import WORLD, Model
 from kinetree.model.inputs import zeros
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
-
-Matrix = list[list[Any]]  # (n, n), built up entry by entry
+from kinetree.spatial.matrices import dense
+from kinetree.spatial.se3 import split
 
 
 @labelled("n", "n", "n")
@@ -56,33 +54,43 @@ def coriolis_matrix(tree: Tree, dq: Array) -> Array:
         array([[-0.755, -2.265],
                [ 1.51 ,  0.   ]])
     """
-    n = tree.model.n
-    omega, u = link_velocities(tree, dq)
-    spreads = {i: rigid(link.body, omega[i]) for i, link in enumerate(tree.links)}
-    C: Matrix = [[0] * n for _ in range(n)]
-    for i, (spread, body) in moving_bodies(tree, spreads, u):
-        link = tree.links[i]
-        for k, column in enumerate(link.dofs):
-            rate = momentum_rates(body, spread, omega[i], link.A[:3, k], link.A[3:, k])
-            _add_column(tree, omega, u, C, i, column, rate)
-    return np.array(C).reshape(n, n)
+    moving = moving_bodies(tree, dq)
+
+    def own(i: int, link: TreeLink) -> list[MomentumRates]:
+        return [moving.momentum_rates(i, *split(axis)) for axis in link.A.T]
+
+    def carry(i: int, link: TreeLink, x: MomentumRates) -> MomentumRates:
+        return x.inward(link.to, moving.u[i])
+
+    C = np.zeros((tree.model.n, tree.model.n), object)
+    for at in tree.couplings(own, carry):
+        link, omega, column, x = tree.links[at.link], moving.omega[at.link], at.dof, at.x
+        for row, (w, l) in zip(link.dofs, map(split, link.A.T), strict=True):
+            C[row, column] = C[row, column] + (w @ x.dn + l @ x.df)
+            if at.axis is None:
+                opposite = cross(omega, w) @ x.n + cross(omega, l) @ x.f
+                C[column, row] = C[column, row] + opposite + w @ x.Q
+    return dense(C)
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
-    """Motion of the mass points of a composite body relative to its origin: dh (3,), K (3, 3)."""
+class VelocityMoments:
+    """Motion of the mass points of a body relative to its origin.
+
+    dh: sum of m dr, (3,). K: sum of m r dr^T, (3, 3).
+    """
 
     dh: Array
     K: Array
 
-    def __add__(self, other: "Spread") -> "Spread":
-        return Spread(self.dh + other.dh, self.K + other.K)
+    def __add__(self, other: "VelocityMoments") -> "VelocityMoments":
+        return VelocityMoments(self.dh + other.dh, self.K + other.K)
 
-    def inward(self, body: Moments, to: Step, u: Array) -> "Spread":
-        """The spread about the parent's origin; u: velocity of the own origin from it, in {p}."""
+    def inward(self, body: Moments, to: JointTransform, u: Array) -> "VelocityMoments":
+        """The same about the parent's origin; u: velocity of the own origin from it, in {p}."""
         K = to.matrix_inward(self.K)
         h, dh = to.inward(body.h), to.inward(self.dh) + u * body.m
-        return Spread(dh, K + np.outer(h, u) + np.outer(to.p, dh))
+        return VelocityMoments(dh, K + np.outer(h, u) + np.outer(to.p, dh))
 
     def moment(self, w: Array, l: Array) -> Array:
         """Sum of m dr x j for the velocities j = w x r + l, (3,)."""
@@ -94,9 +102,9 @@ class Spread:
         return self.K[0, 0] + self.K[1, 1] + self.K[2, 2]
 
 
-def rigid(x: Moments, omega: Array) -> Spread:
-    """Points of one rigid body: dr = omega x r."""
-    return Spread(cross(omega, x.h), x.Sigma @ skew(omega).T)
+def rigid_velocities(body: Moments, omega: Array) -> VelocityMoments:
+    """Velocity moments of one rigid body: dr = omega x r."""
+    return VelocityMoments(cross(omega, body.h), body.Sigma @ skew(omega).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,95 +121,57 @@ class MomentumRates:
     dn: Array
     Q: Array
 
-
-def momentum_rates(
-    body: Moments, spread: Spread, omega: Array, w: Array, l: Array
-) -> MomentumRates:
-    """Momentum for unit rate of an axis (w, l) in a frame that turns with omega, and its rates."""
-    f, n = body.momentum(w, l)
-    df, dn = body.momentum(cross(omega, w), cross(omega, l))
-    df, dn = df + cross(w, spread.dh), dn + w * spread.trace - spread.K.T @ w
-    return MomentumRates(f, n, df, dn, spread.moment(w, l))
+    def inward(self, to: JointTransform, u: Array) -> "MomentumRates":
+        """The same about the parent's origin; u: velocity of the link's from it."""
+        f, n = to.pair_inward(self.f, self.n)
+        df, dn = to.pair_inward(self.df, self.dn)
+        return MomentumRates(f, n, df, dn, to.inward(self.Q) + cross(u, f))
 
 
-def link_velocities(tree: Tree, dq: Array) -> tuple[dict[int, Array], dict[int, Array]]:
-    """Angular velocity of every link, and velocity u of its origin from its parent's, in {p}."""
+@dataclass(frozen=True, eq=False)
+class MovingBodies:
+    """All bodies beyond each joint as one, and the motion of their points, by link.
 
-    def step(i: int, link: TreeLink, parent: Pair) -> Pair:
-        twist, (omega_p, _) = link.A @ dq[list(link.dofs)], parent
-        u = cross(omega_p, link.to.p) + link.to.inward(twist[3:])
-        return link.to.outward(omega_p) + twist[:3], u
+    omega: angular velocity of the link. u: velocity of its origin from its parent's, in {p}.
+    """
 
-    velocities = tree.outward((zeros(3), zeros(3)), step)
-    return {i: x[0] for i, x in velocities.items()}, {i: x[1] for i, x in velocities.items()}
+    omega: dict[int, Array]
+    u: dict[int, Array]
+    bodies: dict[int, Moments]
+    velocities: dict[int, VelocityMoments]
 
-
-def added_spread(
-    to: Step, spread: Spread, body: Moments, u: Array, twice: bool, parent: Spread
-) -> Spread:
-    """The spread of a body added to another about the parent's origin."""
-    return parent + spread.inward(body, to, 2 * u if twice else 1 * u)
+    def momentum_rates(self, i: int, w: Array, l: Array) -> MomentumRates:
+        """Momentum of the bodies for unit rate of an axis (w, l) of joint i, and its rates."""
+        omega, body, moving = self.omega[i], self.bodies[i], self.velocities[i]
+        f, n = body.momentum(w, l)
+        df, dn = body.momentum(cross(omega, w), cross(omega, l))
+        df, dn = df + cross(w, moving.dh), dn + w * moving.trace - moving.K.T @ w
+        return MomentumRates(f, n, df, dn, moving.moment(w, l))
 
 
 def moving_bodies(
-    tree: Tree,
-    spreads: Mapping[int, Spread],
-    u: Mapping[int, Array],
-    times: int = 1,
-) -> Iterator[tuple[int, tuple[Spread, Moments]]]:
-    """Composite body of every link and the spread of its points, children before parents.
+    tree: Tree, dq: Array, times: int = 1, base: Moments | None = None
+) -> MovingBodies:
+    """The composite bodies of a tree, and `times` their velocity moments.
 
-    spreads: those of single links, by link. u: velocity of the origin of every link, as in
-    `link_velocities`. times: the multiple of the spread that is wanted, and that `spreads` have.
+    base: as in `Tree.composite_bodies`; the base is at rest.
     """
+    omega = {i: twist[0] for i, twist in tree.twists(dq).items()}
+    bodies = tree.composite_bodies(base)
 
-    def onto(
-        i: int, link: TreeLink, x: tuple[Spread, Moments], parent: tuple[Spread, Moments]
-    ) -> tuple[Spread, Moments]:
-        spread = added_spread(link.to, x[0], x[1], u[i], times == 2, parent[0])
-        return spread, body_onto(i, link, x[1], parent[1])
+    def velocity(link: TreeLink, _: int) -> Array:
+        l = (link.A @ dq[list(link.dofs)])[3:]
+        return cross(omega.get(link.parent, zeros(3)), link.to.p) + link.to.inward(l)
 
-    moving = {i: (spreads[i], link.body) for i, link in enumerate(tree.links)}
-    return tree.inward(moving, onto)
-
-
-def _add_column(
-    tree: Tree,
-    omega: dict[int, Array],
-    u: dict[int, Array],
-    C: Matrix,
-    i: int,
-    column: int,
-    rate: MomentumRates,
-) -> None:
-    """Add the entries of a unit rate of joint i with its own joint and with all ancestors'."""
-    for j in tree.path_inward(i):
-        link = tree.links[j]
-        for a, row in enumerate(link.dofs):
-            entries = rates_on_axis(link.A[:, a], omega[j], rate, j != i)
-            C[row][column] = C[row][column] + entries[0]
-            for entry in entries[1:]:
-                C[column][row] = C[column][row] + entry
-        rate = pass_rates(link.to, u[j], rate)
-
-
-def rates_on_axis(A: Array, omega: Array, rate: MomentumRates, other: bool) -> tuple[Any, ...]:
-    """Entry of a joint with axis A, and if it is another one the two parts of the opposite entry.
-
-    omega: of the link of the joint.
-    """
-    w, l = A[:3], A[3:]
-    entry = w @ rate.dn + l @ rate.df
-    if not other:
-        return (entry,)
-    return entry, cross(omega, w) @ rate.n + cross(omega, l) @ rate.f, w @ rate.Q
-
-
-def pass_rates(to: Step, u: Array, rate: MomentumRates) -> MomentumRates:
-    """The same about the parent's origin; u: velocity of the link's from it."""
-    f, n = to.pair_inward(rate.f, rate.n)
-    df, dn = to.pair_inward(rate.df, rate.dn)
-    return MomentumRates(f, n, df, dn, to.inward(rate.Q) + cross(u, f))
+    u = tree.each(velocity)
+    velocities = tree.each(lambda link, i: rigid_velocities(link.body, times * omega[i]))
+    if base is not None:
+        velocities[WORLD] = VelocityMoments(zeros(3), np.zeros((3, 3), int))
+    tree.gathered(
+        velocities,
+        lambda i, link, x, parent: parent + x.inward(bodies[i], link.to, times * u[i]),
+    )
+    return MovingBodies(omega, u, bodies, velocities)
 
 
 @quantity(

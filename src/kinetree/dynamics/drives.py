@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.tree import BESIDE, Step, TreeLink
+from kinetree.dynamics.tree import BESIDE, JointTransform, TreeLink
 from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.model.joint import is_plain
@@ -55,7 +55,7 @@ def _beside(dofs: tuple[int, ...], arms: Sequence[Scalar], inertia: Scalar) -> T
 
 def _spinning(parent: int, dofs: tuple[int, ...], axes: Array, Sigma: Array) -> TreeLink:
     A = np.concatenate([axes, np.zeros((3, len(dofs)), int)])
-    here = Step(np.eye(3, dtype=int), None, zeros(3))
+    here = JointTransform((), zeros(3))
     return TreeLink(parent, dofs, A, here, Moments(0, zeros(3), Sigma))
 
 

@@ -16,7 +16,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.spatial.matrices import solve
 
 PARTS = {"angular": slice(0, 3), "linear": slice(3, 6)}
@@ -38,7 +38,7 @@ class Ellipsoid:
 
     def _repr_html_(self) -> str:
         rows = [(k + 1, self.lengths[k], *self.axes[:, k]) for k in range(3)]
-        return notebook_table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0)
+        return Table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0).html()
 
 
 @documented

@@ -12,11 +12,7 @@ from kinetree.core.arrays import Array, StateLike, is_numeric
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.elimination import solve_tree
 from kinetree.dynamics.grouping import Group, cheapest, finest
-from kinetree.dynamics.inverse_dynamics import (
-    inverse_dynamics,
-    link_motions,
-    needed_wrench,
-)
+from kinetree.dynamics.inverse_dynamics import inverse_dynamics, link_motions, needed_wrench
 from kinetree.dynamics.joints.configuration import random
 from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.mass_matrix import mass_matrix
@@ -86,7 +82,7 @@ def by_articulated_bodies(tree: Tree, groups: Sequence[Group], dq: Array, tau: A
 def at_zero_acceleration(tree: Tree, dq: Array, tau: Array) -> tuple[dict[int, Pair], Array]:
     """Force and moment that each link needs at ddq = 0, and joint forces left for it, (n,)."""
     motions = link_motions(tree, dq, zeros(tree.model.n))
-    own = tree.each(lambda link, i: needed_wrench(link.body, motions[i], link.load))
+    own = tree.each(lambda link, i: needed_wrench(link, motions[i]))
     forces = tau - friction_forces(tree.model, dq)
     return own, forces if tree.springs is None else forces - tree.springs.at(dq)
 

@@ -15,19 +15,19 @@ in its own axes: with V the twist of {b} relative to link j, dc/dt = ad(c) V. Th
 for each link, less than half the operations of a recursion outward.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink
+from kinetree.dynamics.tree import Tree, TreeLink
+from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
 from kinetree.model.model import Frame
 from kinetree.model.quantity import check_expressed
 from kinetree.spatial import Ad, ad, cross
-from kinetree.spatial.se3 import pose
+from kinetree.spatial.se3 import pose, split
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,23 +66,19 @@ def frame_motions(
     carrier = FrameMotion(np.eye(3, dtype=int), o, np.zeros((6, 0), int), o, o, o, o)
 
     def step(_: int, link: TreeLink, parent: FrameMotion) -> FrameMotion:
-        return outward(link.to, link.A, parent, None if dq is None else dq[list(link.dofs)])
+        R, r = link.to.outward(parent.R.T).T, parent.R @ link.to.p
+        screws = np.concatenate([R @ link.A[:3], R @ link.A[3:]])
+        omega, v, alpha, a = parent.omega, parent.v, parent.alpha, parent.a
+        if dq is not None:
+            rate = dq[list(link.dofs)]
+            w, l = screws[:3] @ rate, screws[3:] @ rate
+            a = a + cross(alpha, r) + cross(omega, cross(omega, r) + 2 * l) + cross(w, l)
+            v = v + cross(omega, r) + l
+            alpha = alpha + cross(omega, w)
+            omega = omega + w
+        return FrameMotion(R, parent.p + r, screws, omega, v, alpha, a)
 
     return tree.outward(carrier, step, links)
-
-
-def outward(to: Step, A: Array, parent: FrameMotion, rate: Array | None) -> FrameMotion:
-    """The frame of a link from that of its parent."""
-    R, r = to.outward(parent.R.T).T, parent.R @ to.p
-    screws = np.concatenate([R @ A[:3], R @ A[3:]])
-    omega, v, alpha, a = parent.omega, parent.v, parent.alpha, parent.a
-    if rate is not None:
-        w, l = screws[:3] @ rate, screws[3:] @ rate
-        a = a + cross(alpha, r) + cross(omega, cross(omega, r) + 2 * l) + cross(w, l)
-        v = v + cross(omega, r) + l
-        alpha = alpha + cross(omega, w)
-        omega = omega + w
-    return FrameMotion(R, parent.p + r, screws, omega, v, alpha, a)
 
 
 def point_columns(
@@ -103,6 +99,9 @@ def ways(tree: Tree, *ends: int) -> list[list[int]]:
     return [path[shared:] for path in paths]
 
 
+Seen = tuple[Array, Array, Array]  # R and p of a frame, and its twist
+
+
 @dataclass(frozen=True, eq=False)
 class BodyWalk:
     """J_b and dJ_b/dt of a frame, (6, n) each, and its pose T_sb, (4, 4)."""
@@ -114,39 +113,30 @@ class BodyWalk:
 
 def body_walk(tree: Tree, place: Frame, dq: Array | None = None) -> BodyWalk:
     """Walk from a frame to the base; dJ_b/dt is zero where dq is None."""
-    R, x = place.T_if[:3, :3], place.T_if[:3, 3]  # {b} seen from the link that the walk is at
     J, dJ = ([zeros(6)] * tree.model.n for _ in range(2))
-    V = zeros(6)  # of {b} relative to that link, in {b}
-    for j in tree.path_inward(place.link):
+    # {b} seen from a link, and its twist relative to that link, in {b}
+    here = place.T_if[:3, :3], place.T_if[:3, 3], zeros(6)
+    walk = dict.fromkeys([WORLD, *tree.path_inward(place.link)], here)
+    for j, (R, x, V) in tree.inward(walk, _seen_from_parent):
         link = tree.links[j]
-        rate = None if dq is None else dq[list(link.dofs)]
-        screws, changes, V = screws_of(link.A, R, x, V, rate)
-        for d, c, dc in zip(link.dofs, screws, changes, strict=True):
+        axes = [(w, l + cross(w, x)) for w, l in map(split, link.A.T)]
+        screws = [np.concatenate([R.T @ w, R.T @ l]) for w, l in axes]
+        for d, c in zip(link.dofs, screws, strict=True):
             J[d] = J[d] + c
-            dJ[d] = dJ[d] + dc
-        R, x = pose_inward(link.to, R, x)
-    return BodyWalk(_matrix(J), _matrix(dJ), pose(R, x))
+            if dq is not None:
+                dJ[d] = dJ[d] + ad(c) @ V
+        if dq is not None:
+            moves = (c * dq[d] for d, c in zip(link.dofs, screws, strict=True))
+            walk[j] = R, x, V + sum(moves)
+    R, x, _ = walk[WORLD]
+    columns = [np.array(x).reshape(-1, 6).T for x in (J, dJ)]
+    return BodyWalk(columns[0], columns[1], pose(R, x))
 
 
-def screws_of(
-    A: Array, R: Array, x: Array, V: Array, rate: Array | None
-) -> tuple[list[Array], list[Array], Array]:
-    """Twists of {b} at (R, x) for unit rates of a joint's axes, their rates, and V beyond it.
-
-    V: of {b} relative to the joint's link. The rates are zero where `rate` of the joint is None.
-    """
-    screws = [
-        np.concatenate([R.T @ axis[:3], R.T @ (axis[3:] + cross(axis[:3], x))]) for axis in A.T
-    ]
-    if rate is None:
-        return screws, [zeros(6)] * len(screws), V
-    changes = [ad(c) @ V for c in screws]
-    return screws, changes, V + sum(c * r for c, r in zip(screws, rate, strict=True))
-
-
-def pose_inward(to: Step, R: Array, p: Array) -> tuple[Array, Array]:
-    """Rotation and position of a frame, given in a link, in the frame of the link's parent."""
-    return to.inward(R), to.p + to.inward(p)
+def _seen_from_parent(_: int, link: TreeLink, x: Seen, parent: Seen) -> Seen:
+    """A frame and its twist seen from the parent of the link."""
+    R, p, V = x
+    return link.to.inward(R), link.to.p + link.to.inward(p), V
 
 
 def tree_pose(tree: Tree, place: Frame) -> Array:
@@ -166,7 +156,7 @@ def tree_frame_jacobian(
     if expressed == "body":
         return body.J, body.dJ
     X, turning = seen(body, expressed, zeros(6) if dq is None else body.J @ dq)
-    return in_axes(X, turning, body.J, body.dJ)
+    return X @ body.J, X @ (body.dJ + turning @ body.J)
 
 
 def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
@@ -177,12 +167,3 @@ def seen(body: BodyWalk, expressed: str, V_b: Array) -> tuple[Array, Array]:
     if expressed == "space":
         return Ad(body.T_sb), ad(V_b)
     return Ad(pose(body.T_sb[:3, :3], zeros(3))), ad(np.concatenate([V_b[:3], zeros(3)]))
-
-
-def in_axes(X: Array, turning: Array, J: Array, dJ: Array) -> Pair:
-    """Columns of J_b and dJ_b/dt in other axes; X and `turning` as in `seen`."""
-    return X @ J, X @ (dJ + turning @ J)
-
-
-def _matrix(columns: Sequence[Any]) -> Array:
-    return np.array(columns).reshape(-1, 6).T

@@ -18,13 +18,13 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.dynamics import joints
-from kinetree.dynamics.tree import Load, Pair, Step, Tree, TreeLink
+from kinetree.dynamics.tree import Pair, Tree, TreeLink
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, rates, zeros
 from kinetree.model.quantity import at_state, quantity
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 
 @quantity(
@@ -132,12 +132,6 @@ class LinkMotion:
     B: Array
 
 
-def base_motion(tree: Tree) -> LinkMotion:
-    """The motion of the base, which the links start from."""
-    o = zeros(3)
-    return LinkMotion(o, o, tree.up, o, o, o, o, o, tree.up, np.zeros((3, 3), int))
-
-
 def link_motions(
     tree: Tree, dq: Array, ddq: Array, dq_r: Array | None = None
 ) -> dict[int, LinkMotion]:
@@ -153,45 +147,38 @@ def link_motions(
     dq_r: rates of a reference, whose change is ddq; dq itself where None.
     """
 
-    def step(i: int, link: TreeLink, parent: LinkMotion) -> LinkMotion:
-        dofs = list(link.dofs)
-        rate_r = None if dq_r is None else dq_r[dofs]
-        return link_motion(link.to, link.A, parent, dq[dofs], ddq[dofs], rate_r)
+    def step(_: int, link: TreeLink, p: LinkMotion) -> LinkMotion:
+        to, dofs = link.to, list(link.dofs)
+        (w, l), (dw, dl) = split(link.A @ dq[dofs]), split(link.A @ ddq[dofs])
+        w_r, l_r = (w, l) if dq_r is None else split(link.A @ dq_r[dofs])
+        turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
+        omega, omega_r = turning + w, turning_r + w_r
+        # The order of these terms decides the last bits of every kernel. With dq_r = dq, w x w_r
+        # and `apart` are zero: the first is left out, the tracer finds the second.
+        alpha_p = to.outward(p.alpha)
+        alpha = alpha_p + dw + cross(turning if dq_r is None else omega, w_r)
+        a_p = to.outward(p.a + p.B @ to.p)
+        apart = cross(turning_r, l) - cross(turning, l_r)
+        a = a_p + dl + (2 * cross(turning, l_r) + apart) + cross(w, l_r)
+        B = acceleration_matrix(omega, alpha, omega_r)
+        return LinkMotion(turning, alpha_p, a_p, w, l, omega, omega_r, alpha, a, B)
 
-    return tree.outward(base_motion(tree), step)
-
-
-def link_motion(
-    to: Step, A: Array, p: LinkMotion, rate: Array, change: Array, rate_r: Array | None
-) -> LinkMotion:
-    """Motion of a link from that of its parent; the equations are those of `link_motions`."""
-    (w, l), (dw, dl) = split(A @ rate), split(A @ change)
-    w_r, l_r = (w, l) if rate_r is None else split(A @ rate_r)
-    turning, turning_r = to.outward(p.omega), to.outward(p.omega_r)
-    omega, omega_r = turning + w, turning_r + w_r
-    # The order of these terms decides the last bits of every kernel. With dq_r = dq, w x w_r
-    # and `apart` are zero: the first is left out, the tracer finds the second.
-    alpha_p = to.outward(p.alpha)
-    alpha = alpha_p + dw + cross(turning if rate_r is None else omega, w_r)
-    a_p = to.outward(p.a + p.B @ to.p)
-    apart = cross(turning_r, l) - cross(turning, l_r)
-    a = a_p + dl + (2 * cross(turning, l_r) + apart) + cross(w, l_r)
-    B = acceleration_matrix(omega, alpha, omega_r)
-    return LinkMotion(turning, alpha_p, a_p, w, l, omega, omega_r, alpha, a, B)
+    o = zeros(3)
+    base = LinkMotion(o, o, tree.up, o, o, o, o, o, tree.up, np.zeros((3, 3), int))
+    return tree.outward(base, step)
 
 
 def joint_wrenches(tree: Tree, motions: Mapping[int, LinkMotion]) -> dict[int, Pair]:
     """Force f and moment n through every joint onto its link, in {i}."""
-    return tree.gathered_pairs(lambda link, i: needed_wrench(link.body, motions[i], link.load))
+    return tree.gathered_pairs(lambda link, i: needed_wrench(link, motions[i]))
 
 
-def needed_wrench(body: Moments, motion: LinkMotion, load: Load | None) -> Pair:
+def needed_wrench(link: TreeLink, motion: LinkMotion) -> Pair:
     """Force and moment that a link needs for its motion."""
-    f, n = body_wrench(body, motion)
-    if load is None:
+    f, n = body_wrench(link.body, motion)
+    if link.load is None:
         return f, n
-    moment, force = load.wrench()  # the world pushes the link, the joint must push back
-    return f - force, n - moment
+    return f - link.load[0], n - link.load[1]  # the world pushes the link, the joint pushes back
 
 
 def acceleration_matrix(omega: Array, alpha: Array, omega_r: Array) -> Array:
@@ -214,23 +201,14 @@ def body_wrench(x: Moments, motion: LinkMotion) -> Pair:
     """
     S, h, a, B = x.Sigma, x.h, motion.a, motion.B
     xx, yy, zz = motion.omega * motion.omega_r
+    x_turn = B[2, 0] * S[0, 1] - B[1, 0] * S[0, 2] + B[2, 1] * S[1, 1] - B[1, 2] * S[2, 2]
+    y_turn = B[0, 1] * S[1, 2] - B[2, 1] * S[0, 1] + B[0, 2] * S[2, 2] - B[2, 0] * S[0, 0]
+    z_turn = B[1, 2] * S[0, 2] - B[0, 2] * S[1, 2] + B[1, 0] * S[0, 0] - B[0, 1] * S[1, 1]
     turning = np.array(
         [
-            B[2, 0] * S[0, 1]
-            - B[1, 0] * S[0, 2]
-            + B[2, 1] * S[1, 1]
-            - B[1, 2] * S[2, 2]
-            + (zz - yy) * S[1, 2],
-            B[0, 1] * S[1, 2]
-            - B[2, 1] * S[0, 1]
-            + B[0, 2] * S[2, 2]
-            - B[2, 0] * S[0, 0]
-            + (xx - zz) * S[0, 2],
-            B[1, 2] * S[0, 2]
-            - B[0, 2] * S[1, 2]
-            + B[1, 0] * S[0, 0]
-            - B[0, 1] * S[1, 1]
-            + (yy - xx) * S[0, 1],
+            x_turn + (zz - yy) * S[1, 2],
+            y_turn + (xx - zz) * S[0, 2],
+            z_turn + (yy - xx) * S[0, 1],
         ]
     )
     return a * x.m + B @ h, cross(h, a) + turning

@@ -1,16 +1,33 @@
-"""Forward kinematics: poses of links and frames, their Jacobians, and the rates of these."""
+"""Forward kinematics: poses of links and frames, their Jacobians and motion, and the rates of all.
+
+A twist is expressed in one of three ways:
+
+    "body"     V_b: angular velocity and velocity of the frame's origin, in the axes of {b}
+    "space"    V_s = Ad(T_sb) V_b: the same twist in {s}, of the point at the origin of {s}
+    "aligned"  V_a = (R_sb omega, R_sb v): of the frame's origin, in the axes of {s}
+
+The acceleration is in each case the time derivative of this vector of six numbers. For "aligned" it
+is hence the angular acceleration and the acceleration of the frame's origin as an accelerometer
+without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt dq.
+"""
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.frames import frame_motions, tree_frame_jacobian, tree_pose
+from kinetree.dynamics.frames import (
+    body_walk,
+    frame_motions,
+    seen,
+    tree_frame_jacobian,
+    tree_pose,
+)
 from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled
 from kinetree.model.model import Frame
 from kinetree.model.quantity import quantity
-from kinetree.spatial import ad, cross
+from kinetree.spatial import ad
 from kinetree.spatial import pose as pose_from
 
 
@@ -60,17 +77,11 @@ def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Arr
     """J_i and dJ_i/dt of all links, each (links, 6, n); the rates are zero where dq is None."""
     n = tree.model.n
 
-    def carried(link: TreeLink, J: Array) -> Array:
-        """Ad_ip J."""
-        return np.concatenate(
-            [link.to.outward(J[:3]), link.to.outward(J[3:] + cross(J[:3], link.to.p))]
-        )
-
     def step(_: int, link: TreeLink, parent: tuple[Array, Array]) -> tuple[Array, Array]:
         dofs = list(link.dofs)
         own = np.zeros((6, n), link.A.dtype)
         own[:, dofs] = link.A
-        J, dJ = (carried(link, x) for x in parent)
+        J, dJ = (np.concatenate(link.to.twist_outward(x[:3], x[3:])) for x in parent)
         if dq is not None:
             dJ = dJ - ad(link.A @ dq[dofs]) @ J
         return J + own, dJ
@@ -164,3 +175,43 @@ def space_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
         array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])
     """
     return tree_frame_jacobian(tree, frame, "space", dq)[1]
+
+
+@quantity(
+    "q dq -> V: 6",
+    meaning="twist (angular, linear) of the frame",
+    unit="rad/s and m/s",
+    formula="V = J dq",
+    over="frame",
+    choices=("expressed",),
+)
+def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array:
+    """Twist (angular, linear) of a frame: V = J dq.
+
+    Example:
+        >>> robot.frame_velocity([0.1, 0.2], [1, 0.5], expressed='aligned').round(3)
+        array([ 0.   ,  0.   ,  1.5  , -0.454,  2.141,  0.   ])
+    """
+    body = body_walk(tree, place)
+    return seen(body, expressed, body.J @ dq)[0] @ (body.J @ dq)
+
+
+@quantity(
+    "q dq ddq -> dV: 6",
+    meaning="rate of the twist; in aligned axes the acceleration of the frame's origin",
+    unit="rad/s^2 and m/s^2",
+    formula="dV = J ddq + dJ/dt dq",
+    over="frame",
+    choices=("expressed",),
+)
+def frame_acceleration(tree: Tree, place: Frame, expressed: str, dq: Array, ddq: Array) -> Array:
+    """Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.
+
+    Example:
+        >>> robot.frame_acceleration([0.1, 0.2], [1, 0.5], [0, 2], expressed='aligned').round(3)
+        array([ 0.   ,  0.   ,  2.   , -3.187,  0.897,  0.   ])
+    """
+    body = body_walk(tree, place, dq)
+    V = body.J @ dq
+    X, turning = seen(body, expressed, V)
+    return X @ (body.J @ ddq + body.dJ @ dq + turning @ V)

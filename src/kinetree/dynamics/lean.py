@@ -16,12 +16,12 @@ from kinetree.core.arrays import Array, times
 from kinetree.dynamics.drives import drive_links, with_drives
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.placement import Placement, place_frames, seen_from
-from kinetree.dynamics.tree import Load, Rotation, Step, Tree, TreeLink, Turn
+from kinetree.dynamics.tree import JointTransform, Pair, Rotation, Tree, TreeLink, Turn
 from kinetree.files.description.joints import HELICAL, PRISMATIC, REVOLUTE, SCREW_TYPES
 from kinetree.model import WORLD, Joint, Model, joint_pose
 from kinetree.model.model import Frame
 from kinetree.scalars import Scalar, cos, sin
-from kinetree.spatial import second_moment
+from kinetree.spatial import cross, second_moment
 from kinetree.spatial.inertia import Moments, mirrored
 
 Angle = tuple[Any, Any]  # as its cosine and sine, of scalars of any kind
@@ -78,8 +78,8 @@ def lean_tree(lean: LeanModel, q: Array, F_ext: Array | None = None) -> Tree:
     """The tree at q, (nq,); F_ext, (links, 6), acts on the links in the frames of the model."""
     links = []
     for i, link in enumerate(lean.links):
-        load = None if F_ext is None else Load(F_ext[i], link.place.X)
-        to = _step(link, q)
+        load = None if F_ext is None else _load(F_ext[i], link.place.X)
+        to = _to(link, q)
         links.append(TreeLink(link.parent, link.joint.dofs, link.A, to, link.body, load))
     springs = Springs(lean.model, q) if lean.model.springs else None
     return Tree(lean.model, with_drives(links, lean.drives), -lean.model.gravity[3:], springs)
@@ -129,26 +129,32 @@ def _screw(slides: bool, pitch: Scalar, scale: Scalar) -> Array:
     return np.array([[0, 0, 0, 0, 0, 1] if slides else [0, 0, 1, 0, 0, pitch]]).T * scale
 
 
-def _step(link: LeanLink, q: Array) -> Step:
+def _load(F: Array, X: Array) -> Pair:
+    """Force and moment in the lean frame X of a wrench F in the frame of the model."""
+    R, p, moment, force = X[:3, :3], X[:3, 3], F[:3], F[3:]
+    return R.T @ force, R.T @ (moment - cross(p, force))
+
+
+def _to(link: LeanLink, q: Array) -> JointTransform:
     """The way to a link from its parent; q is the whole vector of positions."""
     joint, place = link.joint, link.place
     # products of objects are summed in order, also those of constants
-    R = place.R.astype(object)
+    R = Rotation(place.R.astype(object))
     if joint.type not in SCREW_TYPES:
         T = joint_pose(joint, q[list(joint.coords)])
-        return Step(R, Rotation(T[:3, :3]), place.p + R @ T[:3, 3])
+        return JointTransform((R, Rotation(T[:3, :3])), place.p + R.inward(T[:3, 3]))
     z, angle = place.R[:, 2], q[joint.coords[0]] * joint.scale
     c_0, s_0 = place.turn
     if joint.type == PRISMATIC:
-        turn = None if (c_0, s_0) == (1, 0) else Turn(c_0, s_0)
-        return Step(R, turn, place.p + z * (angle + joint.offset))
+        turns = () if (c_0, s_0) == (1, 0) else (Turn(c_0, s_0),)
+        return JointTransform((R, *turns), place.p + z * (angle + joint.offset))
     # cos(q) and sin(q) are turned by the constant angles, so that joints that share q share them
     c, s = _added((cos(angle), sin(angle)), (c_0, s_0))
     if joint.offset != 0:
         c, s = _added((c, s), (cos(joint.offset), sin(joint.offset)))
     hinge = joint.type == REVOLUTE
     p = place.p if hinge else place.p + z * ((angle + joint.offset) * link.pitch)
-    return Step(R, Turn(c, s), p)
+    return JointTransform((R, Turn(c, s)), p)
 
 
 def _added(a: Angle, b: Angle) -> Angle:

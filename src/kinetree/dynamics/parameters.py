@@ -19,8 +19,7 @@ from kinetree.model.documented import GROUPS as GROUPS
 from kinetree.model.documented import documented
 from kinetree.model.friction import with_coefficients
 from kinetree.model.joint import is_plain
-from kinetree.present.axis import Axis
-from kinetree.present.labels import by_name
+from kinetree.present.labels import Axis, by_name
 from kinetree.spatial import skew
 
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")

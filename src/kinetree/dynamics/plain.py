@@ -21,6 +21,7 @@ from kinetree.model.documented import documented, entries_of
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import named
 from kinetree.model.quantity import AT_STATE, EXPRESSED, Quantity
+from kinetree.spatial.matrices import dense
 
 Parameter = inspect.Parameter
 
@@ -57,7 +58,7 @@ def evaluate(name: str, *args: Any, **options: Any) -> Any:
     model = given.pop("model")
     loads = given.pop("F_ext", None), given.pop("F_tip", None)
     state = [given[x] for x in quantity.inputs]
-    return dense(_result(quantity, model, state, loads, given))
+    return plain_numbers(_result(quantity, model, state, loads, given))
 
 
 def _result(
@@ -83,13 +84,13 @@ def _result(
     return function(tree, *checked)
 
 
-def dense(result: Any) -> Any:
+def plain_numbers(result: Any) -> Any:
     """Results without arrays of objects where numbers would do."""
     if isinstance(result, tuple):
-        parts: list[Any] = [dense(x) for x in result]
+        parts: list[Any] = [plain_numbers(x) for x in result]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     is_mixed = isinstance(result, np.ndarray) and result.dtype == object
-    return np.array(result.tolist()).reshape(result.shape) if is_mixed else result
+    return dense(result) if is_mixed else result
 
 
 def _signature(quantity: Quantity) -> inspect.Signature:

@@ -30,7 +30,7 @@ from kinetree.dynamics.inverse_dynamics import LinkMotion, joint_wrenches, link_
 from kinetree.dynamics.joints.friction import refuse_load_friction
 from kinetree.dynamics.joints.springs import spring_columns, spring_energies
 from kinetree.dynamics.kinematics import tree_link_jacobians
-from kinetree.dynamics.parameters import INDEX
+from kinetree.dynamics.parameters import INDEX, LINK
 from kinetree.dynamics.tree import Tree
 from kinetree.files.description.joints import FREE, PLANAR
 from kinetree.model import WORLD, Joint, Model
@@ -94,30 +94,48 @@ def _regressor(model: Model, q: Array, dq: Array, ddq: Array, dq_r: Array | None
     """Y, (n, p), of a motion, or of a reference dq_r whose rate is ddq."""
     tree = book_tree(model, q)
     motions, J = link_motions(tree, dq, ddq, dq_r), tree_link_jacobians(tree)[0]
-    links, rotors = _with_rotors(model, tree.each(lambda _, i: link_rows(J[i], motions[i])))
+    links, rotors = _with_rotors(model, tree.each(lambda _, i: J[i].T @ _wrenches(motions[i])))
     joints, motors = _joint_columns(model, dq, ddq), _motor_columns(model, dq, ddq)
     return _joined([*links, *joints, *rotors, *spring_columns(model, q), *motors], model.n)
 
 
-def link_rows(J: Array, motion: LinkMotion) -> Array:
-    """Coefficients of (m, h, I) of a link in the joint forces, (n, 10); J is its body Jacobian.
+def _unit_bodies() -> list[tuple[int, Array, Array]]:
+    """m, h and I of a link for a unit of each of its ten parameters, zero in all others."""
+    unit, bodies = np.eye(len(LINK), dtype=int), []
+    for m, *rest in unit.tolist():
+        I = np.zeros((3, 3), int)
+        for (a, b), value in zip(INDEX, rest[3:], strict=True):
+            I[a, b] = I[b, a] = value
+        bodies.append((m, np.array(rest[:3]), I))
+    return bodies
+
+
+UNIT_BODIES = _unit_bodies()
+
+
+def _wrenches(motion: LinkMotion) -> Array:
+    """Wrench (moment, force) that a link needs for a unit of each parameter, (6, 10), in {i}.
 
     The moment of a reference is I a + (omega x I omega_r + omega_r x I omega) / 2, with
     a = alpha + omega_r x omega / 2.
     """
     omega, omega_r = motion.omega, motion.omega_r
-    a = motion.alpha + cross(omega_r, omega) / 2
-    rows = []
-    for w, l in zip(J[:3].T, J[3:].T, strict=True):
-        h = motion.B.T @ l + cross(motion.a, w)
-        turning = _quadratic(cross(w, omega), omega_r) + _quadratic(cross(w, omega_r), omega)
-        rows.append([l @ motion.a, *h, *(_quadratic(w, a) + turning / 2)])
-    return np.array(rows).reshape(-1, 10)
+    alpha = motion.alpha + cross(omega_r, omega) / 2
+    columns = []
+    for m, h, I in UNIT_BODIES:
+        turning = (cross(omega, I @ omega_r) + cross(omega_r, I @ omega)) / 2
+        n = cross(h, motion.a) + I @ alpha + turning
+        columns.append(np.concatenate([n, motion.a * m + motion.B @ h]))
+    return np.array(columns).T
 
 
-def _quadratic(a: Array, b: Array) -> Array:
-    """Coefficients of the six entries of I in a . I b."""
-    return np.array([a[i] * b[j] + (a[j] * b[i] if i != j else 0) for i, j in INDEX])
+def _momenta(omega: Array, v: Array) -> Array:
+    """Momentum (angular, linear) of a link for a unit of each parameter, (6, 10), in {i}."""
+    columns = [
+        np.concatenate([I @ omega + cross(h, v), v * m + cross(omega, h)])
+        for m, h, I in UNIT_BODIES
+    ]
+    return np.array(columns).T
 
 
 def _with_rotors(model: Model, blocks: Mapping[int, Array]) -> tuple[list[Array], list[Array]]:
@@ -208,8 +226,9 @@ def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, 
 
 
 def _kinetic_row(omega: Array, v: Array) -> Array:
-    """Kinetic energy of a link over (m, h, I), (1, 10)."""
-    return np.array([[v @ v / 2, *cross(v, omega), *_quadratic(omega, omega) / 2]])
+    """Kinetic energy of a link for a unit of each parameter, (1, 10)."""
+    row = [(m * (v @ v) + omega @ (I @ omega)) / 2 + v @ cross(omega, h) for m, h, I in UNIT_BODIES]
+    return np.array([row])
 
 
 def _drive_row(squared: Scalar) -> Array:
@@ -234,28 +253,16 @@ def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     q, dq = coordinates(model, q), rates(model, dq, "dq")
     tree = book_tree(model, q)
     twists, frames = tree.twists(dq), frame_motions(tree)
-    blocks = tree.each(lambda _, i: _momentum_block(*twists[i], frames[i].R, frames[i].p))
-    links, rotors = _with_rotors(model, blocks)
+
+    def in_space(_: object, i: int) -> Array:
+        block = _momenta(*twists[i])
+        f = frames[i].R @ block[3:]
+        return np.concatenate([frames[i].R @ block[:3] + cross(frames[i].p, f), f])
+
+    links, rotors = _with_rotors(model, tree.each(in_space))
     joints = np.zeros((6, 5 * len(model.joints)), int)
     rest = np.zeros((6, 2 * len(model.springs) + 5 * len(model.motors)), int)
     return _joined([*links, joints, *rotors, rest], 6)
-
-
-def _momentum_block(omega: Array, v: Array, R: Array, p: Array) -> Array:
-    """Momentum of a link at (R, p) about the origin of {s} over (m, h, I), (6, 10)."""
-    unit = np.eye(3, dtype=int)
-    linear = [v, *(cross(omega, e) for e in unit), *([zeros(3)] * 6)]
-    angular = [zeros(3), *(cross(e, v) for e in unit), *_inertia_columns(omega)]
-    f = [R @ x for x in linear]
-    n = [R @ x + cross(p, y) for x, y in zip(angular, f, strict=True)]
-    return np.array([np.concatenate(pair) for pair in zip(n, f, strict=True)]).T
-
-
-def _inertia_columns(w: Array) -> list[Array]:
-    """I w for a unit of each of the six entries of I."""
-    x, y, z = w
-    rows = [[x, 0, 0], [y, x, 0], [z, 0, x], [0, y, 0], [0, z, y], [0, 0, z]]
-    return [np.array(row) for row in rows]
 
 
 def _joined(blocks: list[Array], rows: int) -> Array:

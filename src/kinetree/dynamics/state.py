@@ -7,19 +7,17 @@ to length 1 after each step (`normalised`).
 """
 
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.actuation import clamped
 from kinetree.dynamics.joints.motors import motor_rates
-from kinetree.dynamics.joints.tangents import integrate, inverse_rate, tangent_map
+from kinetree.dynamics.joints.tangents import integrate, inverse_rate, rate_map
 from kinetree.files.description.actuators import UNLIMITED, Range
-from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
-from kinetree.model import Joint, Model
-from kinetree.scalars import Scalar, absolute, cos, maximum, minimum, sin, sqrt, where
-from kinetree.spatial import cross
-from kinetree.spatial.so3 import quaternion_rotation
+from kinetree.files.description.joints import FREE, SPHERICAL
+from kinetree.model import Model
+from kinetree.scalars import absolute, sqrt, where
 
 REST_RATE = 1e-10  # rad/s or m/s: a slower joint with dry friction that still slows down is at rest
 
@@ -103,17 +101,15 @@ def within_ranges(space: StateSpace, x: Array) -> Array:
         return x
     start = space.size - space.registers - len(space.ranges)
     parts = [x[..., :start]]
-    for k, (low, high) in enumerate(space.ranges, start):
-        activation = x[..., k : k + 1]
-        activation = maximum(activation, low) if low != -inf else activation
-        parts.append(minimum(activation, high) if high != inf else activation)
+    for k, limits in enumerate(space.ranges, start):
+        parts.append(clamped(x[..., k : k + 1], limits))
     return np.concatenate([*parts, x[..., space.size - space.registers :]], -1)
 
 
 def tangents(space: StateSpace, x: Array) -> Array:
     """Directions of the entries of x along tangent vectors, (x, N)."""
     nq, rest = space.model.nq, space.size - space.model.nq
-    N = tangent_map(space.model, x[:nq])
+    N = rate_map(space.model, x[:nq])
     upper = np.concatenate([N, np.zeros((nq, rest), int)], -1)
     lower = np.concatenate([np.zeros((rest, space.model.n), int), np.eye(rest, dtype=int)], -1)
     return np.concatenate([upper, lower])
@@ -121,26 +117,7 @@ def tangents(space: StateSpace, x: Array) -> Array:
 
 def coordinate_rates(model: Model, q: Array, dq: Array) -> Array:
     """Time derivatives of the entries of q, (nq,), over any scalars."""
-    parts: dict[int, Scalar] = {}
-    for joint in model.joints:
-        if joint.follows is None:
-            rate = _joint_rates(joint, q[list(joint.coords)], dq[list(joint.dofs)])
-            parts.update(zip(joint.coords, rate, strict=True))
-    return np.array([parts[k] for k in range(model.nq)])
-
-
-def _joint_rates(joint: Joint, q: Array, v: Array) -> Array:
-    """Time derivatives of the coordinates of one joint: q (0, w) / 2, R v, or v itself."""
-    if joint.type == PLANAR:
-        c, s = cos(q[0]), sin(q[0])
-        return np.array([v[0], c * v[1] - s * v[2], s * v[1] + c * v[2]])
-    if joint.type not in (SPHERICAL, FREE):
-        return v
-    vector, w = q[1:4], v[:3]
-    rate = np.array([-(vector @ w), *(w * q[0] + cross(vector, w))]) / 2
-    if joint.type == SPHERICAL:
-        return rate
-    return np.concatenate([rate, quaternion_rotation(q[:4]) @ v[3:]])
+    return rate_map(model, q) @ dq
 
 
 def quaternions(model: Model) -> list[list[int]]:

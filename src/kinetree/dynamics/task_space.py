@@ -42,7 +42,7 @@ from kinetree.model.model import Frame
 from kinetree.model.quantity import Make, at_state, check_expressed, quantity, task_rows
 from kinetree.present.tables import formulas, matrix
 from kinetree.scalars import Scalar, where
-from kinetree.spatial.matrices import Factor, factor, mirrored_half, solve
+from kinetree.spatial.matrices import Factor, dense, factor, mirrored_half, solve
 
 NOTHING = 1e-12  # singular value of a Jacobian that is zero up to rounding
 TOLERANCE = 1e-6  # smallest singular value of a Jacobian of full rank
@@ -120,17 +120,7 @@ class Task(NamedTuple):
     rows: tuple[int, ...]
 
 
-class TaskTerms(NamedTuple):
-    """The fields of `TaskSpace`, over any scalars."""
-
-    J: Array
-    dJ: Array
-    Lambda: Array
-    eta: Array
-    mu: Array
-    p: Array
-    J_bar: Array
-    N: Array
+TaskTerms = tuple[Array, ...]  # the fields of `TaskSpace`, over any scalars
 
 
 def task_maker(
@@ -227,7 +217,7 @@ def task_space(
     c, g, passive = _forces(tree, dq)
     mu, p = J_bar.T @ c - Lambda @ (dJ @ dq), J_bar.T @ g
     eta = mu + p + J_bar.T @ passive
-    return TaskTerms(J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - J_bar @ J)
+    return J, dJ, Lambda, eta, mu, p, J_bar, np.eye(n, dtype=int) - J_bar @ J
 
 
 @at_state(task_space)
@@ -276,7 +266,7 @@ def task_space_at_state(
     matrices = task_space(
         tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
     )
-    found = [np.array(x.tolist()).reshape(x.shape) for x in matrices]
+    found = map(dense, matrices)
     return TaskSpace(*(x.astype(float) if is_numeric(x) else x for x in found))
 
 

@@ -8,7 +8,7 @@ one. Joint forces, M, C, energies and momentum do not depend on the choice.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -85,29 +85,43 @@ class Rotation:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """The way from the parent's frame to a link's: a constant R, then the turn of the joint.
+class JointTransform:
+    """The way from the parent's frame to a link's: rotations one after the other, and its origin p.
 
-    p is the origin of the link seen from the parent. Vectors pass through the sparse R and the turn
-    one after the other; their 3x3 product is never formed, which saves most of its operations.
+    p is seen from the parent. Vectors pass through the rotations, such as a sparse constant one and
+    the turn of the joint; their 3x3 product is never formed, which saves most of its operations.
     """
 
-    R: Array
-    turn: Turn | Rotation | None
+    rotations: tuple[Turn | Rotation, ...]
     p: Array
 
     def outward(self, x: Array) -> Array:
         """Express a vector of the parent in the link's frame."""
-        x = self.R.T @ x
-        return x if self.turn is None else self.turn.outward(x)
+        for rotation in self.rotations:
+            x = rotation.outward(x)
+        return x
 
     def inward(self, x: Array) -> Array:
         """Express a vector of the link in the parent's frame."""
-        return self.R @ (x if self.turn is None else self.turn.inward(x))
+        for rotation in reversed(self.rotations):
+            x = rotation.inward(x)
+        return x
 
     def matrix_inward(self, K: Array) -> Array:
         """Express a matrix of the link, (3, 3), in the parent's frame."""
-        return self.R @ (K if self.turn is None else self.turn.matrix_inward(K)) @ self.R.T
+        for rotation in reversed(self.rotations):
+            K = rotation.matrix_inward(K)
+        return K
+
+    def symmetric_inward(self, S: Array) -> Array:
+        """The same of a symmetric matrix."""
+        for rotation in reversed(self.rotations):
+            S = rotation.symmetric_inward(S)
+        return S
+
+    def twist_outward(self, omega: Array, v: Array) -> Pair:
+        """The twist that the parent alone would give the link: the joint is at rest."""
+        return self.outward(omega), self.outward(v + cross(omega, self.p))
 
     def pair_inward(self, f: Array, n: Array) -> Pair:
         """A force and its moment about the link's origin, or a momentum, as the parent's."""
@@ -116,10 +130,7 @@ class Step:
 
     def body_inward(self, x: Moments) -> Moments:
         """Moments of a body of the link in the parent's frame."""
-        S, h = x.Sigma, x.h
-        if self.turn is not None:
-            S, h = self.turn.symmetric_inward(S), self.turn.inward(h)
-        S, h = rotated(S, self.R), self.R @ h
+        S, h = self.symmetric_inward(x.Sigma), self.inward(x.h)
         first = h + self.p * x.m
         mixed = np.outer(self.p, h)
         shifted = [
@@ -129,37 +140,19 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Load:
-    """A wrench F, (6,), that the world exerts on a link, in the frame of the model.
-
-    X: the link's frame in the tree, seen from that of the model, (4, 4); None where they are one.
-    """
-
-    F: Array
-    X: Array | None = None
-
-    def wrench(self) -> Pair:
-        """Moment and force in the link's frame."""
-        moment, force = self.F[:3], self.F[3:]
-        if self.X is None:
-            return moment, force
-        R, p = self.X[:3, :3], self.X[:3, 3]
-        return R.T @ (moment - cross(p, force)), R.T @ force
-
-
-@dataclass(frozen=True, eq=False)
 class TreeLink:
     """One link and the joint that it hangs on, in the frames of the tree.
 
     dofs: the entries of dq that move the joint. A: twist of the link for their unit rates, (6, k).
+    load: force and moment that the world exerts, in the link's frame.
     """
 
     parent: int
     dofs: tuple[int, ...]
     A: Array
-    to: Step
+    to: JointTransform
     body: Moments
-    load: Load | None = None
+    load: Pair | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,14 +169,9 @@ class Tree:
     up: Array
     springs: Any = None
 
-    @property
-    def numbers(self) -> range:
-        """Numbers of the links."""
-        return range(len(self.links))
-
     def path_inward(self, i: int) -> list[int]:
         """Links from link i to the base, both ends included; empty for WORLD."""
-        path = []
+        path: list[int] = []
         while i > WORLD:
             path.append(i)
             i = self.links[i].parent
@@ -210,13 +198,13 @@ class Tree:
         None: all.
         """
         x = {WORLD: base}
-        for i in self.numbers if links is None else links:
+        for i in self._numbers(links):
             link = self.links[i]
             x[i] = step(i, link, x.get(link.parent, base))
         return x
 
     def inward(
-        self, x: dict[int, X], onto: Callable[[int, TreeLink, X, X], X], *, after: bool = False
+        self, x: dict[int, X], onto: Callable[[int, TreeLink, X, X], X]
     ) -> Iterator[tuple[int, X]]:
         """Gather a quantity from the leaves to the base, and visit every link on the way.
 
@@ -224,17 +212,13 @@ class Tree:
         what its parent gets. The order of operations decides the last bits of kernels.
 
         x: what each link begins with, by link; nothing is carried to links, and to WORLD, that are
-        not in it. onto: x of the parent, the last argument, with that of link i. after: visit a
-        link after it has been added to its parent.
+        not in it. onto: x of the parent, the last argument, with that of link i.
         """
         for i in sorted((i for i in x if i != WORLD), reverse=True):
-            if not after:
-                yield i, x[i]
+            yield i, x[i]
             link = self.links[i]
             if link.parent in x:
                 x[link.parent] = onto(i, link, x[i], x[link.parent])
-            if after:
-                yield i, x[i]
 
     def gathered(self, x: dict[int, X], onto: Callable[[int, TreeLink, X, X], X]) -> dict[int, X]:
         """Gather a quantity inward without a visit of the links; the result is `x` itself."""
@@ -242,22 +226,39 @@ class Tree:
             pass
         return x
 
+    def couplings(
+        self,
+        own: Callable[[int, TreeLink], Iterable[X]],
+        carry: Callable[[int, TreeLink, X], X],
+        links: Iterable[int] | None = None,
+    ) -> Iterator["Coupling[X]"]:
+        """Every link with every degree of freedom at it or beyond it, from the leaves inward.
+
+        own: what each degree of freedom of a link gives, such as the momentum of its unit rate;
+        none for a link that only carries others.
+        carry: the same, seen from the parent. links: only these; None: all.
+        """
+        beyond: dict[int, tuple[Coupling[X], ...]] = {i: () for i in self._numbers(links)}
+
+        def onto(
+            i: int, link: TreeLink, x: tuple[Coupling[X], ...], parent: tuple[Coupling[X], ...]
+        ) -> tuple[Coupling[X], ...]:
+            seen = (Coupling(link.parent, y.dof, None, carry(i, link, y.x)) for y in x)
+            return *parent, *seen
+
+        for i, carried in self.inward(beyond, onto):
+            link = self.links[i]
+            given = zip(link.dofs, own(i, link), strict=False)
+            new = (Coupling(i, d, k, x) for k, (d, x) in enumerate(given))
+            beyond[i] = *new, *carried
+            yield from beyond[i]
+
+    def _numbers(self, links: Iterable[int] | None) -> Iterable[int]:
+        return range(len(self.links)) if links is None else links
+
     def each(self, of: Callable[[TreeLink, int], X]) -> dict[int, X]:
         """A quantity of every link by itself."""
         return {i: of(link, i) for i, link in enumerate(self.links)}
-
-    def with_loads_in_frames(self) -> "Tree":
-        """Express every load in its link's frame once, for recursions that share it."""
-        loads = [None if link.load is None else link.load.wrench() for link in self.links]
-        links = [
-            link if load is None else replace(link, load=Load(np.concatenate(load)))
-            for link, load in zip(self.links, loads, strict=True)
-        ]
-        return replace(self, links=tuple(links))
-
-    def per_link(self, x: Array) -> list[Array]:
-        """The entries of dq, ddq or tau that belong to the joint of each link."""
-        return [x[list(link.dofs)] for link in self.links]
 
     def twists(self, rates: Array) -> dict[int, Pair]:
         """Angular velocity of every link and velocity of its origin for joint rates, in {i}.
@@ -265,8 +266,9 @@ class Tree:
         The base, WORLD, is at rest.
         """
 
-        def step(i: int, link: TreeLink, parent: Pair) -> Pair:
-            return twist_outward(link.to, link.A, rates[list(link.dofs)], *parent)
+        def step(_: int, link: TreeLink, parent: Pair) -> Pair:
+            twist = link.A @ rates[list(link.dofs)]
+            return plus(link.to.twist_outward(*parent), (twist[:3], twist[3:]))
 
         return self.outward((zeros(3), zeros(3)), step)
 
@@ -277,17 +279,17 @@ class Tree:
 
         links: only these, or WORLD; None: all links.
         """
-        sums = dict.fromkeys(self.numbers if links is None else links, (zeros(3), zeros(3)))
+        sums = dict.fromkeys(self._numbers(links), (zeros(3), zeros(3)))
         for i, beyond in self.inward(sums, pair_onto):
             sums[i] = plus(beyond, own(self.links[i], i))
         return sums
 
     def composite_bodies(self, base: Moments | None = None) -> dict[int, Moments]:
         """All bodies beyond each joint as one, in {i}; with `base`, the whole robot for WORLD."""
-        bodies = {i: link.body for i, link in enumerate(self.links)}
+        bodies = self.each(lambda link, _: link.body)
         if base is not None:
             bodies[WORLD] = base
-        return self.gathered(bodies, body_onto)
+        return self.gathered(bodies, lambda _, x, body, parent: parent + x.to.body_inward(body))
 
     def joint_forces(self, wrenches: Mapping[int, Pair]) -> Array:
         """A^T (n, f) of every joint, (n,), from pairs (f, n); joints that move together add up."""
@@ -299,31 +301,22 @@ class Tree:
         return np.array(total)
 
 
-def twist_outward(to: Step, A: Array, rate: Array, omega: Array, v: Array) -> Pair:
-    """Twist of a link in its frame from that of its parent and the rates of its joint."""
-    twist = A @ rate
-    turned = to.outward(omega) + twist[:3]
-    return turned, to.outward(v + cross(omega, to.p)) + twist[3:]
+@dataclass(frozen=True, eq=False)
+class Coupling(Generic[X]):
+    """A link, and what a degree of freedom at it or beyond it gives, seen from the link.
 
+    axis: its number among those of the link's joint; None for one beyond.
+    """
 
-def body_onto(_: int, link: TreeLink, body: Moments, parent: Moments) -> Moments:
-    """The body of a link added to that of its parent."""
-    return added_body(link.to, body, parent)
-
-
-def added_body(to: Step, body: Moments, parent: Moments) -> Moments:
-    """A body added to another in the parent's frame."""
-    return parent + to.body_inward(body)
+    link: int
+    dof: int
+    axis: int | None
+    x: X
 
 
 def pair_onto(_: int, link: TreeLink, pair: Pair, parent: Pair) -> Pair:
     """The wrench or momentum of a link added to that of its parent."""
-    return added_pair(link.to, *pair, *parent)
-
-
-def added_pair(to: Step, f: Array, n: Array, f_parent: Array, n_parent: Array) -> Pair:
-    """A wrench or momentum added to another in the parent's frame."""
-    return plus((f_parent, n_parent), to.pair_inward(f, n))
+    return plus(parent, link.to.pair_inward(*pair))
 
 
 def weightless(tree: Tree) -> Tree:
@@ -343,5 +336,5 @@ def placed_tree(model: Model, q: StateLike) -> Tree:
 def book_link(model: Model, q: Array, i: int) -> TreeLink:
     """Link i of the robot at q, (nq,)."""
     T_pi = link_pose(model, i, q)
-    to = Step(T_pi[:3, :3], None, T_pi[:3, 3])
+    to = JointTransform((Rotation(T_pi[:3, :3]),), T_pi[:3, 3])
     return TreeLink(model.parent[i], model.joints[i].dofs, model.A[i], to, model.moments[i])

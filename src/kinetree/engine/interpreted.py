@@ -8,7 +8,7 @@ results differ from those of compiled code by roundings.
 """
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -86,6 +86,10 @@ class UntracedGraph(Graph):
         """As for the length."""
         return self.length
 
+    def misfits(self) -> Iterator[float]:
+        """None are known."""
+        return iter(())
+
     @property
     def nodes(self) -> NoReturn:  # type: ignore[override]
         """There are none."""
@@ -123,7 +127,7 @@ def interpreted_loop(graph: Graph, dtype: str) -> InnerLoop:
             results = computed(graph, *parts[: len(graph.inputs)])
             for view, result in zip(parts[len(graph.inputs) :], results, strict=True):
                 view[...] = result
-        np.add(ONE, ONE)  # clears the processor's flags: see llvm/programs.py
+        np.add(ONE, ONE)  # clears the processor's flags: see llvm/compiled_graph.py
 
     entry = _INNER_LOOP(run)
     address = ctypes.cast(entry, ctypes.c_void_p).value

@@ -19,9 +19,9 @@ from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.programs import Programs
+from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.errors import CompileError, GraphError, InputError
-from kinetree.present.axis import Axes
+from kinetree.present.labels import Axes
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.sparse import SparsePattern
@@ -88,7 +88,7 @@ class Kernel:
         self._given = (graph, name, doc, dtypes, more, axes)
         self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
         self.__doc__ = doc or f"{name}: {self._signature}"
-        self._programs = Programs(graph) if is_compiled(graph) else None
+        self._programs = CompiledGraph(graph) if is_compiled(graph) else None
         if self._programs is not None:
             loop = self._programs.loop
         else:
@@ -192,7 +192,7 @@ class Kernel:
         return self._compiled.assembly(self.dtypes[0])
 
     @property
-    def _compiled(self) -> Programs:
+    def _compiled(self) -> CompiledGraph:
         if self._programs is None:
             raise CompileError(
                 f"{self.name} is interpreted, so it has no machine code: llvmlite is missing, or "

@@ -71,7 +71,7 @@ class Rollout:
             "frame": address(frame) + -address(frame) % ALIGNED,
             "count": len(run.state),
             "params_step": _step(run.params, 0),
-            "table_row": run.table.strides[0] // run.table.shape[1],
+            "table_row": run.table.strides[0] // run.table.shape[1] // 8,
             "table_step": _step(run.table, 2),
             "evaluations": len(run.h),
             "steps": run.steps,
@@ -81,7 +81,7 @@ class Rollout:
             values[name] = address(getattr(run, name))
         words = [values[name] for name in WORDS]
         for record in run.records:
-            words += [address(record), record.strides[0]]
+            words += [address(record), record.strides[0] // 8]
         return np.array(words, np.int64), frame
 
 
@@ -104,5 +104,5 @@ def address(x: Array) -> int:
 
 
 def _step(x: Array, axis: int) -> int:
-    """Return the bytes between neighbours along an axis; 0 where one serves all."""
-    return 0 if x.shape[axis] == 1 else x.strides[axis]
+    """Return the numbers between neighbours along an axis; 0 where one serves all."""
+    return 0 if x.shape[axis] == 1 else x.strides[axis] // 8

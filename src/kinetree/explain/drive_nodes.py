@@ -23,7 +23,7 @@ def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     """Force against every spring that pulls at a degree of freedom."""
     nodes: list[Node] = []
     springs = Springs(model, x.q)
-    for pull in springs.pulls:
+    for pull in springs.acting:
         spring, rate = pull.spring, float(pull.rate(x.dq))
         for d, arm in pull.arms.items():
             force = pull.extension * spring.stiffness + rate * pull.damping

@@ -18,7 +18,7 @@ from kinetree.model import Joint, Model
 from kinetree.model.contacts import Contacts
 from kinetree.model.friction import law_texts
 from kinetree.model.model import tool_words
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.scalars import Scalar
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
@@ -103,9 +103,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         effects = self.effects
-        text = notebook_table("tau also has", notes=effects) if effects else ""
+        text = Table("tau also has", notes=effects).html() if effects else ""
         text += "".join(
-            notebook_table(counted(len(notes), title), notes=[_remark(note) for note in notes])
+            Table(counted(len(notes), title), notes=[_remark(note) for note in notes]).html()
             for title, notes in (("warning", self.warnings), ("note", self.notes))
             if notes
         )

@@ -39,13 +39,13 @@ from kinetree.identify.spectrum import plot_spectrum
 from kinetree.identify.unknowns import Unknowns
 from kinetree.model.bounds import bounds_of
 from kinetree.present.charts import new_figure
-from kinetree.present.tables import markdown_table, markdown_text, notebook_table
+from kinetree.present.tables import Table, markdown_table, markdown_text
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Table = tuple[list[str], list[list[str]]]  # names of the columns, and rows
+Rows = tuple[list[str], list[list[str]]]  # names of the columns, and rows
 BASE = "The combinations of unknowns that joint forces depend on, by least squares alone."
 ROBOT = (
     "The most likely robot with physically possible bodies, from the data and the description. "
@@ -324,7 +324,7 @@ class Identification:
         title = f"{self.robot.name}: joint forces on held-out motion, N m or N"
         after = filter(None, [low_pass_note(self)])
         notes = (*after, conclusion(self), *remarks_on(self), *self.notes)
-        return notebook_table(title, head, list(rows), notes=notes)
+        return Table(title, head, list(rows), notes=notes).html()
 
 
 def _quantile(level: float) -> float:
@@ -404,7 +404,7 @@ def choices_made(found: Identification) -> list[str]:
     return lines
 
 
-def choice_rows(found: Identification) -> Table:
+def choice_rows(found: Identification) -> Rows:
     """The friction chosen for each joint, and the errors of all candidates on unseen rows."""
     names = list(dict.fromkeys(name for x in found.choices for name in x.errors))
     rows = [
@@ -420,7 +420,7 @@ def _chosen(choice: Choice) -> str:
     return f"{choice.friction} with an offset" if offset else choice.friction
 
 
-def force_rows(found: Identification) -> Table:
+def force_rows(found: Identification) -> Rows:
     """Joint forces on held-out motion, and the errors of their predictions, joint by joint."""
     test = found.test
     before, size = found.described_error(), found.rms(test, test.tau)
@@ -455,7 +455,7 @@ def described_base(found: Identification) -> tuple[Array, Array]:
     return found.base.K @ sought.values(model), sought.lacks(model)[list(found.base.kept)]
 
 
-def base_rows(found: Identification) -> Table:
+def base_rows(found: Identification) -> Rows:
     """Base parameters with their errors; the combination, which may be long, comes last."""
     interval, error = found.interval(), found.fit.standard_error
     described, lacks = described_base(found)
@@ -472,7 +472,7 @@ def base_rows(found: Identification) -> Table:
     return header, rows
 
 
-def unknown_rows(found: Identification) -> Table:
+def unknown_rows(found: Identification) -> Rows:
     """Every unknown of the robot, and how much the data have contributed to its value."""
     described, status = found.sought.values(found.prior.model), found.base.status()
     lacks, margin = found.sought.lacks(found.prior.model), found.margin()

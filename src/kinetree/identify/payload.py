@@ -30,7 +30,7 @@ from kinetree.identify.physical import (
 from kinetree.identify.recording import Recording
 from kinetree.identify.residuals import autocorrelated, measured_size, unexplained
 from kinetree.model import WORLD
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.robot import Robot
 
 UNDETERMINED = "not determined"
@@ -73,7 +73,7 @@ class Payload:
         row = (self.m, 1.96 * self.standard_error[0], *centre, *(moments or [UNDETERMINED] * 3))
         head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
         notes = [str(x) for x in self.warnings]
-        return notebook_table(f"payload on {self.frame}", head, [row], text=0, notes=notes)
+        return Table(f"payload on {self.frame}", head, [row], text=0, notes=notes).html()
 
     def _centre(self) -> list[float | str]:
         """The centre of mass, without coordinates that the motion does not determine."""

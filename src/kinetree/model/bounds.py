@@ -21,8 +21,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.drive import Curve, Drive
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
-from kinetree.present.axis import Axis
-from kinetree.present.labels import vector_by_name
+from kinetree.present.labels import Axis, vector_by_name
 from kinetree.scalars import Scalar, where
 
 

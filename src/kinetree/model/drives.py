@@ -14,8 +14,7 @@ from kinetree.model.friction import joint_friction, with_efficiency
 from kinetree.model.joint import COORDINATES, RATES, Joint, is_plain, joint_drive
 from kinetree.model.model import JointRotor
 from kinetree.scalars import Scalar
-from kinetree.spatial.se3 import inverse
-from kinetree.spatial.twist import check_screw
+from kinetree.spatial.se3 import check_screw, inverse
 
 
 def build_joints(described: Sequence[JointDescription]) -> tuple[Joint, ...]:

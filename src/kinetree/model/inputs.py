@@ -15,8 +15,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import WORLD, Joint, Model, joint_pose
 from kinetree.model.joint import coordinate_names, rate_names
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment, by_name
+from kinetree.present.labels import Alignment, Axis, by_name
 from kinetree.spatial import Ad, inverse
 
 Wrenches = ArrayLike | None

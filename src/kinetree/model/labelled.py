@@ -25,8 +25,7 @@ from kinetree.model.inputs import (
     dof_axis,
     link_axis,
 )
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment
+from kinetree.present.labels import Alignment, Axis
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

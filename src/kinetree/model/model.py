@@ -50,7 +50,7 @@ from kinetree.model.joint import (
 )
 from kinetree.model.motors import GearedMotor, build_motor, motor_matrix
 from kinetree.model.springs import JointSpring, build_spring
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
     BodyParts,
@@ -608,7 +608,7 @@ class Model:
         notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []
         if self.constraints is not None:
             notes.append(f"Constraints, beyond this tree: {', '.join(self.constraints.given)}.")
-        return notebook_table(title, head, rows, text=3, notes=notes)
+        return Table(title, head, rows, text=3, notes=notes).html()
 
     def __repr__(self) -> str:
         joints = ", ".join(f"{joint.name} ({joint.type})" for joint in self.joints)

@@ -11,7 +11,7 @@ from kinetree.model import HasModel, Model
 from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.inputs import model_for
 from kinetree.motion.record import Record
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class EnergyBalance:
             (name, x[0].min(), x[-1].max(), x.min(), x.max())
             for name, x in ((name, np.asarray(getattr(self, name))) for name in names)
         ]
-        return notebook_table("Energies, J", ("", "start", "end", "lowest", "highest"), rows)
+        return Table("Energies, J", ("", "start", "end", "lowest", "highest"), rows).html()
 
     def __repr__(self) -> str:
         return (

@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import typed
+from kinetree.core.text import without_rounding
 from kinetree.dynamics.joints.configuration import difference
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
-ROUNDING = 1e-12  # rad or m: smaller errors are those of rounding, and are drawn as zero
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
 BATCH = "Of {count} motions: the median, and shaded the range of all."
 SMALL_DEFECT = 0.01  # of the largest energy, up to which the panel has no line of the defect
@@ -207,8 +207,7 @@ def _error_charts(drawing: Drawing, panel: str) -> list[Chart]:
     t, wanted = (trajectory.meta["reference"][name] for name in ("t", "q"))
     q = trajectory.q[np.searchsorted(trajectory.t, t)]
     away = np.array([difference(model, a, b) for a, b in zip(wanted, q, strict=True)])
-    away[np.abs(away) < ROUNDING] = 0.0
-    lines = _lines(t, model.dof_names, away)
+    lines = _lines(t, model.dof_names, without_rounding(away, 1.0))
     return _by_unit("position minus reference", lines, kinds(model, "dq"))
 
 

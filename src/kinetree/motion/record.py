@@ -23,8 +23,7 @@ from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.curve.between import Interpolant, Motion, curved
 from kinetree.motion.curve.pieces import Pieces, Polynomials
 from kinetree.motion.curve.splines import spline_rates
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment, check_rows, own_axis
+from kinetree.present.labels import Alignment, Axis, check_rows, own_axis
 
 FilePath = str | PathLike[str]
 SIGNALS = ("q", "dq", "ddq", "tau")  # the arrays over time, in the order of files

@@ -12,7 +12,7 @@ from kinetree.motion.plots import plot
 from kinetree.motion.record import Record
 from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz, write_parquet
 from kinetree.present.display import shown_or
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 
 
 class Trajectory(Record):
@@ -58,7 +58,7 @@ class Trajectory(Record):
             for k, name in enumerate(self.dof_names)
         ]
         units = ", ".join(f"{key} in {unit}" for key, unit in self.units.items())
-        return notebook_table(repr(self).partition(":")[0] + ")", head, rows, notes=[units])
+        return Table(repr(self).partition(":")[0] + ")", head, rows, notes=[units]).html()
 
     def _repr_html_(self) -> str:
         return shown_or("trajectory", self, self.table_html())

@@ -23,7 +23,7 @@ from kinetree.motion.plots import charts_of
 from kinetree.motion.record import FilePath, Record
 from kinetree.optimal.ilqr import Plans, Solver
 from kinetree.present.charts import Chart, Series, draw
-from kinetree.present.tables import notebook_table, text_table
+from kinetree.present.tables import Table, text_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,7 +82,7 @@ class Pushes:
 
     def _repr_html_(self) -> str:
         title, heads, rows = self._table()
-        return notebook_table(title, heads, rows, notes=[MEANING])
+        return Table(title, heads, rows, notes=[MEANING]).html()
 
 
 def pushes(solver: Solver, plans: Plans, step: int, numbers: Array, limits: Array) -> Pushes:

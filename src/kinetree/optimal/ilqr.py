@@ -22,8 +22,8 @@ from kinetree.core.arrays import Array
 from kinetree.engine.call import threads
 from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.kernel import Kernel, has_llvm
+from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.engine.llvm.object_code import load_or_compile
-from kinetree.engine.llvm.programs import Programs
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
 from kinetree.optimal import driver, plain
@@ -129,7 +129,7 @@ class Solver:
         self.function = None
         if target is None:
             return
-        self.codes = {name: Programs(graph) for name, graph in self.graphs.items()}
+        self.codes = {name: CompiledGraph(graph) for name, graph in self.graphs.items()}
         self.code = load_or_compile(
             ["ilqr", str(s)], target, lambda: driver.emit(s, target.triple), [driver.SYMBOL]
         )

@@ -17,7 +17,6 @@ from kinetree.core.options import numbers
 from kinetree.errors import InputError
 from kinetree.model.contacts import check_no_contacts
 from kinetree.robot import Robot
-from kinetree.spatial.matrices import exponential
 
 REFINED = 2  # steps of Newton after it
 ROUNDS = 60  # of doubling, at most: the closed loop to the power 2^60
@@ -103,7 +102,9 @@ def sampled(
     weight[:n, :n], weight[n:, n:] = Q, R
     # the integral of exp(M^T t) W exp(M t) stands in the exponential of [-M^T, W; 0, M]
     both = np.block([[-motion.T, weight], [np.zeros_like(motion), motion]]) * dt
-    exp = exponential(both)
+    from scipy.linalg import expm
+
+    exp = expm(both)
     step, integral = exp[n + m :, n + m :], exp[n + m :, n + m :].T @ exp[: n + m, n + m :]
     integral = (integral + integral.T) / 2
     return step[:n, :n], step[:n, n:], integral[:n, :n], integral[n:, n:], integral[:n, n:]

@@ -177,7 +177,7 @@ class Backward:
         self.set_matrix(masked=masked)
         with code.each(0, s.m) as i:
             sign = -self.free[i] if masked else code.value(-1.0)
-            wide = code.spread(sign)
+            wide = code.broadcast(sign)
             with code.each(0, width, s.lanes) as j:
                 self.X[i, j] = wide * self.Q_ux.wide(i, j)
             self.X[i, s.n] = sign * self.g_u[i]

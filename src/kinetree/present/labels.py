@@ -8,11 +8,14 @@ error that lists the names. Plain arrays pass through untouched.
 
 import functools
 import numbers
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from itertools import product
 from math import nan
+from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
@@ -28,13 +31,53 @@ from kinetree.core.containers import (
     refuse_labels,
     type_name,
 )
+from kinetree.core.text import listing, nearest
 from kinetree.errors import InputError, need
-from kinetree.present.axis import Axis, of_argument, order_of, shown
 
+MAX_NAMES = 12  # in one message
 PLAIN = {float, int, np.float64}  # types that have no shape, package or precision of their own
 PANDAS, POLARS = "pandas", "polars"
 READ = "a dict, a data frame of pandas or polars, or a plain array"
 PACKAGES = {"torch": "torch", "jax": "jax.numpy", "jaxlib": "jax.numpy", "cupy": "cupy"}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The names along one axis of an array.
+
+    Args:
+        names: in order.
+        kind: of the things that are named: "joint", "coordinate", "link", "parameter", or "axis"
+            for directions in space.
+        robot: the name of the robot, for messages.
+        whole: joints with several entries, with the names of these.
+        following: joints that follow another, with the name of that: they have no entry.
+    """
+
+    names: tuple[str, ...]
+    kind: str = "joint"
+    robot: str = ""
+    whole: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    following: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def entries(self) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+        """The entries of a dict in the order of the names; KeyError if one is missing."""
+        if len(self.names) > 1:
+            return itemgetter(*self.names)
+        return lambda values: tuple(values[name] for name in self.names)
+
+    @property
+    def directions(self) -> bool:
+        """Whether the names are directions in space, which a dict has no keys for."""
+        return self.kind in ("axis", "entry")
+
+
+# names along the axis of each input (None: it has none), and along the axes of each output
+Axes = tuple[tuple[Axis | None, ...], tuple[tuple[Axis | None, ...], ...]]
+
+
+# Names of arguments
 
 
 def by_name(value: object, axis: Axis, argument: str) -> Any:
@@ -70,12 +113,12 @@ def own_axis(value: object, argument: str) -> Axis | None:
     """Return the names that a labelled object has itself, in its order; None for plain arrays."""
     if label_kind(type(value)) in (None, UNKNOWN):
         return None
-    names = [name for _, name in of_argument(_names(value), argument)]
+    names = [name for _, name in _of_argument(_names(value), argument)]
     other = [x for x in names if not isinstance(x, str)]
     if other:
         raise InputError(
-            f"{argument} has the labels {shown(other)}; expected names of joints. Pass .to_numpy() "
-            "for values without names."
+            f"{argument} has the labels {_shown(other)}; expected names of joints. Pass "
+            ".to_numpy() for values without names."
         )
     return Axis(tuple(names))
 
@@ -83,6 +126,62 @@ def own_axis(value: object, argument: str) -> Axis | None:
 def _names(value: Any) -> list[Any]:
     kind = label_kind(type(value))
     return list(value if kind == DICT else value.index if kind == SERIES else value.columns)
+
+
+def _of_argument(labels: Sequence[Any], argument: str) -> list[tuple[int, Any]]:
+    """Positions and names of the labels of an argument: those of "q:elbow", "t", ... for q.
+
+    Tables of a motion have a column "quantity:joint" for each quantity. Of such a table, q takes
+    the columns that begin with "q:", without this beginning; of another table, all.
+    """
+    beginning = argument.rstrip("0123456789") + ":"
+    named = [(k, x) for k, x in enumerate(labels) if str(x).startswith(beginning)]
+    return [(k, x[len(beginning) :]) for k, x in named] or list(enumerate(labels))
+
+
+def order_of(labels: Sequence[object], axis: Axis, argument: str, where: str) -> list[int]:
+    """Return where the names of the axis stand among the labels, or raise InputError."""
+    names = set(axis.names)
+    known = any(isinstance(x, str) and x in names for x in labels)
+    pairs = list(enumerate(labels)) if known else _of_argument(labels, argument)
+    found = [label for _, label in pairs]
+    place = {label: k for k, label in pairs}
+    if len(place) == len(found) and place.keys() == names:
+        return [place[x] for x in axis.names]
+    parts = {
+        "twice": [x for x, count in Counter(found).items() if count > 1],
+        "missing": [x for x in axis.names if x not in place],
+        "unknown": [x for x in found if x not in names],
+    }
+    wrong = "; ".join(f"{kind} {_shown(names)}" for kind, names in parts.items() if names)
+    robot = f" of {axis.robot!r}" if axis.robot else ""
+    raise InputError(
+        f"{argument}: the {where} do not name the {axis.kind}s{robot}: {wrong}. Expected "
+        f"{_shown(axis.names)}, in any order.{_hint(parts['unknown'], parts['missing'], axis)}"
+    )
+
+
+def _hint(unknown: Sequence[object], missing: Sequence[str], axis: Axis) -> str:
+    for name in unknown:
+        if not isinstance(name, str):
+            return " If they are in the order of the robot, pass .to_numpy()."
+        if name in axis.following:
+            return (
+                f" Joint {name!r} follows {axis.following[name]!r} and has no entry of its own; "
+                "leave it out."
+            )
+        if name in axis.whole:
+            return f" Joint {name!r} has several entries: {', '.join(axis.whole[name])}."
+        if near := nearest(name, missing or axis.names):
+            return near
+    return ""
+
+
+def _shown(names: Sequence[object]) -> str:
+    return listing(names, MAX_NAMES)
+
+
+# Alignment
 
 
 @dataclass(frozen=True)
@@ -153,19 +252,26 @@ def _read(value: Any, axis: Axis | None, argument: str) -> tuple[Any, Form]:
         refuse_labels(value, argument, f"a plain array{way}")
     if kind == UNKNOWN:
         refuse_labels(value, argument, READ)
-    axis = cast("Axis", axis)
-    if kind == DICT and (x := _plain_numbers(value, axis)) is not None:
+    read = {DICT: _read_dict, SERIES: _read_series, FRAME: _read_frame}[kind]
+    return read(value, cast("Axis", axis), argument)
+
+
+def _read_dict(value: Any, axis: Axis, argument: str) -> tuple[Any, Form]:
+    if (x := _plain_numbers(value, axis)) is not None:
         return x, Form(DICT)
-    if kind == DICT:
-        entries = _split(value, axis, argument)
-        order = order_of(list(entries), axis, argument, "keys of the dict")
-        values = list(entries.values())
-        return _stack([values[k] for k in order], argument), Form(DICT)
-    names = _names(value)
-    if kind == SERIES:
-        order = order_of(names, axis, argument, "labels of the Series")
-        return _numbers(value, argument)[order], Form(PANDAS)
-    rows = getattr(value, "index", None)
+    entries = _split(value, axis, argument)
+    order = order_of(list(entries), axis, argument, "keys of the dict")
+    values = list(entries.values())
+    return _stack([values[k] for k in order], argument), Form(DICT)
+
+
+def _read_series(value: Any, axis: Axis, argument: str) -> tuple[Any, Form]:
+    order = order_of(_names(value), axis, argument, "labels of the Series")
+    return _numbers(value, argument)[order], Form(PANDAS)
+
+
+def _read_frame(value: Any, axis: Axis, argument: str) -> tuple[Any, Form]:
+    rows, names = getattr(value, "index", None), _names(value)
     if rows is not None and len(rows) == len(axis.names) and set(rows) & set(axis.names):
         raise InputError(
             f"{argument} is a DataFrame whose rows are named like {axis.kind}s; expected a column "
@@ -200,16 +306,16 @@ def _split(given: Any, axis: Axis, argument: str) -> dict[object, Any]:
         parts = axis.whole.get(key, (key,)) if isinstance(key, str) else (key,)
         if any(part in entries for part in parts):
             raise InputError(f"{argument} gives {key!r} twice: whole and as an entry.")
-        if len(parts) > 1:
-            x: Any = x if hasattr(x, "shape") else np.asarray(x)
-            if tuple(x.shape)[-1:] != (len(parts),):
-                raise InputError(
-                    f"{name} has shape {tuple(x.shape)}; expected {len(parts)} entries: "
-                    f"{', '.join(parts)}."
-                )
-            entries |= {part: x[..., k] for k, part in enumerate(parts)}
-        else:
-            entries |= dict.fromkeys(parts, x)
+        if len(parts) == 1:
+            entries[parts[0]] = x
+            continue
+        x: Any = x if hasattr(x, "shape") else np.asarray(x)
+        if tuple(x.shape)[-1:] != (len(parts),):
+            raise InputError(
+                f"{name} has shape {tuple(x.shape)}; expected {len(parts)} entries: "
+                f"{', '.join(parts)}."
+            )
+        entries |= {part: x[..., k] for k, part in enumerate(parts)}
     return entries
 
 

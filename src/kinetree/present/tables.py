@@ -1,17 +1,18 @@
 """Tables and numbers as text, in every format that results are shown in.
 
-Numbers: `page_number` (typographic, for HTML pages), `steady_number` (constant width, for numbers
-that change while they are watched), `short_number` (narrow columns), `latex_number`. Tables:
-`text_table`, `markdown_table`, `html_table`, and `notebook_table` with a title and notes. LaTeX for
-notebooks: `matrix`, `formulas`.
+Numbers: `page_number` (typographic, for HTML pages), `short_number` (narrow columns),
+`latex_number`. Tables: `Table`, with a title and notes, and below it `text_table`, `markdown_table`
+and `html_table`. `plain` makes JSON of any result. LaTeX for notebooks: `matrix`, `formulas`.
 
 A table's cells are texts, numbers or symbols; everything that a name from a file could mark up in
 HTML or Markdown is escaped here.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from math import floor, isfinite, isnan, log10
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, isnan
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,23 +37,6 @@ def page_number(x: Scalar, digits: int = 4) -> str:
     return number(x, digits).replace("-", "−")
 
 
-def steady_number(x: Scalar, digits: int = 4) -> str:
-    """A number with all its digits, zeros at the end too, so that its width hardly changes.
-
-    Below 5e-10 it is shown as 0, which it is to the eye.
-    """
-    x = float(x)
-    if not isfinite(x):
-        return "?" if isnan(x) else "∞" if x > 0 else "-∞"
-    size = abs(x)
-    if size < 5e-10:
-        return "0"
-    if size >= 10**digits or size < 1e-3:
-        return f"{x:.{digits - 2}e}".replace("e-0", "e-").replace("e+0", "e")
-    place = floor(log10(size))  # of the first digit
-    return f"{x:.{min(max(digits - 1 - place, 0), digits)}f}"
-
-
 def short_number(x: float) -> str:
     """A number for a narrow column: two decimals below 10, one below 10,000; "-" for NaN."""
     if isnan(x):
@@ -70,6 +54,57 @@ def latex_number(x: Cell) -> str:
         return str(latex(x))
     mantissa, _, exponent = number(x).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows under the names of their columns, in every form that results are shown in.
+
+    Args:
+        title: above the table.
+        head: names of the columns; units stand in them, as in "force, N m".
+        rows: cells: texts, numbers or symbols.
+        text: number of columns that hold texts; the columns after them hold numbers.
+        notes: sentences below the table.
+    """
+
+    title: str
+    head: Sequence[str] = ()
+    rows: Iterable[Sequence[Cell]] = ()
+    text: int = 1
+    notes: Iterable[str] = ()
+
+    def html(self) -> str:
+        """HTML for a notebook: the title, at most 40 rows, and the notes."""
+        rows = list(self.rows)
+        lines = [f"<div><b>{escape(self.title)}</b>"]
+        if rows:
+            lines.append(html_table(self.head, rows[:MAX_ROWS], text=self.text, marks=ALIGNED))
+        if len(rows) > MAX_ROWS:
+            lines.append(f"<p>... and {len(rows) - MAX_ROWS} more rows</p>")
+        lines += [f"<p>{escape(note)}</p>" for note in self.notes]
+        return "\n".join([*lines, "</div>"])
+
+    def __str__(self) -> str:
+        cells = [[number(x) for x in row] for row in self.rows]
+        return "\n".join([self.title, *text_table([self.head, *cells]), *self.notes])
+
+    def plain(self) -> list[dict[str, Any]]:
+        """An object for each row, for JSON: numbers in full."""
+        return [plain(dict(zip(self.head, row, strict=True))) for row in self.rows]
+
+
+def plain(value: Any) -> Any:
+    """A result as JSON has it: arrays as lists; NaN and infinity, which JSON lacks, as null."""
+    if isinstance(value, np.ndarray | np.generic):
+        listed: Any = value.tolist()
+        quick = value.dtype.kind == "f" and bool(np.isfinite(value).all())
+        return listed if quick else plain(listed)
+    if isinstance(value, Mapping):
+        return {str(key): plain(x) for key, x in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(x) for x in cast("Sequence[Any]", value)]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def text_table(lines: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
@@ -139,28 +174,6 @@ def html_table(
     lines.append(f"<thead><tr>{_cells('th', head, kinds)}</tr></thead><tbody>")
     lines += [f"<tr>{_cells('td', row, kinds)}</tr>" for row in rows]
     return "\n".join([*lines, "</tbody></table>"])
-
-
-def notebook_table(
-    title: str,
-    head: Sequence[str] = (),
-    rows: Iterable[Sequence[Cell]] = (),
-    *,
-    text: int = 1,
-    notes: Iterable[str] = (),
-) -> str:
-    """HTML for a notebook: a title, a table of at most 40 rows, and sentences below it.
-
-    head, rows, text: as of `html_table`; without rows there is no table.
-    """
-    rows = list(rows)
-    lines = [f"<div><b>{escape(title)}</b>"]
-    if rows:
-        lines.append(html_table(head, rows[:MAX_ROWS], text=text, marks=ALIGNED))
-    if len(rows) > MAX_ROWS:
-        lines.append(f"<p>... and {len(rows) - MAX_ROWS} more rows</p>")
-    lines += [f"<p>{escape(note)}</p>" for note in notes]
-    return "\n".join([*lines, "</div>"])
 
 
 def _cells(tag: str, cells: Sequence[Cell], kinds: Sequence[str]) -> str:

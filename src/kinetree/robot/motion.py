@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
     from kinetree.simulate.core.run import (
-        Differentiable,
+        FixedMethod,
         Law,
         LimitsChoice,
         MethodName,
@@ -227,8 +227,15 @@ class Motion(RobotCore):
         dq0: StateLike | None = None,
         *,
         duration: float,
+        method: MethodName | None = None,
         dt: float | None = None,
-        method: MethodName = "auto",
+        every: int | None = None,
+        record: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        max_step: float | None = None,
+        breaks: ArrayLike | None = None,
+        events: Events = (),
         tau: ForceInput | None = None,
         F_ext: ForceInput | None = None,
         controller: Controller | Law | None = None,
@@ -237,12 +244,7 @@ class Motion(RobotCore):
         activation: StateLike | None = None,
         drive_state: ArrayLike | None = None,
         friction_state: ArrayLike | None = None,
-        every: int = 1,
         limits: LimitsChoice = "stop",
-        events: Events = (),
-        rtol: float = 1e-8,
-        atol: float = 1e-10,
-        max_step: float | None = None,
         closure_time: float | None = None,
         progress: bool | None = None,
         target: Cpu | Cuda = "cpu",
@@ -254,12 +256,23 @@ class Motion(RobotCore):
                 rollouts.
             dq0: rates at the start, shape (..., n), rad/s or m/s; None: at rest.
             duration: length of the motion, s.
-            dt: length of a step, s; None: 0.001. For adaptive methods the spacing of the results;
-                None: 0.01.
-            method: "auto" (dop853, and radau while the motion is stiff; with contacts
-                semi_implicit_euler), "dop853" (adaptive, of order 8), "radau" (adaptive, of order
-                5, for stiff forces), "rk4", "semi_implicit_euler", "implicit" (stable for any
-                damping and stiffness), "implicitfast" (for any damping) or "euler".
+            method: fixed steps by "rk4", "semi_implicit_euler", "implicit" (stable for any damping
+                and stiffness), "implicitfast" (for any damping) or "euler"; steps that adapt to
+                `rtol` and `atol` by "DOP853" (order 8), "LSODA" (changes by itself to stiff
+                forces), "Radau" or "BDF" (stiff forces) of SciPy, which loop in Python over the
+                rollouts of a batch. None: "rk4", and "semi_implicit_euler" for robots with contacts
+                or dry friction.
+            dt: length of a fixed step, s; None: 0.001.
+            every: record every so many fixed steps, and the last one; None: 1.
+            record: spacing of the results of an adaptive method, s; None: 0.01.
+            rtol: relative error allowed in an adaptive step, dimensionless; None: 1e-8.
+            atol: absolute error allowed in an adaptive step, rad, m, rad/s or m/s; None: 1e-10.
+            max_step: longest adaptive step, s; None: a 25th of the duration, or a 100th with forces
+                from Python.
+            breaks: times at which forces jump, shape (k,), s, where adaptive steps end; samples of
+                signals and switches of time in compiled laws are found without. None: none.
+            events: functions g(t, q, dq) whose zeros are found by adaptive methods; see
+                `kt.simulate.event`.
             tau: joint forces, N m or N: an array of shape (..., n), `kt.simulate.signal(t,
                 values)`, or a function of t or of (t, q, dq); None: no forces.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N, given in
@@ -280,14 +293,8 @@ class Motion(RobotCore):
             friction_state: deflections of the bristles of joints whose friction has presliding, at
                 the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
                 None: 0.
-            every: record every so many steps, and the last one.
             limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
                 violations in the result's `meta`, "ignore" does not look.
-            events: functions g(t, q, dq) whose zeros are found by adaptive methods; see
-                `kt.simulate.event`.
-            rtol: relative error allowed in a step of an adaptive method, dimensionless.
-            atol: absolute error allowed in a step of an adaptive method, rad, m, rad/s or m/s.
-            max_step: longest step of an adaptive method, s; None: a 25th of the duration, or less.
             closure_time: in which errors of constraints decay with fixed steps, s; None: every
                 state is projected onto the constraints.
             progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
@@ -309,16 +316,16 @@ class Motion(RobotCore):
         Example:
             >>> robot = kt.robots.planar_2r()
             >>> robot.simulate([0.1, 0.2], duration=0.5, limits="ignore").q.shape
-            (51, 2)
+            (501, 2)
         """
         from kinetree.simulate.simulation import simulate
 
         return simulate(
-            self.model, q0, dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
-            controller=controller, parameters=parameters, controls=controls,
+            self.model, q0, dq0, duration=duration, method=method, dt=dt, every=every,
+            record=record, rtol=rtol, atol=atol, max_step=max_step, breaks=breaks, events=events,
+            tau=tau, F_ext=F_ext, controller=controller, parameters=parameters, controls=controls,
             activation=activation, drive_state=drive_state, friction_state=friction_state,
-            every=every, limits=limits, events=events, rtol=rtol, atol=atol, max_step=max_step,
-            closure_time=closure_time, progress=progress, target=target,
+            limits=limits, closure_time=closure_time, progress=progress, target=target,
         )  # fmt: skip
 
     @documented_like(simulate)
@@ -329,28 +336,23 @@ class Motion(RobotCore):
         *,
         duration: float,
         dt: float | None = None,
-        method: Differentiable | None = None,
+        method: FixedMethod | None = None,
         wrt: str | Sequence[str] = ("q0", "dq0"),
         tau: ForceInput | None = None,
         F_ext: ForceInput | None = None,
         controller: Controller | Law | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         limits: LimitsChoice = "stop",
-        events: Events = (),
-        rtol: float = 1e-8,
-        atol: float = 1e-10,
-        max_step: float | None = None,
     ) -> Sensitivities:
         """Compute a motion and its derivatives by initial states, forces or robot data.
 
         Args:
-            dt: length of a step, s; None: 0.001. For "dop853" the spacing of the results.
-            method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler" or "dop853";
-                None: "rk4", with contacts "semi_implicit_euler".
+            dt: length of a step, s; None: 0.001.
+            method: of fixed steps, "rk4", "semi_implicit_euler", "implicit", "implicitfast" or
+                "euler"; None: as in `simulate`.
             wrt: inputs to differentiate by: some of "q0", "dq0", "tau", "F_ext", "mass", "com",
                 "inertia", "gravity", "friction", "springs", "parameters"; of contacts, which need
                 a compliance, "contact_friction", "restitution", "ground".
-            events: as in `simulate`; they are noted, and a terminal one ends the motion.
 
         Returns:
             A record of the steps: `by(name)` is the derivative of every state; `gradient` and
@@ -365,7 +367,6 @@ class Motion(RobotCore):
         return sensitivities(
             self.model, q0, dq0, duration=duration, dt=dt, method=method, wrt=wrt, tau=tau,
             F_ext=F_ext, controller=controller, parameters=parameters, limits=limits,
-            events=events, rtol=rtol, atol=atol, max_step=max_step,
         )  # fmt: skip
 
     def check(

@@ -4,6 +4,7 @@
 (gpu/rollouts.py), and so do derivatives (sensitivity/sensitivities.py).
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from kinetree.core.arrays import Array, StateLike
@@ -17,6 +18,7 @@ from kinetree.simulate.core.followed import followed_positions
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import Run, SimulationOptions, checked, run_signature
 from kinetree.simulate.core.setup import Setup, read_setup
+from kinetree.simulate.core.step_error import step_error, warn_of_error
 from kinetree.simulate.core.stuck import stuck_joints
 from kinetree.simulate.core.verification import verify_laws
 
@@ -63,13 +65,15 @@ def simulate(
 
     Args:
         robot: a Robot or a Model.
-        q0, dq0, duration, dt, method, every, limits, target: as in `Robot.simulate`.
-        tau, F_ext, controller, parameters, events: as in `Robot.simulate`.
-        controls, activation, drive_state, friction_state, closure_time: as in `Robot.simulate`.
-        rtol, atol, max_step, progress: as in `Robot.simulate`.
+        q0, dq0, duration, method, limits, target, progress: as in `Robot.simulate`.
+        dt, every, closure_time: of fixed steps, as in `Robot.simulate`.
+        record, rtol, atol, max_step, breaks, events: of adaptive methods, as in `Robot.simulate`.
+        tau, F_ext, controller, parameters: as in `Robot.simulate`.
+        controls, activation, drive_state, friction_state: as in `Robot.simulate`.
 
     Returns:
         t (T,), q (T, ..., nq), dq, ddq, tau (T, ..., n). `meta` describes the run: method, steps,
+        error (of fixed steps: the estimated largest error of each entry of q, (nq,), or None),
         note (why a law could not be compiled), violations, controller_state (T, ..., m), events;
         controls and activation {actuator: (T, ...)}, command (T, ..., n), the joint forces before
         the drives, and drive_state; friction_state {joint: (T, ...)}, deflections of bristles, rad
@@ -105,7 +109,14 @@ def simulated(run: Run) -> Trajectory:
     loop = make_loop(run, setup)  # traced and compiled, or remembered
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)  # steps, until the end or a violation
-    return motion(run, setup, loop, outcome)
+    error = None
+    if isinstance(loop, FixedSteps):
+        error = step_error(run, setup, loop, outcome)
+        outcome = replace(outcome, counts={**outcome.counts, "error": error})
+    trajectory = motion(run, setup, loop, outcome)
+    warn_of_error(run, outcome, error)
+    warn_of_energy_rise(run, setup, trajectory)
+    return trajectory
 
 
 def make_loop(run: Run, setup: Setup) -> FixedSteps | AdaptiveSteps:
@@ -128,6 +139,4 @@ def motion(
         meta = meta if reference is None else meta | {"reference": reference}
         return Trajectory(t=t, name=run.model.name, model=run.model, meta=meta, **arrays)
 
-    trajectory = recorded(run, setup, outcome, loop.system.note, make)
-    warn_of_energy_rise(run, setup, trajectory)
-    return trajectory
+    return recorded(run, setup, outcome, loop.system.note, make)

@@ -1,13 +1,15 @@
 """Dual numbers: value + slope e with e e = 0, which differentiate the code that runs on them.
 
-`kinetree.scalars` finds the elementary functions of a dual number in this module. NumPy's functions
-of a dual number, such as `np.exp(x)`, come here too.
+`kinetree.scalars` finds the elementary functions of a dual number in this module. Operators and
+NumPy's functions of a dual number, such as `np.exp(x)`, come here too.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias, Union
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from kinetree import scalars
 from kinetree.errors import InputError
@@ -16,78 +18,16 @@ from kinetree.scalars import Scalar
 Number: TypeAlias = Union["Dual", Scalar]
 
 
-class Dual:
+class Dual(NDArrayOperatorsMixin):
     """A number and its slope; the slope of a sum is the sum of slopes, and so on."""
 
     def __init__(self, value: Number, slope: Number) -> None:
         self.value = value
         self.slope = slope
 
-    def __add__(self, other: Number) -> "Dual":
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        y = dual(other)
-        return Dual(self.value + y.value, self.slope + y.slope)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> "Dual":
-        return Dual(-self.value, -self.slope)
-
-    def __pos__(self) -> "Dual":
-        return self
-
-    def __sub__(self, other: Number) -> "Dual":
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        return self + -dual(other)
-
-    def __rsub__(self, other: Number) -> "Dual":
-        return dual(other) + -self
-
-    def __mul__(self, other: Number) -> "Dual":
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        y = dual(other)
-        return Dual(self.value * y.value, self.slope * y.value + self.value * y.slope)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Number) -> "Dual":
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        y = dual(other)
-        ratio = self.value / y.value
-        return Dual(ratio, (self.slope - ratio * y.slope) / y.value)
-
-    def __rtruediv__(self, other: Number) -> "Dual":
-        return dual(other) / self
-
-    def __pow__(self, k: float) -> "Dual":
-        return power(self, k)
-
-    def __rpow__(self, base: float) -> "Dual":
-        value = scalars.exp(scalars.log(base) * self.value)
-        return Dual(value, value * (scalars.log(base) * self.slope))
-
     def clip(self, low: Number, high: Number, out: None = None) -> "Dual":
         """Return the nearest number between two bounds, for `np.clip`."""
         return minimum(maximum(self, low), high)
-
-    def __abs__(self) -> "Dual":
-        return absolute(self)
-
-    def __lt__(self, other: Number) -> Any:
-        return self.value < dual(other).value
-
-    def __gt__(self, other: Number) -> Any:
-        return self.value > dual(other).value
-
-    def __le__(self, other: Number) -> Any:
-        return self.value <= dual(other).value  # type: ignore[operator]
-
-    def __ge__(self, other: Number) -> Any:
-        return self.value >= dual(other).value  # type: ignore[operator]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
         function = UFUNCS.get(ufunc.__name__)
@@ -99,6 +39,26 @@ class Dual:
 def dual(x: Number) -> Dual:
     """A number as a dual one; constants have slope 0."""
     return x if isinstance(x, Dual) else Dual(x, 0)
+
+
+def _sum(x: Number, y: Number) -> Dual:
+    a, b = dual(x), dual(y)
+    return Dual(a.value + b.value, a.slope + b.slope)
+
+
+def _negative(x: Dual) -> Dual:
+    return Dual(-x.value, -x.slope)
+
+
+def _product(x: Number, y: Number) -> Dual:
+    a, b = dual(x), dual(y)
+    return Dual(a.value * b.value, a.slope * b.value + a.value * b.slope)
+
+
+def _quotient(x: Number, y: Number) -> Dual:
+    a, b = dual(x), dual(y)
+    ratio = a.value / b.value
+    return Dual(ratio, (a.slope - ratio * b.slope) / b.value)
 
 
 def sin(x: Dual) -> Dual:
@@ -142,12 +102,15 @@ def atan2(y: Number, x: Number) -> Dual:
     return Dual(scalars.atan2(a.value, b.value), slope)
 
 
-def power(x: Dual, exponent: float) -> Dual:
-    """Constant power."""
+def power(x: Number, exponent: Number) -> Dual:
+    """Power of a constant exponent, or of a constant base."""
+    if isinstance(exponent, Dual):
+        return exp(_product(scalars.log(x), exponent))
+    base = dual(x)
     if exponent == 0:
-        return Dual(scalars.power(x.value, 0), 0)
-    slope = scalars.power(x.value, exponent - 1) * exponent
-    return Dual(scalars.power(x.value, exponent), slope * x.slope)
+        return Dual(scalars.power(base.value, 0), 0)
+    slope = scalars.power(base.value, exponent - 1) * exponent
+    return Dual(scalars.power(base.value, exponent), slope * base.slope)
 
 
 def absolute(x: Dual) -> Dual:
@@ -180,16 +143,21 @@ def where(test: Number, positive: Number, other: Number) -> Dual:
     return Dual(scalars.where(x, y.value, z.value), scalars.where(x, y.slope, z.slope))
 
 
-# NumPy's functions and operators, by name
+def _compared(of_values: Callable[[Any, Any], Any]) -> Callable[[Number, Number], Any]:
+    return lambda x, y: of_values(dual(x).value, dual(y).value)
+
+
+# operators and NumPy's functions, by the name of the latter
 UFUNCS: dict[str, Callable[..., Any]] = scalars.NUMPY | {
-    "add": lambda x, y: dual(x) + y,  # x may be a NumPy number, which would ask here again
-    "subtract": lambda x, y: dual(x) - y,
-    "multiply": lambda x, y: dual(x) * y,
-    "divide": lambda x, y: dual(x) / y,
-    "less": lambda x, y: dual(x) < y,
-    "greater": lambda x, y: dual(x) > y,
-    "less_equal": lambda x, y: dual(x) <= y,
-    "greater_equal": lambda x, y: dual(x) >= y,
-    "negative": lambda x: -x,
+    "add": _sum,
+    "subtract": lambda x, y: _sum(x, _negative(dual(y))),
+    "multiply": _product,
+    "divide": _quotient,
+    "negative": _negative,
     "positive": lambda x: x,
+    "power": power,
+    "less": _compared(operator.lt),
+    "greater": _compared(operator.gt),
+    "less_equal": _compared(operator.le),
+    "greater_equal": _compared(operator.ge),
 }

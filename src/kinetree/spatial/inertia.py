@@ -11,9 +11,8 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array, known, scalar, times
 from kinetree.errors import InertiaError
 from kinetree.scalars import Scalar
-from kinetree.spatial.se3 import Ad
+from kinetree.spatial.se3 import Ad, block
 from kinetree.spatial.so3 import cross, skew, unskew
-from kinetree.spatial.twist import block
 
 BodyParts: TypeAlias = tuple[Scalar, Array, Array]  # m, com, I_com in one frame
 
@@ -160,7 +159,7 @@ def physical_faults(m: Scalar, I_com: Array) -> list[str]:
         faults.append(f"its mass {float(mass):.6g} kg is negative")
     if I is None:
         return faults
-    a, b, c = _principal_moments(I)
+    a, b, c = np.linalg.eigvalsh(I).tolist()
     slack = 64 * np.finfo(float).eps * max(abs(a), abs(c))
     if a < -slack:
         faults.append(
@@ -172,12 +171,6 @@ def physical_faults(m: Scalar, I_com: Array) -> list[str]:
             f"short by {c - a - b:.3g} kg m^2"
         )
     return faults
-
-
-def _principal_moments(I: Array) -> list[float]:
-    """Eigenvalues of an inertia in ascending order; those of a diagonal one are its entries."""
-    (xx, _, _), (xy, yy, _), (xz, yz, zz) = I.tolist()
-    return sorted((xx, yy, zz)) if xy == xz == yz == 0 else np.linalg.eigvalsh(I).tolist()
 
 
 def check_physical(m: Scalar, com: ArrayLike, I_com: ArrayLike, name: str) -> BodyParts:
@@ -211,17 +204,21 @@ class Moments:
     def __add__(self, other: "Moments") -> "Moments":
         return Moments(self.m + other.m, self.h + other.h, self.Sigma + other.Sigma)
 
-    def momentum(self, w: Array, l: Array) -> tuple[Array, Array]:
-        """Linear and angular momentum for a twist (w, l) at the frame's origin."""
+    @property
+    def inertia(self) -> Array:
+        """Inertia about the frame's origin, tr(Sigma) - Sigma, (3, 3)."""
         S = self.Sigma
-        I = np.array(
+        return np.array(
             [
                 [S[1, 1] + S[2, 2], -S[0, 1], -S[0, 2]],
                 [-S[0, 1], S[0, 0] + S[2, 2], -S[1, 2]],
                 [-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]],
             ]
         )
-        return l * self.m + cross(w, self.h), I @ w + cross(self.h, l)
+
+    def momentum(self, w: Array, l: Array) -> tuple[Array, Array]:
+        """Linear and angular momentum for a twist (w, l) at the frame's origin."""
+        return l * self.m + cross(w, self.h), self.inertia @ w + cross(self.h, l)
 
 
 def moments_of(m: Scalar, com: Array, I_com: Array) -> Moments:

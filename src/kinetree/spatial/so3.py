@@ -1,7 +1,5 @@
 """Rotations: skew matrices, the exponential and logarithm of SO(3), quaternions, roll-pitch-yaw."""
 
-from typing import Any
-
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, is_numeric, known, length, times
@@ -37,15 +35,8 @@ def cross(a: Array, b: Array) -> Array:
         a: vector, shape (3,), of any unit.
         b: vector, shape (3,), of any unit.
     """
-    x, y, z = _entries(a)
-    u, v, w = _entries(b)
+    (x, y, z), (u, v, w) = a, b
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
-
-
-def _entries(x: Array) -> Any:
-    """The entries of a vector, of doubles and integers as Python's, which multiply sooner."""
-    plain = isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.char in "dlqO"
-    return x.tolist() if plain else x
 
 
 def rotation(axis: Array, angle: Scalar) -> Array:

@@ -6,6 +6,7 @@ its root (0, 1/2, sqrt(2)/2, sqrt(3)/2, 1 of angles in steps of pi/6 and pi/4); 
 is that of a quaternion of nearby fractions.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ from kinetree.core.records import mapped, number_fields
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.files.description.records import Note
 from kinetree.model import Frame, Joint, Model
-from kinetree.model.constraints import Closure, Coupling
+from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.spatial import cross, quaternion
 from kinetree.spatial.so3 import quaternion_rotation
 from kinetree.symbols.ring import Expression
@@ -41,11 +42,8 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
             notes.append(Note(f"rotation of {owner} taken as exact, {change:.1e} away"))
         return _pose(R, exact_array(T[:3, 3]))
 
-    def closed(x: Closure | Coupling) -> Closure | Coupling:
-        if isinstance(x, Coupling):
-            return x
-        owner = f"constraint {x.name!r}"
-        return replace(x, T_a=pose(x.T_a, owner), T_b=pose(x.T_b, owner))
+    def closed(_: int, T: Array, constraint: str) -> Array:
+        return pose(T, f"constraint {constraint!r}")
 
     def hinged(x: Joint) -> Joint:
         if x.screw is None:
@@ -70,8 +68,22 @@ def exact_model(model: Model, snap: float) -> tuple[Model, list[Note]]:
         M_pi=np.array(M_pi, object).reshape(-1, 4, 4),
         joints=tuple(map(hinged, exact.joints)),
         frames=frames,
-        constraints=None if held is None else replace(held, items=tuple(map(closed, held.items))),
+        constraints=None if held is None else with_frames(held, closed),
     ), notes
+
+
+def with_frames(
+    constraints: Constraints, change: Callable[[int, Array, str], Array]
+) -> Constraints:
+    """The constraints with other frames of loops, made of link, pose and name of the constraint."""
+
+    def changed(x: Closure | Coupling) -> Closure | Coupling:
+        if isinstance(x, Coupling):
+            return x
+        T_a, T_b = change(x.link_a, x.T_a, x.name), change(x.link_b, x.T_b, x.name)
+        return replace(x, T_a=T_a, T_b=T_b)
+
+    return replace(constraints, items=tuple(map(changed, constraints.items)))
 
 
 def _rows(x: Array) -> Array:

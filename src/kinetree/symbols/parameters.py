@@ -4,10 +4,10 @@ Zeros stay zero, and each symbol keeps the number that it replaces.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,15 @@ from kinetree.errors import InputError
 from kinetree.files.description.friction import smooth_laws
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Frame, Joint, Model
-from kinetree.model.constraints import Closure, Coupling
+from kinetree.model.constraints import Closure
 from kinetree.model.joint import COORDINATES, RATES
+from kinetree.symbols.exact import with_frames
 from kinetree.symbols.ring import Expression
 
 Kind = Literal["inertial", "lengths", "gravity", "friction", "drives", "springs", "all"]
 KINDS: tuple[Kind, ...] = ("inertial", "lengths", "gravity", "friction", "drives", "springs")
 AXES = "xyz"
+X = TypeVar("X")
 Values = dict[Expression, Expression]  # symbol -> the number that it replaces
 
 
@@ -37,17 +39,10 @@ def with_symbols(model: Model, parameters: Kind | Sequence[Kind] | None) -> tupl
     """
     kinds = _kinds(parameters)
     values: Values = {}
-    steps = {
-        "inertial": _inertial,
-        "lengths": _lengths,
-        "gravity": _gravity,
-        "friction": _friction,
-        "drives": _drives,
-        "springs": _springs,
-    }
-    for kind in KINDS:
+    steps = (_inertial, _lengths, _gravity, _friction, _drives, _springs)
+    for kind, step in zip(KINDS, steps, strict=True):
         if kind in kinds:
-            model = steps[kind](model, values)
+            model = step(model, values)
     return model, values
 
 
@@ -131,17 +126,10 @@ def _lengths(model: Model, values: Values) -> Model:
             T = moved(numbers[_position(tool.link, tool.T_if)], tool.link, tool.T_if)
             frames[name] = Frame(tool.link, T)
 
-    def closed(link: int, T: Array) -> Array:
+    def closed(link: int, T: Array, _: str) -> Array:
         return moved(numbers[_position(link, T)], link, T)
 
-    def item(x: Closure | Coupling) -> Closure | Coupling:
-        if isinstance(x, Coupling):
-            return x
-        return replace(x, T_a=closed(x.link_a, x.T_a), T_b=closed(x.link_b, x.T_b))
-
-    constraints = (
-        None if constrained is None else replace(constrained, items=tuple(map(item, items)))
-    )
+    constraints = None if constrained is None else with_frames(constrained, closed)
     homes = np.array(M_pi, object).reshape(-1, 4, 4)
     return model.replace(M_pi=homes, frames=frames, constraints=constraints)
 
@@ -161,67 +149,61 @@ def _gravity(model: Model, values: Values) -> Model:
     return model.replace(gravity=gravity)
 
 
-def _friction(model: Model, values: Values) -> Model:
-    def pair(name: str, old: tuple[Expression, Expression]) -> tuple[Expression, Expression]:
+def _with_symbols(record: X, letters: Mapping[str, str], k: int, values: Values) -> X:
+    """The record with symbols for some fields, such as b3 for the viscous friction of joint 3.
+
+    Two directions that differ have the symbols b3p and b3n.
+    """
+
+    def named(letter: str, old: Any) -> Any:
+        if not isinstance(old, tuple):
+            return _symbol(f"{letter}{k}", old, values)
         if old[0] is old[1] or old[0] == old[1]:
-            symbol = _symbol(name, old[0], values)
-            return symbol, symbol
-        return _symbol(f"{name}p", old[0], values), _symbol(f"{name}n", old[1], values)
+            return (_symbol(f"{letter}{k}", old[0], values),) * 2
+        ends = zip("pn", old, strict=True)
+        return tuple(_symbol(f"{letter}{k}{end}", x, values) for end, x in ends)
 
-    def joint(i: int, x: Joint) -> Joint:
-        old = x.friction
-        k, bend = i + 1, old.stribeck
-        new = replace(
-            old, viscous=pair(f"b{k}", old.viscous), coulomb=pair(f"f{k}", old.coulomb),
-            load=old.load,
-        )  # fmt: skip
-        if bend is not None:
-            speed = _symbol(f"vs{k}", bend.speed, values)
-            new = replace(
-                new, stribeck=replace(bend, static=pair(f"fs{k}", bend.static), speed=speed)
+    changes = {field: named(letter, getattr(record, field)) for field, letter in letters.items()}
+    return replace(record, **changes)  # type: ignore[type-var]
+
+
+def _friction(model: Model, values: Values) -> Model:
+    def joint(k: int, x: Joint) -> Joint:
+        friction = _with_symbols(x.friction, {"viscous": "b", "coulomb": "f"}, k, values)
+        laws: dict[str, Any] = {
+            name: _with_symbols(
+                law,
+                {y.name: y.metadata["symbol"] for y in fields(law)},
+                k,
+                values,  # type: ignore[arg-type]
             )
-        for name, law in smooth_laws(old).items():
-            symbols = {
-                x.name: _symbol(f"{x.metadata['symbol']}{k}", getattr(law, x.name), values)
-                for x in fields(law)  # type: ignore[arg-type]
-            }
-            new = replace(new, **{name: replace(law, **symbols)})
-        return replace(x, friction=new)
+            for name, law in smooth_laws(friction).items()
+        }
+        if friction.stribeck is not None:
+            letters = {"static": "fs", "speed": "vs"}
+            laws["stribeck"] = _with_symbols(friction.stribeck, letters, k, values)
+        return replace(x, friction=replace(friction, **laws))
 
-    return model.replace(joints=tuple(joint(i, x) for i, x in enumerate(model.joints)))
+    return model.replace(joints=tuple(joint(k, x) for k, x in enumerate(model.joints, 1)))
 
 
 def _drives(model: Model, values: Values) -> Model:
-    joints = tuple(
-        replace(x, armature=_symbol(f"Ia{i + 1}", x.armature, values))
-        for i, x in enumerate(model.joints)
-    )
-    rotors = tuple(
-        replace(
-            x,
-            inertia=_symbol(f"Im{x.joint + 1}", x.inertia, values),
-            ratio=_symbol(f"r{x.joint + 1}", x.ratio, values),
-        )
-        for x in model.rotors
-    )
-    return model.replace(joints=joints, rotors=rotors)
+    joints = [
+        _with_symbols(x, {"armature": "Ia"}, k, values) for k, x in enumerate(model.joints, 1)
+    ]
+    rotors = [
+        _with_symbols(x, {"inertia": "Im", "ratio": "r"}, x.joint + 1, values) for x in model.rotors
+    ]
+    return model.replace(joints=tuple(joints), rotors=tuple(rotors))
 
 
 def _springs(model: Model, values: Values) -> Model:
-    springs = tuple(
-        replace(
-            x,
-            stiffness=_symbol(f"k{i}", x.stiffness, values),
-            rest=_symbol(f"rest{i}", x.rest, values),
-        )
-        for i, x in enumerate(model.springs, 1)
-    )
-    return model.replace(springs=springs)
+    letters = {"stiffness": "k", "rest": "rest"}
+    springs = [_with_symbols(x, letters, k, values) for k, x in enumerate(model.springs, 1)]
+    return model.replace(springs=tuple(springs))
 
 
-def joint_symbols(
-    model: Model,
-) -> tuple[list[Expression], list[Expression], list[Expression]]:
+def joint_symbols(model: Model) -> tuple[list[Expression], ...]:
     """q, dq and ddq: theta1 or d1 of joint 1, with theta1_dot and theta1_ddot, numbered as in q.
 
     Joints of several degrees of freedom have the parts of their coordinates, such as qw3 and x3,
@@ -242,9 +224,7 @@ def joint_symbols(
             dq.append(f"{letter}{i}_dot")
             ddq.append(f"{letter}{i}_ddot")
     _check_clash(model, {*q, *dq, *ddq})
-    made = ([joint_symbol(name) for name in names] for names in (q, dq, ddq))
-    positions, rates, accelerations = made
-    return positions, rates, accelerations
+    return tuple([joint_symbol(name) for name in names] for names in (q, dq, ddq))
 
 
 def joint_symbol(name: str) -> Expression:

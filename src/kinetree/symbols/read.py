@@ -256,26 +256,26 @@ def turn_axis(reader: Reader, model: Model, i: int) -> Array | None:
     return np.array([reader.read(x) for x in joint.screw[:3]])
 
 
+def _carrier(reader: Reader, model: Model, i: int, axis: Array) -> tuple[int, Array]:
+    """The link that carries joint i through slides, which do not turn its axis; the axis there."""
+    k = i
+    while k == i or (k != WORLD and model.joints[k].type == PRISMATIC):
+        R = np.array([[reader.read(x) for x in row[:3]] for row in model.M_pi[k][:3]])
+        axis, k = R @ axis, model.parent[k]
+    return k, axis
+
+
 def _parallel(
     reader: Reader, model: Model, i: int, axis: Array, turned_links: dict[int, Turned]
 ) -> tuple[Turned | None, int]:
     """The turning link that carries joint i through slides, if its axis is parallel; the sign."""
-    # go inward from joint i and keep its axis in the axes of the link; a slide does not turn it
-    direction, k = axis, i
-    while True:
-        R = np.array([[reader.read(x) for x in row[:3]] for row in model.M_pi[k][:3]])
-        direction, k = R @ direction, model.parent[k]
-        if k == WORLD:
-            return None, 1
-        if k in turned_links:
-            carrier = turned_links[k].axis
+    k, direction = _carrier(reader, model, i, axis)
+    if k in turned_links:
+        for sign in (1, -1):
+            carrier = turned_links[k].axis * sign
             if all(a == b for a, b in zip(direction, carrier, strict=True)):
-                return turned_links[k], 1
-            if all(a == -b for a, b in zip(direction, carrier, strict=True)):
-                return turned_links[k], -1
-            return None, 1
-        if model.joints[k].type != PRISMATIC:
-            return None, 1
+                return turned_links[k], sign
+    return None, 1
 
 
 def _branch_group(
@@ -285,12 +285,9 @@ def _branch_group(
 
     Loops compare branches with each other, so that their angles are added.
     """
-    direction, k = axis, i
-    while k != WORLD:
-        R = np.array([[reader.read(x) for x in row[:3]] for row in model.M_pi[k][:3]])
-        direction, k = R @ direction, model.parent[k]
-        if k != WORLD and model.joints[k].type != PRISMATIC:
-            return new
+    k, direction = _carrier(reader, model, i, axis)
+    if k != WORLD:
+        return new
     for other, group in roots:
         if all(a == b for a, b in zip(direction, other, strict=True)):
             return group

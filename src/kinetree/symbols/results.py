@@ -13,18 +13,8 @@ from kinetree.symbols.ring import Expression
 if TYPE_CHECKING:
     from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
 
-VECTORS = (
-    "c",
-    "g",
-    "friction",
-    "springs",
-    "tau",
-    "c_r",
-    "g_r",
-    "h_r",
-    "Phi",
-    "gamma",
-)  # columns, whose entries have one index
+# columns, whose entries have one index
+VECTORS = ("c", "g", "friction", "springs", "tau", "c_r", "g_r", "h_r", "Phi", "gamma")
 
 
 def to_latex(x: Expression, digits: int | None = None) -> str:
@@ -55,15 +45,47 @@ def to_mathml(x: Expression, digits: int | None = None) -> str:
 
 def rounded(x: Expression, digits: int | None) -> Expression:
     """Fractions as decimals with that many digits; whole numbers and exponents as they are."""
-    from sympy import Float, Rational
+    from sympy import Float, Rational, sympify
 
+    x = sympify(x)
     if digits is None:
         return x
     fractions = {y: Float(y, digits) for y in x.atoms(Rational) if not y.is_Integer}
     return x.xreplace(fractions)
 
 
-class Formula:
+class Printed:
+    """What closed forms add to SymPy's objects: a name and three ways to print."""
+
+    name: str = ""
+
+    def latex(self, digits: int | None = None) -> str:
+        """LaTeX; with `digits`, fractions as decimals."""
+        return to_latex(self, digits)
+
+    def text(self, digits: int | None = None) -> str:
+        """A line for every entry that is not zero; indices begin with 1, as in the book."""
+        return "\n".join(
+            f"{self.name}[{', '.join(map(str, index))}] = {to_text(entry, digits)}"
+            for index, entry in self._numbered()
+            if entry != 0
+        )
+
+    def mathml(self, digits: int | None = None) -> str:
+        """Presentation MathML."""
+        return to_mathml(self, digits)
+
+    def _repr_latex_(self) -> str:
+        return rf"$\displaystyle {self.latex()}$"
+
+    def _numbered(self) -> Iterator[tuple[list[int], Expression]]:
+        shape = tuple(int(n) for n in self.shape)  # type: ignore[attr-defined]
+        for index in product(*(range(n) for n in shape)):
+            vector = self.name in VECTORS
+            yield [k + 1 for k in (index[:1] if vector else index)], self[index]  # type: ignore[index]
+
+
+class Formula(Printed):
     """A closed form with a name; SymPy and its operators take it as the expression `expr`."""
 
     def __init__(self, name: str, expr: Expression) -> None:
@@ -73,20 +95,9 @@ class Formula:
     def _sympy_(self) -> Expression:
         return self.expr
 
-    def latex(self, digits: int | None = None) -> str:
-        """LaTeX; with `digits`, fractions as decimals."""
-        return to_latex(self.expr, digits)
-
     def text(self, digits: int | None = None) -> str:
         """Plain text, such as `K = m1*theta1_dot**2/2`."""
         return f"{self.name} = {to_text(self.expr, digits)}"
-
-    def mathml(self, digits: int | None = None) -> str:
-        """Presentation MathML."""
-        return to_mathml(self.expr, digits)
-
-    def _repr_latex_(self) -> str:
-        return rf"$\displaystyle {self.latex()}$"
 
     def __getattr__(self, name: str) -> Any:  # attributes of SymPy expressions
         if name.startswith("__") or name == "expr":
@@ -125,37 +136,6 @@ class Formula:
 
     def __repr__(self) -> str:
         return str(self.expr)
-
-
-class Printed:
-    """What named matrices and arrays add to SymPy's: a name and three ways to print."""
-
-    name: str = ""
-
-    def latex(self, digits: int | None = None) -> str:
-        """LaTeX; with `digits`, fractions as decimals."""
-        return to_latex(self, digits)
-
-    def text(self, digits: int | None = None) -> str:
-        """A line for every entry that is not zero; indices begin with 1, as in the book."""
-        return "\n".join(
-            f"{self.name}[{', '.join(map(str, index))}] = {to_text(entry, digits)}"
-            for index, entry in self._numbered()
-            if entry != 0
-        )
-
-    def mathml(self, digits: int | None = None) -> str:
-        """Presentation MathML."""
-        return to_mathml(self, digits)
-
-    def _repr_latex_(self) -> str:
-        return rf"$\displaystyle {self.latex()}$"
-
-    def _numbered(self) -> Iterator[tuple[list[int], Expression]]:
-        shape = tuple(int(n) for n in self.shape)  # type: ignore[attr-defined]
-        for index in product(*(range(n) for n in shape)):
-            vector = self.name in VECTORS
-            yield [k + 1 for k in (index[:1] if vector else index)], self[index]  # type: ignore[index]
 
 
 @cache

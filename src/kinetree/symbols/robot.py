@@ -21,7 +21,7 @@ from kinetree.model.constrain import (
 )
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.present.labels import Alignment
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.symbols.exact import exact_model
 from kinetree.symbols.parameters import Kind, joint_symbols, model_symbols, weights, with_symbols
 from kinetree.symbols.present import Presenter
@@ -34,20 +34,8 @@ if TYPE_CHECKING:
     from sympy import ImmutableDenseMatrix, ImmutableDenseNDimArray
 
 Quantity = Literal[
-    "M",
-    "C",
-    "c",
-    "g",
-    "friction",
-    "springs",
-    "tau",
-    "T",
-    "J",
-    "J_s",
-    "K",
-    "U",
-    "christoffel",
-]
+    "M", "C", "c", "g", "friction", "springs", "tau", "T", "J", "J_s", "K", "U", "christoffel"
+]  # fmt: skip
 SYMBOLIC: tuple[Quantity, ...] = get_args(Quantity)
 ReducedQuantity = Literal["M_r", "c_r", "g_r", "h_r", "N", "Phi", "J_Phi", "gamma"]
 REDUCED: tuple[ReducedQuantity, ...] = get_args(ReducedQuantity)  # of robots with constraints
@@ -152,13 +140,13 @@ class SymbolicRobot:
     @cached_property
     def friction(self) -> "ImmutableDenseMatrix":
         """Friction forces of the joints, (n, 1); dry friction by sign(dq)."""
-        return self._column("friction", dynamics.friction_forces(self.model, self.dq))
+        return column("friction", dynamics.friction_forces(self.model, self.dq))
 
     @cached_property
     def springs(self) -> "ImmutableDenseMatrix":
         """Forces of the springs, (n, 1), the gradient of their energy."""
         q = np.array(self.q, object)
-        return self._column("springs", dynamics.spring_forces(self.model, q))
+        return column("springs", dynamics.spring_forces(self.model, q))
 
     @cached_property
     def tau(self) -> "ImmutableDenseMatrix":
@@ -167,7 +155,7 @@ class SymbolicRobot:
         tau = dynamics.inverse_dynamics(self._model, self._q, self._dq, self._ddq)
         passive = zip(self.friction.flat(), self.springs.flat(), strict=True)
         entries = [self._present(x) + b + k for x, (b, k) in zip(tau, passive, strict=True)]
-        return self._column("tau", entries)
+        return column("tau", entries)
 
     @cached_property
     def T(self) -> "ImmutableDenseMatrix":
@@ -210,7 +198,7 @@ class SymbolicRobot:
     @cached_property
     def M_r(self) -> "ImmutableDenseMatrix":
         """Mass matrix of the independent coordinates, (d, d): N^T M N."""
-        return self._named("M_r", self._moving("M_r").M_r())
+        return rows_matrix("M_r", self._moving("M_r").M_r())
 
     @cached_property
     def c_r(self) -> "ImmutableDenseMatrix":
@@ -218,25 +206,25 @@ class SymbolicRobot:
 
         All rates are those of the independent coordinates, dq = N dy.
         """
-        return self._named("c_r", self._moving("c_r").c_r())
+        return rows_matrix("c_r", self._moving("c_r").c_r())
 
     @cached_property
     def g_r(self) -> "ImmutableDenseMatrix":
         """Gravity forces in the independent coordinates, (d, 1): N^T g."""
-        return self._named("g_r", self._moving("g_r").g_r())
+        return rows_matrix("g_r", self._moving("g_r").g_r())
 
     @cached_property
     def h_r(self) -> "ImmutableDenseMatrix":
         """All forces without acceleration, (d, 1): c_r + g_r + N^T (springs + friction)."""
         self._moving("h_r")
-        rates = dict(zip(self.dq, self.N * _column_of(self.independent_rates), strict=True))
+        rates = dict(zip(self.dq, self.N * column("dy", self.independent_rates), strict=True))
         passive = (self.springs + self.friction).subs(rates, simultaneous=True)
-        return self._named("h_r", [[x] for x in self.c_r + self.g_r + self.N.T * passive])
+        return rows_matrix("h_r", [[x] for x in self.c_r + self.g_r + self.N.T * passive])
 
     @cached_property
     def N(self) -> "ImmutableDenseMatrix":
         """Rates of all joints for a unit of each independent rate, (n, d): dq = N dy."""
-        return self._named("N", self._moving("N").N())
+        return rows_matrix("N", self._moving("N").N())
 
     @cached_property
     def Phi(self) -> "ImmutableDenseMatrix":
@@ -351,9 +339,9 @@ class SymbolicRobot:
         notes = [f"q: {', '.join(map(str, self.q))}"]
         notes.append(f"parameters: {', '.join(map(str, self.parameters)) or 'none'}")
         notes.append("M, C, c, g, tau, T, J, K, U and christoffel are its closed forms.")
-        return notebook_table(
+        return Table(
             f"{self.name} in closed form", ("joint", "dq", "ddq"), rows, notes=notes
-        )
+        ).html()
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.parameters)) or "none"
@@ -382,9 +370,6 @@ class SymbolicRobot:
                 coords[d] = joint.coords[k : k + 1] if alike else joint.coords
         return list(dict.fromkeys(x for d in self._reduced.y for x in coords[d]))
 
-    def _named(self, name: str, rows: Sequence[Sequence[Expression]]) -> "ImmutableDenseMatrix":
-        return matrix(name, len(rows), len(rows[0]), [x for row in rows for x in row])
-
     @cached_property
     def _M(self) -> Array:
         return dynamics.mass_matrix(self._model, self._q)
@@ -405,9 +390,6 @@ class SymbolicRobot:
         rows = len(entries)
         columns = entries.shape[1] if entries.ndim == 2 else 1
         return matrix(name, rows, columns, [self._present(x) for x in entries.ravel()])
-
-    def _column(self, name: str, entries: Iterable[Expression]) -> "ImmutableDenseMatrix":
-        return matrix(name, self.model.n, 1, list(entries))
 
     def _numbers(self, values: Mapping[Any, float] | None) -> list[float]:
         known = {x.name: value for x, value in self.values.items()}
@@ -434,5 +416,12 @@ class SymbolicRobot:
         return self._functions[name]
 
 
-def _column_of(symbols: Sequence[Expression]) -> "ImmutableDenseMatrix":
-    return matrix("dy", len(symbols), 1, symbols)
+def column(name: str, entries: Iterable[Expression]) -> "ImmutableDenseMatrix":
+    """A named column."""
+    listed = list(entries)
+    return matrix(name, len(listed), 1, listed)
+
+
+def rows_matrix(name: str, rows: Sequence[Sequence[Expression]]) -> "ImmutableDenseMatrix":
+    """A named matrix of rows."""
+    return matrix(name, len(rows), len(rows[0]), [x for row in rows for x in row])

@@ -122,7 +122,7 @@ class Case:
         """Terms of the forces of springs, (n,): each with its position and rest apart."""
         terms = np.zeros(self.model.n)
         for x in self.model.springs:
-            pull = self.springs.pull(x)
+            pull = self.springs.state(x)
             for d, arm in pull.arms.items():
                 terms[d] += float(x.stiffness) * self._reach(x) * abs(float(arm))
         return terms
@@ -131,7 +131,7 @@ class Case:
         """Size of the terms of the extension of a spring, rad or m."""
         far = np.abs(np.array(x.arms, float)) @ np.abs(self.q[list(x.coords)])
         if x.points:
-            far = float(self.springs.pull(x).x)
+            far = float(self.springs.state(x).x)
         return float(far) + abs(float(x.rest))
 
     @cached_property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kinetree.core.text import counted
 from kinetree.errors import KinetreeError, NameLookupError
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 
 PASSED, FAILED, SKIPPED = "pass", "FAIL", "skip"
 
@@ -109,7 +109,7 @@ class CheckReport:
         ]  # fmt: skip
         head = ("group", "law", "", "worst error", "limit", "why")
         first, *_, last = self._text()
-        return notebook_table(first, head, rows, text=3, notes=[last])
+        return Table(first, head, rows, text=3, notes=[last]).html()
 
     def _text(self) -> Iterator[str]:
         yield (

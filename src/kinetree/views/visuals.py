@@ -22,7 +22,7 @@ from kinetree.files.description.mjcf.bodies import mesh_geoms
 from kinetree.files.description.mjcf.compile import compile_file
 from kinetree.files.description.sdf import link_frames
 from kinetree.files.description.sdf.elements import shape_pose
-from kinetree.files.description.sdf.words import SDF as SDF_FORMAT
+from kinetree.files.description.sdf.format import SDF as SDF_FORMAT
 from kinetree.files.description.source import decode, path_text, read_bytes
 from kinetree.files.description.sources import own_package
 from kinetree.files.description.urdf.elements import URDF, origin_pose

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from spacing import by
 
 K, PLAY, REST = 100.0, 0.2, 0.3
 
@@ -16,12 +17,12 @@ def block(**spring):
 
 
 @pytest.mark.parametrize(
-    ("method", "dt", "error"), [("dop853", 1e-2, 1e-6), ("radau", 1e-2, 1e-6), ("rk4", 1e-3, 1e-5)]
+    ("method", "dt", "error"), [("DOP853", 1e-2, 1e-6), ("Radau", 1e-2, 1e-6), ("rk4", 1e-3, 1e-5)]
 )
 def test_the_period_is_the_time_through_the_play_and_that_of_the_spring(method, dt, error):
     v = 0.5
     period = 2 * PLAY / v + 2 * np.pi / np.sqrt(K)
-    motion = block().simulate([REST], [v], duration=period, dt=dt, method=method)
+    motion = block().simulate([REST], [v], duration=period, **by(method, dt))
     assert motion.q[-1, 0] == pytest.approx(REST, abs=error)
     assert motion.dq[-1, 0] == pytest.approx(v, abs=error)
     robot = block()
@@ -58,7 +59,7 @@ def test_backlash_of_a_gear_lets_the_link_go_and_takes_energy_on_the_way():
         "slide", 1e4, 20.0, motor_inertia=1.0, play=0.02
     )
     link = gear.lock({"slide": 0})
-    motion = link.simulate([0], [0.1], duration=0.3, dt=1e-3)
+    motion = link.simulate([0], [0.1], duration=0.3, **by("DOP853", 1e-3))
     free = motion.t < 0.1 - 1e-9
     assert motion.dq[free, 0] == pytest.approx(0.1, rel=1e-9)
     assert motion.q.max() < 0.012 and -0.1 < motion.dq[-1, 0] < -0.06
@@ -66,7 +67,7 @@ def test_backlash_of_a_gear_lets_the_link_go_and_takes_energy_on_the_way():
         np.diff(motion.dq[:, 0] ** 2 / 2 + 5e3 * np.maximum(motion.q[:, 0] - 0.01, 0) ** 2).max()
         < 1e-9
     )
-    driven = gear.simulate([0, 0], duration=0.05, dt=1e-3, tau=[2.0, 0])
+    driven = gear.simulate([0, 0], duration=0.05, tau=[2.0, 0], **by("DOP853", 1e-3))
     assert driven.q[driven.q[:, 0] < 0.0099].sum(1) == pytest.approx(0)  # the link stays
 
 

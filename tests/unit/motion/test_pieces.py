@@ -193,7 +193,9 @@ def test_a_robot_follows_a_trapezoid_without_knowing_its_samples():
     robot = wheel()
     plan = trapezoid([0], [2], acceleration=5, velocity=1.3, dt=0.2, robot=robot)
     law = kt.controllers.ComputedTorque(plan, kp=100, kd=20)
-    run = robot.simulate([0], [0], controller=law, duration=1.6, dt=0.01, rtol=1e-9, atol=1e-12)
+    run = robot.simulate(
+        [0], [0], controller=law, duration=1.6, method="DOP853", rtol=1e-9, atol=1e-12
+    )
     wanted = trapezoid_formula(0, 2, Fraction(13, 10), 5, run.t)
     assert np.abs(run.q[:, 0] - wanted[0]).max() < 1e-9
     assert np.abs(run.tau).max() <= 2 * 5 * (1 + 1e-6)

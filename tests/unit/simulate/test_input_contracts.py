@@ -10,7 +10,7 @@ from kinetree.friction import Friction
 from kinetree.joints import Spring
 from kinetree.studies import Grid, rollouts
 
-METHODS = ("dop853", "rk4")
+METHODS = ("DOP853", "rk4")
 
 
 def cart(mass=2.0, inertia=0.1, stiffness=0.0, coulomb=0.0):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kinetree.errors import InputError, ShapeError
 from kinetree.spatial import Ad, ad, exp_se3, screw, screw_parts, swap_order, unit_screw
-from kinetree.spatial.twist import check_screw
+from kinetree.spatial.se3 import check_screw
 
 EPS = float(np.finfo(float).eps)
 seeds = st.integers(0, 10**6)

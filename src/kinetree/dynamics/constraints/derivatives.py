@@ -46,7 +46,6 @@ def constrained_forward_derivatives(
     with its loads. items: the constraints in the frames of the tree.
     """
     model = tree.model
-    tree = tree.with_loads_in_frames()
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
     h = inverse_dynamics(tree, dq, zeros(model.n))
     ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)

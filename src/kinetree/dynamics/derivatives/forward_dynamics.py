@@ -34,7 +34,7 @@ from kinetree.model.inputs import Wrenches, rates, zeros
 from kinetree.model.quantity import quantity
 from kinetree.present.tables import formulas, matrix
 from kinetree.spatial import ad
-from kinetree.spatial.matrices import InverseFactor, exponentiate, solve
+from kinetree.spatial.matrices import InverseFactor, solve
 
 USE = "Use dynamics.constrained_forward_dynamics_derivatives"
 
@@ -65,7 +65,6 @@ def forward_dynamics_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Arr
         array([[ 0.121, -0.39 ],
                [-0.39 ,  1.558]])
     """
-    tree = tree.with_loads_in_frames()
     h = inverse_dynamics(tree, dq, zeros(tree.model.n))
     M = factor_mass_matrix(tree.model, mass_matrix(tree))
     by_q, by_dq = inverse_dynamics_derivatives(tree, dq, solve(M, tau - h))
@@ -147,9 +146,12 @@ def discretize(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[Array, Array]:
     A, B = np.asarray(A, float), np.asarray(B, float)
     if not (isinstance(dt, int | float | np.number) and np.isfinite(dt) and dt > 0):
         raise InputError(f"dt is {dt!r}; expected a positive number of seconds.")
+    from scipy.linalg import expm
+
+    if not (np.isfinite(A).all() and np.isfinite(B).all()):
+        raise InputError("A or B has entries that are not finite; expected a system of numbers.")
     n, m = B.shape[-2:]
-    joined = np.empty((*A.shape[:-1], n + m))
-    np.multiply(A, dt, out=joined[..., :n])
-    np.multiply(B, dt, out=joined[..., n:])
-    exponentiate(joined.reshape(-1, n, n + m))
-    return joined[..., :n], joined[..., n:]
+    joined = np.zeros((*A.shape[:-2], n + m, n + m))
+    joined[..., :n, :n], joined[..., :n, n:] = A * dt, B * dt
+    exponential = expm(joined)
+    return exponential[..., :n, :n], exponential[..., :n, n:]

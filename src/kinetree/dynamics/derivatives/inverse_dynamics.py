@@ -21,41 +21,21 @@ that the change needs, to which the motion of the wrench through joint b is adde
 give exact zeros. Singh, Russo, Wensing (2022) have the same sums in 6-vectors.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.coriolis_matrix import (
-    Matrix,
-    Spread,
-    link_velocities,
-    moving_bodies,
-    rigid,
-)
-from kinetree.dynamics.inverse_dynamics import (
-    LinkMotion,
-    joint_wrenches,
-    link_motions,
-)
-from kinetree.dynamics.joints.friction import (
-    friction_slopes,
-    motor_friction_slopes,
-)
-from kinetree.dynamics.tree import Pair, Step, Tree
+from kinetree.dynamics.coriolis_matrix import VelocityMoments, moving_bodies
+from kinetree.dynamics.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
+from kinetree.dynamics.joints.friction import friction_slopes, motor_friction_slopes
+from kinetree.dynamics.tree import Pair, Tree, TreeLink
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 from kinetree.spatial.inertia import Moments
-from kinetree.spatial.twist import split
-
-
-class Wrench(NamedTuple):
-    """Force f and moment n about the origin of a frame."""
-
-    f: Array
-    n: Array
+from kinetree.spatial.matrices import dense
+from kinetree.spatial.se3 import split
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +50,10 @@ class Change:
         """Power of the change with momentum (f, n), and with Q = 2 sum of m dr x j."""
         return self.z @ f + self.y @ n + self.x @ Q
 
-    def wrench(self, body: Moments, twice: Spread) -> Wrench:
+    def wrench(self, body: Moments, twice: VelocityMoments) -> Pair:
         """Wrench that a composite body needs; `twice` has 2 sum m dr and 2 sum m r dr^T."""
         f, n = body.momentum(self.y, self.z)
-        return Wrench(f + cross(self.x, twice.dh), n + self.x * twice.trace - twice.K.T @ self.x)
+        return f + cross(self.x, twice.dh), n + self.x * twice.trace - twice.K.T @ self.x
 
 
 def position_change(motion: LinkMotion, w: Array, l: Array) -> Change:
@@ -91,58 +71,29 @@ def rate_change(motion: LinkMotion, w: Array, l: Array) -> Change:
     return Change(w, cross(motion.omega_p, w) + cross(motion.omega, w), z)
 
 
-def displaced(found: Wrench, through: Wrench, w: Array, l: Array) -> Wrench:
+def displaced(found: Pair, through: Pair, w: Array, l: Array) -> Pair:
     """The change seen from the parent: the wrench through the joint moves along with the link."""
-    f = found.f + cross(w, through.f)
-    return Wrench(f, found.n + cross(w, through.n) + cross(l, through.f))
+    (f, n), (f_through, n_through) = found, through
+    return f + cross(w, f_through), n + cross(w, n_through) + cross(l, f_through)
 
 
-Carried = tuple[Pair, Array, Pair]  # momentum (f, n), Q, and the wrench of a unit move
-Changes = tuple[Change, Change]  # with position and with rate
-# of an ancestor with a joint: its row by q and dq, and its column by q and dq
-Entries = tuple[Any, Any, Any, Any]
+def changes_of(link: TreeLink, motion: LinkMotion) -> list[tuple[Change, Change]]:
+    """The changes for a unit move and for a unit rate of every axis of a link's joint."""
+    axes = [split(axis) for axis in link.A.T]
+    return [(position_change(motion, w, l), rate_change(motion, w, l)) for w, l in axes]
 
 
-def changes_of(motion: LinkMotion, w: Array, l: Array) -> tuple[Change, Change]:
-    """The changes for a unit move and for a unit rate of a joint along (w, l)."""
-    return position_change(motion, w, l), rate_change(motion, w, l)
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What a joint gives its ancestors: momentum and Q of its unit rate, and two wrenches.
 
-
-def needed_wrench(change: Change, body: Moments, twice: Spread) -> Pair:
-    """The wrench that a composite body needs for a change: f and n."""
-    wrench = change.wrench(body, twice)
-    return wrench.f, wrench.n
-
-
-def beyond_joint(
-    body: Moments, twice: Spread, moves: Pair, through: Pair, w: Array, l: Array
-) -> Carried:
-    """What the ancestors of a joint are given of a unit move and rate along (w, l)."""
-    seen = displaced(Wrench(*moves), Wrench(*through), w, l)
-    return body.momentum(w, l), twice.moment(w, l), (seen.f, seen.n)
-
-
-def slopes_inward(
-    to: Step, u: Array, carried: Carried, turns: Pair, A: Array, changes: Sequence[Changes]
-) -> tuple[Carried, Pair, list[Entries]]:
-    """The same on the parent, and the entries of its joint with each of the axes A.
-
-    u: velocity of the link's origin from the parent's.
+    moves, turns: the wrenches that the changes by a unit move and by a unit rate need.
     """
-    (f, n), Q, moves = carried
-    f, n = to.pair_inward(f, n)
-    Q = to.inward(Q) + cross(2 * u, f)
-    carried, turns = ((f, n), Q, to.pair_inward(*moves)), to.pair_inward(*turns)
-    axes = zip(A.T, changes, strict=True)
-    return carried, turns, [_between(axis, change, carried, turns) for axis, change in axes]
 
-
-def _between(A: Array, changes: Changes, carried: Carried, turns: Pair) -> Entries:
-    (f, n), Q, moves = carried
-    w, l = split(A)
-    moved, turned = changes
-    rows = w @ moves[1] + l @ moves[0], w @ turns[1] + l @ turns[0]
-    return *rows, moved.power(f, n, Q), turned.power(f, n, Q)
+    momentum: Pair
+    Q: Array
+    moves: Pair
+    turns: Pair
 
 
 @quantity(
@@ -169,70 +120,49 @@ def inverse_dynamics_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Arr
         array([[-51.414, -25.053],
                [-22.033, -14.584]])
     """
-    return _Slopes(tree, dq, ddq).matrices()
+    n, motions = tree.model.n, link_motions(tree, dq, ddq)
+    through = joint_wrenches(tree, motions)
+    twice = moving_bodies(tree, dq, times=2)
+    changes = tree.each(lambda link, i: changes_of(link, motions[i]))
+    by_q, by_dq = (np.zeros((n, n), object) for _ in range(2))
+
+    def add(link: TreeLink, column: int, moves: Pair, turns: Pair) -> None:
+        for row, (w, l) in zip(link.dofs, map(split, link.A.T), strict=True):
+            by_q[row, column] = by_q[row, column] + w @ moves[1] + l @ moves[0]
+            by_dq[row, column] = by_dq[row, column] + w @ turns[1] + l @ turns[0]
+
+    def own(i: int, link: TreeLink) -> list[Carried]:
+        body, velocities, given = twice.bodies[i], twice.velocities[i], []
+        for d, axis, of in zip(link.dofs, link.A.T, changes[i], strict=True):
+            (w, l), (moves, turns) = split(axis), (x.wrench(body, velocities) for x in of)
+            add(link, d, moves, turns)
+            # ancestors also see the wrench through the joint move along with the link
+            moves = displaced(moves, through[i], w, l)
+            given.append(Carried(body.momentum(w, l), velocities.moment(w, l), moves, turns))
+        return given
+
+    def carry(i: int, link: TreeLink, x: Carried) -> Carried:
+        f, n = link.to.pair_inward(*x.momentum)
+        Q = link.to.inward(x.Q) + cross(2 * twice.u[i], f)
+        moves, turns = (link.to.pair_inward(*pair) for pair in (x.moves, x.turns))
+        return Carried((f, n), Q, moves, turns)
+
+    for at in tree.couplings(own, carry):
+        if at.axis is None:
+            link, row, x = tree.links[at.link], at.dof, at.x
+            add(link, row, x.moves, x.turns)
+            for column, (moved, turned) in zip(link.dofs, changes[at.link], strict=True):
+                by_q[row, column] = by_q[row, column] + moved.power(*x.momentum, x.Q)
+                by_dq[row, column] = by_dq[row, column] + turned.power(*x.momentum, x.Q)
+    return _with_passive_slopes(tree, dq, by_q, by_dq)
 
 
-class _Slopes:
-    """The two matrices as they are built up, joint by joint from the leaves inward."""
-
-    def __init__(self, tree: Tree, dq: Array, ddq: Array) -> None:
-        n = tree.model.n
-        tree = tree.with_loads_in_frames()
-        self.tree, self.dq, self.ddq = tree, dq, ddq
-        motions = link_motions(tree, dq, ddq)
-        self.omega, self.u = link_velocities(tree, dq)
-        self.through = joint_wrenches(tree, motions)
-        self.changes = [
-            tuple(changes_of(motions[i], *split(A)) for A in link.A.T)
-            for i, link in enumerate(tree.links)
-        ]  # of every degree of freedom of every joint, with position and with rate
-        self.by_q: Matrix = [[0] * n for _ in range(n)]
-        self.by_dq: Matrix = [[0] * n for _ in range(n)]
-
-    def matrices(self) -> tuple[Array, Array]:
-        """Fill in all entries."""
-        tree = self.tree
-        for i, (spread, body) in moving_bodies(tree, self._spreads(), self.u, times=2):
-            for k in range(len(tree.links[i].dofs)):
-                self._add_joint(i, k, body, spread)
-        for d, slope in enumerate(friction_slopes(tree.model, self.dq)):
-            self.by_dq[d][d] = self.by_dq[d][d] + slope
-        by_q, by_dq = self._with_springs()
-        if tree.model.motors:
-            by_dq = by_dq + motor_friction_slopes(tree.model, self.dq)
-        return by_q, by_dq
-
-    def _with_springs(self) -> tuple[Array, Array]:
-        """Both matrices with the slopes of springs."""
-        n, springs = self.tree.model.n, self.tree.springs
-        by_q, by_dq = (np.array(x).reshape(n, n) for x in (self.by_q, self.by_dq))
-        if springs is None:
-            return by_q, by_dq
-        of_q, of_dq = springs.slopes(self.dq)
-        return by_q + of_q, by_dq + of_dq if springs.damped else by_dq
-
-    def _spreads(self) -> dict[int, Spread]:
-        """Twice the spread of every link's own points."""
-        return self.tree.each(lambda link, i: rigid(link.body, 2 * self.omega[i]))
-
-    def _add_joint(self, i: int, k: int, body: Moments, twice: Spread) -> None:
-        """Add the entries of degree of freedom k of joint i with its own and all ancestors'."""
-        by_q, by_dq, link = self.by_q, self.by_dq, self.tree.links[i]
-        column, (w, l) = link.dofs[k], split(link.A[:, k])
-        moves, turns = (needed_wrench(change, body, twice) for change in self.changes[i][k])
-        for a, row in enumerate(link.dofs):
-            w_a, l_a = split(link.A[:, a])
-            by_q[row][column] = by_q[row][column] + w_a @ moves[1] + l_a @ moves[0]
-            by_dq[row][column] = by_dq[row][column] + w_a @ turns[1] + l_a @ turns[0]
-        # ancestors also see the wrench through the joint move along with the link
-        carried = beyond_joint(body, twice, moves, self.through[i], w, l)
-        for j in self.tree.path_inward(i)[:-1]:  # the last one hangs on the base
-            to, p = self.tree.links[j].to, self.tree.links[j].parent
-            above = self.tree.links[p]
-            given = above.A, self.changes[p]
-            carried, turns, found = slopes_inward(to, self.u[j], carried, turns, *given)
-            for other, entries in zip(above.dofs, found, strict=True):
-                by_q[other][column] = by_q[other][column] + entries[0]
-                by_dq[other][column] = by_dq[other][column] + entries[1]
-                by_q[column][other] = by_q[column][other] + entries[2]
-                by_dq[column][other] = by_dq[column][other] + entries[3]
+def _with_passive_slopes(tree: Tree, dq: Array, by_q: Array, by_dq: Array) -> tuple[Array, Array]:
+    """Both matrices with the slopes of friction and springs."""
+    for d, slope in enumerate(friction_slopes(tree.model, dq)):
+        by_dq[d, d] = by_dq[d, d] + slope
+    by_q, by_dq = dense(by_q), dense(by_dq)
+    if tree.springs is not None:
+        of_q, of_dq = tree.springs.slopes(dq)
+        by_q, by_dq = by_q + of_q, by_dq + of_dq if tree.springs.damped else by_dq
+    return by_q, by_dq + motor_friction_slopes(tree.model, dq) if tree.model.motors else by_dq

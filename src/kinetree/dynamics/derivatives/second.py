@@ -27,44 +27,24 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.coriolis_matrix import (
-    Matrix,
-    Spread,
-    link_velocities,
+    MovingBodies,
+    VelocityMoments,
     moving_bodies,
-    rigid,
+    rigid_velocities,
 )
-from kinetree.dynamics.derivatives.inverse_dynamics import (
-    Change,
-    Wrench,
-    changes_of,
-    displaced,
-)
-from kinetree.dynamics.inverse_dynamics import (
-    LinkMotion,
-    joint_wrenches,
-    link_motions,
-)
+from kinetree.dynamics.derivatives.inverse_dynamics import Change, changes_of, displaced
+from kinetree.dynamics.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
 from kinetree.dynamics.joints.friction import friction_forces
-from kinetree.dynamics.tree import Pair, Step, Tree, TreeLink
-from kinetree.model import WORLD
+from kinetree.dynamics.tree import JointTransform, Pair, Tree, TreeLink
 from kinetree.model.inputs import zeros
 from kinetree.model.joint import is_plain
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
-from kinetree.spatial.twist import split
+from kinetree.spatial.matrices import dense
+from kinetree.spatial.se3 import split
 
 ARGUMENTS = ("q", "dq", "ddq")
 Blocks = dict[tuple[str, str], Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Virtual:
-    """Twist of link i for joint rates y, in {i}: that of a joint at rest, and the link's own."""
-
-    psi_p: Array
-    eta_p: Array
-    psi: Array
-    eta: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,24 +54,67 @@ class Momentum:
     Q: 2 sum of m dr x v.
     """
 
-    spread: Spread
+    velocities: VelocityMoments
     Q: Array
 
     @property
     def pair(self) -> Pair:
         """P and L, the angular part, which is the axial vector of K."""
-        K = self.spread.K
+        K = self.velocities.K
         L = np.array([K[1, 2] - K[2, 1], K[2, 0] - K[0, 2], K[0, 1] - K[1, 0]])
-        return self.spread.dh, L
+        return self.velocities.dh, L
+
+    def __add__(self, other: "Momentum") -> "Momentum":
+        return Momentum(self.velocities + other.velocities, self.Q + other.Q)
+
+    def inward(self, to: JointTransform, u: Array) -> "Momentum":
+        """The same on the parent; u: velocity of the link's origin from there."""
+        P = to.inward(self.velocities.dh)
+        K = to.matrix_inward(self.velocities.K) + np.outer(to.p, P)
+        return Momentum(VelocityMoments(P, K), to.inward(self.Q) + cross(2 * u, P))
 
 
 @dataclass(frozen=True, eq=False)
-class Covector:
-    """Factors of the changes of an ancestor: (of eta, psi), (of z, y), and of x."""
+class Covectors:
+    """What an axis gives to changes of its ancestors: factors of eta and psi, z and y, and x.
+
+    of_v, of_a, of_x: those of a unit move of the axis. turn_v, turn_x: those of a unit rate, which
+    has none of z and y. momentum: that of an acceleration, which has none of x either.
+    """
 
     of_v: Pair
     of_a: Pair
     of_x: Array
+    turn_v: Pair
+    turn_x: Array
+    momentum: Pair
+
+    def inward(self, to: JointTransform, u: Array) -> "Covectors":
+        """The same on the parent; u: velocity of the link's origin from the parent's."""
+        of_v, of_a, turn_v, momentum = (
+            to.pair_inward(*x) for x in (self.of_v, self.of_a, self.turn_v, self.momentum)
+        )
+        of_x = to.inward(self.of_x) + cross(2 * u, of_a[0])
+        return Covectors(of_v, of_a, of_x, turn_v, to.inward(self.turn_x), momentum)
+
+    def entries(self, other: "JointChanges") -> tuple[Any, ...]:
+        """Entries of a joint b, ours, with an axis a, of the same joint or of an ancestor.
+
+        q_b, dq_b and ddq_b by q_a, q_b and dq_b by dq_a, and q_b by ddq_a.
+        """
+        (eta, psi), x = other.twist, other.move.x
+
+        def of_twist(pair: Pair) -> Any:
+            return eta @ pair[0] + psi @ pair[1]
+
+        return (
+            of_twist(self.of_v) + other.move.power(*self.of_a, self.of_x),
+            of_twist(self.turn_v) + x @ self.turn_x,
+            of_twist(self.momentum),
+            other.rate.power(*self.of_a, self.of_x),
+            other.rate.x @ self.turn_x,
+            other.l @ self.of_a[0] + other.w @ self.of_a[1],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,93 +128,39 @@ class JointChanges:
     l: Array
 
 
-def virtual_twist(to: Step, A: Array, parent: Virtual, rate: Array) -> Virtual:
-    """The twist of a link for rates y, from that of its parent."""
-    w, l = split(A @ rate)
-    psi_p, eta_p = to.outward(parent.psi), to.outward(parent.eta + cross(parent.psi, to.p))
-    return Virtual(psi_p, eta_p, psi_p + w, eta_p + l)
-
-
-def joint_changes(motion: LinkMotion, virtual: Virtual, A: Array) -> JointChanges:
-    """The changes for an axis A of a joint."""
-    w, l = split(A)
-    move, rate = changes_of(motion, w, l)
-    eta = cross(virtual.eta_p, w) + cross(virtual.psi_p, l)
-    return JointChanges((eta, cross(virtual.psi_p, w)), move, rate, w, l)
-
-
-def rigid_momentum(body: Moments, twice: Spread, virtual: Virtual) -> Momentum:
-    """Momentum of bodies that the rates y move as one; `twice` has 2 sum m dr, 2 sum m r dr^T."""
-    h, psi, eta = body.h, virtual.psi, virtual.eta
-    spread = Spread(eta * body.m + cross(psi, h), np.outer(h, eta) + body.Sigma @ skew(psi).T)
-    return Momentum(spread, twice.moment(psi, eta))
-
-
-def added_momentum(to: Step, u: Array, x: Momentum, parent: Momentum) -> Momentum:
-    """A momentum added to that of the parent; u: velocity of the link's origin from there."""
-    P = to.inward(x.spread.dh)
-    spread = Spread(P, to.matrix_inward(x.spread.K) + np.outer(to.p, P))
-    return Momentum(parent.spread + spread, parent.Q + to.inward(x.Q) + cross(2 * u, P))
+def joint_changes(link: TreeLink, motion: LinkMotion, parent: Pair) -> list[JointChanges]:
+    """The changes for every axis of a link's joint; parent: twist of the parent for rates y."""
+    psi_p, eta_p = link.to.twist_outward(*parent)
+    found = []
+    for axis, (move, rate) in zip(link.A.T, changes_of(link, motion), strict=True):
+        w, l = split(axis)
+        twist = cross(eta_p, w) + cross(psi_p, l), cross(psi_p, w)
+        found.append(JointChanges(twist, move, rate, w, l))
+    return found
 
 
 def covectors(
-    motion: LinkMotion, change: JointChanges, body: Moments, twice: Spread, through: Pair,
+    motion: LinkMotion, change: JointChanges, body: Moments, twice: VelocityMoments, through: Pair,
     momentum: Momentum,
-) -> tuple[Covector, Covector, Pair]:  # fmt: skip
-    """What a move, a rate and an acceleration of a joint give for a change of an ancestor.
+) -> Covectors:  # fmt: skip
+    """What an axis of a joint gives to a change of an ancestor.
 
-    The last two have no factors of z and y, and the last none of x. The x-factor joins x . dQ with
-    the terms of L that a turn of the parent adds: K^T x + x x L = K x.
+    The x-factor joins x . dQ with the terms of L that a turn of the parent adds: K^T x + x x L =
+    K x.
     """
     (eta, psi), move, rate, w, l = change.twist, change.move, change.rate, change.w, change.l
     P, L = momentum.pair
 
     def spin(x: Array, c: Array) -> Array:
-        return -2 * momentum.spread.moment(x, c)
+        return -2 * momentum.velocities.moment(x, c)
 
-    seen = displaced(move.wrench(body, twice), Wrench(*through), w, l)
+    of_v = displaced(move.wrench(body, twice), through, w, l)
     f, n = body.momentum(psi, eta)
     of_a = f + cross(w, P), n + cross(w, L) + cross(l, P)
     across = cross(motion.omega_p, l) + cross(w, motion.l)
     of_x = twice.moment(psi, eta) + spin(move.x, across) + cross(w, momentum.Q)
-    needed = rate.wrench(body, twice)
-    rates = Covector((needed.f, needed.n), (zeros(3), zeros(3)), spin(w, l))
-    return Covector((seen.f, seen.n), of_a, of_x), rates, body.momentum(w, l)
-
-
-def pass_covectors(
-    to: Step, u: Array, move: Covector, rate: Covector, momentum: Pair
-) -> tuple[Covector, Covector, Pair]:
-    """The same on the parent; u: velocity of the link's origin from the parent's."""
-    of_a = to.pair_inward(*move.of_a)
-    of_x = to.inward(move.of_x) + cross(2 * u, of_a[0])
-    moved = Covector(to.pair_inward(*move.of_v), of_a, of_x)
-    turned = Covector(to.pair_inward(*rate.of_v), rate.of_a, to.inward(rate.of_x))
-    return moved, turned, to.pair_inward(*momentum)
-
-
-def second_entries(
-    move: Covector, rate: Covector, momentum: Pair, other: JointChanges
-) -> tuple[Any, ...]:
-    """Entries of a joint b with an axis a, its own or an ancestor's.
-
-    q_b, dq_b and ddq_b by q_a, q_b and dq_b by dq_a, and q_b by ddq_a.
-    """
-    (eta, psi), x = other.twist, other.move.x
-
-    def of_twist(pair: Pair) -> Any:
-        return eta @ pair[0] + psi @ pair[1]
-
-    def of_change(change: Change) -> Any:
-        return change.power(*move.of_a, move.of_x)
-
-    by_q = (
-        of_twist(move.of_v) + of_change(other.move),
-        of_twist(rate.of_v) + x @ rate.of_x,
-        of_twist(momentum),
-    )
-    by_rate = of_change(other.rate), other.rate.x @ rate.of_x
-    return *by_q, *by_rate, other.l @ move.of_a[0] + other.w @ move.of_a[1]
+    turn_v = rate.wrench(body, twice)
+    return Covectors(of_v, of_a, of_x, turn_v, spin(w, l), body.momentum(w, l))
 
 
 def tree_second_derivatives(tree: Tree, dq: Array, ddq: Array, y: Array) -> Blocks:
@@ -200,83 +169,76 @@ def tree_second_derivatives(tree: Tree, dq: Array, ddq: Array, y: Array) -> Bloc
     Keys are pairs of ARGUMENTS in their order; (dq, ddq) and (ddq, ddq) are zero and left out. The
     first index of (q, q) is that of the derivative that is taken first.
     """
-    tree = tree.with_loads_in_frames()
     motions = link_motions(tree, dq, ddq)
-    omega, u = link_velocities(tree, dq)
-    through = joint_wrenches(tree, motions)
-    virtual = virtual_twists(tree, y)
-    changes = [
-        [joint_changes(motions[i], virtual[i], A) for A in link.A.T]
-        for i, link in enumerate(tree.links)
-    ]
+    through, twice = joint_wrenches(tree, motions), moving_bodies(tree, dq, times=2)
+    twists, still = tree.twists(y), (zeros(3), zeros(3))
+    changes = tree.each(lambda x, i: joint_changes(x, motions[i], twists.get(x.parent, still)))
+    momenta = momenta_beyond(tree, twice, twists, y)
     n = tree.model.n
-    found: dict[tuple[str, str], Matrix] = {
-        pair: [[0] * n for _ in range(n)]
-        for pair in [("q", "q"), ("q", "dq"), ("q", "ddq"), ("dq", "dq")]
-    }
-    spreads = {i: rigid(link.body, 2 * omega[i]) for i, link in enumerate(tree.links)}
-    links = enumerate(tree.links)
-    momenta = {i: rigid_momentum(link.body, spreads[i], virtual[i]) for i, link in links}
-    parents = [tree.links[i].parent for i in moved_links(tree, y)]
-    bent = {i for parent in parents for i in tree.path_inward(parent)}  # y moves a joint beyond
-    for i, (twice, body) in moving_bodies(tree, spreads, u, times=2):
-        if i not in bent:
-            momenta[i] = rigid_momentum(body, twice, virtual[i])
-        for k in range(len(tree.links[i].dofs)):
-            carried = covectors(motions[i], changes[i][k], body, twice, through[i], momenta[i])
-            _add_joint(tree, found, changes, u, (i, k), carried)
-        link = tree.links[i]
-        if link.parent > WORLD:
-            above = momenta[link.parent]
-            momenta[link.parent] = added_momentum(link.to, u[i], momenta[i], above)
-    return {pair: np.array(block).reshape(n, n) for pair, block in found.items()}
-
-
-def moved_links(tree: Tree, y: Array) -> list[int]:
-    """Links whose joints a rate of y moves; a rate that is written as 0 moves none."""
-    links = enumerate(tree.links)
-    return [i for i, link in links if not all(is_plain(y[d], 0) for d in link.dofs)]
-
-
-def virtual_twists(tree: Tree, y: Array) -> dict[int, Virtual]:
-    """The twist of every link for joint rates y; the base is at rest."""
-
-    def step(i: int, link: TreeLink, parent: Virtual) -> Virtual:
-        return virtual_twist(link.to, link.A, parent, y[list(link.dofs)])
-
-    return tree.outward(Virtual(zeros(3), zeros(3), zeros(3), zeros(3)), step)
-
-
-def _add_joint(
-    tree: Tree, found: dict[tuple[str, str], Matrix], changes: list[list[JointChanges]],
-    u: dict[int, Array], axis: tuple[int, int], carried: tuple[Covector, Covector, Pair],
-) -> None:  # fmt: skip
-    """Add the entries of an axis with those of its own joint and with all ancestors'."""
-    (i, k), links = axis, tree.links
-    b = links[i].dofs[k]
+    pairs = [("q", "q"), ("q", "dq"), ("q", "ddq"), ("dq", "dq")]
+    found: Blocks = {pair: np.zeros((n, n), object) for pair in pairs}
 
     def add(first: str, second: str, row: int, column: int, value: Any) -> None:
         block = found[first, second]
-        block[row][column] = block[row][column] + value
+        block[row, column] = block[row, column] + value
 
-    for j in tree.path_inward(i):
-        for m, a in enumerate(links[j].dofs):
-            values = second_entries(*carried, changes[j][m])
+    def own(i: int, _: TreeLink) -> list[Covectors]:
+        body = twice.bodies[i], twice.velocities[i], through[i], momenta[i]
+        return [covectors(motions[i], change, *body) for change in changes[i]]
+
+    def carry(i: int, link: TreeLink, x: Covectors) -> Covectors:
+        return x.inward(link.to, twice.u[i])
+
+    for at in tree.couplings(own, carry):
+        for m, a in enumerate(tree.links[at.link].dofs):
+            b, values = at.dof, at.x.entries(changes[at.link][m])
             add("q", "q", b, a, values[0])
             add("q", "dq", a, b, values[1])
             add("q", "ddq", a, b, values[2])
-            if i != j:
+            if at.axis is None:
                 add("q", "q", a, b, values[0])
                 add("q", "dq", b, a, values[3])
                 add("q", "ddq", b, a, values[5])
-            if axis == (j, m):
+            if at.axis == m:
                 add("dq", "dq", b, b, values[4])
             else:  # both orders of the axes of one joint are met, and half of their sum is right
-                rates = values[4] * 0.5 if i == j else values[4]
+                rates = values[4] if at.axis is None else values[4] * 0.5
                 add("dq", "dq", b, a, rates)
                 add("dq", "dq", a, b, rates)
-        if links[j].parent > WORLD:
-            carried = pass_covectors(links[j].to, u[j], *carried)
+    return {pair: dense(block) for pair, block in found.items()}
+
+
+def momenta_beyond(
+    tree: Tree, twice: MovingBodies, twists: dict[int, Pair], y: Array
+) -> dict[int, Momentum]:
+    """Momenta of all bodies beyond each joint; those that the rates y move as one are one body.
+
+    A rate that is written as 0 moves none.
+    """
+    moves = tree.each(lambda link, _: not all(is_plain(y[d], 0) for d in link.dofs))
+    bent = dict.fromkeys(moves, False)  # whether y moves a joint beyond the link
+    tree.gathered(bent, lambda i, _, x, parent: parent or x or moves[i])
+    momenta = tree.each(
+        lambda link, i: _momentum(
+            link.body, rigid_velocities(link.body, 2 * twice.omega[i]), twists[i]
+        )
+    )
+
+    def onto(i: int, link: TreeLink, x: Momentum, parent: Momentum) -> Momentum:
+        return parent + x.inward(link.to, twice.u[i])
+
+    for i, _ in tree.inward(momenta, onto):
+        if not bent[i]:
+            momenta[i] = _momentum(twice.bodies[i], twice.velocities[i], twists[i])
+    return momenta
+
+
+def _momentum(body: Moments, twice: VelocityMoments, twist: Pair) -> Momentum:
+    """Momentum of bodies that the rates y move as one; `twice` has 2 sum m dr, 2 sum m r dr^T."""
+    psi, eta = twist
+    K = np.outer(body.h, eta) + body.Sigma @ skew(psi).T
+    velocities = VelocityMoments(eta * body.m + cross(psi, body.h), K)
+    return Momentum(velocities, twice.moment(psi, eta))
 
 
 def passive_power(tree: Tree, dq: Array, ddq: Array, y: Array) -> Any:

@@ -61,7 +61,7 @@ def actuate(
     has one. h: length of the step, s, for actuators that act early; activations are within their
     ranges then, or act once as they are. None: there is no step, and activations are clamped.
     """
-    inputs = _inputs(model, u, a, h)
+    inputs = [_input(*state, h) for state in _states(model, u, a)]
     forces: list[Any] = []
     free: list[Any] = []
     gains: list[Any] = []
@@ -76,13 +76,13 @@ def actuate(
         gains.append(gain)
         force = _sum([_times(gain, control), bias])
         forces.append(clamped(force, x.force_range))
-        free.append(_within(force, x.force_range))
+        free.append(_within(force, *x.force_range))
         for d, arm in arms.items():
             tau[d] = _sum([tau[d], _times(arm, forces[-1])])
     for joint in model.joints:
         if joint.actuation != UNLIMITED and joint.follows is None:
             (d,) = joint.dofs
-            within, tau[d] = _within(tau[d], joint.actuation), clamped(tau[d], joint.actuation)
+            within, tau[d] = _within(tau[d], *joint.actuation), clamped(tau[d], joint.actuation)
             for k, x in enumerate(model.actuators):
                 if x.dofs == (d,):
                     free[k] = _times(free[k], within)
@@ -150,12 +150,12 @@ def control_gains(
 
 def _input_slope(x: JointActuator, u: Scalar, given: Scalar, h: Scalar | None) -> Any:
     """d input/d u of an actuator within a step: `given` is its input, a control or activation."""
-    inside = _within(u, x.control_range)
+    inside = _within(u, *x.control_range)
     if not x.has_activation:
         return inside
     if not x.early or h is None:
         return 0
-    inside = _times(inside, _within(given, x.activation_range))
+    inside = _times(inside, _within(given, *x.activation_range))
     if x.dynamics == "integrator":
         return _times(inside, h)
     if x.dynamics == "filterexact":
@@ -166,20 +166,12 @@ def _input_slope(x: JointActuator, u: Scalar, given: Scalar, h: Scalar | None) -
 def _dofs_of_path(model: Model, d: int) -> set[int]:
     """Degrees of freedom of the joints between the base and the link that d moves, d included."""
     (i,) = (i for i in model.links if d in model.joints[i].dofs and not model.joints[i].follows)
-    dofs = set[int]()
-    while i >= 0:
-        dofs.update(model.joints[i].dofs)
-        i = model.parent[i]
-    return dofs
+    return {d for j in model.path(i) for d in model.joints[j].dofs}
 
 
 def next_activations(model: Model, u: Array, a: Array, h: Scalar) -> list[Any]:
     """Activations after a step of length h, clamped."""
-    activations: list[Any] = []
-    for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
-        if x.has_activation:
-            activations.append(_next(x, control, a[len(activations)], h))
-    return activations
+    return [_next(*state, h) for state in _states(model, u, a) if state[0].has_activation]
 
 
 def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[Any]:
@@ -189,9 +181,9 @@ def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[An
     clamp the activation after each step, reach the end of the range exactly without.
     """
     rates: list[Any] = []
-    for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
+    for x, control, activation in _states(model, u, a):
         if x.has_activation:
-            activation = clamped(a[len(rates)], x.activation_range)
+            activation = clamped(activation, x.activation_range)
             rate = _rate(x, control, activation)
             low, high = x.activation_range
             if held and isfinite(high):
@@ -205,11 +197,6 @@ def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[An
 def activation_ranges(model: Model) -> tuple[Range, ...]:
     """Least and most of each activation."""
     return tuple(x.activation_range for x in model.actuators if x.has_activation)
-
-
-def clamped_controls(model: Model, u: Array) -> list[Any]:
-    """Controls within the ranges of their actuators."""
-    return [clamped(u[k], x.control_range) for k, x in enumerate(model.actuators)]
 
 
 def clamped(x: Scalar, limits: Range) -> Any:
@@ -251,7 +238,7 @@ def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gai
         return gains
     if gains is None:
         gains = Gains(no_gains(model.n), no_gains(model.n))
-    free = {d: _between(tau[d], *_drive_range(x, dq[d])) for d, x in limited.items()}
+    free = {d: _within(tau[d], *_drive_range(x, dq[d])) for d, x in limited.items()}
 
     def masked(matrix: Array) -> Array:
         rows = [
@@ -300,20 +287,22 @@ def check_step_actuators(model: Model) -> None:
             )
 
 
-def _inputs(model: Model, u: Array, a: Array, h: Scalar | None) -> list[Any]:
-    """The control or activation of each actuator that acts."""
-    inputs: list[Any] = []
-    at = 0
-    for x, control in zip(model.actuators, clamped_controls(model, u), strict=True):
-        if not x.has_activation:
-            inputs.append(control)
-            continue
-        if h is None:
-            inputs.append(clamped(a[at], x.activation_range))
-        else:
-            inputs.append(_next(x, control, a[at], h) if x.early else a[at])
-        at += 1
-    return inputs
+def _states(model: Model, u: Array, a: Array) -> list[tuple[JointActuator, Any, Any]]:
+    """Each actuator with its control within its range and its activation, 0 if it has none."""
+    activations = iter(a)
+    return [
+        (x, clamped(control, x.control_range), next(activations) if x.has_activation else 0)
+        for x, control in zip(model.actuators, u, strict=True)
+    ]
+
+
+def _input(x: JointActuator, u: Any, a: Any, h: Scalar | None) -> Any:
+    """The control or activation of an actuator that acts."""
+    if not x.has_activation:
+        return u
+    if h is None:
+        return clamped(a, x.activation_range)
+    return _next(x, u, a, h) if x.early else a
 
 
 def _rate(x: JointActuator, u: Scalar, a: Scalar) -> Any:
@@ -354,12 +343,8 @@ def _curve_damping(drive: Drive, dq: Scalar, tau: Scalar) -> Any:
     return where(most - tau, where(tau - least, 0, sides[1]), sides[0])
 
 
-def _within(x: Scalar, limits: Range) -> Any:
+def _within(x: Scalar, low: Scalar, high: Scalar) -> Any:
     """1 if a number is within a range, 0 if it is at an end or beyond."""
-    return 1 if limits == UNLIMITED else _between(x, *limits)
-
-
-def _between(x: Scalar, low: Scalar, high: Scalar) -> Any:
     below = where(high - x, 1, 0) if not is_plain(high, inf) else 1
     return where(x - low, below, 0) if not is_plain(low, -inf) else below
 

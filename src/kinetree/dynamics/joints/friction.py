@@ -28,19 +28,10 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     Coefficients that differ by direction are written as mean and half difference, which needs only
     the sign of dq: x_+ for dq > 0, x_- for dq < 0, no Coulomb friction at rest.
     """
-    force = 0
     viscous, dry = friction.viscous, sliding_friction(friction, dq)
-    direction = 0
-    if not (is_symmetric(viscous) and is_zero(dry)):
-        direction = sign(dq)
-    if not is_zero(viscous):
-        force = force + _mean(viscous) * dq
-    if not is_symmetric(viscous):
-        force = force + _half_difference(viscous) * (dq * direction)
-    if not is_zero(dry):
-        force = force + _mean(dry) * direction
-    if not is_symmetric(dry):
-        force = force + _half_difference(dry) * (direction * direction)
+    direction = 0 if is_symmetric(viscous) and is_zero(dry) else sign(dq)
+    force = _mean(viscous) * dq + _half_difference(viscous) * (dq * direction)
+    force = force + _mean(dry) * direction + _half_difference(dry) * (direction * direction)
     for law in smooth_laws(friction).values():
         force = force + law.force(dq)
     if friction.function is not None:

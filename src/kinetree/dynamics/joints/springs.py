@@ -12,7 +12,7 @@ tau is the force that the drives need against the springs, on the left side of
 M ddq + c + g + springs + friction = tau. Both are linear in the stiffness k and the preload k rest.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,7 @@ from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import quantity
 from kinetree.scalars import Scalar, absolute, clip, where
+from kinetree.spatial.matrices import dense
 
 
 @quantity(
@@ -47,16 +48,11 @@ def spring_forces(model: Model, q: StateLike) -> Array:
         >>> robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])
         array([0., 2.])
     """
-    return joint_spring_forces(model, coordinates(model, q))
-
-
-def joint_spring_forces(model: Model, q: Array) -> Array:
-    """`spring_forces` of checked positions."""
-    return Springs(model, q).forces
+    return Springs(model, coordinates(model, q)).forces
 
 
 @dataclass(frozen=True, eq=False)
-class Pull:
+class SpringState:
     """A spring at a position: what it measures, x, and its arms dx/dq by degree of freedom.
 
     stretches: of a spring between points.
@@ -99,58 +95,62 @@ class Springs:
     model: Model
     q: Array
 
-    def __post_init__(self) -> None:
-        _ = self.forces  # before the operations of the links: their order decides the last bits
-
     @cached_property
-    def pulls(self) -> list[Pull]:
-        """The springs that act."""
-        return [self.pull(spring) for spring in active_springs(self.model)]
+    def acting(self) -> list[SpringState]:
+        """The springs that act; those of stiffness and damping 0 need no operations."""
+        springs = self.model.springs
+        idle = [is_plain(x.stiffness, 0) and is_plain(x.damping, 0) for x in springs]
+        return [self.state(x) for x, none in zip(springs, idle, strict=True) if not none]
 
     @cached_property
     def _tree(self) -> Tree:
         return placed_tree(self.model, self.q)
 
-    def pull(self, spring: JointSpring) -> Pull:
+    def state(self, spring: JointSpring) -> SpringState:
         """A spring at the position."""
         if not spring.points:
             arms = dict(zip(spring.dofs, spring.arms, strict=True))
-            return Pull(spring, position(spring, self.q), arms)
+            return SpringState(spring, position(spring, self.q), arms)
         parts = stretches(self._tree, spring.points)
-        return Pull(spring, *path_length(parts), parts)
+        return SpringState(spring, *path_length(parts), parts)
 
     @cached_property
-    def damped(self) -> list[Pull]:
+    def damped(self) -> list[SpringState]:
         """Those with damping."""
-        return [x for x in self.pulls if not is_plain(x.spring.damping, 0)]
+        return [x for x in self.acting if not is_plain(x.spring.damping, 0)]
 
     @cached_property
     def forces(self) -> Array:
         """Joint forces at rest, (n,)."""
-        pulls = [(x.arms, x.extension * x.spring.stiffness) for x in self.pulls]
-        return self._joint_forces([x for x in pulls if not is_plain(x[1], 0)])
+        return self._joint_forces([(x, x.extension * x.spring.stiffness) for x in self.acting])
 
     def at(self, dq: Array) -> Array:
         """Joint forces at rates dq, (n,)."""
         if not self.damped:
             return self.forces
-        return self.forces + self._joint_forces(
-            [(x.arms, x.rate(dq) * x.damping) for x in self.damped]
-        )
+        damping = self._joint_forces([(x, x.rate(dq) * x.damping) for x in self.damped])
+        return self.forces + damping
 
-    def _joint_forces(self, pulls: Sequence[tuple[dict[int, Any], Any]]) -> Array:
+    def _joint_forces(self, pulls: Sequence[tuple[SpringState, Any]]) -> Array:
         forces: list[Any] = [0] * self.model.n
-        for arms, pull in pulls:
-            for d, arm in arms.items():
-                part = pull if is_plain(arm, 1) else pull * arm
-                forces[d] = part if is_plain(forces[d], 0) else forces[d] + part
+        for x, pull in pulls:
+            for d, arm in x.arms.items():
+                forces[d] = forces[d] + pull * arm
         return np.array(forces) if self.model.n else zeros(0)
+
+    @property
+    def energy(self) -> Any:
+        """The sum of k/2 (x - rest)^2."""
+        energy = 0
+        for x in self.acting:
+            energy = energy + x.extension * x.extension * x.spring.stiffness / 2
+        return energy
 
     def slopes(self, dq: Array) -> tuple[Array, Array]:
         """d tau/d q and d tau/d dq, (n, n) each."""
         n = self.model.n
         by_q, by_dq = self.stiffness(), self.damping()
-        for x in self.pulls:
+        for x in self.acting:
             if x.stretches:
                 bends = sum((part.bends(n) for part in x.stretches[1:]), x.stretches[0].bends(n))
                 force = x.extension * x.spring.stiffness
@@ -163,30 +163,25 @@ class Springs:
 
     def stiffness(self) -> Array:
         """The sum of k a a^T, (n, n)."""
-        return self._squares([(x.arms, x.stiffness) for x in self.pulls])
+        return self._squares([(x, x.stiffness) for x in self.acting])
 
     def damping(self) -> Array:
         """The sum of c a a^T, (n, n)."""
-        return self._squares([(x.arms, x.damping) for x in self.damped])
+        return self._squares([(x, x.damping) for x in self.damped])
 
-    def _squares(self, parts: Sequence[tuple[dict[int, Any], Any]]) -> Array:
-        K: list[list[Any]] = [[0] * self.model.n for _ in range(self.model.n)]
-        for arms, size in parts:
-            for row, a in arms.items():
-                for column, b in arms.items():
-                    K[row][column] = K[row][column] + size * (a * b)
-        return np.array(K).reshape(self.model.n, self.model.n)
+    def _squares(self, sizes: Sequence[tuple[SpringState, Any]]) -> Array:
+        K = np.zeros((self.model.n, self.model.n), object)
+        for x, size in sizes:
+            for row, a in x.arms.items():
+                for column, b in x.arms.items():
+                    K[row, column] = K[row, column] + size * (a * b)
+        return dense(K)
 
 
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
     """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
-    q = coordinates(model, q)
-    energy = 0
-    for pull in Springs(model, q).pulls:
-        x = pull.extension
-        energy = energy + x * x * pull.spring.stiffness / 2
-    return energy
+    return Springs(model, coordinates(model, q)).energy
 
 
 @documented
@@ -218,7 +213,7 @@ def spring_columns(model: Model, q: Array) -> list[Array]:
                 f"spring {spring.name!r} has damping, for which pi has no entry; expected viscous "
                 "friction of joints, or a spring without damping."
             )
-        pull = springs.pull(spring)
+        pull = springs.state(spring)
         a = np.array([pull.arms.get(d, 0) for d in range(model.n)])
         columns.append(np.array([a * pull.x, -a]).T)
     return columns
@@ -231,7 +226,7 @@ def spring_energies(model: Model, q: Array) -> list[Any]:
     """
     _refuse_play(model)
     springs = Springs(model, q)
-    positions = [springs.pull(spring).x for spring in model.springs]
+    positions = [springs.state(spring).x for spring in model.springs]
     return [part for x in positions for part in (x * x / 2, -x)]
 
 
@@ -246,25 +241,9 @@ def _refuse_play(model: Model) -> None:
 
 def position(spring: JointSpring, q: Array) -> Scalar:
     """x, the sum of joint positions times the coefficients of the spring."""
-    pairs = zip(spring.coords, spring.arms, strict=True)
-    parts: list[Any] = [q[k] if is_plain(arm, 1) else q[k] * arm for k, arm in pairs]
-    return sum(parts[1:], parts[0])
-
-
-def active_springs(model: Model) -> Iterator[JointSpring]:
-    """The springs, without those of stiffness and damping 0, which need no operations."""
-    return (
-        spring
-        for spring in model.springs
-        if not (is_plain(spring.stiffness, 0) and is_plain(spring.damping, 0))
-    )
-
-
-def without_springs(model: Model) -> Model:
-    """The robot without springs."""
-    return model.replace(springs=()) if model.springs else model
+    return sum((q[k] * arm for k, arm in zip(spring.coords, spring.arms, strict=True)), start=0)
 
 
 def without_passive_forces(model: Model) -> Model:
     """The robot without joint friction and springs."""
-    return without_springs(frictionless(model))
+    return frictionless(model).replace(springs=())

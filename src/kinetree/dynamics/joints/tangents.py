@@ -97,7 +97,11 @@ def body_turning(model: Model, dq: Array) -> Array:
 @labelled("nq", "n")
 def tangent_map(model: Model, q: StateLike) -> Array:
     """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v."""
-    q = coordinates(model, q)
+    return rate_map(model, coordinates(model, q))
+
+
+def rate_map(model: Model, q: Array) -> Array:
+    """N(q) of any q, quaternions of any length included, over any scalars."""
     rows: list[list[Any]] = [[0] * model.n for _ in range(model.nq)]
     for joint in model.joints:
         if joint.follows is None:

@@ -13,9 +13,9 @@ from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.rotors import rotor_forces
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion, per_dof
-from kinetree.present.tables import notebook_table
+from kinetree.present.tables import Table
 from kinetree.spatial import cross
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 Rows = Mapping[int, Array] | Array  # one row a link
 
@@ -87,7 +87,7 @@ class Recursion:
         frame = "{s}" if self.frame == "space" else "the links' frames"
         tau = ", ".join(map(number, self.tau))
         title = f"Newton-Euler, {self.formulation} form, vectors in {frame}"
-        return notebook_table(title, head, rows, text=0, notes=[f"tau = {tau}"])
+        return Table(title, head, rows, text=0, notes=[f"tau = {tau}"]).html()
 
     def _in_links(self, rows: Array) -> Array:
         return in_links(self.frame, self.T_si, rows)

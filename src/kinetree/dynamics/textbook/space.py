@@ -8,7 +8,7 @@ from kinetree.dynamics.textbook.rotors import rotor_moments
 from kinetree.model import WORLD, Model
 from kinetree.model.inputs import Motion
 from kinetree.spatial import cross
-from kinetree.spatial.twist import split
+from kinetree.spatial.se3 import split
 
 
 def space_recursion(model: Model, x: Motion) -> Recursion:

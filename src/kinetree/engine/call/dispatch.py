@@ -28,7 +28,7 @@ from kinetree.engine.call.outside_torch import outside_torch
 from kinetree.engine.call.threads import PIECES, cut, run, thread_count
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import InputError
-from kinetree.present.axis import Axes
+from kinetree.present.labels import Axes
 
 Arguments = tuple[object, ...]
 Options = Mapping[str, object]
@@ -82,9 +82,17 @@ class Dispatch:
         self.threaded_states = math.ceil(THREADED_OPERATIONS / operations)
 
     def gufunc(self, dtypes: tuple[str, ...]) -> np.ufunc:
-        """The gufunc with the loops of some number types; NumPy wants the narrowest first."""
+        """The gufunc with the loops of some number types; NumPy wants the narrowest first.
+
+        InputError where float32 alone is asked for, and numbers of the graph do not fit it; beside
+        float64 it is left out then.
+        """
         if dtypes not in self._gufuncs:
-            graph, loops = self.graph, [self.loop(dtype) for dtype in sorted(dtypes)]
+            graph = self.graph
+            if len(dtypes) == 1:
+                graph.check_type(dtypes[0], self.name)
+            fitting = [dtype for dtype in dtypes if graph.fits_type(dtype)]
+            loops = [self.loop(dtype) for dtype in sorted(fitting)]
             signature = core_signature(graph.inputs, graph.outputs, letters=False)
             sizes = len(graph.inputs), len(graph.outputs)
             made = make_gufunc(loops, *sizes, signature, self.name, self.doc)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any, NamedTuple
 
 from kinetree.engine.compiler.ops import LEAVES, OPERATIONS
 from kinetree.errors import GraphError, InputError
 
 FLOAT32_ZERO = 2.0**-150  # rounds to zero in float32, and so does all that is smaller
+FLOAT32_INFINITY = 2.0**128 - 2.0**103  # rounds to infinity, and so does all that is larger
 
 # A loop (`kinetree.core.repeat`). "repeat": its value is a `Sweep`, its arguments the numbers that
 # the first round begins with, those that stay, and those of all rows. "carried": a number after the
@@ -124,18 +125,27 @@ class Graph:
         inside = [self.nodes[i].sweep.graph.everywhere() for i in self.repeats()]
         return {node.op for node in self.nodes}.union(*inside)
 
-    def check_type(self, dtype: str, name: str) -> None:
-        """Raise InputError if numbers of the graph of `name` vanish in float32."""
-        if dtype != "float32":
-            return
+    def misfits(self) -> Iterator[float]:
+        """Iterate over the numbers that would become 0 or infinite in float32."""
         for node in self.nodes:
             if node.op == "repeat":
-                node.sweep.graph.check_type(dtype, name)
-            elif node.op == "const" and 0 < abs(node.number) <= FLOAT32_ZERO:
-                raise InputError(
-                    f"{name} was given float32, which its numbers do not fit ({node.number:g}, for "
-                    "instance): contacts are solved in float64. Give the arrays as float64."
-                )
+                yield from node.sweep.graph.misfits()
+            elif node.op == "const":
+                size = abs(node.number)
+                if 0 < size <= FLOAT32_ZERO or FLOAT32_INFINITY <= size < inf:
+                    yield node.number
+
+    def fits_type(self, dtype: str) -> bool:
+        """Return False if numbers of the graph become 0 or infinite in a type."""
+        return dtype != "float32" or not any(True for _ in self.misfits())
+
+    def check_type(self, dtype: str, name: str) -> None:
+        """Raise InputError if numbers of the graph of `name` become 0 or infinite in a type."""
+        if not self.fits_type(dtype):
+            raise InputError(
+                f"{name} was given {dtype}, which its numbers do not fit "
+                f"({next(self.misfits()):g}, for instance). Give the arrays as float64."
+            )
 
     def with_nodes(self, nodes: Iterable[Node], results: tuple[tuple[int, ...], ...]) -> "Graph":
         """Return a plain graph of other nodes between the same ports."""

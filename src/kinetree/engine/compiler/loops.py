@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-REAL, WIDE, WHOLE, TEST, ADDRESS = "real", "wide", "whole", "test", "address"
+REAL, WIDE, WHOLE, TEST, MASK, ADDRESS = "real", "wide", "whole", "test", "mask", "address"
 NUMBERS = (REAL, WIDE)
 TILES = {1: 8, 2: 6, 3: 4}  # rows that `products` sums at once, by the wide values of each
 CHUNK = 6  # wide values of a row that are summed at once, in registers
@@ -28,7 +28,10 @@ CHUNK = 6  # wide values of a row that are summed at once, in registers
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value of a program: a number, a wide number, a whole number, a test, or an address."""
+    """A value of a program: a number, a wide number, a whole number, a test, or an address.
+
+    Tests of wide numbers are masks, one test for each lane.
+    """
 
     code: "Loops"
     name: str
@@ -53,6 +56,12 @@ class Value:
 
     def __rtruediv__(self, other: "Operand") -> "Value":
         return self.code.apply("div", other, self)
+
+    def __floordiv__(self, other: "Operand") -> "Value":
+        return self.code.apply("quotient", self, other)
+
+    def __mod__(self, other: "Operand") -> "Value":
+        return self.code.apply("remainder", self, other)
 
     def __neg__(self) -> "Value":
         return self.code.apply("neg", self)
@@ -170,8 +179,12 @@ class Loops(ABC):
         """Return a number of a kind."""
 
     @abstractmethod
-    def spread(self, x: Value) -> Value:
+    def broadcast(self, x: Value) -> Value:
         """Return a number in every lane."""
+
+    @abstractmethod
+    def all(self, mask: Value) -> Value:
+        """Return whether a mask is set in every lane."""
 
     @abstractmethod
     def load(self, address: Value, i: Index, kind: str) -> Value:
@@ -191,9 +204,17 @@ class Loops(ABC):
 
     @abstractmethod
     def loop(
-        self, first: Index, end: Index, step: int, carried: Sequence[Value]
+        self,
+        first: Index,
+        end: Index,
+        step: int,
+        carried: Sequence[Value],
+        going: Callable[..., Value] | None = None,
     ) -> AbstractContextManager[tuple[Value, list[Value], Callable[..., None]]]:
-        """Open a loop; yields i, the carried values, and a function that takes their next ones."""
+        """Open a loop; yields i, the carried values, and a function that takes their next ones.
+
+        It is left where i reaches `end`, or where the test of the carried values fails.
+        """
 
     @abstractmethod
     def when(self, test: Value) -> AbstractContextManager[None]:
@@ -212,7 +233,7 @@ class Loops(ABC):
         kinds = [x.kind for x in args if isinstance(x, Value)]
         kind = WIDE if WIDE in kinds else kinds[0] if kinds else REAL
         values = [self.value(x, kind) for x in args]
-        return [self.spread(x) if kind == WIDE and x.kind == REAL else x for x in values]
+        return [self.broadcast(x) if kind == WIDE and x.kind == REAL else x for x in values]
 
     def apply(self, op: str, *args: Operand) -> Value:
         """Write an operation on operands of one kind."""
@@ -220,9 +241,9 @@ class Loops(ABC):
         return self.let(op, values[0].kind, *values)
 
     def compare(self, op: str, a: Operand, b: Operand) -> Value:
-        """Write a test of two plain or whole numbers."""
+        """Write a test of two numbers; of wide ones, a mask."""
         a, b = self.alike(a, b)
-        return self.let(op, a.kind, a, b, result=TEST)
+        return self.let(op, a.kind, a, b, result=MASK if a.kind == WIDE else TEST)
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> Value:
         """Return a b + c, rounded once."""
@@ -265,12 +286,14 @@ class Loops(ABC):
         start: Sequence[Value],
         count: Index,
         body: Callable[..., Sequence[Value]],
+        going: Callable[..., Value] | None = None,
     ) -> list[Value]:
         """Return values that a loop over k < count carries from one turn to the next.
 
-        start: where they begin. body: of k and the values, returns the next ones.
+        start: where they begin. body: of k and the values, returns the next ones. going: of the
+        values; where this test fails, the loop is left.
         """
-        with self.loop(0, count, 1, start) as (k, values, carry):
+        with self.loop(0, count, 1, start, going) as (k, values, carry):
             carry(*body(k, *values))
         return values
 
@@ -297,21 +320,26 @@ class Loops(ABC):
         with self.each(0, count) as i:
             target[i] = source[i]
 
+    def copy_wide(self, target: Vector, source: Vector, count: int) -> None:
+        """Copy so many wide values."""
+        with self.each(0, count * self.lanes, self.lanes) as i:
+            target[i] = source.wide(i)
+
     def fill(self, target: Vector, x: Operand, width: Index) -> None:
         """Write one number to a whole row."""
-        wide = self.constant(x, WIDE) if not isinstance(x, Value) else self.spread(x)
+        wide = self.constant(x, WIDE) if not isinstance(x, Value) else self.broadcast(x)
         with self.each(0, width, self.lanes) as j:
             target[j] = wide
 
     def scale(self, row: Vector, factor: Value, width: Index) -> None:
         """Multiply a row by a number."""
-        wide = self.spread(factor)
+        wide = self.broadcast(factor)
         with self.each(0, width, self.lanes) as j:
             row[j] = wide * row.wide(j)
 
     def add(self, row: Vector, factor: Value, other: Vector, width: int) -> None:
         """Add factor times another row to a row."""
-        wide = self.spread(factor)
+        wide = self.broadcast(factor)
 
         def one(j: Index) -> None:
             row[j] = self.fma(wide, other.wide(j), row.wide(j))
@@ -339,7 +367,7 @@ class Loops(ABC):
             first = [zero if start is None else start.wide(j) for j in columns]
 
             def body(k: Value, *totals: Value, columns: range = columns) -> list[Value]:
-                wide, row = self.spread(factor(k)), rows.row(k)
+                wide, row = self.broadcast(factor(k)), rows.row(k)
                 pairs = zip(columns, totals, strict=True)
                 return [self.fma(wide, row.wide(j), total) for j, total in pairs]
 
@@ -398,7 +426,7 @@ class Loops(ABC):
             with self.loop(0, terms, 1, first) as (_, values, carry):
                 left, right = map(Vector, values[:2])
                 row = [right.wide(c) for c in columns]
-                factors = [self.spread(left[q]) for q in range(tall)]
+                factors = [self.broadcast(left[q]) for q in range(tall)]
                 pairs = zip(places, values[2:], strict=True)
                 further = left.behind(a.stride).address, right.behind(b.stride).address
                 sums = [self.fma(factors[q], row[c // self.lanes], x) for (q, c), x in pairs]

@@ -8,7 +8,7 @@ float64: error below 1 ulp. The angle is reduced with three parts of pi/2, and t
 that no double holds is carried along. float32: the angle is widened and everything happens in
 float64, which leaves an error close to half an ulp.
 
-Beyond `LIMIT` the reduction needs more digits of pi: `llvm/careful.py` multiplies by 2/pi in
+Beyond `LIMIT` the reduction needs more digits of pi: `llvm/payne_hanek.py` multiplies by 2/pi in
 integers.
 Angles enter as |x| and the sign returns at the end, so that sin(-0) is -0 and sin(-x) is exactly
 -sin(x).

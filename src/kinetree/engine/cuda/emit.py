@@ -243,7 +243,7 @@ kt_{name}(long long states, {parameters(layout)}) {{
 
 
 def bounds() -> str:
-    """The head of an entry point, with the registers that `toolkit.cubin` leaves it."""
+    """The head of an entry point, with the registers that `launch.cubin` leaves it."""
     return """\
 #if !defined(KT_THREADS)  // in a block at most; the compiler chooses registers by it
 #define KT_THREADS 256

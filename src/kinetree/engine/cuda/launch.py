@@ -3,6 +3,9 @@
 A multiprocessor hides the waiting of one warp behind the work of others, so more threads at once
 are better, as long as each has the registers it needs. CuPy is imported on first use, so that
 kinetree works without a GPU.
+
+NVRTC is called here and not by `cupy.RawModule`, which appends -ftz=true to the options of every
+source: the smallest float32 numbers would be 0, and the bits not those of the CPU.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +26,7 @@ LOCAL_BYTES, REGISTERS, DYNAMIC_SHARED = 3, 4, 8
 BLOCKS = (128, 64, 32)  # threads in a block, the preferred number first
 QUARTER = 512  # registers for each of the 32 lanes of a quarter of a multiprocessor
 STEP = 8  # registers come in eights
-CAREFUL_BYTES = 64  # of slow memory that the sines of large angles take
+PAYNE_HANEK_BYTES = 64  # of slow memory that the sines of large angles take
 MAX_WARPS = 16  # on a quarter
 
 
@@ -44,8 +47,8 @@ class Launch:
 
     @property
     def spills(self) -> bool:
-        """True if values did not fit the registers; careful sines always need a little memory."""
-        return self.local > CAREFUL_BYTES
+        """True if values did not fit the registers; large angles always need a little memory."""
+        return self.local > PAYNE_HANEK_BYTES
 
     @property
     def block_bytes(self) -> int:
@@ -134,7 +137,7 @@ def load_in(
     resident = {n: n * blocks(driver, function, n, shared * n // WARP) for n in fitting}
     used = driver.funcGetAttribute(REGISTERS, function.ptr)
     local = driver.funcGetAttribute(LOCAL_BYTES, function.ptr)
-    best = best_block(resident, local > CAREFUL_BYTES)
+    best = best_block(resident, local > PAYNE_HANEK_BYTES)
     return Launch(function, best, shared, used, local, resident[best])
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from kinetree.engine.compiler.loops import (
     ADDRESS,
+    MASK,
     NUMBERS,
     REAL,
     TEST,
@@ -24,12 +25,21 @@ from kinetree.engine.compiler.loops import (
 )
 from kinetree.engine.cuda.body import literal
 
-TYPES = {REAL: "real", WIDE: "real", WHOLE: "long long", TEST: "bool", ADDRESS: "real *"}
+TYPES = {
+    REAL: "real",
+    WIDE: "real",
+    WHOLE: "long long",
+    TEST: "bool",
+    MASK: "bool",
+    ADDRESS: "real *",
+}
 OPERATORS = {
     "add": "{} + {}",
     "sub": "{} - {}",
     "mul": "{} * {}",
     "div": "{} / {}",
+    "quotient": "{} / {}",
+    "remainder": "{} % {}",
     "neg": "-{}",
     "abs": "kt_fabs({})",
     "sqrt": "kt_sqrt({})",
@@ -96,12 +106,18 @@ class CLoops(Loops):
 
     def constant(self, x: Operand, kind: str) -> Value:
         assert not isinstance(x, Value)
+        if kind in (TEST, MASK):
+            return Value(self, "true" if x else "false", kind)
         if kind == WHOLE:
             return Value(self, str(x) if x >= 0 else f"({x})", kind)
         return Value(self, literal(float(x), self.dtype), kind)
 
-    def spread(self, x: Value) -> Value:
+    def broadcast(self, x: Value) -> Value:
         return Value(self, x.name, WIDE)
+
+    def all(self, mask: Value) -> Value:
+        together = mask.name if self.lanes == 1 else f"__all_sync(0xffffffffu, {mask.name})"
+        return self.named(TEST, together)
 
     def wait(self) -> None:
         """Let the threads wait for each other."""
@@ -147,7 +163,12 @@ class CLoops(Loops):
 
     @contextmanager
     def loop(
-        self, first: Index, end: Index, step: int, carried: Sequence[Value]
+        self,
+        first: Index,
+        end: Index,
+        step: int,
+        carried: Sequence[Value],
+        going: Callable[..., Value] | None = None,
     ) -> Generator[tuple[Value, list[Value], Callable[..., None]]]:
         if self.written:
             self.wait()
@@ -163,6 +184,8 @@ class CLoops(Loops):
         )
         self.depth += 1
         values = [self.named(x.kind, x.name) for x in totals]  # as this turn began
+        if going is not None:
+            self.do(f"if (!{going(*values).name}) break;")
 
         def carry(*after: Value) -> None:
             for total, x in zip(totals, after, strict=True):

@@ -332,15 +332,15 @@ KT_FUNCTION double kt_from_bits(unsigned long long bits) {
 """
 
 # rarely entered, so it stands apart from the code that is always run
-CAREFUL = r"""
+LARGE_ANGLES = r"""
 #if defined(__CUDACC__)
-static __device__ __noinline__ kt_pair kt_careful(real angle) {
+static __device__ __noinline__ kt_pair kt_large_angle(real angle) {
     double s, c;
     sincos((double)angle, &s, &c);
     return {(real)s, (real)c};
 }
 #else
-static kt_pair kt_careful(real angle) {
+static kt_pair kt_large_angle(real angle) {
     return {(real)std::sin((double)angle), (real)std::cos((double)angle)};
 }
 #endif
@@ -371,9 +371,9 @@ KT_FUNCTION kt_pair kt_near(real angle) {{
     const int half = (int)(n << 30);
     return {{kt_flip(turned.s, half ^ kt_sign_word(angle)), kt_flip(turned.c, half)}};
 }}
-{CAREFUL}
+{LARGE_ANGLES}
 KT_FUNCTION void kt_far(real angle, kt_pair &pair) {{
-    if (!kt_is_near(angle)) pair = kt_careful(angle);
+    if (!kt_is_near(angle)) pair = kt_large_angle(angle);
 }}
 """
 

@@ -76,9 +76,9 @@ def guarded(program: Program, remarks: Iterable[str], declared: Sequence[str]) -
     return "\n".join(lines) + "\n"
 
 
-def function_text(program: Program) -> list[str]:
-    """The lines of the function."""
-    body, results = statements(program, spelling(program.dtype))
+def function_text(program: Program, written: Spelling | None = None) -> list[str]:
+    """The lines of the function; `written` is the spelling of a dialect of C."""
+    body, results = statements(program, written or spelling(program.dtype))
     lines = [prototype(program), "{"]
     lines += [f"    (void){port.name};" for port in program.unread]
     lines += body

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from kinetree.core.versions import __version__
 from kinetree.dynamics.constraints.quantities import honours
 from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.ops import OPERATIONS
 from kinetree.files.description.joints import PRISMATIC
-from kinetree.model import Joint, Model
+from kinetree.model import Model
 from kinetree.model.constraints import Closure, Constraints, Coupling
-from kinetree.model.joint import coordinate_names, rate_names
 from kinetree.model.labelled import DIRECTIONS
 from kinetree.model.quantity import ARGUMENTS, Quantity
+from kinetree.model.units import entry_names, units
 
 # equations of quantities that honour the constraints of a robot
 HONOURING = {
@@ -21,12 +22,12 @@ HONOURING = {
     "inverse_dynamics": "tau of the motors with tau + J^T lambda = M ddq + h",
 }
 WIDTH = 92  # of a line of the comment
+RATES = {"dq", "ddq", "tau", "dq_r", "ddq_r"}
 AXES = {
     "body": "The twist is that of the frame in its own axes",
     "space": "The twist is in the space frame, of the point at its origin",
     "aligned": "The twist is that of the frame's origin, in the axes of the space frame",
 }
-CALLS = ("sin", "cos", "sqrt", "sign", "exp", "log", "tanh", "atan2", "abs", "min", "max")
 COUNTED = (
     (("add", "sub"), "add or subtract"),
     (("mul",), "multiply"),
@@ -66,8 +67,9 @@ def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) ->
         lines.append(f"{AXES[about.expressed]}.")
     if about.rows is not None:
         lines.append(f"Rows of the task: {', '.join(DIRECTIONS['6'][row] for row in about.rows)}.")
-    if about.quantity.name == "task_space":
-        lines.append("All but J and dJ are NaN where a singular value of J is not above 1e-6.")
+        lines.append(
+            "Results are NaN where a singular value of J is not above 1e-6, but for J and dJ."
+        )
     lines += ["", "Arguments"]
     arguments = [(port, ARGUMENTS[port.name]) for port in graph.inputs]
     results = zip(outputs, about.quantity.results, strict=True)
@@ -76,44 +78,34 @@ def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) ->
     lines += [f"  {_shape(port):16} {x.meaning}, {x.unit}" for port, x in results]
     if any(len(port.shape) > 1 for port in (*graph.inputs, *outputs)):
         lines.append(f"Matrices: {about.layout}.")
-    lines += ["", *conventions(graph), *gravity(model, graph, about), ""]
+    lines += ["", *conventions(model, graph, about), ""]
     lines += joint_table(model, graph, about.first)
     if model.constraints is not None:
         lines += ["", *constraint_table(model, model.constraints, graph, about)]
-    lines += ["", operations(graph)]
-    return lines
+    return [*lines, "", operations(graph)]
 
 
-def conventions(graph: Graph) -> list[str]:
-    """Conventions on units, orders and signs."""
-    lines = ["SI units, radians. Six-vectors are angular first: (omega, v), (moment, force)."]
-    if any(port.name == "F_ext" for port in graph.inputs):
-        lines.append("External wrenches act ON the links; the wrench of a tool is the opposite.")
-    return lines
-
-
-def gravity(model: Model, graph: Graph, about: About) -> Iterator[str]:
-    """The gravity that is a constant of the code."""
-    free = any(port.name == "gravity" for port in graph.inputs)
-    if about.quantity.weighs and not free:
+def conventions(model: Model, graph: Graph, about: About) -> Iterator[str]:
+    """Units, orders and signs, and the gravity that is a constant of the code."""
+    named = {port.name for port in graph.inputs}
+    yield "SI units, radians. Six-vectors are angular first: (omega, v), (moment, force)."
+    if "F_ext" in named:
+        yield "External wrenches act ON the links; the wrench of a tool is the opposite."
+    if about.quantity.weighs and "gravity" not in named:
         x, y, z = (float(entry) for entry in model.gravity[3:])
         yield f"Gravity is folded in: ({x:g}, {y:g}, {z:g}) m/s^2 in the space frame."
 
 
 def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
     """Entries of joint vectors: index, name, unit; one table if q and dq are alike."""
-    leaders = [joint for joint in model.joints if joint.follows is None]
     named = {port.name for port in graph.inputs}
     if "q" in named:
         yield "Entries of q"
-        names = [name for joint in leaders for name in coordinate_names(joint)]
-        units = [unit for joint in leaders for unit in coordinate_units(joint)]
-        yield from _rows(names, units, first)
-    if named & {"dq", "ddq", "tau", "dq_r", "ddq_r"} or model.nq != model.n:
+        yield from _rows(entry_names(model, "q"), units(model, "q"), first)
+    if named & RATES or model.nq != model.n:
         yield "Entries of dq, ddq and tau"
-        names = [name for joint in leaders for name in rate_names(joint)]
-        units = [unit for joint in leaders for unit in rate_units(joint)]
-        yield from _rows(names, units, first)
+        pairs = zip(units(model, "dq"), units(model, "tau"), strict=True)
+        yield from _rows(entry_names(model, "dq"), [f"{a}, {b}" for a, b in pairs], first)
     for joint in model.joints:
         if joint.follows is not None:
             rule = f"{float(joint.scale):g} q + {float(joint.offset):g}"
@@ -130,23 +122,23 @@ def constraint_table(
         yield f"Of the tree of joints; the constraints ({names}) are not part of it."
         return
     yield f"Constraints Phi(q) = 0 ({names}): equations, units of Phi and of forces"
-    units = [unit for item in constraints.items for unit in row_units(model, item)]
-    loose = [row not in constraints.basis for row in range(len(units))]
-    units = [f"{x}, redundant" if y else x for x, y in zip(units, loose, strict=True)]
-    yield from _rows(list(constraints.row_names), units, about.first)
-    if quantity.name in ("inverse_dynamics", "constrained_inverse_dynamics"):
+    rows = [unit for item in constraints.items for unit in row_units(model, item)]
+    loose = [row not in constraints.basis for row in range(len(rows))]
+    rows = [f"{x}, redundant" if y else x for x, y in zip(rows, loose, strict=True)]
+    yield from _rows(constraints.row_names, rows, about.first)
+    letters = {result.letter for result in quantity.results}
+    if "tau" in letters:
         yield f"Motors: {_dofs(model, constraints.actuated)}; tau of other joints is zero."
-    if quantity.name == "reduced_dynamics":
+    if "d" in quantity.letters:
         yield f"Independent rates dy: {_dofs(model, constraints.independent)}"
-    has_forces = any(result.letter in ("lam", "impulse") for result in quantity.results)
-    if has_forces and any(isinstance(item, Closure) for item in constraints.items):
+    closed = any(isinstance(item, Closure) for item in constraints.items)
+    if letters & {"lam", "impulse"} and closed:
         yield "Forces of a loop are in the axes of its first frame and act on the second one."
     solved = quantity.name.removeprefix("constrained_") in HONOURING
     if solved:
+        against = any(port.name == "F_ext" for port in graph.inputs)
         yield "h has the forces of velocities, gravity, springs and friction" + (
-            ", and those against F_ext."
-            if any(port.name == "F_ext" for port in graph.inputs)
-            else "."
+            ", and those against F_ext." if against else "."
         )
     yield from textwrap.wrap(quantity.caution, WIDTH)
     if quantity.step:
@@ -168,36 +160,20 @@ def _dofs(model: Model, numbers: Sequence[int]) -> str:
     return ", ".join(plain(model.dof_names[d]) for d in numbers) or "none"
 
 
-def coordinate_units(joint: Joint) -> list[str]:
-    """Units of the joint's entries in q; 1 for a quaternion."""
-    if joint.screw is not None:
-        return ["m" if joint.type == PRISMATIC else "rad"]
-    parts = [name.rpartition(".")[2] for name in coordinate_names(joint)]
-    return ["1" if x[0] == "q" else "rad" if x == "theta" else "m" for x in parts]
-
-
-def rate_units(joint: Joint) -> list[str]:
-    """Units of the joint's entries in dq and in tau."""
-    if joint.screw is not None:
-        linear = [joint.type == PRISMATIC]
-    else:
-        linear = [name.rpartition(".")[2][0] == "v" for name in rate_names(joint)]
-    return ["m/s, N" if x else "rad/s, N m" for x in linear]
-
-
 def operations(graph: Graph) -> str:
     """Number of operations, by kind."""
     count = graph.count()
     parts = [(sum(count[op] for op in ops), words) for ops, words in COUNTED]
     text = ", ".join(f"{n} {words}" for n, words in parts if n)
-    calls = [f"{count[op]} {op}" for op in CALLS if count[op]]
+    counted = {op for ops, _ in COUNTED for op in ops}
+    calls = [f"{count[op]} {op}" for op in OPERATIONS if count[op] and op not in counted]
     total = f"{graph.operations} operations" + (f": {text}" if text else "")
     return "; ".join([total, ", ".join(calls)] if calls else [total]) + "."
 
 
-def _rows(names: list[str], units: list[str], first: int) -> Iterator[str]:
+def _rows(names: Sequence[str], entries: Sequence[str], first: int) -> Iterator[str]:
     width = max(map(len, names), default=0)
-    for k, (name, unit) in enumerate(zip(names, units, strict=True)):
+    for k, (name, unit) in enumerate(zip(names, entries, strict=True)):
         yield f"  {k + first:3}  {plain(name):{width}}  {unit}"
 
 

@@ -1,5 +1,6 @@
 """Names of exported functions: identifiers that are free in every language."""
 
+import keyword
 import re
 from collections.abc import Collection
 
@@ -8,50 +9,36 @@ from kinetree.model.quantity import ARGUMENTS
 
 LONGEST = 63  # characters of a name in MATLAB
 
-# Reserved words of each language. A name must be free in all of them, so that the same call of
-# `export` works for every language.
+# Reserved words of each language, and names that its code has. A name must be free in all of them,
+# so that the same call of `export` works for every language.
 KEYWORDS = {
     "C": """
         alignas alignof asm auto bool break case char const constexpr continue default do double
         else enum extern false float for goto if inline int long nullptr register restrict return
         short signed sizeof static static_assert struct switch thread_local true typedef typeof
-        typeof_unqual union unsigned void volatile while complex imaginary noreturn linux unix
-        i386 near far main
+        union unsigned void volatile while complex imaginary linux unix near far main
     """,
     "C++": """
-        and and_eq bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield
-        compl concept const_cast consteval constinit decltype delete dynamic_cast explicit export
-        friend import module mutable namespace new noexcept not not_eq operator or or_eq override
-        final private protected public reinterpret_cast requires static_cast synchronized template
-        this throw try typeid typename using virtual wchar_t xor xor_eq std
+        and and_eq bitand bitor catch class co_await co_return co_yield compl concept consteval
+        constinit decltype delete explicit export friend module mutable namespace new noexcept not
+        not_eq operator or or_eq private protected public requires template this throw try typeid
+        typename using virtual wchar_t xor xor_eq std
     """,
-    "Python": """
-        False None True and as assert async await break class continue def del elif else except
-        finally for from global if import in is lambda match nonlocal not or pass raise return try
-        type while with yield np numpy batch ca casadi
-    """,
+    "Python": " ".join(keyword.kwlist) + " ca",
     "MATLAB": """
-        arguments break case catch classdef continue else elseif end end_try_catch
-        end_unwind_protect endarguments endclassdef endenumeration endevents endfor endfunction
-        endif endmethods endparfor endproperties endspmd endswitch endwhile enumeration events for
-        function global if methods otherwise parfor persistent properties return spmd switch try
-        until unwind_protect unwind_protect_cleanup while single zeros
+        arguments catch classdef elseif end end_try_catch end_unwind_protect endfor endfunction
+        endif endswitch endwhile enumeration events function methods otherwise parfor persistent
+        properties spmd until unwind_protect unwind_protect_cleanup single zeros
     """,
     "the C library": """
-        abort abs acos acosh asin asinh assert atan atan2 atanh atexit atof atoi atol atoll bsearch
-        cabs calloc carg cbrt ceil cexp cimag clock clog conj copysign cos cosh cpow cproj creal
-        csin csqrt ctan div drem erf erfc errno exit exp exp10 exp2 expm1 fabs fclose fdim feof
-        fflush fgets finite floor fma fmax fmin fmod fopen fpclassify fprintf fputc fputs fread free
-        frexp fscanf fwrite gamma getchar getenv gets hypot ilogb index infinity isalnum isalpha
-        isblank iscntrl isdigit isfinite isgraph isgreater isinf isless islower isnan isnormal
-        isprint ispunct isspace isunordered isupper isxdigit j0 j1 jn labs ldexp ldiv lgamma llabs
-        lldiv llrint llround log log10 log1p log2 logb lrint lround malloc memchr memcmp memcpy
-        memmove memset modf nan nearbyint nextafter nexttoward perror pow pow10 printf putc putchar
-        puts qsort raise rand realloc remainder remove remquo rename rewind rindex rint round scalb
-        scalbln scalbn scanf sign signbit signgam significand sin sincos sinh snprintf sprintf sqrt
-        srand sscanf strcat strchr strcmp strcpy strcspn strlen strncat strncmp strncpy strpbrk
-        strrchr strspn strstr strtod strtol system tan tanh tgamma time toascii tolower toupper
-        trunc vprintf y0 y1 yn
+        abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh div drem erf erfc exp
+        exp10 exp2 expm1 fabs fclose fdim feof fflush finite floor fma fmax fmin fmod fopen
+        fpclassify fprintf fputc fputs fread frexp fscanf fwrite gamma getc getchar gets hypot ilogb
+        isfinite isgreater isinf isless isnan isnormal isunordered j0 j1 jn ldexp lgamma llrint
+        llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
+        perror pow pow10 printf putc putchar puts remainder remove remquo rename rewind rint round
+        scalb scalbln scalbn scanf sign signbit signgam significand sin sincos sinh snprintf sprintf
+        sqrt sscanf tan tanh tgamma trunc vprintf y0 y1 yn
     """,
 }
 RESERVED = {

@@ -7,7 +7,6 @@ but rounding, such as residuals, get more room, and small entries beside large o
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,8 @@ def states(program: Program, model: Model) -> tuple[list[Array], tuple[Array, ..
     kernel = Kernel(program.graph, program.name)
     arguments = drawn(program, model, rng)
     for _ in range(ATTEMPTS):
-        results = several(kernel(*arguments))
+        found = kernel(*arguments)
+        results = found if isinstance(found, tuple) else (found,)
         finite = np.all([np.isfinite(x).reshape(STATES, -1).all(axis=1) for x in results], axis=0)
         if finite.all():
             return arguments, results
@@ -48,11 +48,6 @@ def states(program: Program, model: Model) -> tuple[list[Array], tuple[Array, ..
         f"{program.name} of {model.name!r} gives finite results at few positions, so that no test "
         "of the exported code can be written; export it without one."
     )
-
-
-def several(results: Any) -> tuple[Array, ...]:
-    """The results of a kernel as a tuple, also of one that has a single result."""
-    return results if isinstance(results, tuple) else (results,)
 
 
 def drawn(program: Program, model: Model, rng: np.random.Generator) -> list[Array]:
@@ -151,6 +146,64 @@ def _exact(value: float, dtype: str) -> str:
     return value.hex() + suffix
 
 
+COMPARISON = """\
+/* largest difference as a share of the allowed one; huge where only one of two numbers
+ * is not a number */
+static KIND difference(const KIND *found, const KIND *expected, const KIND *allowed, int count)
+{
+    KIND error = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool unknown = expected[i] != expected[i];
+        const bool strange = (found[i] != found[i]) != unknown;
+        const bool same = unknown || (found[i] == expected[i]);
+        const KIND share = ABS(found[i] - expected[i]) / allowed[i];
+        if (strange) {
+            error = MOST;
+        } else if (!same && (share > error)) {
+            error = share;
+        }
+    }
+    return error;
+}
+"""
+MAIN = """
+#ifdef KINETREE_SELF_TEST_MAIN
+#include <stdio.h>
+
+int main(void)
+{
+    KIND worst;
+    const int verdict = NAME_self_test(&worst);
+    printf("WHAT, largest difference %.2f of the allowed one: %s\\n",
+        (double)worst, (verdict == 0) ? "passed" : "FAILED");
+    return verdict;
+}
+#endif"""
+
+
+def comparison(kind: str) -> list[str]:
+    """The function that compares the entries of one result."""
+    words = ("fabsf", "FLT_MAX") if kind == FLOAT else ("fabs", "DBL_MAX")
+    text = COMPARISON.replace("KIND", kind).replace("ABS", words[0]).replace("MOST", words[1])
+    return text.split("\n")
+
+
+def self_test(program: Program) -> list[str]:
+    """The function that runs all states."""
+    name, outputs, kind = program.name, program.outputs, program.dtype
+    lines = [f"int {name}_self_test({kind} *worst)", "{", "    *worst = 0;"]
+    lines.append(f"    for (int k = 0; k < {STATES}; ++k) {{")
+    lines += [f"        {kind} {port.name}_out[{port.size}];" for port in outputs]
+    lines += [f"        {kind} share;", f"        {call_text(program)}"]
+    for port in outputs:
+        tables = f"expected_{port.name}[k], allowed_{port.name}"
+        lines += [
+            f"        share = difference({port.name}_out, {tables}, {port.size});",
+            "        *worst = (share > *worst) ? share : *worst;",
+        ]
+    return [*lines, "    }", "    return (*worst <= 1) ? 0 : 1;", "}"]
+
+
 def call_text(program: Program) -> str:
     """The call for state k."""
     passed = [
@@ -159,67 +212,11 @@ def call_text(program: Program) -> str:
     ]
     results = [f"{port.name}_out" for port in program.outputs]
     if returns(program):
-        return f"        {results[0]}[0] = {program.name}({', '.join(passed)});"
-    return f"        {program.name}({', '.join([*passed, *results])});"
-
-
-def comparison(kind: str) -> list[str]:
-    """The function that compares the entries of one result."""
-    f, most = ("f", "FLT_MAX") if kind == FLOAT else ("", "DBL_MAX")
-    parameters = f"const {kind} *found, const {kind} *expected, const {kind} *allowed, int count"
-    return [
-        "/* largest difference as a share of the allowed one; huge where only one of two numbers",
-        " * is not a number */",
-        f"static {kind} difference({parameters})",
-        "{",
-        f"    {kind} error = {c_literal(0, kind)};",
-        "    for (int i = 0; i < count; ++i) {",
-        "        const bool unknown = expected[i] != expected[i];",
-        "        const bool strange = (found[i] != found[i]) != unknown;",
-        "        const bool same = unknown || (found[i] == expected[i]);",
-        f"        const {kind} share = fabs{f}(found[i] - expected[i]) / allowed[i];",
-        "        if (strange) {",
-        f"            error = {most};",
-        "        } else if (!same && (share > error)) {",
-        "            error = share;",
-        "        }",
-        "    }",
-        "    return error;",
-        "}",
-        "",
-    ]
-
-
-def self_test(program: Program) -> list[str]:
-    """The function that runs all states."""
-    name, outputs, kind = program.name, program.outputs, program.dtype
-    lines = [f"int {name}_self_test({kind} *worst)", "{", f"    *worst = {c_literal(0, kind)};"]
-    lines.append(f"    for (int k = 0; k < {STATES}; ++k) {{")
-    lines += [f"        {kind} {port.name}_out[{port.size}];" for port in outputs]
-    lines += [f"        {kind} share;", call_text(program)]
-    for port in outputs:
-        tables = f"expected_{port.name}[k], allowed_{port.name}"
-        lines += [
-            f"        share = difference({port.name}_out, {tables}, {port.size});",
-            "        *worst = (share > *worst) ? share : *worst;",
-        ]
-    return [*lines, "    }", f"    return (*worst <= {c_literal(1, kind)}) ? 0 : 1;", "}"]
+        return f"{results[0]}[0] = {program.name}({', '.join(passed)});"
+    return f"{program.name}({', '.join([*passed, *results])});"
 
 
 def main(program: Program, what: str = f"{STATES} states") -> list[str]:
     """The program for machines with an output, in a guard; what: that was compared."""
-    return [
-        "",
-        "#ifdef KINETREE_SELF_TEST_MAIN",
-        "#include <stdio.h>",
-        "",
-        "int main(void)",
-        "{",
-        f"    {program.dtype} worst;",
-        f"    const int verdict = {program.name}_self_test(&worst);",
-        f'    printf("{what}, largest difference %.2f of the allowed one: %s\\n",',
-        '        (double)worst, (verdict == 0) ? "passed" : "FAILED");',
-        "    return verdict;",
-        "}",
-        "#endif",
-    ]
+    text = MAIN.replace("KIND", program.dtype).replace("NAME", program.name).replace("WHAT", what)
+    return text.split("\n")

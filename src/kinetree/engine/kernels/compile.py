@@ -15,7 +15,7 @@ from kinetree.engine.kernels.stored import stored_graph
 from kinetree.engine.kernels.traced import check_inertia, traced_function
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.present.axis import Axes, Axis
+from kinetree.present.labels import Axes, Axis
 
 if TYPE_CHECKING:
     from kinetree.engine.compiler.store import StoredGraph

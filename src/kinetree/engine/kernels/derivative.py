@@ -22,7 +22,7 @@ from kinetree.engine.compiler.trace import guarded, trace
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import Recent
 from kinetree.errors import InputError, KinetreeError
-from kinetree.present.axis import Axes
+from kinetree.present.labels import Axes
 
 KINDS: dict[str, Callable[..., Graph]] = {
     "jacobian": jacobian,

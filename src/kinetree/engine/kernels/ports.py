@@ -11,7 +11,7 @@ from kinetree.errors import ModelError, argument
 from kinetree.model import Model
 from kinetree.model.labelled import DIRECTIONS, letter_axis
 from kinetree.model.quantity import ARGUMENTS
-from kinetree.present.axis import Axes, Axis
+from kinetree.present.labels import Axes, Axis
 
 NAMED = {"n", "nq", "l", "u", "a", "c"}  # letters of arguments whose entries have names
 

@@ -42,8 +42,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.model.quantity import check_expressed, task_rows
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment
+from kinetree.present.labels import Alignment, Axis
 
 NAME, SLOPES_NAME = "task_space", "task_space_derivatives"
 Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel

@@ -7,15 +7,17 @@ elements along each of its dimensions. Every lane of a block has the same arithm
 """
 # ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.loops import ADDRESS, TEST, WHOLE, Value
 from kinetree.engine.llvm.body import GraphCode, Head, assemble, consecutive_inputs
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.operands import Operand
+from kinetree.engine.llvm.scatter import Scatter, memory
 from kinetree.engine.llvm.sincos import call_sincos, shares
-from kinetree.engine.llvm.spread import Spread, memory
-from kinetree.engine.llvm.text import SCALARS, Writer, vector
+from kinetree.engine.llvm.text import vector
 
 
 def slots(ports: tuple[Port, ...]) -> list[int]:
@@ -97,113 +99,80 @@ class Block:
         return assemble(f"{self.name}_block", head, buffers, self.body.lines(self))
 
 
-def contiguous(w: Writer, port: Port, size: int, strides: str) -> str:
-    """Emit a test whether the elements of a state are contiguous; return the name of its result."""
-    expected, verdict = size, "true"
-    for axis in reversed(range(len(port.shape))):
-        length = port.shape[axis]
-        if length != 1:  # the stride of a single element means nothing
-            stride = w.let(f"load i64, ptr {w.at(strides, axis, 'i64')}, align 8")
-            same = w.let(f"icmp eq i64 {stride}, {expected}")
-            verdict = w.let(f"and i1 {verdict}, {same}")
-        expected *= length
-    return verdict
-
-
 class StatesLoop:
     """Writes the loop. Blocks of `lanes` states are read, evaluated and written one by one.
 
-    spread: the block evaluates distinct results, which are written where its tables say.
+    scatter: the block evaluates distinct results, which are written where its tables say.
     """
 
     def __init__(
-        self, graph: Graph, name: str, dtype: str, lanes: int, spread: Spread | None = None
+        self, graph: Graph, name: str, dtype: str, lanes: int, scatter: Scatter | None = None
     ) -> None:
-        self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
-        self.spread = spread
-        self.scalar = SCALARS[dtype]
-        self.kind = vector(self.scalar.word, lanes)
+        self.graph, self.name, self.dtype, self.scatter = graph, name, dtype, scatter
         self.ports = (*graph.inputs, *graph.outputs)
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
-        self.writer = Writer()
-
-    def _buffers(self) -> list[str]:
-        """Statements that make %in and %out, and those that free them."""
-        spread = self.spread
-        written = self.outputs[-1] if spread is None else spread.distinct.outputs[0].size
-        sizes = {"%in": self.inputs[-1], "%out": written}
-        return memory(self.writer, self.kind, self.scalar.size * self.lanes, sizes)
-
-    def _setup(self) -> list[tuple[str, str, str, str]]:
-        """For each array: its address, bytes between states, core strides, whether contiguous."""
-        w, operands, strides = self.writer, [], len(self.ports)
-        for k, port in enumerate(self.ports):
-            base = w.let(f"load ptr, ptr {w.at('%args', k, 'ptr')}, align 8")
-            outer = w.let(f"load i64, ptr {w.at('%steps', k, 'i64')}, align 8")
-            core = w.at("%steps", strides, "i64")
-            operands.append((base, outer, core, contiguous(w, port, self.scalar.size, core)))
-            strides += len(port.shape)
-        return operands
-
-    def _move(self, k: int, verb: str, operand: tuple[str, str, str, str]) -> None:
-        """Reads or writes the block of one array."""
-        w, port = self.writer, self.ports[k]
-        base, outer, core, simple = operand
-        reads = k < len(self.graph.inputs)
-        output = k - len(self.graph.inputs)
-        slot = self.inputs[k] if reads else self.outputs[output]
-        table = ""
-        if self.spread is not None and not reads:
-            slot, table = 0, f", ptr @{self.spread.table(self.name, output)}"
-        array = w.at(base, w.let(f"mul i64 %first, {outer}"))
-        buffer = w.at("%in" if reads else "%out", slot, self.kind)
-        label = Operand(port.shape, self.dtype, self.lanes).label
-        w.do(
-            f"call void @{self.name}_{verb}_{label}(ptr {array}, i64 {outer}, ptr {core}, "
-            f"i64 %count, i1 {simple}, ptr {buffer}{table})"
-        )
-
-    def _read(self, k: int, operand: tuple[str, str, str, str]) -> None:
-        """Reads an input; one that is the same for all states is read for the first block only."""
-        w = self.writer
-        moving = w.let(f"icmp ne i64 {operand[1]}, 0")
-        wanted = w.let(f"or i1 %start, {moving}")
-        w.do(f"br i1 {wanted}, label %read{k}, label %read{k}_done")
-        w.label(f"read{k}")
-        self._move(k, "read", operand)
-        w.do(f"br label %read{k}_done")
-        w.label(f"read{k}_done")
+        arguments = [(word, ADDRESS) for word in ("args", "dimensions", "steps", "data")]
+        self.code = LlvmLoops(lanes, f"{name}_states", arguments, "", dtype=dtype)
 
     def text(self) -> str:
         """The whole function."""
-        w = self.writer
-        w.do("%total = load i64, ptr %dimensions, align 8")
-        free = self._buffers()
-        operands = self._setup()
-        w.do("%any = icmp sgt i64 %total, 0")
-        w.do("br i1 %any, label %begin, label %done")
-        w.label("begin")
-        w.do("br label %block")
-        w.label("block")
-        w.do("%first = phi i64 [ 0, %begin ], [ %next, %written ]")
-        w.do("%start = icmp eq i64 %first, 0")
-        w.do("%left = sub i64 %total, %first")
-        w.do(f"%short = icmp ult i64 %left, {self.lanes}")
-        w.do(f"%count = select i1 %short, i64 %left, i64 {self.lanes}")
-        for k, port in enumerate(self.ports[: len(self.graph.inputs)]):
-            if port.size:
-                self._read(k, operands[k])
-        w.do(f"call void @{self.name}_block(ptr %in, ptr %out)")
-        for k in range(len(self.graph.inputs), len(self.ports)):
-            if self.ports[k].size:
-                self._move(k, "write", operands[k])
-        w.do("br label %written")
-        w.label("written")
-        w.do(f"%next = add i64 %first, {self.lanes}")
-        w.do("%more = icmp slt i64 %next, %total")
-        w.do("br i1 %more, label %block, label %done")
-        w.label("done")
-        head = (
-            f"define void @{self.name}_states(ptr %args, ptr %dimensions, ptr %steps, ptr %data) {{"
-        )
-        return "\n".join([head, "entry:", *w.lines, *free, "  ret void\n}\n"])
+        code, lanes, count = self.code, self.code.lanes, len(self.graph.inputs)
+        total = code.load(code.arguments["dimensions"], 0, WHOLE)
+        written = self.outputs[-1]
+        if self.scatter is not None:
+            written = self.scatter.distinct.outputs[0].size
+        sizes = {"in": self.inputs[-1] * lanes, "out": written * lanes}
+        self.buffers, free = memory(code, sizes)
+        arrays = list(self.arrays())
+        with code.each(0, total, lanes) as first:
+            left = total - first
+            states = first, code.select(left < lanes, left, lanes)
+            for k, port in enumerate(self.graph.inputs):
+                if port.size:  # one that is the same for all states is read once
+                    moving = ~arrays[k][1].equals(0)
+                    with code.when(first.equals(0) | moving):
+                        self.move(k, arrays[k], *states)
+            code.call(f"{self.name}_block", self.buffers["in"], self.buffers["out"])
+            for k, port in enumerate(self.graph.outputs, count):
+                if port.size:
+                    self.move(k, arrays[k], *states)
+        free()
+        return code.text()
+
+    def arrays(self) -> Iterator[tuple[Value, ...]]:
+        """For each array: its address, bytes between states, core strides, whether contiguous."""
+        code, place = self.code, len(self.ports)
+        args, steps = (code.arguments[word] for word in ("args", "steps"))
+        for k, port in enumerate(self.ports):
+            strides = code.bytes_behind(steps, 8 * place)
+            array, outer = code.load(args, k, ADDRESS), code.load(steps, k, WHOLE)
+            yield array, outer, strides, contiguous(code, port, strides)
+            place += len(port.shape)
+
+    def move(self, k: int, array: tuple[Value, ...], first: Value, count: Value) -> None:
+        """Read or write the block of one array."""
+        code, port, output = self.code, self.ports[k], k - len(self.graph.inputs)
+        start, outer, strides, simple = array
+        verb, buffer, slot, table = "read", "in", self.inputs[k] if output < 0 else 0, []
+        if output >= 0:
+            verb, buffer = "write", "out"
+            if self.scatter is None:
+                slot = self.outputs[output]
+            else:
+                table = [Value(code, f"@{self.scatter.table(self.name, output)}", ADDRESS)]
+        label = Operand(port.shape, self.dtype, code.lanes).label
+        there = code.bytes_behind(start, first * outer)
+        here = code.offset(self.buffers[buffer], slot * code.lanes)
+        function = f"{self.name}_{verb}_{label}"
+        code.call(function, there, outer, strides, count, simple, here, *table)
+
+
+def contiguous(code: LlvmLoops, port: Port, strides: Value) -> Value:
+    """Write a test whether the elements of a state are contiguous."""
+    expected, verdict = code.scalar.size, code.constant(True, TEST)
+    for axis in reversed(range(len(port.shape))):
+        length = port.shape[axis]
+        if length != 1:  # the stride of a single element means nothing
+            verdict = verdict & code.load(strides, axis, WHOLE).equals(expected)
+        expected *= length
+    return verdict

@@ -4,13 +4,13 @@ import re
 
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.llvm.block import Block, StatesLoop
-from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.one import One
 from kinetree.engine.llvm.operands import NEAR, Operand, emit_operand
+from kinetree.engine.llvm.payne_hanek import emit_payne_hanek, emit_table
 from kinetree.engine.llvm.repeat import emit_repeats
+from kinetree.engine.llvm.scatter import scatter
 from kinetree.engine.llvm.sincos import emit_sincos
-from kinetree.engine.llvm.spread import spread
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import SCALARS, vector
 from kinetree.errors import InputError
@@ -24,7 +24,7 @@ def declarations(dtype: str, lanes: int) -> list[str]:
         "declare void @free(ptr)",
         "declare void @llvm.trap()",
         "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
-        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
     ]
     # sines are evaluated in float64 whatever the dtype, the rest in its own
     kinds = {(d, n): None for d in (dtype, "float64") for n in (1, lanes)}
@@ -45,7 +45,7 @@ def operands(ports: tuple[Port, ...], dtype: str, lanes: int) -> list[Operand]:
 
 
 def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kernel") -> str:
-    """Text of a module with `@{name}_states` and `@{name}_one` (see `loop.py` and `one.py`).
+    """Text of a module with `@{name}_states` and `@{name}_one` (see `block.py` and `one.py`).
 
     Args:
         graph: what to compute; its order of nodes is the order of evaluation.
@@ -64,12 +64,12 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
             f"name is {name!r}, expected letters, digits and underscores that begin with no digit."
         )
     lanes = target.lanes(dtype)
-    results = spread(graph)
+    results = scatter(graph)
     alone = results if results is not None and results.large else None
     block = Block(graph if results is None else results.distinct, name, dtype, lanes)
     one = One(graph if alone is None else alone.distinct, name, dtype, lanes, like=block.body)
     loop = StatesLoop(graph, name, dtype, lanes, results)
-    bodies = [block.text(), loop.text(), one.text(spread=alone is not None)]
+    bodies = [block.text(), loop.text(), one.text(values=alone is not None)]
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     if results is not None:
         parts.append(results.tables(name, lanes))
@@ -77,7 +77,7 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
         bodies.append(alone.one(name, dtype))
     if block.angle_slot:
         parts.append(emit_table(name))
-        parts.append(emit_careful(name, dtype))
+        parts.append(emit_payne_hanek(name, dtype))
         for count in sorted(block.calls | one.calls):
             parts.append(emit_sincos(name, dtype, lanes, count))
     parts.extend(emit_functions(name, dtype, block.body.called | one.body.called))

@@ -20,7 +20,9 @@ out of the cache what this one works with. There, stores are foreseen along each
 from dataclasses import dataclass
 from math import prod
 
-from kinetree.engine.llvm.spread import looked_up
+from kinetree.engine.compiler.loops import ADDRESS, TEST, WHOLE, Index, Vector
+from kinetree.engine.llvm.loops import LlvmLoops
+from kinetree.engine.llvm.scatter import looked_up
 from kinetree.engine.llvm.text import SCALARS, Scalar, Writer, vector
 
 # more columns than this are handled in a loop instead of one after the other
@@ -68,54 +70,47 @@ class Operand:
         return width
 
 
-def whole_rows(operand: Operand, write: bool, near: bool, table: bool) -> list[str]:
-    """Statements for a full block of contiguous rows between %array and %buffer."""
-    w = Writer()
-    scalar, lanes, width = operand.scalar, operand.lanes, operand.width(write)
+def whole_rows(code: LlvmLoops, operand: Operand, write: bool, near: bool, table: bool) -> None:
+    """Write a full block of contiguous rows between %array and %buffer."""
+    w, scalar, lanes, width = code.w, operand.scalar, operand.lanes, operand.width(write)
     rows = ["%array"]
     for _ in range(lanes - 1):
         rows.append(w.at(rows[-1], "%outer"))
     kind, align = vector(scalar.word, lanes), scalar.size * lanes
     after = w.at("%array", w.let(f"mul i64 %outer, {lanes}")) if near else ""
 
-    def columns_at(column: int | str, width: int, known: int = 0) -> None:
+    def columns_at(column: Index, width: int, known: int = 0) -> None:
+        place = code.value(column, WHOLE).name
         if table:
-            first = w.at("%table", column, "i32")
-            addresses = [looked_up(w, first, k, "%buffer", scalar.word) for k in range(width)]
+            entries = [looked_up(code, code.arguments["table"], column + k) for k in range(width)]
+            addresses = [w.at("%buffer", entry.name, scalar.word) for entry in entries]
         else:
-            addresses = [w.at(w.at("%buffer", column, kind), k, kind) for k in range(width)]
+            addresses = [w.at(w.at("%buffer", place, kind), k, kind) for k in range(width)]
         if write:
             columns = [w.let(f"load {kind}, ptr {a}, align {align}") for a in addresses]
-            store_columns(w, scalar, columns, rows, column)
+            store_columns(w, scalar, columns, rows, place)
         else:
-            columns = load_columns(w, scalar, rows, column, width)
+            columns = load_columns(w, scalar, rows, place, width)
             for value, address in list(zip(columns, addresses, strict=True))[known:]:
                 w.do(f"store {kind} {value}, ptr {address}, align {align}")
         if near:  # a share of the next block, if its rows follow each other
-            start = w.at(after, column, kind)
+            start = w.at(after, place, kind)
             for offset in range(0, width * align, LINE):
                 prefetch(w, w.at(start, offset), write)
         elif write:
             for row in rows:
-                prefetch(w, w.at(w.at(row, column, scalar.word), PREFETCH_BYTES), write)
+                prefetch(w, w.at(w.at(row, place, scalar.word), PREFETCH_BYTES), write)
 
-    starts = list(range(0, operand.size - width + 1, width))
+    starts = range(0, operand.size - width + 1, width)
     if operand.size <= UNROLLED:
         for start in starts:
             columns_at(start, width)
     else:
-        w.do("br label %columns")
-        w.label("columns")
-        w.do("%column = phi i64 [ 0, %rows ], [ %column_next, %columns ]")
-        columns_at("%column", width)
-        w.do(f"%column_next = add nuw i64 %column, {width}")
-        w.do(f"%columns_left = icmp ule i64 %column_next, {starts[-1]}")
-        w.do("br i1 %columns_left, label %columns, label %last")
-        w.label("last")
+        with code.each(0, starts[-1] + 1, width) as column:
+            columns_at(column, width)
     if columns_left := operand.size % width:
         last = min(width, max(2, 1 << (columns_left - 1).bit_length()))
         columns_at(operand.size - last, last, last - columns_left)  # some may be known from before
-    return w.lines
 
 
 def prefetch(w: Writer, address: str, write: bool) -> None:
@@ -123,18 +118,27 @@ def prefetch(w: Writer, address: str, write: bool) -> None:
     w.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 {int(write)}, i32 3, i32 1)")
 
 
-def element_offset(operand: Operand) -> tuple[list[str], str]:
-    """Statements for, and the name of, the byte offset of element %e through the core strides."""
-    w = Writer("o")
-    index, total = "%e", "0"
-    for axis in reversed(range(len(operand.shape))):
-        place = index
-        if axis > 0:
-            place = w.let(f"urem i64 {index}, {operand.shape[axis]}")
-            index = w.let(f"udiv i64 {index}, {operand.shape[axis]}")
-        stride = w.let(f"load i64, ptr {w.at('%strides', axis, 'i64')}, align 8")
-        total = w.let(f"add i64 {total}, {w.let(f'mul i64 {place}, {stride}')}")
-    return w.lines, total
+def elements(code: LlvmLoops, operand: Operand, write: bool, table: bool) -> None:
+    """Write a block number by number, for any strides; spare lanes repeat the last state."""
+    at, lanes = code.arguments, operand.lanes
+    last = at["count"] - 1
+    with code.each(0, operand.size) as e:
+        index, offset = e, code.value(0, WHOLE)
+        for axis in reversed(range(len(operand.shape))):
+            place = index
+            if axis > 0:
+                place, index = index % operand.shape[axis], index // operand.shape[axis]
+            offset = offset + place * code.load(at["strides"], axis, WHOLE)
+        array = code.bytes_behind(at["array"], offset)
+        slot = looked_up(code, at["table"], e) if table else e * lanes
+        with code.each(0, at["count"] if write else lanes) as lane:
+            state = lane if write else code.select(lane > last, last, lane)
+            there = Vector(code.bytes_behind(array, state * at["outer"]))
+            here = Vector(at["buffer"]).behind(slot + lane)
+            if write:
+                there[0] = here[0]
+            else:
+                here[0] = there[0]
 
 
 def emit_operand(
@@ -146,62 +150,20 @@ def emit_operand(
     core), count (states in the block, at least 1), contiguous (core is), buffer.
 
     `near`: the next block is prefetched. `table`: a last argument, where the elements that are
-    written lie in the buffer (`spread.py`).
+    written lie in the buffer (`scatter.py`).
     """
-    scalar, lanes = operand.scalar, operand.lanes
-    verb = "write" if write else "read"
-    offsets, offset = element_offset(operand)
-    lines = "\n".join(offsets)
-    state, used = ("%lane", "%count") if write else ("%state", lanes)
-    source, sink = ("%slot", "%place") if write else ("%place", "%slot")
-    rows = "\n".join(whole_rows(operand, write, near, table))
-    first_slot, last = f"%first_slot = mul i64 %e, {lanes}", ""
-    if table:
-        first_slot = """\
-%place_at = getelementptr inbounds i32, ptr %table, i64 %e
-  %short_place = load i32, ptr %place_at, align 4
-  %first_slot = zext i32 %short_place to i64"""
-        last = ", ptr noalias %table"
-    return f"""\
-define internal void @{name}_{verb}_{operand.label}(ptr %array, i64 %outer, ptr %strides, \
-i64 %count, i1 %contiguous, ptr noalias %buffer{last}) {{
-entry:
-  %full = icmp eq i64 %count, {lanes}
-  %simple = and i1 %full, %contiguous
-  br i1 %simple, label %rows, label %elements
-rows:
-{rows}
-  ret void
-elements:
-  %last_state = sub i64 %count, 1
-  br label %element
-element:
-  %e = phi i64 [ 0, %elements ], [ %e_next, %element_done ]
-{lines}
-  %base = getelementptr i8, ptr %array, i64 {offset}
-  {first_slot}
-  br label %lane_loop
-lane_loop:
-  %lane = phi i64 [ 0, %element ], [ %lane_next, %lane_loop ]
-  %spare = icmp ugt i64 %lane, %last_state
-  %state = select i1 %spare, i64 %last_state, i64 %lane
-  %move = mul i64 {state}, %outer
-  %place = getelementptr i8, ptr %base, i64 %move
-  %position = add i64 %first_slot, %lane
-  %slot = getelementptr {scalar.word}, ptr %buffer, i64 %position
-  %value = load {scalar.word}, ptr {source}, align {scalar.size}
-  store {scalar.word} %value, ptr {sink}, align {scalar.size}
-  %lane_next = add nuw i64 %lane, 1
-  %lanes_left = icmp ult i64 %lane_next, {used}
-  br i1 %lanes_left, label %lane_loop, label %element_done
-element_done:
-  %e_next = add nuw i64 %e, 1
-  %elements_left = icmp ult i64 %e_next, {operand.size}
-  br i1 %elements_left, label %element, label %done
-done:
-  ret void
-}}
-"""
+    arguments = [("array", ADDRESS), ("outer", WHOLE), ("strides", ADDRESS), ("count", WHOLE)]
+    arguments += [("contiguous", TEST), ("buffer", ADDRESS), ("table", ADDRESS)][: 2 + table]
+    function = f"{name}_{'write' if write else 'read'}_{operand.label}"
+    code = LlvmLoops(
+        operand.lanes, function, arguments, noalias=("buffer", "table"), dtype=operand.dtype
+    )
+    full = code.arguments["count"].equals(operand.lanes) & code.arguments["contiguous"]
+    with code.when(full):
+        whole_rows(code, operand, write, near, table)
+    with code.when(~full):
+        elements(code, operand, write, table)
+    return code.text()
 
 
 def shuffle(w: Writer, word: str, a: str, b: str, lanes: int, picks: list[int]) -> str:

@@ -7,12 +7,15 @@ keeps its numbers (`Sweep`), so leaving early changes nothing.
 """
 # ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
+from itertools import accumulate
+
 from kinetree.engine.compiler.graph import Graph, Sweep
+from kinetree.engine.compiler.loops import ADDRESS, Value, Vector
 from kinetree.engine.llvm.block import Block
-from kinetree.engine.llvm.careful import emit_careful, emit_table
 from kinetree.engine.llvm.functions import emit_functions
+from kinetree.engine.llvm.loops import LlvmLoops
+from kinetree.engine.llvm.payne_hanek import emit_payne_hanek, emit_table
 from kinetree.engine.llvm.sincos import emit_sincos
-from kinetree.engine.llvm.text import SCALARS, splat, vector
 
 
 class Round(Block):
@@ -43,7 +46,7 @@ def emit_block(block: Block) -> list[str]:
     if not block.angle_slot:
         return texts
     sines = [emit_sincos(name, dtype, lanes, count) for count in sorted(block.calls)]
-    return [emit_table(name), emit_careful(name, dtype), *sines, *texts]
+    return [emit_table(name), emit_payne_hanek(name, dtype), *sines, *texts]
 
 
 def emit_repeats(graph: Graph, name: str, dtype: str, lanes: int) -> list[str]:
@@ -57,55 +60,23 @@ def emit_repeats(graph: Graph, name: str, dtype: str, lanes: int) -> list[str]:
 
 
 def _loop(sweep: Sweep, name: str, dtype: str, lanes: int) -> str:
-    size = SCALARS[dtype].size * lanes
-    carried, rows = sweep.carried * size, (2 * sweep.carried + sweep.fixed) * size
-    test = "" if sweep.scans else _open(dtype, lanes)
-    return f"""\
-define internal void @{name}(ptr %frame) noinline {{
-entry:
-  %other = getelementptr inbounds i8, ptr %frame, i64 {carried}
-  %fixed = getelementptr inbounds i8, ptr %frame, i64 {2 * carried}
-  %rows = getelementptr inbounds i8, ptr %frame, i64 {rows}
-  %results = getelementptr inbounds i8, ptr %rows, i64 {sweep.rounds * sweep.row * size}
-  br label %round
-round:
-  %i = phi i64 [ 0, %entry ], [ %next, %run ]
-  %from = phi ptr [ %frame, %entry ], [ %to, %run ]
-  %to = phi ptr [ %other, %entry ], [ %from, %run ]
-  %row = phi ptr [ %rows, %entry ], [ %row_next, %run ]
-  %result = phi ptr [ %results, %entry ], [ %result_next, %run ]
-  %early = icmp slt i64 %i, {sweep.rounds}
-{test}  %more = and i1 {"%some" if test else "true"}, %early
-  br i1 %more, label %run, label %end
-run:
-  call void @{name}_block(ptr %from, ptr %fixed, ptr %to, ptr %row, ptr %result)
-  %next = add i64 %i, 1
-  %row_next = getelementptr inbounds i8, ptr %row, i64 {sweep.row * size}
-  %result_next = getelementptr inbounds i8, ptr %result, i64 {sweep.result * size}
-  br label %round
-end:
-  %moved = icmp ne ptr %from, %frame
-  br i1 %moved, label %copy, label %done
-copy:
-  call void @llvm.memcpy.p0.p0.i64(ptr %frame, ptr %other, i64 {carried}, i1 false)
-  br label %done
-done:
-  ret void
-}}
-"""
+    code = LlvmLoops(lanes, name, [("frame", ADDRESS)], attributes=" noinline", dtype=dtype)
+    sizes = (sweep.carried, sweep.carried, sweep.fixed, sweep.rounds * sweep.row)
+    starts = [0, *accumulate(size * lanes for size in sizes)]
+    frame = Vector(code.arguments["frame"])
+    now, following, fixed, row, result = (frame.behind(start).address for start in starts)
 
+    def turn(_: Value, *at: Value) -> list[Value]:
+        now, following, row, result = at
+        code.call(f"{name}_block", now, fixed, following, row, result)
+        row, result = code.offset(row, sweep.row * lanes), code.offset(result, sweep.result * lanes)
+        return [following, now, row, result]
 
-def _open(dtype: str, lanes: int) -> str:
-    """Statements for %some: whether the first number that is carried is above 0 in some lane."""
-    scalar = SCALARS[dtype]
-    kind, integers = vector(scalar.word, lanes), vector(scalar.integer, lanes)
-    masks = vector("i1", lanes)
-    return f"""\
-  %open = load {kind}, ptr %from, align {scalar.size * lanes}
-  %bits = bitcast {kind} %open to {integers}
-  %above = icmp sgt {integers} %bits, {splat(scalar.integer, "0", lanes)}
-  %known = fcmp ord {kind} %open, %open
-  %lanes = and {masks} %above, %known
-  %packed = bitcast {masks} %lanes to i{lanes}
-  %some = icmp ne i{lanes} %packed, 0
-"""
+    def some_open(now: Value, *_: Value) -> Value:
+        return ~code.all(~(Vector(now).wide(0) > 0.0))
+
+    start = [now, following, row, result]
+    last = code.accumulate(start, sweep.rounds, turn, None if sweep.scans else some_open)[0]
+    with code.when(~last.equals(frame.address)):
+        code.copy_wide(frame, Vector(following), sweep.carried)
+    return code.text()

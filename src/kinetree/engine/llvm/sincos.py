@@ -1,6 +1,6 @@
 """Sine and cosine together, on vectors: the operations of `compiler.sincos` as LLVM IR.
 
-Angles beyond `LIMIT` are computed again by the function in `careful.py`. Until then t is zero
+Angles beyond `LIMIT` are computed again by the function in `payne_hanek.py`. Until then t is zero
 there, so that no flag is raised for their sake. No comparison here raises a floating-point flag for
 a NaN.
 """
@@ -100,7 +100,7 @@ define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr n
 {text}
   br i1 {some}, label %beyond, label %done, !prof !0
 beyond:
-  tail call void @{name}_sincos_careful(ptr %x, ptr %s, ptr %c, i64 {count * lanes})
+  tail call void @{name}_sincos_payne_hanek(ptr %x, ptr %s, ptr %c, i64 {count * lanes})
   br label %done
 done:
   ret void

@@ -79,7 +79,7 @@ class Writer:
 
     def at(self, pointer: str, offset: int | str, unit: str = "i8") -> str:
         """The address `offset` units behind a pointer."""
-        if offset == 0:
+        if offset in (0, "0"):
             return pointer
         return self.let(f"getelementptr inbounds {unit}, ptr {pointer}, i64 {offset}")
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kinetree.engine.call.dispatch import Arguments, Dispatch, Options, SpecialCall
-from kinetree.engine.tensors.operation import check_call, operation_of
+from kinetree.engine.tensors.operation import check_options, operation_of
 
 CupyArray: TypeAlias = Any  # cupy.ndarray; CuPy may be missing
 
@@ -19,16 +19,9 @@ def make_call() -> SpecialCall:
 
 
 def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
-    """Evaluate a kernel on arrays of CuPy, on its current stream.
-
-    A call like one before goes straight to its launch.
-    """
+    """Evaluate a kernel on arrays of CuPy, on its current stream."""
     operation = operation_of(dispatch)
-    if not options or options.keys() == {"out"}:
-        repeated = operation.cuda.again(arrays, options.get("out"))
-        if repeated is not None:
-            return repeated
-    check_call(operation, arrays, options)
+    check_options(operation, arrays, options)
     return operation.cuda(*arrays, out=options.get("out"))
 
 

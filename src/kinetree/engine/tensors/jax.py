@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from kinetree.engine.call.arguments import Lead
 from kinetree.engine.call.dispatch import Arguments, Dispatch, Options, SpecialCall
 from kinetree.engine.tensors.operation import (
     NUMBERS,
@@ -23,12 +24,11 @@ from kinetree.engine.tensors.operation import (
     check_call,
     check_real,
     holds,
-    lead,
     number_type,
     operation_of,
     refuse_kind,
 )
-from kinetree.engine.tensors.xla_handlers import PLATFORMS, target
+from kinetree.engine.tensors.xla import PLATFORMS, target
 from kinetree.errors import InputError, need
 
 CONSTANTS = (*NUMBERS, np.ndarray, np.generic)  # types that JAX itself takes as constants
@@ -73,20 +73,22 @@ def evaluate(operation: Operation, arrays: Arguments, options: Options) -> Any:
             f"out= was given to {operation.name} with arrays of JAX, which never change; use its "
             "return value."
         )
-    operands = prepared(operation, arrays, options)
-    ports = operation.inputs
-    leads = [lead(x.shape, port) for x, port in zip(operands, ports, strict=True)]
-    common = np.broadcast_shapes(*leads)
+    operands, leads, common = prepared(operation, arrays, options)
     ready = [
         x if axes in ((), common) else jnp.broadcast_to(x, (*common, *port.shape))
-        for x, axes, port in zip(operands, leads, ports, strict=True)
+        for x, axes, port in zip(operands, leads, operation.inputs, strict=True)
     ]
     results = bind(operation, ready)
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[JaxArray]:
-    """Arrays of JAX of one type; constants, and lists of arrays, become such arrays."""
+def prepared(
+    operation: Operation, arrays: Arguments, options: Options
+) -> tuple[list[JaxArray], list[Lead], Lead]:
+    """Arrays of JAX of one type, their axes of states, and those that they broadcast to.
+
+    Constants, and lists of arrays, become such arrays.
+    """
     jax = need("jax", "jax", "arrays of JAX")
     operands: list[JaxArray] = [jax.numpy.asarray(x) if holds(x, jax.Array) else x for x in arrays]
     kinds: dict[str, str] = {}
@@ -97,11 +99,11 @@ def prepared(operation: Operation, arrays: Arguments, options: Options) -> list[
             check_real(operation, port.name, x)
         else:
             refuse_kind(operation, port.name, x, "jax", f"jax.numpy.asarray({port.name})")
-    check_call(operation, operands, options)
+    leads, common = check_call(operation, operands, options)
     dtype = number_type(operation, kinds)
     if not jax.config.jax_enable_x64:
         dtype = "float32"
-    return [jax.numpy.asarray(x, dtype) for x in operands]
+    return [jax.numpy.asarray(x, dtype) for x in operands], leads, common
 
 
 @functools.cache
@@ -131,7 +133,7 @@ def bind(operation: Operation, operands: Sequence[JaxArray]) -> list[JaxArray]:
 
 def common_lead(operation: Operation, operands: Sequence[JaxArray]) -> tuple[int, ...]:
     """The axes of the results: those of any operand that has some."""
-    leads = (lead(x.shape, port) for x, port in zip(operands, operation.inputs, strict=True))
+    leads = (port.leading(x.shape) for x, port in zip(operands, operation.inputs, strict=True))
     return next(filter(None, leads), ())
 
 
@@ -168,10 +170,12 @@ def batch(operands: Sequence[JaxArray], axes: Sequence[int | None], *, operation
     size = next(x.shape[k] for x, k in zip(operands, axes, strict=True) if k is not None)
     front = [x if k is None else jnp.moveaxis(x, k, 0) for x, k in zip(operands, axes, strict=True)]
     mapped = list(zip(front, axes, operation.inputs, strict=True))
-    inner = next(filter(None, (lead(x.shape, p)[k is not None :] for x, k, p in mapped)), ())
+    inner = next(
+        filter(None, ((p.leading(x.shape) or ())[k is not None :] for x, k, p in mapped)), ()
+    )
     ready = []
     for x, k, port in mapped:
-        axes_now = lead(x.shape, port)
+        axes_now = port.leading(x.shape) or ()
         if axes_now and axes_now != (size, *inner):
             gap = () if axes_now[k is not None :] else (1,) * len(inner)
             shape = (size if k is not None else 1, *gap, *x.shape[k is not None :])

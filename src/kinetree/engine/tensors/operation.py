@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.call.arguments import ArgumentError, check_shapes, usage
+from kinetree.engine.call.arguments import ArgumentError, Lead, check_shapes, usage
 from kinetree.engine.call.dispatch import Dispatch
 from kinetree.engine.compiler.derivatives import jvp, vjp
 from kinetree.engine.compiler.graph import Graph, Port
@@ -114,10 +114,10 @@ FLOATS = ("float32", "float64")
 NUMBERS = (int, float, list, tuple)  # values of Python itself, which take on any type
 
 
-def check_call(
+def check_options(
     operation: Operation, arrays: Sequence[object], options: Mapping[str, object]
 ) -> None:
-    """Raise an error for shapes that do not fit and options that only NumPy has."""
+    """Raise an error for a wrong number of arrays, and for options that only NumPy has."""
     graph, name = operation.graph, operation.name
     unknown = ", ".join(options.keys() - {"out"})
     if unknown or len(arrays) != len(graph.inputs):
@@ -126,7 +126,14 @@ def check_call(
             f"{usage(name, graph)} was given {what}; with arrays that are not NumPy's it takes "
             f"{len(graph.inputs)} arrays and, where results can be written, out=."
         )
-    check_shapes(name, graph, arrays, options)
+
+
+def check_call(
+    operation: Operation, arrays: Sequence[object], options: Mapping[str, object]
+) -> tuple[list[Lead], Lead]:
+    """Return the axes of states of each array, and those that they broadcast to; check all."""
+    check_options(operation, arrays, options)
+    return check_shapes(operation.name, operation.graph, arrays, options)
 
 
 def number_type(operation: Operation, types: Mapping[str, str]) -> str:
@@ -184,8 +191,3 @@ def refuse_kind(operation: Operation, name: str, array: object, package: str, re
         f"{name} of {operation.name} is a {kind} among arrays of {package}; expected arrays of "
         f"one package. Convert it, e.g. with {remedy}."
     )
-
-
-def lead(shape: Sequence[int], port: Port) -> tuple[int, ...]:
-    """Return the axes of states before those of the port, of an array that was checked."""
-    return tuple(shape[: len(shape) - len(port.shape)])

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.engine.call.arguments import leading_axes
 from kinetree.engine.call.dispatch import Arguments, Dispatch, Options, SpecialCall
 from kinetree.engine.tensors.cupy import on_stream
 from kinetree.engine.tensors.operation import (
@@ -22,7 +23,6 @@ from kinetree.engine.tensors.operation import (
     check_call,
     check_real,
     holds,
-    lead,
     number_type,
     operation_of,
     refuse_kind,
@@ -186,7 +186,7 @@ def vmap(info: Any, in_dims: tuple[Any, ...], operation: Operation, *tensors: Te
     """Make a mapped axis the first of the leading axes, over which every kernel broadcasts."""
     ports, dims = operation.inputs, in_dims[1:]
     batch_axes = [
-        len(lead(x.shape, p)) - (d is not None)
+        len(x.shape) - len(p.shape) - (d is not None)
         for x, p, d in zip(tensors, ports, dims, strict=True)
     ]
     aligned = [
@@ -237,8 +237,7 @@ def on_cuda(
     cp = need("cupy", "cuda", f"{operation.name} of CUDA tensors")
     device = tensors[0].device
     if outs is None:
-        leads = [lead(x.shape, port) for x, port in zip(tensors, operation.inputs, strict=True)]
-        shape = np.broadcast_shapes(*leads)
+        shape = leading_axes(operation.name, operation.graph, tensors)[1]
         outs = [tensors[0].new_empty((*shape, *port.shape)) for port in operation.outputs]
     if outs[0].numel():
         with on_stream(cp, torch().cuda.current_stream(device).cuda_stream, device.index):

@@ -10,17 +10,19 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, nearest_length
+from kinetree.core.arrays import Array, nearest_length, times
 from kinetree.errors import ParseError
 from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import PRISMATIC, REVOLUTE
-from kinetree.files.description.records import Mesh
+from kinetree.files.description.records import Body, Mesh
 from kinetree.files.description.xml import Element, clip, show
+from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import from_quaternion, rpy
 
@@ -84,21 +86,21 @@ class Part:
     findings: Findings
     format: Format
 
-    def fault(self, text: str) -> ParseError:
+    def fault(self, text: str, code: str = "", **fields: Any) -> ParseError:
         """The error at this element; the caller raises it."""
-        return fault(self.element, self.owner, text)
+        return fault(self.element, self.owner, text, code, **fields)
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, code: str = "", **fields: Any) -> None:
         """Warn at this element."""
-        self.findings.warn(self.element, f"{self.owner}: {text}")
+        self.findings.warn(self.element, f"{self.owner}: {text}", code, **fields)
 
-    def warn_together(self, text: str) -> None:
+    def warn_together(self, text: str, code: str = "", **fields: Any) -> None:
         """Warn about something that other links or joints may share."""
-        self.findings.warn_together(self.element, text, self.owner)
+        self.findings.warn_together(self.element, text, self.owner, code, **fields)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, code: str = "", **fields: Any) -> None:
         """Note something at this element."""
-        self.findings.note(self.element, f"{self.owner}: {text}")
+        self.findings.note(self.element, f"{self.owner}: {text}", code, **fields)
 
     def count(self, text: str) -> None:
         """Note something once for the whole file, with the number of its occurrences."""
@@ -119,98 +121,77 @@ class Part:
 
         Of several the first counts in URDF, with a warning; in SDF they are an error.
         """
-        children = self.element.all(tag)
+        children = self.all(tag)
         if len(children) > 1:
             text = f"<{self.element.tag}> has {len(children)} elements <{tag}>"
             if self.format.in_text:
-                raise self.at(children[1]).fault(f"{text}; expected one.")
-            self.at(children[1]).warn(f"{text}; the first (line {children[0].line}) counts.")
-        return self.at(children[0]).checked() if children else None
+                raise children[1].fault(f"{text}; expected one.")
+            children[1].warn(f"{text}; the first (line {children[0].element.line}) counts.")
+        return children[0].checked() if children else None
 
     def checked(self) -> "Part":
         """The part itself, with warnings for children, attributes and text that are not read."""
-        known = self.format.words.get(self.element.tag, LEAF)
+        tag, known = self.element.tag, self.format.words.get(self.element.tag, LEAF)
         for child in self.element.children:
             if child.tag not in known.children:
                 self._check_child(child, known)
-        if not self.element.attributes.keys() <= known.attributes:
-            self._check_attributes(known)
-        if self.element.text and not known.text and self.element.text.strip():
-            text = show(self.element.text.strip())
-            self.warn_together(f"text {text} in <{self.element.tag}> is not read.")
+        unknown = [x for x in self.element.attributes if x not in known.attributes]
+        if unknown := [x for x in unknown if ":" not in x and x != "xmlns"]:
+            verb = "attribute {} of <{}> is" if len(unknown) == 1 else "attributes {} of <{}> are"
+            names = ", ".join(map(show, unknown[:6]))
+            near = self._near(unknown[0], known.attributes)
+            self._unread(verb.format(names, tag), near, known.matters)
+        if self.element.text.strip() and not known.text:
+            self._unread(f"text {show(self.element.text.strip())} in <{tag}> is", "", True)
         return self
 
     def _check_child(self, child: Element, known: Known) -> None:
-        text = f"<{clip(child.tag)}> in <{self.element.tag}> is not read"
+        """Report a child that is not read; raise where links or joints of a URDF would be lost."""
         prefix, _, local = child.tag.rpartition(":")
+        what = f"<{clip(child.tag)}> in <{self.element.tag}> is"
         if child.tag in known.others:
             if self.format.in_text:
-                self.at(child).count(text)
-            return
-        if self.format.in_text:
-            matters = not prefix or self.element.tag in ("joint", "model")
+                self.at(child).count(f"{what} not read")
+        elif self.format.in_text:
             near = "" if prefix else self._near(local, known.children)
-        elif prefix == "xacro":
-            self._check_xacro(child)
-            return
+            self.at(child)._unread(what, near, not prefix or self.element.tag in ("joint", "model"))
         else:
             self._refuse_lost(child, prefix, local)
-            near = self._near(local, known.children)
-            matters = bool(near) or child.tag in self.format.words
-            matters |= (known.matters and not prefix) or any(
-                x in local.lower() for x in DEFINITIONS
-            )
-        if matters:
-            self.at(child).warn_together(f"{text}{near or '.'}")
-        else:
-            self.at(child).count(text)
+            matters = child.tag in self.format.words or (known.matters and not prefix)
+            matters |= prefix == "xacro" or any(x in local.lower() for x in DEFINITIONS)
+            self.at(child)._unread(what, self._near(local, known.children), matters)
 
     def _refuse_lost(self, child: Element, prefix: str, local: str) -> None:
         """Raise if links or joints of a URDF stand where they would be lost."""
-        if local in DEFINITIONS and (prefix or self.element.tag != "robot"):
-            raise self.at(child).fault(
-                f"<{clip(child.tag)}> stands inside <{self.element.tag}> or has a prefix; only "
-                f"<{local}> directly under <robot> is a {local}. Move or rename it."
-            )
-        if _defines(child):
-            raise self.at(child).fault(
-                f"<{clip(child.tag)}> is not an element of URDF but holds links or joints, which "
-                "would be lost; move them directly under <robot>."
-            )
-
-    def _check_xacro(self, child: Element) -> None:
-        if self.element.tag != "robot" or _defines(child):
+        is_xacro, is_top = prefix == "xacro", self.element.tag == "robot"
+        if is_xacro and (not is_top or _defines(child)):
             raise self.at(child).fault(
                 f"<{clip(child.tag)}> is an unexpanded xacro element that may hold part of the "
                 f"robot; {XACRO_HINT}."
             )
-        text = f"unexpanded xacro elements are ignored; {XACRO_HINT}."
-        self.findings.warn_together(child, text, f"<{clip(child.tag)}>")
+        lost = local in DEFINITIONS and (prefix or not is_top)
+        if lost or (not is_xacro and _defines(child)):
+            raise self.at(child).fault(
+                f"<{clip(child.tag)}> stands inside <{self.element.tag}>, has a prefix, or holds "
+                "links or joints that would be lost; only those directly under <robot> are read. "
+                "Move or rename it."
+            )
 
-    def _check_attributes(self, known: Known) -> None:
-        unknown = [
-            key
-            for key in self.element.attributes
-            if key not in known.attributes and ":" not in key and key != "xmlns"
-        ]
-        if not unknown:
-            return
-        words = "attribute {} of <{}> is" if len(unknown) == 1 else "attributes {} of <{}> are"
-        names = ", ".join(map(show, unknown[:6]))
-        text = f"{words.format(names, self.element.tag)} not read"
-        near = self._near(unknown[0], known.attributes)
-        if known.matters or near:
-            self.warn_together(f"{text}{near or '.'}")
+    def _unread(self, what: str, near: str, matters: bool) -> None:
+        """Warn that something is not read; only count it where it does not change the dynamics."""
+        if matters or near:
+            meant = f"; was {near!r} meant?" if near else "."
+            code = "word-near" if near else "not-read"
+            self.warn_together(f"{what} not read{meant}", code, word=near)
         else:
-            self.count(text)
+            self.count(f"{what} not read")
 
     def _near(self, word: str, known: Collection[str]) -> str:
-        """A hint at the word that was meant, if one is near."""
+        """The known word that was meant; empty if none is near."""
         if self.findings.is_full:
             return ""
         same = [right for right in known if right == word.lower().strip()]
-        close = same or get_close_matches(word[:40].lower(), sorted(known), 1, 0.8)
-        return f"; was {close[0]!r} meant?" if close else ""
+        return next(iter(same or get_close_matches(word[:40].lower(), sorted(known), 1, 0.8)), "")
 
     # names and words
 
@@ -250,8 +231,12 @@ class Part:
 
     def has(self, name: str) -> bool:
         """Return True if the file gives the value."""
-        inside = self.element.all(name) if self.format.in_text else self.element.attributes
-        return bool(inside) if self.format.in_text else name in inside
+        return bool(self.element.all(name)) if self.format.in_text else name in self.attributes
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Attributes of the element."""
+        return self.element.attributes
 
     # numbers
 
@@ -267,14 +252,12 @@ class Part:
         largest: float = LARGEST,
     ) -> tuple[float, ...]:
         """`count` finite decimal numbers separated by blanks; without a default, required."""
-        if self.format.in_text:
-            child = self.child(name)
-            if child is not None:
-                return child.own_numbers(count, largest)
-        elif name in self.element.attributes:
-            value = self.element.attributes[name]
-            what = f"<{self.element.tag}> {name}={show(value)}"
-            return _plain(value, count, largest) or self.parse(value, count, what, largest)
+        child = self.child(name) if self.format.in_text else None
+        if child is not None:
+            return child.own_numbers(count, largest)
+        if not self.format.in_text and name in self.attributes:
+            value = self.attributes[name]
+            return self.parse(value, count, f"<{self.element.tag}> {name}={show(value)}", largest)
         if default is None:
             raise self._absent(name)
         return default
@@ -288,19 +271,20 @@ class Part:
         self, value: str, count: int, what: str, largest: float = LARGEST
     ) -> tuple[float, ...]:
         """The numbers of a text; `what` names it in errors."""
+        tokens = [x for x in BLANKS.split(value) if x]
+        if len(tokens) == count and all(map(NUMBER.fullmatch, tokens)):
+            numbers = tuple(map(float, tokens))
+            if all(abs(x) <= largest and math.isfinite(x) for x in numbers):
+                return numbers
         expected = "one number" if count == 1 else f"{count} numbers separated by blanks"
         if _has_expression(value):
             text = f"{what} is an unexpanded xacro expression, expected {expected}; {XACRO_HINT}."
             raise self.fault(text)
-        value = value.strip(" \t\r\n")
-        tokens = BLANKS.split(value) if value else []
-        for token in tokens:
-            problem = _problem(token, largest)
-            if problem:
-                raise self.fault(f"{what}: {show(token)} {problem}; expected {expected}.")
-        if len(tokens) != count:
-            raise self.fault(f"{what}: found {len(tokens) or 'nothing'}, expected {expected}.")
-        return tuple(map(float, tokens))
+        problems = ((token, _problem(token, largest)) for token in tokens)
+        token, problem = next((x for x in problems if x[1]), ("", ""))
+        if problem:
+            raise self.fault(f"{what}: {show(token)} {problem}; expected {expected}.")
+        raise self.fault(f"{what}: found {len(tokens) or 'nothing'}, expected {expected}.")
 
     def unit(self, given: tuple[float, ...], what: str) -> tuple[float, ...]:
         """`given` scaled to length 1, with a warning if it plainly is not; zero is an error."""
@@ -309,19 +293,20 @@ class Part:
             raise self.fault(f"{what} is zero; expected a direction, such as 0 0 1.")
         scaled = [x / largest for x in given]  # first, so that tiny and huge ones keep their digits
         length = nearest_length(scaled)
-        if abs(length * largest - 1) > 1e-6:
-            size = f"{what} has length {length * largest:.9g}, expected 1"
-            self.warn(f"{size}; only its direction is used.")
-        return given if abs(length * largest - 1) < 4e-16 else tuple(x / length for x in scaled)
+        size = length * largest
+        if abs(size - 1) > 1e-6:
+            text = f"{what} has length {size:.9g}, expected 1; only its direction is used."
+            self.warn(text, "axis-length", length=size)
+        return given if abs(size - 1) < 4e-16 else tuple(x / length for x in scaled)
 
     def _absent(self, name: str) -> ParseError:
         if self.format.in_text:
             return self.fault(f"<{self.element.tag}> has no <{name}>; add it.")
-        names = clip(", ".join(self.element.attributes)) or "none"
+        names = clip(", ".join(self.attributes)) or "none"
         text = f"<{self.element.tag}> has no attribute {name!r}; found {names}. Add it."
         return self.fault(text)
 
-    # poses and joints
+    # poses and bodies
 
     def place(
         self,
@@ -331,36 +316,45 @@ class Part:
         in_degrees: bool = False,
     ) -> Array:
         """Pose of a position and roll, pitch, yaw, with warnings where a unit looks mistaken."""
-        self.check_near(p, written)
+        self._check_near(p, written)
         radians = tuple(map(math.radians, angles)) if in_degrees else angles
         if max(map(abs, radians)) > LARGE_ANGLE:
             unit = "degrees" if in_degrees else "radians, are these degrees?"
-            self.warn(f"{written} is more than a turn; its angles are in {unit}")
+            text = f"{written} is more than a turn; its angles are in {unit}"
+            self.warn(text, "" if in_degrees else "unit-degrees")
         return pose(rpy(*radians) if any(radians) else np.eye(3), np.array(p))
 
     def turned(self, p: tuple[float, ...], xyzw: tuple[float, ...], written: str) -> Array:
         """Pose of a position and a quaternion, its scalar part last."""
-        self.check_near(p, written)
+        self._check_near(p, written)
         x, y, z, w = self.unit(xyzw, f"the quaternion {written}")
         return pose(from_quaternion((w, x, y, z)), np.array(p))
 
-    def check_near(self, p: tuple[float, ...], written: str) -> None:
-        """Warn about a place far away."""
+    def _check_near(self, p: tuple[float, ...], written: str) -> None:
         if max(map(abs, p)) > FAR_M:
-            text = f"{written} lies more than {FAR_M:g} m away"
-            self.warn(f"{text}; lengths are in metres, are these millimetres?")
+            text = f"{written} lies more than {FAR_M:g} m away; lengths are in metres, are these "
+            self.warn(f"{text}millimetres?", "unit-millimetres")
 
-    def mass(self, value: float) -> float:
-        """A mass, which is not negative."""
+    def mass(self, default: float | None = None) -> float:
+        """The mass of this element, which is not negative."""
+        value = self.number("mass" if self.format.in_text else "value", default)
         if value < 0:
-            raise self.fault(f"mass is {value:g} kg, less than zero; correct the <mass>.")
+            text = f"mass is {value:g} kg, less than zero; correct the <mass>."
+            raise self.fault(text, "mass-negative")
         return value
 
-    def inertia_matrix(self, moment: float | None) -> Array:
-        """The matrix of an <inertia>; `moment`: of the diagonal where it is absent, or required."""
+    def body(self, m: float, T: Array, moment: float | None) -> Body:
+        """The body of an <inertia>, whose axes are those of T in the frame of the link.
+
+        moment: of the diagonal where the file does not give it; None: it is required.
+        """
         xx, yy, zz = (self.number(key, moment) for key in MOMENTS)
         xy, xz, yz = (self.number(key, 0.0) for key in PRODUCTS)
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        R, p = T[:3, :3], T[:3, 3]
+        return Body(m, p, symmetric(times(R, I, R.T)) if np.any(np.eye(3) != R) else I)
+
+    # joints
 
     def friction(self) -> Friction:
         """Friction of a <dynamics> element; ParseError for one that gives energy."""
@@ -373,15 +367,30 @@ class Part:
     def range(self, kind: str, lower: float, upper: float) -> tuple[float, float]:
         """Limits of a position, with a warning if they look wrong; infinite if they exclude all."""
         if lower > upper or lower == math.inf or upper == -math.inf:
-            self.warn(f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored.")
+            text = f"lower limit {lower:g} is above upper limit {upper:g}; both are ignored."
+            self.warn(text, "limits-reversed", lower=lower, upper=upper)
             return -math.inf, math.inf
         largest = max((abs(x) for x in (lower, upper) if math.isfinite(x)), default=0.0)
         ends = f"limits lower='{lower:g}' upper='{upper:g}' are beyond"
         if kind == REVOLUTE and TWO_TURNS < largest < ENDLESS:
-            self.warn(f"{ends} two turns; angles are in radians, are these degrees?")
+            text = f"{ends} two turns; angles are in radians, are these degrees?"
+            self.warn(text, "unit-degrees")
         if kind == PRISMATIC and FAR_M < largest < ENDLESS:
-            self.warn(f"{ends} {FAR_M:g} m; lengths are in metres, are these millimetres?")
+            text = f"{ends} {FAR_M:g} m; lengths are in metres, are these millimetres?"
+            self.warn(text, "unit-millimetres")
         return lower, upper
+
+    def rate_limit(self, key: str, value: float) -> float:
+        """A velocity or effort limit; 0 means that none was filled in."""
+        if value == 0:
+            text = f"{key} limit 0 is taken as not given: unlimited."
+            self.warn_together(text, "limit-zero", key=key)
+        return value or math.inf
+
+    def lock_if_still(self, multiplier: float, offset: float) -> None:
+        """Warn about a <mimic> that keeps its joint in place."""
+        if multiplier == 0:
+            self.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
 
     # shapes
 
@@ -399,14 +408,13 @@ class Part:
             yield kind, tuple(abs(x) for numbers in listed for x in numbers), ""
 
 
+Surface = tuple[float | None, float | None]  # friction and restitution; None: not given
+Shapes = tuple[list[Mesh], list[CollisionShape]]
+
+
 def read_shapes(
-    element: Element,
-    link: str,
-    format: Format,
-    findings: Findings,
-    place: Callable[[Part], Array],
-    surface: Callable[[Part], tuple[float | None, float | None]],
-) -> tuple[list[Mesh], list[CollisionShape]]:
+    link: Part, name: str, place: Callable[[Part], Array], surface: Callable[[Part], Surface]
+) -> Shapes:
     """Mesh files and collision shapes of a <link>, for viewers and contacts.
 
     place, surface: pose of a shape, and its friction and restitution. A mesh that cannot be read is
@@ -414,25 +422,24 @@ def read_shapes(
     """
     meshes: list[Mesh] = []
     collisions: list[CollisionShape] = []
-    for shape in element.children:
-        if shape.tag not in ("visual", "collision"):
-            continue
+    for shape in (x for x in link.element.children if x.tag in ("visual", "collision")):
         # findings of its own: dynamics do not depend on the origin of a shape
-        part = Part(shape, f"{shape.tag} of link {show(link)}", Findings(), format)
-        solid, name = shape.tag == "collision", shape.attributes.get("name", "")
+        part = Part(shape, f"{shape.tag} of link {show(name)}", Findings(), link.format)
+        solid, label = shape.tag == "collision", shape.attributes.get("name", "")
         try:
             T, pair = place(part), surface(part) if solid else (None, None)
             for kind, size, path in part.shapes():
                 if kind == "mesh" and path:
                     x, y, z = size
-                    meshes.append(Mesh(link, path, T, (x, y, z), shape.tag))
+                    meshes.append(Mesh(name, path, T, (x, y, z), shape.tag))
                 if solid:
-                    collisions.append(CollisionShape(name, link, kind, T, size, *pair, path))
+                    collisions.append(CollisionShape(label, name, kind, T, size, *pair, path))
         except ParseError as error:
             if solid:
-                collisions.append(CollisionShape(name, link, UNREADABLE, np.eye(4)))
+                collisions.append(CollisionShape(label, name, UNREADABLE, np.eye(4)))
             if any(geometry.all("mesh") for geometry in shape.all("geometry")):
-                findings.note(shape, f"a mesh is skipped, dynamics do not need it: {error}")
+                text = f"a mesh is skipped, dynamics do not need it: {error}"
+                link.findings.note(shape, text, "mesh-skipped")
     return meshes, collisions
 
 
@@ -440,15 +447,6 @@ def named_part(element: Element, findings: Findings, format: Format) -> Part:
     """A <link>, <joint> or <frame>, which has a name of its own, with its words checked."""
     name = Part(element, element.tag, findings, format).name("name")
     return Part(element, f"{element.tag} {show(name)}", findings, format).checked()
-
-
-def _plain(text: str, count: int, largest: float) -> tuple[float, ...] | None:
-    """The numbers of a text; None if a check in `Part.parse` may fail."""
-    tokens = [text] if count == 1 else BLANKS.split(text.strip(" \t\r\n"))
-    if len(tokens) != count or not all(map(NUMBER.fullmatch, tokens)):
-        return None
-    numbers = tuple(map(float, tokens))
-    return numbers if all(abs(x) <= largest and math.isfinite(x) for x in numbers) else None
 
 
 def _has_expression(text: str) -> bool:

@@ -5,7 +5,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar, times, unit
 from kinetree.errors import ModelError
 from kinetree.scalars import Scalar
-from kinetree.spatial.twist import screw_through
+from kinetree.spatial.se3 import screw_through
 
 REVOLUTE, PRISMATIC, HELICAL = "revolute", "prismatic", "helical"
 SPHERICAL, PLANAR, FREE, FIXED = "spherical", "planar", "free", "fixed"

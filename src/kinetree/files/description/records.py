@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -132,11 +133,14 @@ class Note:
     """A remark on the source; `where` is file:line, or empty.
 
     source: "file"; "model" of what building a model finds anew each time; "constraints".
+    code, fields: what it is about and the numbers and names in it, for programs.
     """
 
     text: str
     where: str = ""
     source: str = field(default="file", compare=False, repr=False)
+    code: str = field(default="", compare=False, repr=False)
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kinetree.core.text import counted
 from kinetree.errors import KinetreeError, NameLookupError, visible
 from kinetree.motion.limits.scaling import UniformScaling
-from kinetree.present.tables import notebook_table, short_number, text_table
+from kinetree.present.tables import Table, short_number, text_table
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -288,7 +288,7 @@ class LimitReport:
     def _repr_html_(self) -> str:
         heads = [" ".join(filter(None, head)) for head in zip(*_heads(self), strict=True)]
         rows = [[text + MARK * bad for text, bad in cells(self, load)] for load in self.joints]
-        return notebook_table(self.headline(), heads, rows, notes=self.verdict())
+        return Table(self.headline(), heads, rows, notes=self.verdict()).html()
 
     def __rich__(self) -> "Group":
         """The report for rich: violations in red, loads near a limit in yellow."""

@@ -16,8 +16,7 @@ from kinetree.motion.curve.between import Interpolant, Motion
 from kinetree.motion.curve.pieces import Pieces
 from kinetree.motion.inputs import check_screws, sample_times
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.axis import Axis
-from kinetree.present.labels import own_axis, vector_by_name
+from kinetree.present.labels import Axis, own_axis, vector_by_name
 
 
 def joint_vector(value: StateLike, n: int, name: str, names: Sequence[str] = ()) -> Array:

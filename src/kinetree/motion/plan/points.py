@@ -24,8 +24,7 @@ from kinetree.motion.curve.splines import (
 from kinetree.motion.inputs import check_screws, positive, sample_times
 from kinetree.motion.plan.inputs import between_knots, ends, joint_vector, names_of, planned
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.axis import Axis
-from kinetree.present.labels import by_name, check_rows
+from kinetree.present.labels import Axis, by_name, check_rows
 
 
 @typed

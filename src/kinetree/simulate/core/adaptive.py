@@ -1,40 +1,463 @@
-"""Adaptive steps: results at given times, to a given error, for each rollout by itself."""
+"""Adaptive steps: SciPy's solvers over the compiled rate, to a given error.
 
-from dataclasses import replace
-from functools import partial
+Each rollout is driven by itself, in Python. Breaks (breaks.py), samples of a digital controller and
+changes of the modes of dry friction (friction/modes.py) cut its time into stretches of smooth
+motion, and a solver integrates each of them:
+
+- steps end at breaks, so that a force that jumps there has one value for the whole step;
+- states are projected onto constraints and unit quaternions after each step and in results; DOP853
+  and Radau go on from there, LSODA and BDF begin anew where the projection exceeds their error;
+- zeros of events, and the ends of modes of dry friction, are found on the dense output.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
-from kinetree.core.text import number
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.state import StateSpace
+from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.interpret import interpret
-from kinetree.errors import InputError, argument, warn
-from kinetree.model.units import units
+from kinetree.errors import InputError
+from kinetree.simulate.core.breaks import Breaks, breaks_of_function, breaks_of_graph, merged
 from kinetree.simulate.core.closure import normal_kernel
-from kinetree.simulate.core.compiled_steps import ATTEMPTS
-from kinetree.simulate.core.events import Event, Halt, Occurrence
-from kinetree.simulate.core.integration import AcceptedSteps, Integration
+from kinetree.simulate.core.events import (
+    Event,
+    Occurrence,
+    close,
+    crossings,
+    measure,
+    samples,
+)
 from kinetree.simulate.core.laws import Parts, UserFunction
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, result_places
-from kinetree.simulate.core.rollouts import Rollouts
-from kinetree.simulate.core.run import ADAPTIVE, Run
+from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.signals import TimeSource
-from kinetree.simulate.core.switches import (
-    Breaks,
-    merged,
-    python_breaks,
-    time_switches,
-    traced_activity,
-)
-from kinetree.simulate.core.system import EquationsOfMotion, make_system
-from kinetree.simulate.tuning import LEAST_STEPS, LEAST_STEPS_IN_PYTHON, NEAR_LAST_SPEED
+from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
+from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
+
+RTOL, ATOL = 1e-8, 1e-10  # relative, and in rad, m, rad/s or m/s: errors allowed in a step
+LEAST_STEPS = 25  # in a run: bounds what a step can pass over where nothing shows before
+LEAST_STEPS_IN_PYTHON = 100  # the same for forces that may depend on t in ways that no trace shows
+ONE_STEP = ("DOP853", "Radau")  # solvers that go on from a state that was changed
+PACE_WINDOW = 1000  # steps, after which the pace of a run is judged
+MOST_WINDOWS = 2000  # that may be left at this pace: about ten minutes of computing
+FADING = 0.98  # of the changes of accelerations, from step to step, that name the joint
+NEAR = 1e-12  # of a time: results that are so close to a break belong to the stretch after it
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptiveSteps:
+    """A robot with all that acts on it, ready to run with adaptive methods.
+
+    margins: of limits, of states whose results end with entry `bounded` of y. dry: count of degrees
+    of freedom with dry friction. normal: projects states (K, x).
+    """
+
+    space: StateSpace
+    system: System
+    places: dict[str, slice]
+    margins: Graph
+    bounded: int
+    dry: int
+    normal: Callable[[Array], Array]
+
+    def run(self, run: Run, setup: Setup, bar: Progress) -> Outcome:
+        """Integrate from setup.x0 over the times of the run."""
+        times, setup = run.times, self.with_modes(setup)
+        if setup.batch and any(event.terminal for event in run.found_events):
+            raise InputError(
+                f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
+                "different times; give one rollout, or an event that is not terminal."
+            )
+        functions = [watched(event) for event in run.found_events]
+        events = [
+            replace(event, function=partial(_number, function))
+            for event, function in zip(run.found_events, functions, strict=True)
+        ]
+        breaks = self.breaks(run, setup)
+        motions = [Motion(self, run, setup, row, events, breaks) for row in range(len(setup.x0))]
+        for row, motion in enumerate(motions):
+            motion.integrate(lambda t, row=row: bar.update((row * times[-1] + t) / len(motions)))
+        for function in functions:
+            function.repeat()
+        return self._outcome(run, setup, motions)
+
+    def with_modes(self, setup: Setup) -> Setup:
+        """The setup with a mode for each joint that has dry friction, as the last constants."""
+        if not self.dry:
+            return setup
+        return replace(setup, external=setup.external.with_constant("mode", np.zeros(self.dry)))
+
+    def breaks(self, run: Run, setup: Setup) -> Breaks:
+        """Times at which an input may jump, bend, or begin or end to change."""
+        end = float(run.times[-1])
+        pairs = [] if self.system.graph is None else breaks_of_graph(self.system.graph, end)
+        pairs += [(float(t), float(t)) for t in run.break_times]
+        if setup.sampling is not None:
+            pairs += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
+        for source in setup.external.sampled.values():
+            pairs += [(float(t), float(t)) for t in source.breaks]
+            if not len(source.breaks):
+                pairs += breaks_of_function(partial(_values, source), end)
+        return merged(pairs, end)
+
+    def _outcome(self, run: Run, setup: Setup, motions: Sequence["Motion"]) -> Outcome:
+        """Records of every result, and the first violations of limits."""
+        times, ended = run.times, min(motion.ended for motion in motions)
+        count = int(np.searchsorted(times, ended, "right"))
+        times = times[:count]
+        x, k, y = (np.stack([getattr(m, name) for m in motions], 1)[:count] for name in "xky")
+        last = motions[0].last  # a batch has no terminal events
+        if last is not None and times[-1] < ended:
+            pairs = zip((x, k, y), last, strict=True)
+            x, k, y = (np.append(part, end[None, None], 0) for part, end in pairs)
+            times = np.append(times, ended)
+        (w,) = interpret(self.margins, x, k[..., : self.space.rates], y[..., : self.bounded])
+        w = np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))
+        wrong = np.concatenate([~np.isfinite(x), w < 0], -1)
+        first = np.where(wrong.any(0), wrong.argmax(0), -1)
+        watched = np.concatenate([x, w], -1)
+        amount = np.take_along_axis(watched, np.maximum(first, 0)[None], 0)[0]
+        nq, n = self.space.model.nq, self.space.model.n
+        q, dq, z = self.space.split(x)
+        records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
+        records |= {"z": z} if self.space.extra else {}
+        records |= {name: y[..., at] for name, at in self.places.items() if name != "friction"}
+        counts = _counts(run, setup, motions)
+        return Outcome(records, first, amount, times, np.arange(len(times)), counts)
+
+
+def adaptive_steps(run: Run, setup: Setup) -> AdaptiveSteps:
+    """Adaptive steps of a robot with all that acts on it, made once for equal laws."""
+    model, acting = run.model, setup.acting
+    refuse_dry_motors(model, f"the adaptive method {run.method!r}")
+
+    def make() -> AdaptiveSteps:
+        ranges = () if acting.actuation is None else acting.actuation.ranges(model)
+        space, external = StateSpace(model, setup.extra, ranges=ranges), setup.external
+        dry = len(dry_dofs(model, acting.parameters))
+        external = external.with_constant("mode", np.zeros(dry)) if dry else external
+        places = result_places(model, None, acting)
+        bounded = places["tau" if model.constraints is None else "Phi"].stop
+        kernel = normal_kernel(space)
+        return AdaptiveSteps(
+            space=space,
+            system=make_system(EquationsOfMotion(space, acting, external, None)),
+            places=places,
+            margins=margins_graph(space, run.bounds, bounded),
+            bounded=bounded,
+            dry=dry,
+            normal=(lambda x: x) if kernel is None else kernel,
+        )
+
+    return remembered_loop(run, setup, make)
+
+
+class Step:
+    """A step of a solver: times t0 and t1, and the states between, (K, x), projected."""
+
+    def __init__(self, solver: Any, normal: Callable[[Array], Array]) -> None:
+        self.t0, self.t1, self.solver, self.normal = solver.t_old, solver.t, solver, normal
+
+    @cached_property
+    def _dense(self) -> Callable[[Array], Array]:
+        return self.solver.dense_output()
+
+    def times(self, shares: Array) -> Array:
+        """Times at shares of the step, (K,)."""
+        return np.minimum(self.t0 + shares * (self.t1 - self.t0), self.t1)
+
+    def at(self, t: Array) -> Array:
+        """States at times within the step."""
+        return self.normal(np.ascontiguousarray(self._dense(t).T))
+
+
+class StuckError(Exception):
+    """A motion that cannot go on: a number is not finite, or steps became too short."""
+
+
+class Motion:
+    """One rollout under way, and its results so far: x, k and y at the times of the run."""
+
+    def __init__(
+        self,
+        loop: AdaptiveSteps,
+        run: Run,
+        setup: Setup,
+        row: int,
+        events: list[Event],
+        breaks: Breaks,
+    ) -> None:
+        self.loop, self.run, self.setup, self.row = loop, run, setup, row
+        self.events, self.breaks, self.times = events, breaks, run.times
+        params = setup.external.params(setup.batch)
+        self.p = np.array(params[row % len(params)])  # ends with the modes of dry friction
+        self.modes = self.p[len(self.p) - loop.dry :]
+        self.dry = self._dry_friction() if loop.dry else None
+        traced = loop.system.graph is not None
+        longest = self.times[-1] / (LEAST_STEPS if traced else LEAST_STEPS_IN_PYTHON)
+        self.options = {"max_step": longest, "rtol": RTOL, "atol": ATOL} | run.solver_options
+        self.sides, self.found = np.zeros(len(events)), list[Occurrence]()
+        self.ended, self.last = np.inf, None  # by a terminal event or a halt: time, and x, k and y
+        self.done, self.steps, self.evaluations = 0, 0, 0
+        self.pace = Pace(float(self.times[-1]), loop.space)
+        self.jammed: float | None = None  # time at which steps became too short
+
+    def _dry_friction(self) -> DryFriction:
+        """The dry friction of this rollout."""
+        acting, model = self.setup.acting, self.loop.space.model
+        inputs = self.setup.external.named(self.p, np.zeros(self.setup.external.table_size))
+        return read_dry_friction(model, acting.parameters, [inputs], acting.changed_model)
+
+    # rates
+
+    def rates(self, t: Array, x: Array, ends: bool = False) -> tuple[Array, Array]:
+        """k and y of states (K, x) at times (K,); ends: a force that jumps has not done so yet."""
+        self.evaluations += len(t)
+        signals, external = np.zeros((1, 1)), self.setup.external
+        if external.sampled:
+            table = external.table(t, np.full(len(t), ends), self.setup.batch)
+            signals = table[:, self.row % table.shape[1]]
+        return self.loop.system.rate(t, x, self.p[None], signals)
+
+    def slope(self, until: float) -> Callable[[float, Array], Array]:
+        """The rate before a break as SciPy calls it: of a state (x,), or of columns (x, K)."""
+        alone = not self.setup.external.sampled and self.loop.system.graph is not None
+        rate, p, signals = self.loop.system.rate, self.p, np.zeros(1)
+
+        def slope(t: float, x: Array) -> Array:
+            t = min(t, until)
+            if alone and x.ndim == 1:  # straight into machine code
+                self.evaluations += 1
+                return rate(t, x, p, signals)[0]
+            rows = np.ascontiguousarray(x.reshape(len(x), -1).T)
+            k, _ = self.rates(np.full(len(rows), t), rows, ends=t >= until)
+            return np.broadcast_to(k, rows.shape).T.reshape(x.shape)
+
+        return slope
+
+    # the run
+
+    def integrate(self, show: Callable[[float], None]) -> None:
+        """Go on from break to break, to the end, a terminal event or a halt."""
+        t, x, end = 0.0, self.setup.x0[self.row].copy(), float(self.times[-1])
+        self._begin(t, x)
+        k, y = self.rates(np.zeros(1), x[None])
+        self.x, self.k, self.y = (
+            np.full((len(self.times), part.shape[-1]), np.nan) for part in (x[None], k, y)
+        )
+        try:
+            while t < end and self.ended == np.inf:
+                before, after = self.breaks.next(t)
+                t, x = self._stretch(t, x, before, after, show)
+                if self.ended == np.inf:
+                    self._begin(t, x)
+        except StuckError:
+            return
+        if self.ended == np.inf:
+            self._record(len(self.times), self.times[-1:], x[None])
+
+    def _begin(self, t: float, x: Array) -> None:
+        """Call a digital controller that has come to a sample, and find the modes of friction."""
+        if self.setup.sampling is not None and t < self.times[-1]:
+            self.setup.sampling.update(self.row, t, x, self.p)
+        if self.dry is not None:
+            self._settle(t, x)
+
+    def _stretch(
+        self, t: float, x: Array, before: float, after: float, show: Callable[[float], None]
+    ) -> tuple[float, Array]:
+        """Integrate to a break, or to the end of a mode of friction; the time and state there."""
+        if before <= t:
+            return after, x
+        solver = self._solver(t, x, before)
+        while True:
+            step = self._step(solver)
+            cut = self._cut(step)
+            stop, end = (step.t1, self.loop.normal(solver.y)) if cut is None else cut
+            self._find_events(step, stop)
+            if self.run.halted and self.ended == np.inf:
+                self._end(stop, end)
+            self._record_results(step, stop)
+            show(stop)
+            if cut is not None or self.ended < np.inf:
+                return stop, end
+            if solver.status == "finished":
+                return after, end
+            solver = self._projected(solver, end, before)
+
+    def _solver(self, t: float, x: Array, until: float, **options: Any) -> Any:
+        """A solver of SciPy from a state to a break."""
+        from scipy import integrate  # takes 0.2 s
+
+        kind, many = getattr(integrate, self.run.method), self.run.method in ("Radau", "BDF")
+        with np.errstate(all="ignore"):
+            return kind(self.slope(until), t, x, until, vectorized=many, **self.options, **options)
+
+    def _step(self, solver: Any) -> Step:
+        """The next step of a solver; raise StuckError if there is none."""
+        with np.errstate(all="ignore"):  # a step that runs away is rejected
+            solver.step()
+        self.steps += 1
+        finite = bool(np.isfinite(solver.y).all())
+        if solver.status == "failed" or (finite and self.pace.hopeless(solver.t, solver.y)):
+            self.jammed = solver.t
+        if self.jammed is not None or not finite:
+            raise StuckError
+        return Step(solver, self.loop.normal)
+
+    def _projected(self, solver: Any, x: Array, until: float) -> Any:
+        """The solver in a projected state x, or a new one that begins there."""
+        off = abs(x - solver.y)
+        if self.run.method in ONE_STEP and off.any():
+            solver.y, solver.f = x, self.slope(until)(solver.t, x)
+        elif (off > self.options["atol"] + self.options["rtol"] * abs(x)).any():
+            first = min(solver.step_size, until - solver.t)
+            return self._solver(solver.t, x, until, first_step=first)
+        return solver
+
+    def _record_results(self, step: Step, stop: float) -> None:
+        """Record the results in a step before a time."""
+        # a result at a break belongs to the step after it, with the forces that follow
+        last = self.ended if self.ended <= stop else stop * (1 - NEAR)
+        due = int(np.searchsorted(self.times[:-1], last, "right"))
+        if due > self.done:
+            t = np.clip(self.times[self.done : due], step.t0, step.t1)
+            x = step.at(t)
+            if self.dry is not None:  # a joint that stops may have passed rest by `atol`
+                rates = x[:, self.loop.space.model.nq + self.dry.dofs]
+                back = (self.modes * rates < 0) & (abs(rates) <= 2 * self.options["atol"])
+                x[:, self.loop.space.model.nq + self.dry.dofs] = np.where(back, 0.0, rates)
+            self._record(due, t, x)
+
+    def _record(self, count: int, t: Array, x: Array) -> None:
+        """Record states at times as the results up to a count."""
+        part, self.done = slice(self.done, count), count
+        k, y = self.rates(t, x)
+        self.x[part], self.k[part], self.y[part] = x, k, y
+
+    def _end(self, t: float, x: Array) -> None:
+        """End the motion."""
+        self.ended = t
+        k, y = self.rates(np.array([t]), x[None])
+        self.last = x, k[0], y[0]
+
+    # events
+
+    def _find_events(self, step: Step, stop: float) -> None:
+        """Find all zeros of events in a step before a time; a terminal one ends the motion."""
+        if not self.events or step.t1 == step.t0:
+            return
+        length, split = step.t1 - step.t0, self.loop.space.split
+
+        def values(shares: Array) -> Array:
+            t = step.times(shares)
+            q, dq, _ = split(step.at(t))
+            return measure(self.events, t, q, dq)
+
+        end = min((stop - step.t0) / length, 1.0)
+        shares, measured = samples(values, 0.0, end)
+        results = (self.times - step.t0) / length  # a g too narrow for the polynomial
+        results = np.setdiff1d(results[(results > 0) & (results < end)], shares)
+        if len(results):
+            order = np.argsort(np.append(shares, results), kind="stable")
+            shares = np.append(shares, results)[order]
+            measured = np.concatenate([measured, values(results)])[order]
+        changes, self.sides = crossings(shares, measured, self.sides)
+        zeros = list[tuple[Event, Occurrence]]()
+        for change in changes:
+            event = self.events[change.index]
+            if event.wanted(change.rising):
+                value = partial(_event_value, event, step, split)
+                share = close(value, change.low, change.high, change.rising)
+                t = step.times(np.array([share]))
+                q, dq, _ = split(step.at(t))
+                zeros.append((event, Occurrence(event.name, float(t[0]), q[0], dq[0])))
+        over = min((x.t for event, x in zeros if event.terminal), default=np.inf)
+        self.found += sorted((x for _, x in zeros if x.t <= over), key=lambda x: x.t)
+        if over < np.inf:
+            self._end(over, step.at(np.array([over]))[0])
+
+    # dry friction
+
+    def _settle(self, t: float, x: Array) -> None:
+        """Find the modes in which forces and motions agree."""
+        assert self.dry is not None
+        nq, n = self.loop.space.model.nq, self.loop.space.model.n
+
+        def evaluate(mode: Array) -> tuple[Array, Array]:
+            self.modes[:] = mode
+            k, y = self.rates(np.array([t]), x[None])
+            return k[0, nq : nq + n], y[0, n : n + len(mode)]
+
+        _, dq, _ = self.loop.space.split(x)
+        self.modes[:] = consistent_modes(self.dry, 0, dq, evaluate)
+
+    def _cut(self, step: Step) -> tuple[float, Array] | None:
+        """The time in a step at which the mode ends first, and the state there; None: it stays."""
+        if self.dry is None:
+            return None
+        shares, values = samples(partial(self._guards, step), 0.0, 1.0)
+        changes, _ = crossings(shares, values, np.ones(values.shape[1]))
+        falling = [x for x in changes if not x.rising]
+        if not falling:
+            return None
+        first = np.inf
+        for x in falling:
+            if x.low < first:
+
+                def guard(share: float, j: int = x.index) -> float:
+                    return float(self._guards(step, np.array([share]))[0, j])
+
+                first = min(first, close(guard, x.low, x.high, False))
+        t = step.times(np.array([first]))
+        state, model = step.at(t)[0], self.loop.space.model
+        stopped = self.dry.stopped(self.modes, self.loop.space.split(state)[1])
+        state[model.nq + np.append(stopped, self.dry.dofs[self.modes == 0])] = 0.0
+        return float(t[0]), state
+
+    def _guards(self, step: Step, shares: Array) -> Array:
+        """The functions that end the mode where they pass zero, (K, G), at shares of a step."""
+        assert self.dry is not None
+        t, n = step.times(shares), self.loop.space.model.n
+        x = step.at(t)
+        friction = np.zeros((len(shares), len(self.modes)))  # sliding joints need none
+        if (self.modes == 0).any():
+            friction = self.rates(t, x)[1][:, n : n + len(self.modes)]
+        _, dq, _ = self.loop.space.split(x)
+        return self.dry.guards(0, self.modes, dq, friction, self.options["atol"])
+
+
+class Pace:
+    """The lengths of steps, and the changes of accelerations that make them short."""
+
+    def __init__(self, end: float, space: StateSpace) -> None:
+        self.end, self.space, self.steps, self.since = end, space, 0, 0.0
+        self.t, self.dq, self.ddq = 0.0, np.zeros(0), np.zeros(0)
+        self.change = np.zeros(space.model.n)
+
+    def hopeless(self, t: float, x: Array) -> bool:
+        """Count a step that ends at t; True if far too many like the last ones would follow."""
+        _, dq, _ = self.space.split(x)
+        if len(self.dq) and t > self.t:
+            ddq = (dq - self.dq) / (t - self.t)
+            if len(self.ddq):
+                self.change = np.fmax(FADING * self.change, abs(ddq - self.ddq))
+            self.ddq = ddq
+        self.t, self.dq, self.steps = t, dq.copy(), self.steps + 1
+        if self.steps % PACE_WINDOW:
+            return False
+        covered, self.since = t - self.since, t
+        return covered * MOST_WINDOWS < self.end - t
 
 
 def watched(event: Event) -> UserFunction:
@@ -50,189 +473,37 @@ def _number(function: UserFunction, t: float, q: Array, dq: Array) -> float:
     return float(function(t, q, dq)[0])
 
 
-def check_terminal(run: Run, setup: Setup) -> None:
-    """Raise InputError if a terminal event is given for several rollouts."""
-    if setup.batch and any(event.terminal for event in run.found_events):
-        raise InputError(
-            f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
-            "different times; give one rollout, or an event that is not terminal."
-        )
+def _event_value(event: Event, step: Step, split: Callable[..., Any], share: float) -> float:
+    t = step.times(np.array([share]))
+    q, dq, _ = split(step.at(t))
+    return event.value(float(t[0]), q[0], dq[0])
 
 
-class AdaptiveSteps:
-    """A robot with all that acts on it, ready to run with the adaptive method."""
-
-    def __init__(self, run: Run, setup: Setup) -> None:
-        model, actuation = run.model, setup.acting.actuation
-        refuse_dry_motors(model, f"the adaptive method {run.method!r}")
-        ranges = () if actuation is None else actuation.ranges(model)
-        self.space = StateSpace(model, setup.extra, ranges=ranges)
-        self.dry = len(dry_dofs(model, setup.acting.parameters))
-        external = self.with_modes(setup).external
-        self.system = make_system(EquationsOfMotion(self.space, setup.acting, external, None))
-        self.places = result_places(model, None, setup.acting)
-        last = "tau" if model.constraints is None else "Phi"
-        self.bounded = self.places[last].stop  # entries of y that may have a bound
-        self.margins = margins_graph(self.space, run.bounds, self.bounded)
-        self.normal = normal_kernel(self.space)
-        self.switches: dict[float, list[tuple[float, float]]] = {}  # by duration
-        self.derivatives: dict[Any, Any] = {}  # compiled by sensitivities
-
-    def with_modes(self, setup: Setup) -> Setup:
-        """The setup with a mode for each joint that has dry friction, as the last constants."""
-        if not self.dry:
-            return setup
-        return replace(setup, external=setup.external.with_constant("mode", np.zeros(self.dry)))
-
-    def rollouts(self, setup: Setup) -> Rollouts:
-        """The rollouts of a setup."""
-        return Rollouts(self.system, self.with_modes(setup), self.dry, self.normal)
-
-    def run(
-        self, run: Run, setup: Setup, bar: Progress, log: list[AcceptedSteps] | None = None
-    ) -> Outcome:
-        """Integrate from setup.x0 over the times of the run; `log` receives all accepted steps.
-
-        If a terminal event ends the motion, its time is the last, unless there is a log: then all
-        results are times of the run.
-        """
-        check_terminal(run, setup)
-        times = run.times
-        least = LEAST_STEPS_IN_PYTHON if self.system.graph is None else LEAST_STEPS
-        halts = [event for event in run.found_events if isinstance(event, Halt)]
-        events = [event for event in run.found_events if not isinstance(event, Halt)]
-        functions = [watched(event) for event in events]
-        integration = Integration(
-            rollouts=self.rollouts(setup),
-            outputs=times,
-            breaks=self.breaks(setup, float(times[-1])),
-            rtol=float(run.rtol),
-            atol=float(run.atol),
-            max_step=float(times[-1]) / least if run.max_step is None else float(run.max_step),
-            events=[
-                replace(event, function=partial(_number, function))
-                for event, function in zip(events, functions, strict=True)
-            ],
-            method=run.method,
-            log=log,
-            sampling=setup.sampling,
-            attempts=1 if halts else ATTEMPTS,
-        )
-        integration.begin(setup.x0)
-        while integration.alive.any():
-            integration.advance()
-            t = integration.t[integration.alive].min(initial=times[-1])
-            bar.update(float(t))
-            if any(halt.asked() for halt in halts):
-                integration.halt()
-        for function in functions:
-            function.repeat()
-        outcome = self._outcome(integration, log is None)
-        outcome = replace(outcome, counts=_meta(integration, setup.batch))
-        return outcome.thinned(run.every)
-
-    def breaks(self, setup: Setup, end: float) -> Breaks:
-        """Times at which an input may jump, bend, or begin or end to change."""
-        graph = self.system.graph
-        if end not in self.switches:
-            traced = [] if graph is None else time_switches(graph, end)
-            traced += [] if graph is None else traced_activity(graph, end)
-            self.switches = {end: traced}
-        pairs = list(self.switches[end])
-        if setup.sampling is not None:
-            pairs += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
-        for source in setup.external.sampled.values():
-            pairs += [(float(t), float(t)) for t in source.breaks]
-            if not len(source.breaks):
-
-                def values(t: Array, source: TimeSource = source) -> Array:
-                    parts = source.at(t, np.zeros(len(t), bool))
-                    return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
-
-                pairs += python_breaks(values, end)
-        return merged(pairs, end)
-
-    def _outcome(self, run: Integration, with_last: bool) -> Outcome:
-        """Records of every result, and the first violations of limits."""
-        ended = float(run.ended.min())
-        count = int(np.searchsorted(run.outputs, ended, "right"))
-        times, parts = run.outputs[:count], (run.result, run.rates, run.forces)
-        x, k, y = (records_of[:count] for records_of in parts)
-        if run.last and with_last and times[-1] < ended:
-            (last,) = run.last.values()  # a batch has no terminal events
-            x, k, y = (
-                np.append(records_of, end[None, None], axis=0)
-                for records_of, end in zip((x, k, y), last, strict=True)
-            )
-            times = np.append(times, ended)
-        nq, n = self.space.model.nq, self.space.model.n
-        (w,) = interpret(self.margins, x, k[..., : self.space.rates], y[..., : self.bounded])
-        w = np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))
-        wrong = np.concatenate([~np.isfinite(x), w < 0], -1)
-        first = np.where(wrong.any(0), wrong.argmax(0), -1)
-        watched = np.concatenate([x, w], -1)
-        amount = np.take_along_axis(watched, np.maximum(first, 0)[None], 0)[0]
-        q, dq, z = self.space.split(x)
-        records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
-        records |= {"z": z} if self.space.extra else {}
-        for name, place in self.places.items():
-            if name != "friction":
-                records[name] = y[..., place]
-        return Outcome(records, first, amount, times, np.arange(len(times)))
+def _values(source: TimeSource, t: Array) -> Array:
+    """All parts of a source at times (K,), side by side."""
+    parts = source.at(t, np.zeros(len(t), bool))
+    return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
 
 
-def _meta(run: Integration, batch: tuple[int, ...]) -> dict[str, Any]:
+def _counts(run: Run, setup: Setup, motions: Sequence[Motion]) -> dict[str, Any]:
     """Counts of steps, events found, and how the integration ended, for `meta`."""
-    meta: dict[str, Any] = {"steps": run.steps, "rejected": run.rejected}
-    if run.method == "auto" and np.isnan(run.stiff_since).all():
-        meta["method"] = ADAPTIVE
-    ended = float(run.ended.min())
-    if run.events:
-        meta["events"] = _occurrences(run, batch)
-    if np.isfinite(ended):
-        meta["ended"] = ended
-    if run.stuck.any():
-        meta |= _jammed(run)
-    if not np.isnan(run.stiff_since).all():
-        meta["stiff"] = float(np.nanmin(run.stiff_since))
-        if run.method == ADAPTIVE:
-            warn(
-                f"the motion is stiff from {meta['stiff']:.3g} s on, where {ADAPTIVE!r} takes "
-                f"short steps for stability alone; "
-                f"{argument('method', 'auto')} takes longer ones there."
-            )
-    return meta
-
-
-def _jammed(run: Integration) -> dict[str, Any]:
-    """Entries of `meta` on the first place where forces jump back and forth without end.
-
-    They are the time, the joint, and the force that its drive loses there, "" if it is no drive.
-    """
-    row = int(np.where(run.stuck, run.t, np.inf).argmin())
-    space = run.rollouts.space
-    _, dq, _ = space.split(run.x[row])
-    name, lost = space.model.dof_names[int(run.pace.change[row].argmax())], ""
-    for joint in space.model.joints:
-        curve = None if joint.drive is None or joint.follows is not None else joint.drive.curve
-        if not curve or not curve[-1][1]:
-            continue
-        last, force = curve[-1]
-        if abs(abs(dq[joint.dofs[0]]) - last) <= NEAR_LAST_SPEED * last:
-            unit = units(space.model, "tau")[joint.dofs[0]]
-            name, lost = joint.name, f"{number(force)} {unit}"
-    return {"jammed": float(run.t[row]), "jammed_joint": name, "jammed_drive": lost}
-
-
-def _occurrences(run: Integration, batch: tuple[int, ...]) -> tuple[Occurrence, ...]:
-    """The zeros of events, in the order of time."""
-    named: list[Occurrence] = []
-    for row, zero in run.found:
-        rollout = tuple(int(k) for k in np.unravel_index(row, batch)) if batch else ()
-        named.append(replace(zero, rollout=rollout))
-    return tuple(sorted(named, key=lambda zero: zero.t))
-
-
-def adaptive_steps(run: Run, setup: Setup) -> AdaptiveSteps:
-    """The adaptive method for a robot with all that acts on it, made once for equal laws."""
-    return remembered_loop(run, setup, lambda: AdaptiveSteps(run, setup))
+    counts: dict[str, Any] = {
+        "steps": sum(motion.steps for motion in motions),
+        "evaluations": sum(motion.evaluations for motion in motions),
+    }
+    if run.found_events:
+        found = [
+            replace(x, rollout=tuple(int(k) for k in np.unravel_index(row, setup.batch)))
+            if setup.batch else x
+            for row, motion in enumerate(motions) for x in motion.found
+        ]  # fmt: skip
+        counts["events"] = tuple(sorted(found, key=lambda x: x.t))
+    ended = min(motion.ended for motion in motions)
+    if ended < np.inf:
+        counts["ended"] = ended
+    jammed = [motion for motion in motions if motion.jammed is not None]
+    if jammed:
+        first = min(jammed, key=lambda motion: motion.jammed or 0.0)
+        names = run.model.dof_names
+        counts |= {"jammed": first.jammed, "jammed_joint": names[int(first.pace.change.argmax())]}
+    return counts

@@ -13,8 +13,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.axis import Axis
-from kinetree.present.labels import by_name, vector_by_name
+from kinetree.present.labels import Axis, by_name, vector_by_name
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import call, check_real, label
 

@@ -69,8 +69,8 @@ def recorded(
             lost_rollouts = len({v.rollout for v in lost})
             warn(
                 f"{lost_rollouts} of {len(outcome.first)} rollouts do not stay finite, the first "
-                f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt or "
-                f"{argument('method', 'auto')}."
+                f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt "
+                "or another method, such as 'implicit'."
             )
     if run.limits == "record":
         meta["violations"] = tuple(noted)
@@ -202,29 +202,19 @@ def explanation(
         way = "Look for forces that grow with the motion, and for masses near zero."
     else:
         way = (
-            f"Take a smaller dt or {argument('method', 'auto')}, and look for forces that "
-            "grow with the motion."
+            "Take a smaller dt or another method ('implicit' for stiff forces, 'DOP853' or 'Radau' "
+            "for steps that adapt), and look for forces that grow with the motion."
         )
     return f"the simulation ended at {first}{more}. {way}"
 
 
 def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
     """Why steps became too short to go on, and what to do."""
-    joint, force = meta["jammed_joint"], meta["jammed_drive"]
-    if force:
-        way = (
-            "The joint has the last speed of the torque-speed curve of its drive, beyond which the "
-            f"force falls from {force} to 0. Let the curve end at zero force, or take "
-            f"{argument('method', 'rk4')}."
-        )
-    else:
-        way = (
-            "Describe dry friction as the robot's own (with_friction), make the law smooth about "
-            f"its switch, or take {argument('method', 'rk4')}."
-        )
     where = f" in rollout {list(rollout)}" if rollout else ""
     return (
         f"the simulation ended near t = {meta['jammed']:.9g} s{where}, where steps became too "
-        f"short to go on: forces jump back and forth, or change without end, most at joint "
-        f"{joint!r}. {way}"
+        "short to go on: forces are stiff, jump back and forth, or change without end, most at "
+        f"joint {meta['jammed_joint']!r}. Take {argument('method', 'Radau')} for stiff forces, and "
+        "fixed steps for forces that jump; describe dry friction as the robot's own "
+        "(with_friction), and let torque-speed curves end at zero force."
     )

@@ -24,12 +24,12 @@ def warn_of_energy_rise(run: Run, setup: Setup, motion: Trajectory) -> None:
     row = tuple(int(k) for k in np.unravel_index(np.argmax(rise), rise.shape))
     if rise[row] > RISE:
         which = f" in rollout {list(row)}, the worst of {rise.size}," if row else ""
-        smaller = f"dt or {argument('method', 'auto')}" if run.fixed else "rtol"
+        smaller = f"dt or {argument('method', 'DOP853')}" if run.fixed else "rtol"
         hint = f"Take a smaller {smaller}."
         warn(
             f"the energy of {run.model.name!r} rises by {rise[row]:.0%}{which} with method "
-            f"{run.method!r}, although nothing acts that could raise it (relative to the energy at "
-            f"the start above the lowest potential energy reached). {hint}"
+            f"{run.method_name!r}, although nothing acts that could raise it (relative to the "
+            f"energy at the start above the lowest potential energy reached). {hint}"
         )
 
 

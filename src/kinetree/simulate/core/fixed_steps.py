@@ -80,7 +80,7 @@ class FixedSteps:
         """Take all steps from setup.x0 at the times of the run."""
         machine, times, batch, count = self.machine, run.times, setup.batch, len(setup.x0)
         xp, dtype = machine.xp, setup.x0.dtype.name
-        rows, kept = record_rows(len(times), run.every)
+        rows, kept = record_rows(len(times), run.stride)
         external = step_inputs(setup, self.space, self.method, run.pull_time, times)
         state, params = setup.x0.copy(), external.params(batch, xp, dtype)
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
@@ -89,7 +89,7 @@ class FixedSteps:
         h = np.append(np.diff(times), 0.0)
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
         means = None
-        if run.every > 1 and FORCES in self.fields:
+        if run.stride > 1 and FORCES in self.fields:
             numbers = count * sum(x.size for x in self.stepping.fields)
             length = max(1, min(length, MEAN_NUMBERS // numbers, len(times)))
             steps = [machine.new((length, count, x.size), dtype) for x in self.stepping.fields]
@@ -125,12 +125,17 @@ class FixedSteps:
             if means is not None:
                 means.add(part)
             bar.update(float(times[part.stop - 1]))
-            if run.limits == "stop" and bool((first[:, :stopping] >= 0).any()):
+            if run.halted or (run.limits == "stop" and bool((first[:, :stopping] >= 0).any())):
                 break
         if means is not None:
             means.finish(part.stop)
         named = dict(zip(self.fields, records, strict=True))
-        return Outcome(named, first, amount, times, kept, {"steps": len(times) - 1}, xp)
+        counts: dict[str, Any] = {"steps": part.stop - 1}
+        if run.halted and part.stop < len(times):
+            kept = kept[kept < part.stop]
+            named = {name: x[: len(kept)] for name, x in named.items()}
+            counts["ended"] = float(times[part.stop - 1])
+        return Outcome(named, first, amount, times, kept, counts, xp)
 
     def table(
         self,

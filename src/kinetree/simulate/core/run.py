@@ -10,9 +10,10 @@ from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.options import is_one_of, switch
+from kinetree.core.options import is_one_of, numbers, switch
 from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method
 from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
@@ -25,26 +26,24 @@ from kinetree.model.inputs import (
     link_axis,
 )
 from kinetree.motion.inputs import positive
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment
+from kinetree.present.labels import Alignment, Axis
 from kinetree.simulate.core.closure import closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.events import Event, Events, read_events
+from kinetree.simulate.core.events import Event, Events, Halt, read_events
 from kinetree.simulate.core.limits import Bound, joint_bounds
 from kinetree.simulate.core.signals import Signal
 from kinetree.simulate.core.sources import ForceInput
-from kinetree.simulate.core.touching import AUTO, check_contact_step, residual_bounds
+from kinetree.simulate.core.touching import check_contact_step, residual_bounds
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 
-ADAPTIVE = "dop853"
-ADAPTIVE_METHODS = (ADAPTIVE, "radau", "auto")
+ADAPTIVE_METHODS = ("DOP853", "LSODA", "Radau", "BDF")  # by the names of scipy.integrate
+OF_FIXED_STEPS = ("dt", "every", "closure_time")  # options that an adaptive method does not have
+OF_ADAPTIVE_STEPS = ("rtol", "atol", "max_step", "record", "breaks", "events")
 LIMITS = ("stop", "record", "ignore")
 TARGETS = ("cpu", "cuda")
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
-Differentiable = Literal[
-    "dop853", "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"
-]
-MethodName = Literal[Differentiable, "radau", "auto"]
+FixedMethod = Literal["rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
+MethodName = Literal[FixedMethod, "DOP853", "LSODA", "Radau", "BDF"]
 LimitsChoice = Literal["stop", "record", "ignore"]
 
 
@@ -52,8 +51,15 @@ class SimulationOptions(TypedDict, total=False):
     """Types of the options of `simulate` for editors; `Run` has their defaults."""
 
     duration: Required[float]
+    method: MethodName | None
     dt: float | None
-    method: MethodName
+    every: int | None
+    record: float | None
+    rtol: float | None
+    atol: float | None
+    max_step: float | None
+    breaks: ArrayLike | None
+    events: Events
     tau: ForceInput | None
     F_ext: ForceInput | None
     controller: Controller | Law | None
@@ -62,12 +68,7 @@ class SimulationOptions(TypedDict, total=False):
     activation: StateLike | None
     drive_state: ArrayLike | None
     friction_state: ArrayLike | None
-    every: int
     limits: LimitsChoice
-    events: Events
-    rtol: float
-    atol: float
-    max_step: float | None
     closure_time: float | None
     progress: bool | None
 
@@ -80,8 +81,15 @@ class Run:
     q0: StateLike
     dq0: StateLike | None = None
     duration: float
+    method: MethodName | None = None
     dt: float | None = None
-    method: MethodName = "auto"
+    every: int | None = None
+    record: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    max_step: float | None = None
+    breaks: ArrayLike | None = None
+    events: Events = ()
     tau: ForceInput | None = None
     F_ext: ForceInput | None = None
     controller: Controller | Law | None = None
@@ -90,37 +98,68 @@ class Run:
     activation: StateLike | None = None
     drive_state: ArrayLike | None = None
     friction_state: ArrayLike | None = None
-    every: int = 1
     limits: LimitsChoice = "stop"
-    events: Events = ()
-    rtol: float = 1e-8
-    atol: float = 1e-10
-    max_step: float | None = None
     closure_time: float | None = None
     progress: bool | None = None
     target: Literal["cpu", "cuda"] = "cpu"
 
     @cached_property
+    def method_name(self) -> str:
+        """The method, or the one that is taken where none is given.
+
+        That is rk4, and for robots with contacts or dry friction the method that places impacts
+        and stops within steps.
+        """
+        if self.method is not None:
+            return self.method
+        rough = self.model.contacts is not None or dry_dofs(
+            self.model, tuple(self.parameters or ())
+        )
+        return "semi_implicit_euler" if rough else "rk4"
+
+    @cached_property
     def fixed(self) -> Method | None:
         """The method of fixed steps; None: an adaptive one."""
-        if is_one_of(self.method, ADAPTIVE_METHODS):
+        if is_one_of(self.method_name, ADAPTIVE_METHODS):
             return None
-        if not is_one_of(self.method, METHODS):
+        if not is_one_of(self.method_name, METHODS):
             known = ", ".join([*METHODS, *ADAPTIVE_METHODS])
             raise InputError(f"method is {self.method!r}; choose one of {known}.")
-        return METHODS[self.method]
+        return METHODS[self.method_name]
 
     @cached_property
     def times(self) -> Array:
-        """Times of the steps, or of the results of the adaptive method: 0, dt, ..., (T,), s."""
-        default = RESULT_STEP if self.fixed is None else FIXED_STEP
-        return time_grid(self.duration, default if self.dt is None else self.dt)
+        """Times of the steps, or of the results of an adaptive method: 0, dt, ..., (T,), s."""
+        if self.fixed is None:
+            return time_grid(
+                self.duration, RESULT_STEP if self.record is None else self.record, "record"
+            )
+        return time_grid(self.duration, FIXED_STEP if self.dt is None else self.dt, "dt")
+
+    @cached_property
+    def stride(self) -> int:
+        """Steps from record to record."""
+        return 1 if self.every is None else int(self.every)
+
+    @cached_property
+    def break_times(self) -> Array:
+        """Times at which steps of an adaptive method end, (K,), s."""
+        return numbers(() if self.breaks is None else self.breaks, "breaks", "times, s").ravel()
+
+    @cached_property
+    def solver_options(self) -> dict[str, float]:
+        """Tolerances and longest step of an adaptive method, as far as they are given."""
+        options = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step}
+        units = {"rtol": "", "atol": "", "max_step": "s"}
+        return {
+            name: positive(x, name, units[name]) for name, x in options.items() if x is not None
+        }
 
     @cached_property
     def pull_time(self) -> float | None:
         """Time constant in which errors of constraints decay, s; None: states are projected."""
         step = None if self.fixed is None else float(self.times[1] - self.times[0])
-        return read_closure_time(self.model, self.closure_time, self.method, step)
+        return read_closure_time(self.model, self.closure_time, self.method_name, step)
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
@@ -132,23 +171,23 @@ class Run:
     @cached_property
     def found_events(self) -> list[Event]:
         """The events to find."""
-        return read_events(self.events)
+        return [x for x in read_events(self.events) if not isinstance(x, Halt)]
+
+    @cached_property
+    def halts(self) -> list[Halt]:
+        """Ends of the motion from outside."""
+        return [x for x in read_events(self.events) if isinstance(x, Halt)]
+
+    @property
+    def halted(self) -> bool:
+        """True if the motion is to end now."""
+        return any(halt.asked() for halt in self.halts)
 
     @property
     def code_key(self) -> Hashable:
         """The options that compiled code depends on; `Setup.code_key` is the other half."""
-        method = self.method if self.fixed is not None else ADAPTIVE
+        method = self.method_name if self.fixed is not None else "adaptive"
         return self.target, method, len(self.bounds), self.pull_time is None
-
-    @property
-    def repeat_key(self) -> tuple[object, ...] | None:
-        """All options of a run in which nothing but a constant tau acts; None for any other."""
-        acting = self.F_ext, self.controller, self.parameters, self.controls, self.activation
-        other = *acting, self.drive_state, self.friction_state, self.max_step, self.closure_time
-        touching = self.model.contacts is not None
-        if any(x is not None for x in other) or self.events or self.progress or touching:
-            return None
-        return self.duration, self.dt, self.method, self.every, self.limits
 
     def bar(self) -> Progress:
         """A progress bar over the times."""
@@ -178,42 +217,43 @@ def checked(run: Run) -> Run:
             f"parameters are {run.parameters!r:.60}; expected values by name, such as "
             "{'mass': (..., links)}."
         )
-    model = run.model
-    if model.contacts is not None and isinstance(run.method, str) and run.method == "auto":
-        run = replace(run, method=AUTO)
-    _ = run.fixed  # reads the method
-    check_contact_method(model, run.method)
+    model, fixed = run.model, run.fixed
+    check_contact_method(model, run.method_name)
     if ("simulate", "checked") not in model.memo:  # once for each robot
         check_model(model)
         model.memo["simulate", "checked"] = True
-    fixed = run.fixed
     check_stepping(model, run.parameters or ())
-    if fixed is None:
+    if run.fixed is None:
         check_modes(model)
     check_contact_step(model, float(run.times[1] - run.times[0]))
     if not is_one_of(run.limits, LIMITS):
         raise InputError(f"limits is {run.limits!r}; expected one of {', '.join(LIMITS)}.")
-    every = run.every
+    _check_kinds(run, fixed)
+    every = 1 if run.every is None else run.every
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise InputError(f"every is {every!r}; expected a whole number of steps, 1 or more.")
-    _ = run.bounds  # reads closure_time
+    _ = run.bounds, run.solver_options, run.break_times, run.found_events  # reads them
     if run.progress is not None:
         switch(run.progress, "progress")
-    if fixed is None:
-        positive(run.rtol, "rtol", "")
-        positive(run.atol, "atol", "")
-        if run.max_step is not None:
-            positive(run.max_step, "max_step", "s")
-    elif run.found_events:
-        raise InputError(
-            f"events are found by adaptive methods, such as {ADAPTIVE!r}; method is {fixed.name!r}."
-        )
-    elif run.max_step is not None:
-        raise InputError(
-            "max_step is for adaptive methods, which choose their steps; method "
-            f"{fixed.name!r} takes steps of dt."
-        )
     return _aligned(run)
+
+
+def _check_kinds(run: Run, fixed: Method | None) -> None:
+    """Raise InputError for options of the other kind of methods."""
+    names, others = OF_FIXED_STEPS, ", ".join(METHODS)
+    takes = "which chooses its steps by rtol and atol, and has results every `record` seconds"
+    if fixed is not None:
+        names, others = OF_ADAPTIVE_STEPS, ", ".join(ADAPTIVE_METHODS)
+        takes = "which takes fixed steps of dt and records every so many of them (`every`)"
+    given = [name for name in names if getattr(run, name) is not None]
+    if "events" in given and not run.found_events:
+        given.remove("events")
+    if given:
+        kind = "adaptive methods" if fixed is not None else "methods of fixed steps"
+        raise InputError(
+            f"{given[0]} is for {kind} ({others}); method is {run.method_name!r}, {takes}. Leave "
+            f"{given[0]} out, or choose another method."
+        )
 
 
 def _aligned(run: Run) -> Run:
@@ -244,16 +284,16 @@ def _aligned(run: Run) -> Run:
     return replace(run, **changed) if changed else run
 
 
-def time_grid(duration: SupportsFloat, dt: SupportsFloat) -> Array:
+def time_grid(duration: SupportsFloat, dt: SupportsFloat, name: str) -> Array:
     """Times 0, dt, 2 dt, ..., duration; the last step is shorter if dt does not divide it."""
-    duration, dt = positive(duration, "duration", "s"), positive(dt, "dt", "s")
+    duration, dt = positive(duration, "duration", "s"), positive(dt, name, "s")
     if dt > duration * (1 + WHOLE_STEPS):
         raise InputError(
-            f"dt is {dt:g} s, longer than the duration of {duration:g} s; expected less."
+            f"{name} is {dt:g} s, longer than the duration of {duration:g} s; expected less."
         )
     steps = duration / dt
     if steps > MAX_STEPS:
-        raise InputError(f"duration / dt is {steps:.3g} steps; choose a larger dt.")
+        raise InputError(f"duration / {name} is {steps:.3g} steps; choose a larger {name}.")
     near = abs(steps - round(steps)) < WHOLE_STEPS * steps
     whole = round(steps) if near else math.floor(steps)
     times = np.arange(whole + 1) * dt

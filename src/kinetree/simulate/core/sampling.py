@@ -143,7 +143,7 @@ class Sampling:
             raise InputError(
                 f"{self.name} has a sample time of {self.controller.dt:.9g} s, which is not a "
                 f"whole number of steps of {h:.9g} s. Choose a dt of the simulation that divides "
-                f"it, or {argument('method', 'dop853')}."
+                f"it, or {argument('method', 'DOP853')}."
             )
         return count
 

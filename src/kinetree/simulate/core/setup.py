@@ -23,6 +23,7 @@ from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment
 from kinetree.simulate.core.actuation import first_memory, read_actuation
+from kinetree.simulate.core.breaks import PYTHON_SAMPLES
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
 from kinetree.simulate.core.external import ExternalInputs
@@ -33,7 +34,6 @@ from kinetree.simulate.core.signals import Signal
 from kinetree.simulate.core.sources import constant, force_source, time_source
 from kinetree.simulate.core.system import System
 from kinetree.simulate.core.touching import check_ground
-from kinetree.simulate.tuning import PYTHON_SAMPLES
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Setup:
         for name, source in (*self.external.sampled.items(), *references.items()):
             notes += source.note(name.replace("signal ", "the "), float(run.times[-1]))
         return {
-            "method": run.method,
+            "method": run.method_name,
             "controller": "" if controller is None else type(controller).__name__,
             **counts,
             "note": " ".join(notes) or None,
@@ -109,8 +109,8 @@ class Setup:
                 return (
                     f"{source.called.name} runs in Python: it is sampled at "
                     f"{PYTHON_SAMPLES + 1:,} times of the run, and a pulse shorter than the "
-                    f"duration / {PYTHON_SAMPLES:,} can be missed. Write it with where, or give a "
-                    "max_step shorter than the pulse."
+                    f"duration / {PYTHON_SAMPLES:,} can be missed. Write it with where, or give "
+                    "the times of its jumps as `breaks`."
                 )
         return None
 

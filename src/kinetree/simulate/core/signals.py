@@ -10,8 +10,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import has_labels, read_times, refuse_labels
 from kinetree.errors import InputError, ShapeError
-from kinetree.present.axis import Axis, order_of
-from kinetree.present.labels import by_name, check_rows, own_axis
+from kinetree.present.labels import Axis, by_name, check_rows, order_of, own_axis
 from kinetree.simulate.tuning import TIME_SLACK
 
 KINDS = ("hold", "linear")

@@ -19,8 +19,7 @@ from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
 from kinetree.motion.curve.interpolation import warn_of_excess
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.axis import Axis
-from kinetree.present.labels import Alignment
+from kinetree.present.labels import Alignment, Axis
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.laws import (
     Parts,

@@ -1,12 +1,13 @@
 """Rollouts on a GPU: the loop, checks and records of the CPU, with arrays that stay there."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.methods import METHODS
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.compiler.stepping import Stepping
 from kinetree.engine.cuda.kernel import device_of
@@ -20,7 +21,6 @@ from kinetree.simulate.core.fixed_steps import Machine, fixed_steps
 from kinetree.simulate.core.run import Run, checked
 from kinetree.simulate.core.system import System
 from kinetree.simulate.core.verification import verify_laws
-from kinetree.simulate.gpu.again import remember, repeat
 from kinetree.simulate.gpu.inputs import read_gpu_setup
 from kinetree.simulate.tuning import GPU_OPERATIONS, GPU_TABLE
 
@@ -77,14 +77,11 @@ def _on_cpu(x: Any) -> Any:
 
 def simulated_on_gpu(run: Run) -> GpuTrajectory:
     """The motion that a run asks for, on the GPU on which its arguments are."""
-    repeated = repeat(run)
-    if repeated is not None:
-        return GpuTrajectory(model=run.model, **repeated)
     run = checked(run)
     if run.fixed is None:
         raise InputError(
             f"method {run.method!r} chooses its steps one by one, which target 'cuda' cannot do; "
-            "take method='rk4', 'semi_implicit_euler', 'implicit', 'implicitfast' or 'euler'."
+            f"take one of {', '.join(METHODS)}."
         )
     acting = run.tau, run.F_ext, run.controller, run.controls
     states = run.activation, run.drive_state, run.friction_state
@@ -97,25 +94,14 @@ def simulated_on_gpu(run: Run) -> GpuTrajectory:
                 "target='cpu'."
             )
         loop = fixed_steps(run, setup, cuda_machine)
-        calls: list[LoopCall] = []
-        rollout = cast("GpuCall", loop.machine.call)
-
-        def call(made: LoopCall) -> None:
-            calls.append(made)
-            rollout(made)
-
-        noted = replace(loop, machine=replace(loop.machine, call=call))
         with run.bar() as bar:
-            outcome = noted.run(run, setup, bar)
+            outcome = loop.run(run, setup, bar)
         verify_laws(setup, outcome)
 
         def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> GpuTrajectory:
             return GpuTrajectory(t=t, model=run.model, meta=meta, **arrays)
 
-        motion = recorded(run, setup, outcome, None, make)
-        arrays = {name: getattr(motion, name) for name in ("t", "meta", "q", "dq", "ddq", "tau")}
-        remember(run, setup, rollout.rollout, calls, arrays)
-        return motion
+        return recorded(run, setup, outcome, None, make)
 
 
 def cuda_machine(system: System, stepping: Stepping) -> Machine:

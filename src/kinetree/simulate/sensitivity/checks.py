@@ -6,15 +6,15 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.stepping import check_stepping
-from kinetree.dynamics.dry_friction import dry_dofs, dry_friction
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.parameters import JOINT, ParameterLayout
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.simulate.core.integration import AcceptedSteps
-from kinetree.simulate.core.run import ADAPTIVE
-from kinetree.simulate.friction.modes import DryFriction
+from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
-from kinetree.simulate.tuning import MAX_SLOPES, REPEATED_STEP, SLIDING_ROUNDING
+
+MAX_SLOPES = 2**28  # numbers of all derivatives of a motion, 2 GiB
+REPEATED_STEP = 1e-6  # a repeated step leads to the same state up to rounding, or is another one
 
 
 def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
@@ -28,7 +28,7 @@ def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
         )
 
 
-def check_tied(model: Model, method: str, names: Collection[str]) -> None:
+def check_tied(model: Model, names: Collection[str]) -> None:
     """Raise InputError if motors, contacts or constraints rule out these derivatives."""
     check_stepping(model, names)
     owner = "contacts" if model.contacts is not None else "motors" if model.motors else None
@@ -43,65 +43,37 @@ def check_tied(model: Model, method: str, names: Collection[str]) -> None:
             "at a corner of its law, where motions have no derivative. Compare motions of robots "
             "with other friction, robot.with_friction."
         )
-    dry = dry_dofs(model) if model.contacts is None and method != ADAPTIVE else ()
+    dry = dry_dofs(model) if model.contacts is None else ()
     if model.constraints is not None and dry:
         raise InputError(
             f"joint {model.dof_names[dry[0]]!r} has dry friction and {model.name!r} constraints, "
-            f"with which fixed steps have no derivatives. Take method={ADAPTIVE!r}, or "
-            "kt.friction.Friction(sigmoid=...)."
+            "with which steps have no derivatives. Take kt.friction.Friction(sigmoid=...)."
         )
 
 
-def coulomb_joints(model: Model, friction: Array | None) -> Array:
-    """Degrees of freedom that have dry friction, (S or 1, n); friction: (S, links, 4)."""
-    if friction is None:
-        dry = dry_friction(model)
-        return np.array([[d in dry for d in range(model.n)]])
-    lasting = [x for x in model.joints if x.friction.stribeck is not None]
-    static = {d for joint in lasting for d in joint.dofs}
-    rubs = np.zeros((len(friction), model.n), bool)
-    for i, joint in enumerate(model.joints):
-        for d in joint.dofs:
-            rubs[:, d] |= (friction[:, i, 2:] != 0).any(-1) | (d in static)
-    return rubs
+def check_sliding(model: Model, friction: Array | None, motion: Trajectory) -> None:
+    """Raise InputError if dry friction holds a joint, stops it or turns it around.
 
-
-def check_sliding(model: Model, dry: Array, t: Array, dq: Array, tau: Array, smooth: Array) -> None:
-    """Raise InputError if friction holds or stops a joint.
-
-    Args:
-        model: the robot.
-        dry: joints with Coulomb friction, (S or 1, n).
-        t: (S,); dq: (S, n); tau: joint forces that acted, (S, n).
-        smooth: those that the same accelerations would need if all joints slid, (S, n).
+    friction: that of the rollouts, (..., links, 4), if it is given; None: that of the robot.
     """
-    size = 1 + np.abs(tau).max(-1, keepdims=True, initial=0)
-    bad = dry & ((dq == 0) | (np.abs(tau - smooth) > SLIDING_ROUNDING * size))
-    if bad.any():
-        row, d = (int(k) for k in np.argwhere(bad)[0])
-        raise _at_rest(model, d, f"at t = {t[row]:.6g} s")
-
-
-def check_modes(model: Model, steps: AcceptedSteps, dry: DryFriction) -> None:
-    """Raise InputError if dry friction holds a joint in an adaptive step, or ends one."""
-    dofs, dq = dry.dofs, steps.x[:, model.nq : model.nq + model.n]
-    coulomb = (dry.plus != 0) | (dry.minus != 0)
-    leaves = (dq[:, dofs] == 0) & coulomb[steps.rollout]
-    bad = (steps.modes == 0) | leaves | steps.cut[:, None]
-    if bad.any():
-        i = int(np.argmax(bad.any(-1)))
-        slowest = np.abs(dq[i, dofs]) + np.where(bad[i], 0, np.inf)
-        more = ' Where "friction" is only asked for, method="rk4" passes through rest.'
-        raise _at_rest(model, dofs[np.argmin(slowest)], f"after t = {steps.t[i]:.6g} s", more)
-
-
-def _at_rest(model: Model, dof: int, when: str, more: str = "") -> InputError:
-    """The error of a joint that friction holds or stops."""
-    return InputError(
-        f"joint {model.dof_names[dof]!r} stands still or is stopped by its Coulomb friction "
-        f"{when}, where its motion has no derivative. Start with dq0 that is not 0, end before it "
-        f"rests, or take the Coulomb friction out of the robot.{more}"
-    )
+    dofs = list(dry_dofs(model))
+    if friction is not None:
+        levels = np.asarray(friction, float)[..., 2:].reshape(-1, len(model.joints), 2)
+        rubbing = zip(model.joints, (levels != 0).any((0, 2)), strict=True)
+        dofs = [d for joint, rubs in rubbing if rubs for d in joint.dofs]
+    if model.contacts is not None or not dofs:
+        return
+    dq = motion.dq[..., dofs].reshape(len(motion), -1, len(dofs))
+    rests = dq == 0
+    rests[1:] |= dq[1:] * dq[:-1] < 0
+    if rests.any():
+        row, _, k = (int(x) for x in np.argwhere(rests)[0])
+        raise InputError(
+            f"joint {model.dof_names[dofs[k]]!r} stands still or is stopped by its Coulomb "
+            f"friction at t = {motion.t[row]:.6g} s, where its motion has no derivative. Start "
+            "with dq0 that is not 0, end before it rests, or take the Coulomb friction out of the "
+            "robot."
+        )
 
 
 def without_slope(model: Model, dq: Array, slopes: Array, constants: Sequence[Input]) -> Array:
@@ -134,17 +106,6 @@ def check_repeated(reached: Array, simulated: Array, times: Array, batch: tuple[
         raise InputError(
             _ran_away(b, batch, times[step]) + " Take a smaller dt, or leave the rollout out."
         )
-
-
-def check_complete(steps: AcceptedSteps, batch: tuple[int, ...], count: int, results: int) -> None:
-    """Raise InputError for rollouts whose adaptive steps ended before the last result."""
-    reached, due = np.zeros(count), np.ones(count, int)
-    np.maximum.at(reached, steps.rollout, steps.t + steps.h)
-    np.maximum.at(due, steps.rollout, steps.due)
-    lost = np.flatnonzero(due < results)
-    if len(lost):
-        row = int(lost[np.argmin(reached[lost])])
-        raise InputError(_ran_away(row, batch, reached[row]) + " Leave the rollout out.")
 
 
 def _ran_away(row: int, batch: tuple[int, ...], t: float) -> str:

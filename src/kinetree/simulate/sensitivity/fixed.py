@@ -1,8 +1,7 @@
 """Derivatives of fixed steps: the states are known, so many steps are differentiated at once.
 
-The rates of a tree come from derivatives of inverse dynamics (rates.py). Those of a robot with
-contacts or constraints are differentiated through their graph (products.py): impulses of contacts
-have the derivatives of the equations that they solve, in the mode that each contact has in a step.
+Rates are differentiated through their graph (products.py): impulses of contacts have the
+derivatives of the equations that they solve, in the mode that each contact has in a step.
 """
 
 from collections.abc import Sequence
@@ -22,16 +21,12 @@ from kinetree.motion.curve.between import curved
 from kinetree.simulate.core.fixed_steps import FixedSteps, step_inputs
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.system import EquationsOfMotion
-from kinetree.simulate.sensitivity.checks import (
-    check_repeated,
-    check_sliding,
-    coulomb_joints,
-    without_slope,
-)
+from kinetree.simulate.sensitivity.checks import check_repeated, without_slope
 from kinetree.simulate.sensitivity.inputs import Directions, Input
-from kinetree.simulate.sensitivity.products import RateProducts, TangentMaps, is_tied
-from kinetree.simulate.sensitivity.rates import DOUBLE, RateChanges, StageStates
-from kinetree.simulate.tuning import DERIVATIVE_BLOCK
+from kinetree.simulate.sensitivity.products import RateProducts, TangentMaps
+
+DERIVATIVE_BLOCK = 2**22  # numbers of the steps that are differentiated together, 32 MB
+DOUBLE = ("float64",)
 
 
 class FixedDerivatives:
@@ -42,8 +37,7 @@ class FixedDerivatives:
         self.directions = Directions(self.space.rates, inputs, len(self.method.stages))
         external = step_inputs(setup, self.space, self.method)
         equations = EquationsOfMotion(self.space, setup.acting, external, self.method)
-        tied = is_tied(self.space.model)
-        self.rates = (RateProducts if tied else RateChanges)(equations, self.directions)
+        self.rates = RateProducts(equations, self.directions)
         self.changes = StageChanges(self.space, self.method)
 
     def all(self, x: Array, setup: Setup, times: Array) -> tuple[Array, dict[str, Array]]:
@@ -80,34 +74,27 @@ class FixedDerivatives:
         reached, changed, ks, dks = x, dx, list[Array](), list[Array]()
         for i in range(len(self.method.stages)):
             t, s = np.repeat(stages[:, i], B), table[:, i].reshape(E * B, -1)
-            at = StageStates(t, reached, p, s)
-            k, tau = self.steps.system.rate(at.t, at.x, at.p, at.s)
+            k, _ = self.steps.system.rate(t, reached, p, s)
             ks.append(k)
-            dks.append(self._rate_change(at, k, tau, changed, i))
+            dks.append(self._rate_change(i, (t, reached, p, s), changed))
             reached = self.changes.reach(i, h, x, ks)
             changed = self.changes.move(i, h, x, ks, dx, dks, reached)
         return changed.reshape(E, B, -1, N), reached.reshape(E, B, -1)
 
-    def _rate_change(self, at: StageStates, k: Array, tau: Array, dx: Array, i: int) -> Array:
-        """Changes of the rates k at stage i, (S, columns, N), for changes dx of the states."""
-        rates, directions = self.rates, self.directions
-        _, dq, _ = self.space.split(at.x)
-        if isinstance(rates, RateProducts):
-            here = np.arange(directions.values) == i  # each stage has its own values of signals
-            weights = np.repeat(here[None, :, None], len(directions.signals), -1)
-            by_x, by_samples = self.changes.maps.along(at.x, dx), rates.by_samples(weights)
-            return rates.changes(at.t, at.x, at.p, at.s, by_x, by_samples)
-        if self.space.dry:
-            data = dict(zip(rates.free, rates.data(at.p), strict=True))
-            smooth = rates.joint_forces(at, k)
-            dry = coulomb_joints(rates.model, data.get("friction"))
-            check_sliding(rates.model, dry, at.t, dq, rates.acting_forces(at, k, tau), smooth)
-        slopes = rates.slopes(at, k)
-        constants = without_slope(rates.model, dq, slopes.constants, directions.constants)
-        dk = dx @ slopes.x.swapaxes(-1, -2)
-        dk[:, directions.of_constants] += constants.swapaxes(-1, -2)
-        here = directions.of_constants.stop + i * directions.width
-        dk[:, here : here + directions.width] += slopes.samples.swapaxes(-1, -2)
+    def _rate_change(self, i: int, at: tuple[Array, ...], dx: Array) -> Array:
+        """Changes of the rates at stage i, (S, columns, N), for changes dx of its states.
+
+        at: t (S,), x (S, x), p (S, p) and s (S, s).
+        """
+        directions, (t, x, p, s) = self.directions, at
+        here = np.arange(directions.values) == i  # each stage has its own values of signals
+        weights = np.repeat(here[None, :, None], len(directions.signals), -1)
+        by_x, by_samples = self.changes.maps.along(x, dx), self.rates.by_samples(weights)
+        dk = self.rates.changes(t, x, p, s, by_x, by_samples)
+        _, dq, _ = self.space.split(x)
+        constants = dk[:, directions.of_constants].swapaxes(-1, -2)
+        marked = without_slope(self.space.model, dq, constants, directions.constants)
+        dk[:, directions.of_constants] = marked.swapaxes(-1, -2)
         return dk
 
 
@@ -123,7 +110,9 @@ class StageChanges:
         self.method, self.maps = method, TangentMaps(space)
         self.adding = cast(StateSpace, _AddingSpace(space.model))
         self.stages: list[tuple[Kernel, Kernel]] = []
-        if not (curved(space.model) or is_tied(space.model)):
+        model = space.model
+        tied = model.contacts is not None or model.constraints is not None
+        if not (curved(model) or tied):
             return
         for i in range(len(method.stages)):
             graph = stage_graph(space, method, i)

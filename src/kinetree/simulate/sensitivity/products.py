@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics import with_parameters
-from kinetree.dynamics.dry_friction import dry_dofs
+from kinetree.dynamics import parameters, with_parameters
 from kinetree.dynamics.state import StateSpace, tangents
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.graph import Graph, Port
@@ -18,18 +17,14 @@ from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
+from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
-from kinetree.scalars import Scalar, where
+from kinetree.scalars import Scalar
 from kinetree.simulate.core.external import NamedParts
+from kinetree.simulate.core.laws import first_line
 from kinetree.simulate.core.system import EquationsOfMotion
-from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions
-from kinetree.simulate.sensitivity.rates import parameters_of, traced_forces
-
-
-def is_tied(model: Model) -> bool:
-    """Return True if contacts or constraints act in the steps of a robot."""
-    return model.contacts is not None or model.constraints is not None
+from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions, Input
 
 
 class RateProducts:
@@ -38,7 +33,7 @@ class RateProducts:
     def __init__(self, equations: EquationsOfMotion, directions: Directions) -> None:
         self.directions, self.external = directions, equations.external
         constants = directions.constants
-        self.pi = parameters_of(equations, constants)
+        self.pi = _parameters_of(equations, constants)
         graph = _rate_graph(equations, self.pi)
         self.wrt = ["x"]
         self.wrt += ["p"] if any(x.place is not None for x in constants) else []
@@ -82,26 +77,42 @@ class RateProducts:
 
 def _rate_graph(equations: EquationsOfMotion, pi: Sequence[Array]) -> Graph:
     """The graph of f(t, x, p, s), and of pi if it is differentiated by."""
-    space = equations.space
 
     def rate(t: Scalar, x: Array, p: Array, s: Array, *pi: Array) -> Array:
         def changed(model: Model, inputs: NamedParts, dq: Array) -> tuple[Model, NamedParts]:
-            return with_parameters(model, pi[0]), {**inputs, **_all_sliding(space, inputs, dq)}
+            return with_parameters(model, pi[0]), inputs
 
         return equations.rate(t, x, p, s, changed if pi else None)[0]
 
-    return traced_forces(equations, rate, "k", pi)
+    ports = [*equations.ports, *(Port("pi", x.shape) for x in pi)]
+    try:
+        return optimise(trace(rate, ports, [("k", ())]))
+    except Exception as problem:
+        raise InputError(
+            f"the forces on {equations.space.model.name!r} cannot be differentiated, because they "
+            f"cannot be traced: {first_line(problem, named=True)} Write laws with sin, cos, where "
+            "and clip of kinetree.scalars and without `if` on q."
+        ) from problem
 
 
-def _all_sliding(space: StateSpace, inputs: NamedParts, dq: Array) -> NamedParts:
-    """The direction in which every joint slides: pi holds the Coulomb friction of all of them."""
-    if "mode" not in inputs:
-        return {}
-    known = dict(zip(dry_dofs(space.model), inputs["mode"][0], strict=True))
-    sticking = dry_dofs(space.model, ["friction"])
-    order = dict.fromkeys(d for joint in space.model.joints for d in joint.dofs if d in sticking)
-    way = [known[d] if d in known else where(dq[d], 1, -1) for d in order]
-    return {"mode": (np.array(way),)}
+def _parameters_of(equations: EquationsOfMotion, constants: Sequence[Input]) -> list[Array]:
+    """[pi] if it is among the inputs, traced with centres of mass, which all links must have."""
+    if all(x.name != PARAMETERS for x in constants):
+        return []
+    if equations.implicit and not equations.acting.constant:
+        raise InputError(
+            "wrt has 'parameters', which are not available for implicit methods with a "
+            "controller or forces that are functions; ask for 'mass', 'com', 'inertia', "
+            "'friction' or 'springs', or take method='semi_implicit_euler'."
+        )
+    model = equations.space.model
+    for name, m in zip(model.link_names, model.m, strict=True):
+        if m == 0:
+            raise InputError(
+                f"link {name!r} has no mass, so its centre has no slope by 'parameters'. Give the "
+                "link a mass, or ask for 'mass', 'com' and 'inertia'."
+            )
+    return [np.asarray(parameters(model), float)]
 
 
 class TangentMaps:

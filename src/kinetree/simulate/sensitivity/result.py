@@ -5,9 +5,7 @@ own state z) and u of inputs follow
 
     x_{k+1} = A_k x_k + B_k u
 
-With fixed steps the states are the results; an adaptive method has its results inside its steps,
-y = P x_k + Q u. Forward, columns of d x/d u are carried along; backward, the slopes of a number by
-every state.
+Forward, columns of d x/d u are carried along; backward, the slopes of a number by every state.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,23 +29,11 @@ from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.forces import recent
+from kinetree.simulate.sensitivity.checks import MAX_SLOPES
 from kinetree.simulate.sensitivity.inputs import STATE, Input
-from kinetree.simulate.tuning import MAX_SLOPES
 
 FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
 RunningCost = Callable[[Scalar, Array, Array], Scalar]  # of t, q and dq
-
-
-@dataclass(frozen=True, eq=False)
-class ResultsInSteps:
-    """Results inside steps: the number of its `step`, (T, B), and P and Q that lead to it.
-
-    P: (T, B, N, N). Q: by name (T, B, N, S, size), S as in LinearSteps.B.
-    """
-
-    step: Array
-    P: Array
-    Q: Mapping[str, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,46 +45,28 @@ class LinearSteps:
 
     A: Array
     B: Mapping[str, Array]
-    inside: ResultsInSteps | None = None
 
-    def forward(self, by: Input, X: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Times (K,), rollouts (K,) and derivatives of results, (K, N, count, size), step by step.
+    def forward(self, by: Input, X: Array) -> Iterator[Array]:
+        """Derivatives of the states one after the other, (B, N, count, size).
 
         X: the derivative of the first state, (B, N, count, size); count samples of a signal.
         """
-        rows, changed = np.arange(len(X)), X
-        if self.inside is None:
-            yield np.zeros_like(rows), rows, changed
+        yield X
         for k, A in enumerate(self.A):
-            if self.inside is not None:
-                t, b = np.nonzero(self.inside.step == k)
-                Y, Q = _product(self.inside.P[t, b], changed[b]), self.inside.Q
-                by_input = Q[by.name][t, b] if by.name in Q else None
-                yield t, b, _add_inputs(Y, by, k, b, by_input)
-            by_input = self.B[by.name][k] if by.name in self.B else None
-            changed = _add_inputs(_product(A, changed), by, k, rows, by_input)
-            if self.inside is None:
-                yield np.full_like(rows, k + 1), rows, changed
+            X = _add_inputs(_product(A, X), by, k, self.B.get(by.name))
+            yield X
 
     def backward(self, slopes: Array, totals: Mapping[Input, Array]) -> Array:
-        """Slopes of a number by the first state, (B, N), from those by results, (T, B, N).
+        """Slopes of a number by the first state, (B, N), from those by the states, (T, B, N).
 
         Those by inputs are added to `totals`, each (B, count, size).
         """
-        rows, back = np.arange(slopes.shape[1]), np.zeros(slopes.shape[1:])
+        back = slopes[-1]
         for k in reversed(range(len(self.A))):
-            if self.inside is None:
-                back = back + slopes[k + 1]
             for by, total in totals.items():
-                _collect(total, by, k, rows, self.B[by.name][k], back)
-            back = np.einsum("bij,bi->bj", self.A[k], back)
-            if self.inside is not None:
-                t, b = np.nonzero(self.inside.step == k)
-                np.add.at(back, b, np.einsum("kij,ki->kj", self.inside.P[t, b], slopes[t, b]))
-                for by, total in totals.items():
-                    Q = self.inside.Q[by.name][t, b]
-                    _collect(total, by, k, b, Q, slopes[t, b])
-        return back if self.inside is not None else back + slopes[0]
+                _collect(total, by, k, self.B[by.name][k], back)
+            back = np.einsum("bij,bi->bj", self.A[k], back) + slopes[k]
+        return back
 
 
 def _product(A: Array, X: Array) -> Array:
@@ -106,45 +74,39 @@ def _product(A: Array, X: Array) -> Array:
     return (A @ X.reshape(*X.shape[:2], X.shape[2] * X.shape[3])).reshape(X.shape)
 
 
-def _samples(by: Input, k: int, rows: Array) -> list[tuple[Array, Array]]:
-    """For each value that enters step k: the number of its first sample, (K,), and the share."""
-    weights = by.weights
-    if weights is None:
-        return [(np.zeros_like(rows), np.zeros(len(rows)))]
-    columns = rows if weights.first.shape[-1] > 1 else np.zeros_like(rows)
-    return list(zip(weights.first[k][:, columns], weights.share[k][:, columns], strict=True))
+def _samples(by: Input, k: int) -> list[tuple[Array, Array]]:
+    """For each value that enters step k: the number of its first sample, (1 or B,), and a share."""
+    if by.weights is None:
+        return [(np.zeros(1, int), np.zeros(1))]
+    return list(zip(by.weights.first[k], by.weights.share[k], strict=True))
 
 
-def _add_inputs(X: Array, by: Input, k: int, rows: Array, B: Array | None) -> Array:
-    """X with the inputs of step k added; B: (K, N, S, size), None if the input enters no step."""
+def _add_inputs(X: Array, by: Input, k: int, B: Array | None) -> Array:
+    """X with the inputs of step k added; B: (E, B, N, S, size), None: it enters no step."""
     if B is None:
         return X
-    each = np.arange(len(rows))
-    for i, (first, share) in enumerate(_samples(by, k, rows)):
-        column, part = share[:, None, None], B[:, :, i]
+    each = np.arange(len(X))
+    for i, (first, share) in enumerate(_samples(by, k)):
+        column, part = share[:, None, None], B[k][:, :, i]
         X[each, :, first] += part * (1 - column)
         if share.any():
             X[each, :, np.minimum(first + 1, X.shape[2] - 1)] += part * column
     return X
 
 
-def _collect(total: Array, by: Input, k: int, rows: Array, B: Array, back: Array) -> None:
-    """Add slopes by an input of step k; B: (K, N, S, size), back: (K, N)."""
-    slopes = np.einsum("ki,kisj->ksj", back, B)
-    for i, (first, share) in enumerate(_samples(by, k, rows)):
-        np.add.at(total, (rows, first), slopes[:, i] * (1 - share[:, None]))
+def _collect(total: Array, by: Input, k: int, B: Array, back: Array) -> None:
+    """Add slopes by an input of step k; B: (B, N, S, size), back: (B, N)."""
+    slopes, each = np.einsum("ki,kisj->ksj", back, B), np.arange(len(back))
+    for i, (first, share) in enumerate(_samples(by, k)):
+        np.add.at(total, (each, first), slopes[:, i] * (1 - share[:, None]))
         if share.any():
             after = np.minimum(first + 1, total.shape[1] - 1)
-            np.add.at(total, (rows, after), slopes[:, i] * share[:, None])
+            np.add.at(total, (each, after), slopes[:, i] * share[:, None])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivities:
     """Derivatives of a simulated motion.
-
-    "dop853" has steps of its own, in each rollout: `inside` leads from the beginning of a step to
-    the results in it, the values of a signal are those of the samples before and after the step,
-    and rollouts with fewer steps stand still after their last.
 
     Args:
         motion: the simulation.
@@ -154,7 +116,6 @@ class Sensitivities:
             state; N = 2n and the entries of a controller's own state.
         B: {input: derivatives of each step, shape (E, ..., N, *shape)}, units of the state per unit
             of the input.
-        inside: of "dop853", from the beginning of a step to the results in it; None: fixed steps.
     """
 
     motion: Trajectory
@@ -162,7 +123,6 @@ class Sensitivities:
     inputs: tuple[Input, ...]
     A: Array
     B: Mapping[str, Array]
-    inside: ResultsInSteps | None = None
 
     def by(self, name: str) -> Array:
         """d(q, dq)/d input at every time, (T, ..., 2n, *shape), q and q0 along tangent vectors.
@@ -187,8 +147,8 @@ class Sensitivities:
             at = np.arange(n)
             X[:, n * STATE.index(name) + at, 0, at] = 1
         derivatives = np.empty((T, B, 2 * n, count, by.size))
-        for t, b, Y in chain.forward(by, X):
-            derivatives[t, b] = Y[:, : 2 * n]
+        for k, Y in enumerate(chain.forward(by, X)):
+            derivatives[k] = Y[:, : 2 * n]
         samples = () if by.weights is None else (count,)
         return derivatives.reshape(T, *lead, 2 * n, *samples, *by.shape)
 
@@ -234,7 +194,7 @@ class Sensitivities:
         A = self.A.reshape(E, -1, N, N)
         values = {x.name: 1 if x.weights is None else x.weights.first.shape[1] for x in self.inputs}
         B = {name: x.reshape(*A.shape[:3], values[name], -1) for name, x in self.B.items()}
-        return LinearSteps(A, B, self.inside)
+        return LinearSteps(A, B)
 
     def cost(
         self, final: FinalCost | None = None, running: RunningCost | None = None

@@ -4,9 +4,7 @@ The steps that `simulate` takes are differentiated themselves, not the different
 derivatives are exact for the numbers that the simulation returns, whatever dt.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,20 +13,16 @@ from kinetree.core.options import typed
 from kinetree.dynamics.contacts.impacts import check_smooth
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.joints.presliding import refuse_presliding
+from kinetree.dynamics.methods import METHODS
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import refuse_actuation
-from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps, check_terminal
 from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.events import Events
-from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
-from kinetree.simulate.core.integration import AcceptedSteps
+from kinetree.simulate.core.fixed_steps import fixed_steps
 from kinetree.simulate.core.laws import shifted
 from kinetree.simulate.core.run import (
-    ADAPTIVE,
-    ADAPTIVE_METHODS,
-    Differentiable,
+    FixedMethod,
     Law,
     LimitsChoice,
     Run,
@@ -36,15 +30,8 @@ from kinetree.simulate.core.run import (
 )
 from kinetree.simulate.core.setup import Setup, read_setup
 from kinetree.simulate.core.sources import ForceInput
-from kinetree.simulate.core.touching import AUTO
 from kinetree.simulate.core.verification import check_laws
-from kinetree.simulate.sensitivity.adaptive import AdaptiveDerivatives
-from kinetree.simulate.sensitivity.checks import (
-    check_complete,
-    check_modes,
-    check_size,
-    check_tied,
-)
+from kinetree.simulate.sensitivity.checks import check_size, check_sliding, check_tied
 from kinetree.simulate.sensitivity.fixed import FixedDerivatives
 from kinetree.simulate.sensitivity.inputs import (
     PARAMETERS,
@@ -56,8 +43,6 @@ from kinetree.simulate.sensitivity.inputs import (
 from kinetree.simulate.sensitivity.result import Sensitivities
 from kinetree.simulate.simulation import motion
 
-Derivatives = TypeVar("Derivatives")
-
 
 @typed
 def sensitivities(
@@ -67,27 +52,21 @@ def sensitivities(
     *,
     duration: float,
     dt: float | None = None,
-    method: Differentiable | None = None,
+    method: FixedMethod | None = None,
     wrt: str | Sequence[str] = ("q0", "dq0"),
     tau: ForceInput | None = None,
     F_ext: ForceInput | None = None,
     controller: Controller | Law | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     limits: LimitsChoice = "stop",
-    events: Events = (),
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
-    max_step: float | None = None,
 ) -> Sensitivities:
     """The motion from q0 and dq0, with its derivatives.
 
     Args:
         robot: a Robot or a Model.
-        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits, rtol, atol, max_step:
+        q0, dq0, duration, dt, tau, F_ext, controller, parameters, limits:
             as in `Robot.simulate`; leading axes are a batch of rollouts.
-        method: "rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler", or "dop853",
-            whose steps keep the lengths that they were taken with; None: "rk4", with contacts
-            "semi_implicit_euler".
+        method: of fixed steps; None: as in `Robot.simulate`.
         wrt: the inputs to differentiate by, some of
             "q0" (along tangent vectors) and "dq0", (n,);
             "tau" and "F_ext": the constant, (n,) or (links, 6), by default zeros; or the values of
@@ -95,8 +74,6 @@ def sensitivities(
             "mass", "com", "inertia", "gravity", "friction", "springs", "contact_friction",
             "restitution", "ground": as in `Robot.compile(free=...)`;
             "parameters": pi of `Robot.parameters`, (p,).
-        events: as in `Robot.simulate`, for "dop853". They are noted, and a terminal one ends the
-            motion; derivatives are those of states at given times.
 
     Returns:
         A record of the steps: `by(name)` is the derivative of every state, `gradient` and `cost`
@@ -107,22 +84,21 @@ def sensitivities(
             contacts, laws that cannot be traced, forces that are functions.
     """
     model, names = model_of(robot), read_names(wrt)
-    if method in ADAPTIVE_METHODS and method != ADAPTIVE:
-        raise InputError(f"method is {method!r}; sensitivities are those of {ADAPTIVE!r} or rk4.")
-    if method is None:
-        method = "rk4" if model.contacts is None else AUTO
     refuse_dry_motors(model, "sensitivities")
     check_smooth(model)
     asked = Run(
         model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
-        controller=controller, parameters=parameters, limits=limits, events=events, rtol=rtol,
-        atol=atol, max_step=max_step,
+        controller=controller, parameters=parameters, limits=limits,
     )  # fmt: skip
     run = complete(checked(asked), names)
-    check_tied(model, method, names)
+    if run.fixed is None:
+        raise InputError(
+            f"method is {method!r}; sensitivities are those of fixed steps: {', '.join(METHODS)}."
+        )
+    check_tied(model, names)
     refuse_actuation(model, "sensitivities")
-    if run.fixed is not None and {"friction", PARAMETERS} & {*names, *(run.parameters or {})}:
-        refuse_presliding(model, f"the derivative by friction of method {run.method!r}")
+    if {"friction", PARAMETERS} & {*names, *(run.parameters or {})}:
+        refuse_presliding(model, f"the derivative by friction of method {run.method_name!r}")
     setup = read_setup(run)
     # before derivatives are compiled and remembered
     check_laws(setup, [(0.0, 0, x) for x in shifted([setup.x0[0]] * 2, 0, 1e-3)])
@@ -131,59 +107,21 @@ def sensitivities(
             f"{setup.sampling.name} is called in Python, so the motion has no derivative. Take a "
             "law that can be traced, or kinetree.controllers.Stateful."
         )
-    differentiated = _of_adaptive_steps if run.fixed is None else _of_fixed_steps
-    return differentiated(run, setup, names)
-
-
-def _of_fixed_steps(run: Run, setup: Setup, names: tuple[str, ...]) -> Sensitivities:
-    """Every result is a state, from which one step leads to the next."""
     times, count, loop = run.times, len(setup.x0), fixed_steps(run, setup)
     method = loop.method
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(method.times)
     inputs = find_inputs(run, setup.external, names, stages, np.array(method.times) == 1)
     columns = sum(x.size * (len(method.stages) if x.weights is not None else 1) for x in inputs)
     check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
-    derivatives = _remembered(loop, inputs, lambda: FixedDerivatives(loop, setup, inputs))
+    key = tuple((x.name, x.weights is None) for x in inputs)
+    if key not in loop.derivatives:  # compiled once for equal inputs of a loop
+        loop.derivatives[key] = FixedDerivatives(loop, setup, inputs)
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)
     simulated = motion(run, setup, loop, outcome)
-    A, B = derivatives.all(_states(simulated, setup), setup, times)
+    check_sliding(model, (run.parameters or {}).get("friction"), simulated)
+    A, B = loop.derivatives[key].all(_states(simulated, setup), setup, times)
     return Sensitivities(simulated, run.model, inputs, *_with_batch(A, B, inputs, setup.batch))
-
-
-def _of_adaptive_steps(run: Run, setup: Setup, names: tuple[str, ...]) -> Sensitivities:
-    """Results lie inside steps, which every rollout has of its own."""
-    loop, log = adaptive_steps(run, setup), list[AcceptedSteps]()
-    check_terminal(run, setup)
-    none = np.zeros((0, 1)), np.zeros(1, bool)  # the weights of samples follow with the steps
-    inputs = find_inputs(run, setup.external, names, *none)
-    derivatives = _remembered(loop, inputs, lambda: AdaptiveDerivatives(loop, setup, inputs))
-    count, N, columns = len(setup.x0), loop.space.rates, derivatives.directions.count
-    check_size(len(run.times), count, N, columns)
-    with run.bar() as bar:
-        outcome = loop.run(run, setup, bar, log)
-    simulated = motion(run, setup, loop, outcome)
-    taken = AcceptedSteps.joined(log)
-    check_complete(taken, setup.batch, count, len(simulated))
-    dry = loop.rollouts(setup).dry
-    if dry is not None:
-        check_modes(run.model, taken, dry)
-    check_size(int(taken.number.max()) + 1 + len(simulated), count, N, columns)
-    A, B, inside, weights = derivatives.all(taken, run, setup, inputs, simulated.t)
-    inputs = tuple(replace(x, weights=weights.get(x.name)) for x in inputs)
-    return Sensitivities(
-        simulated, run.model, inputs, *_with_batch(A, B, inputs, setup.batch), inside
-    )
-
-
-def _remembered(
-    steps: FixedSteps | AdaptiveSteps, inputs: Sequence[Input], make: Callable[[], Derivatives]
-) -> Derivatives:
-    """Return the derivatives compiled before for these inputs of the same loop, or make them."""
-    key = tuple((x.name, x.weights is None) for x in inputs)
-    if key not in steps.derivatives:
-        steps.derivatives[key] = make()
-    return steps.derivatives[key]
 
 
 def _states(simulated: Trajectory, setup: Setup) -> Array:

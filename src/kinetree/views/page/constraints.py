@@ -3,6 +3,7 @@
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.core.text import without_rounding
 from kinetree.errors import KinetreeError
 from kinetree.explain import Explanation
 from kinetree.explain.torque import dof_units
@@ -45,7 +46,7 @@ def constraint_table(stage: Stage) -> str:
     for tie in ties(stage.model):
         names = [row.removeprefix(f"{tie.name}.") for row in tie.rows if row in redundant]
         error = errors[tie.name]
-        closure = page_number(error, 2) if error > 1e-12 else "0"
+        closure = page_number(float(without_rounding(np.asarray(error), 1.0)), 2)
         rows.append(
             (tie.name, tie.kind, tie.what, ", ".join(names) or "–", str(len(tie.rows)), closure)
         )
@@ -105,4 +106,4 @@ def equation_forces(explanation: Explanation) -> str:
 def number(x: float, columns: list[Array]) -> str:
     """A force in four digits; 0 for a rounding error of the largest one."""
     largest = max(float(np.max(np.abs(column), initial=0.0)) for column in columns)
-    return "0" if abs(x) <= 1e-12 * largest else page_number(float(x))
+    return page_number(float(without_rounding(np.asarray(x), largest)))

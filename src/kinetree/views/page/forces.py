@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.core.text import without_rounding
 from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE
@@ -158,8 +159,3 @@ def envelopes(robot: Robot, samples: int = 2000) -> Envelopes:
         tool=None if model.tool is None else robot.pose(q)[:, :3, 3],
         tau=tau,
     )
-
-
-def without_rounding(tau: Array) -> Array:
-    """Forces (N, n) with zeros in place of rounding errors of the largest forces."""
-    return np.where(np.abs(tau) < 1e-12 * np.abs(tau).max(initial=0.0), 0.0, tau)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinetree.core.text import counted
+from kinetree.core.text import counted, without_rounding
 from kinetree.errors import KinetreeError
 from kinetree.files.description.drive import drive_parts
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
@@ -197,7 +197,7 @@ def _axis(joint: Joint) -> str:
         return "–"
     A = np.asarray(joint.screw, float)
     axis = A[3:] if joint.type == PRISMATIC else A[:3]
-    return " ".join(page_number(x, 3) for x in np.where(np.abs(axis) < 1e-9, 0, axis))
+    return " ".join(page_number(x, 3) for x in without_rounding(axis))
 
 
 def _limits(joint: Joint, degrees: bool) -> tuple[str, str, str, str]:

@@ -21,6 +21,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, clip, maximum
 from kinetree.simulate.core.events import Halt
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
+from kinetree.simulate.core.run import SimulationOptions
 from kinetree.spatial import cross
 from kinetree.views.workbench.presets import (
     ARRIVAL,
@@ -119,6 +120,10 @@ def simulated(
     def ends() -> bool:
         return closing.is_set() or time.monotonic() > end
 
+    steps: SimulationOptions = {"duration": law.duration, "dt": CONTACT_STEP}
+    if not touching:
+        spacing = max(SAMPLE, law.duration / (MAX_SAMPLES - 100))
+        steps = {"duration": law.duration, "method": "LSODA", "record": spacing}
     remarks: list[str] = []
     if stops and driven:
         remarks.append(
@@ -128,13 +133,12 @@ def simulated(
         trajectory = state.robot.simulate(
             state.q,
             state.dq,
-            duration=law.duration,
-            dt=CONTACT_STEP if touching else max(SAMPLE, law.duration / (MAX_SAMPLES - 100)),
+            **steps,
             controller=controller(law, state),
             tau=None if stops_acting is None else lambda t, q, dq: stops_acting.force(q, dq),
             F_ext=steady(state.push, state.robot.model),
             limits="record",
-            events=() if touching else Halt(asked=ends),  # fixed steps cannot be halted
+            events=Halt(asked=ends),
             progress=False,
         )
     except SimulationError as error:

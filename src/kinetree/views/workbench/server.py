@@ -13,6 +13,7 @@ from typing import Any
 
 from kinetree.core.system import claim_port
 from kinetree.errors import InputError, KinetreeError
+from kinetree.present.tables import plain
 from kinetree.views.workbench.guard import (
     BODY_SECONDS,
     CONNECTIONS,
@@ -29,7 +30,7 @@ from kinetree.views.workbench.guard import (
 )
 from kinetree.views.workbench.page import Page, sent_page
 from kinetree.views.workbench.shelf import BusyError
-from kinetree.views.workbench.state import Request, plain
+from kinetree.views.workbench.state import Request
 
 log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())

@@ -4,7 +4,6 @@ The server keeps no state of the page: each request has all of it, and the answe
 the request alone.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -161,25 +160,3 @@ def text(given: object, name: str) -> str:
     if not isinstance(given, str):
         raise InputError(f"{name} is {given!r:.60}; expected a text.")
     return given
-
-
-# answers
-
-
-def plain(x: object) -> Any:
-    """An answer as JSON has it: arrays as lists, NaN and infinite numbers as null."""
-    if isinstance(x, Mapping):
-        named = cast("Mapping[str, object]", x)
-        return {key: plain(value) for key, value in named.items()}
-    if isinstance(x, np.ndarray):
-        array = np.asarray(x)
-        if array.dtype.kind == "f" and np.isfinite(array).all():
-            return array.tolist()
-        return plain(array.tolist())
-    if isinstance(x, list | tuple):
-        return [plain(value) for value in cast("Sequence[object]", x)]
-    if isinstance(x, float | np.floating):
-        return float(x) if math.isfinite(x) else None
-    if isinstance(x, np.integer):
-        return int(x)
-    return x

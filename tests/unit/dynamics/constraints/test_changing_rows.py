@@ -10,6 +10,7 @@ import pytest
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.constraints import Loop
+from spacing import by
 
 SINES, COSINES = (0.6, 0.28), (0.8, 0.96)  # of the twists; lengths of the links are the sines
 # tan(q1/2) tan(q2/2) = -RATIO: sines of half the sum and half the difference of the twists
@@ -201,9 +202,8 @@ def test_a_simulated_turn_stays_on_the_closed_form(linkage):
 def test_dry_friction_stops_a_linkage_with_all_rows(linkage):
     rows = closed(0.8)
     rough = linkage.with_friction({"j1": kt.friction.Friction(coulomb=30.0)})
-    for method in ("dop853", "rk4"):
-        motion = rough.simulate(
-            rows[0], 2 * np.array(rows[1]), duration=0.4, dt=0.005, method=method
-        )
+    for method in ("DOP853", "rk4"):
+        steps = by(method, 0.005)
+        motion = rough.simulate(rows[0], 2 * np.array(rows[1]), duration=0.4, **steps)
         assert motion.dq[-1, 0] == 0 and motion.dq[0, 0] == 2
         assert motion.meta["closure"].max() < 1e-12

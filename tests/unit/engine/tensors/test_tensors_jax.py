@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from kinetree.engine.tensors import xla_handlers as xla_targets
+from kinetree.engine.tensors import xla as xla_targets
 from tensor_jax import jax, with_x64
 from tensor_robots import arm, flyer, state
 

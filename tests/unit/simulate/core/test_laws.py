@@ -12,15 +12,16 @@ import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import InputError
 from kinetree.scalars import cos, sign, sin, where
+from spacing import by
 
 ROBOT = kt.robots.planar_2r()
 Q0 = np.array([0.3, -0.4])
-METHODS = ("euler", "semi_implicit_euler", "implicit", "rk4", "dop853")
-FREE = {"duration": 0.1, "dt": 0.01, "limits": "ignore"}
+METHODS = ("euler", "semi_implicit_euler", "implicit", "rk4", "DOP853")
+FREE = {"duration": 0.1, "limits": "ignore"}
 
 
 def run(method="rk4", q0=Q0, **acting):
-    return ROBOT.simulate(q0, method=method, **FREE, **acting)
+    return ROBOT.simulate(q0, **by(method, 0.01), **FREE, **acting)
 
 
 # laws with a memory, each made anew: the first three cannot be traced
@@ -90,7 +91,7 @@ def clock():
 
 WITH_MEMORY = (late, latch, switch, integral, counter, noise, clock)
 CASES = [(make, "tau", "rk4") for make in WITH_MEMORY]
-CASES += [(make, "controller", "dop853") for make in WITH_MEMORY]
+CASES += [(make, "controller", "DOP853") for make in WITH_MEMORY]
 CASES += [(late, "tau", method) for method in METHODS]
 
 
@@ -100,7 +101,7 @@ def test_what_is_no_function_of_its_arguments_is_an_error_in_every_method(make, 
         run(method, **{role: make()})
 
 
-@pytest.mark.parametrize("method", ["euler", "dop853"])
+@pytest.mark.parametrize("method", ["euler", "DOP853"])
 def test_pure_laws_are_never_accused(method):
     """Jumps, rest, arguments that are written, arrays returned again, and values near rounding."""
     kept = np.zeros(2)
@@ -143,7 +144,7 @@ def test_what_another_thread_changes_is_left_alone():
     try:
         for _ in range(2):
             run("rk4", tau=law)
-            run("dop853", tau=lambda t, q, dq: law(t, q, dq) if q[0] < 9 else q)
+            run("DOP853", tau=lambda t, q, dq: law(t, q, dq) if q[0] < 9 else q)
     finally:
         done.set()
         thread.join()
@@ -225,10 +226,10 @@ def test_a_stateful_law_is_made_a_value_with_the_shape_of_its_state():
     def function(t, q, dq, z):
         return -q - ki[0] * z, q
 
-    plain = run("dop853", controller=controllers.Stateful(function, np.zeros(2)))
+    plain = run("DOP853", controller=controllers.Stateful(function, np.zeros(2)))
     law = kt.simulate.law(function, ROBOT, shapes={"z": 2})
     ki[0] = 9.0
-    kept = run("dop853", controller=controllers.Stateful(law, np.zeros(2)))
+    kept = run("DOP853", controller=controllers.Stateful(law, np.zeros(2)))
     assert np.array_equal(kept.q, plain.q)
 
 

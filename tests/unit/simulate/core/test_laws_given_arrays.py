@@ -7,18 +7,18 @@ import kinetree as kt
 from kinetree import controllers
 from kinetree.errors import InputError
 from kinetree.simulate import event
+from spacing import by
 
 ROBOT = kt.robots.planar_2r()
 Q0, DQ0 = np.array([0.3, -0.4]), np.array([0.5, 0.1])
 GOAL = np.array([0.1, 0.2])
-METHODS = ("dop853", "rk4")
+METHODS = ("DOP853", "rk4")
 
 
 def run(method, **options):
-    dt = 0.05 if method == "dop853" else 0.005
-    return ROBOT.simulate(
-        options.pop("q0", Q0), DQ0, duration=0.1, dt=dt, method=method, limits="ignore", **options
-    )
+    steps = by(method, 0.05 if method == "DOP853" else 0.005)
+    q0 = options.pop("q0", Q0)
+    return ROBOT.simulate(q0, DQ0, duration=0.1, limits="ignore", **steps, **options)
 
 
 def shift_in_place(t, q, dq):
@@ -134,4 +134,4 @@ def test_events_may_not_write_either():
         return q[0]
 
     with pytest.raises((InputError, ValueError), match="read-only"):
-        run("dop853", events=event(passes))
+        run("DOP853", events=event(passes))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from kinetree.errors import InputError
+from kinetree.present.tables import plain
 from kinetree.views.workbench import quantities
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.quantities import compile_in_thread
 from kinetree.views.workbench.shelf import Shelf
-from kinetree.views.workbench.state import plain
 
 
 @pytest.fixture(scope="module")

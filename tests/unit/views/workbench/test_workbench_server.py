@@ -145,7 +145,7 @@ def test_the_end_interrupts_a_simulation():
     before = set(own_threads())
     with view(kt.robots.planar_2r(), browser=False) as workbench:
         client = Client(workbench)
-        state = {"robot": "given", "q": [0.1, 0.2], "dq": [3e4, -5e4], "duration": 60}
+        state = {"robot": "given", "q": [0.1, 0.2], "dq": [3e2, -5e2], "duration": 60}
 
         def ask():
             with contextlib.suppress(OSError, http.client.HTTPException):

@@ -1,15 +1,17 @@
 """SDF (SDFormat 1.2 and later) -> records, for robots that are trees, or have closed loops.
 
-`versions` brings a document to SDF 1.7; `models` opens the models that it includes and makes scopes
-of `frames` from them; `elements` makes the records, and `structure` one tree of them, with
-constraints for joints that close loops. The base of the robot is the world: a link that no joint
-connects to the world is fixed where the file places it, or floats.
+`format` has the words and brings a document to SDF 1.7; `models` opens the models that it includes
+and makes scopes of `frames` from them; `elements` makes the records, and `structure` one tree of
+them, with constraints for joints that close loops. The base of the robot is the world: a link that
+no joint connects to the world is fixed where the file places it, or floats.
 """
 
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +28,14 @@ from kinetree.files.description.records import (
     Spring,
 )
 from kinetree.files.description.sdf.elements import link_shapes, read_joint, read_link
+from kinetree.files.description.sdf.format import (
+    SDF,
+    SEPARATOR,
+    WORLD,
+    Document,
+    check_newest,
+    document,
+)
 from kinetree.files.description.sdf.frames import (
     FRAME,
     JOINT,
@@ -39,8 +49,6 @@ from kinetree.files.description.sdf.frames import (
 )
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
 from kinetree.files.description.sdf.structure import Loops, away_from, trees
-from kinetree.files.description.sdf.versions import Document, check_newest, document
-from kinetree.files.description.sdf.words import SDF, SEPARATOR, WORLD
 from kinetree.files.description.source import decode
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.tree import check_file_tree, follow, listed
@@ -90,7 +98,7 @@ def link_frames(
     reader, outer = _opened(path, folders, text)
     models = reader.candidates(outer)
     known = model if any(x.name == model for x in models) else None
-    chosen = choose(models, reader.absent, known, outer.root)
+    chosen = choose(models, known, outer.root)
     robot = reader.world(outer, models, chosen).frames[chosen.name].inner
     return [x for x in ([] if robot is None else robot.every()) if x.kind == LINK]
 
@@ -101,8 +109,8 @@ def _opened(
     reader = Reader(Sources(path if text is None else None, folders, own=False), Findings())
     if text is None:
         return reader, reader.open(Path(os.fsdecode(path)))
-    name = os.path.basename(path)
-    return reader, document(parse_xml(decode(text, str(name)), str(name)), None)
+    name = str(os.path.basename(path))
+    return reader, document(parse_xml(decode(text, name), name), None)
 
 
 class _Robot:
@@ -119,20 +127,28 @@ class _Robot:
         """The description of the model of that name, or of the only one."""
         check_newest(found, self.findings)
         models = self.reader.candidates(found)
-        chosen = choose(models, self.reader.absent, name, found.root)
+        chosen = choose(models, name, found.root)
         owner = Part(chosen.element, f"model {show(chosen.name)}", self.findings, SDF)
-        others = [show(x.name) for x in models if x is not chosen]
+        others = [show(x.name) for x in models if x is not chosen and not x.absent]
         if others:
             owner.note(f"only it is read, without {', '.join(others[:8])}.")
         world = self.reader.world(found, models, chosen)
         robot = world.frames[chosen.name].inner
         assert robot is not None
-        frames = list(robot.every())
+        frames = robot.every()
         links = [frame for frame in frames if frame.kind == LINK]
         check_references([world.frames[chosen.name], *frames])
         outside = self._world_joints(found, world, chosen)
-        self.links += [read_link(frame, self.findings) for frame in links]
-        loops = self._add_joints([x for x in (*frames, *outside) if x.kind == JOINT], world, frames)
+        self.links += self.findings.each(partial(read_link, findings=self.findings), links)
+        joints = [x for x in (*frames, *outside) if x.kind == JOINT]
+        read = partial(read_joint, world=world.origin, findings=self.findings)
+        parts = self.findings.each(read, joints)
+        self.findings.check()
+        loops = Loops(parts, self.findings, {x.name for x in (*frames, *world.frames.values())})
+        for part in loops.kept:
+            self.joints += part.joints
+            self.links += part.links
+            self.springs |= part.springs
         if not self.links:
             raise owner.fault("it has no <link>.")
         if robot.is_static:
@@ -140,9 +156,9 @@ class _Robot:
             loops = Loops([], self.findings, set())
         self._stand(chosen, owner, world, frames)
         check_file_tree(self.links, self.joints, chosen.name)
-        joints = [replace(j, mimic=None) for j in self.joints] if not self.mimic else self.joints
+        kept = self.joints if self.mimic else [replace(x, mimic=None) for x in self.joints]
         shapes = [link_shapes(frame, self.findings) for frame in links]
-        gravity, followed = self._gravity(found), follow(joints, self.findings)
+        gravity, followed = self._gravity(found), follow(kept, self.findings)
         named_frames = (*self._frames(world, frames), *loops.frames)
         self.findings.notes += self.reader.sources.notes
         return RobotDescription(
@@ -158,17 +174,6 @@ class _Robot:
             warnings=self.findings.all_warnings(),
             constrained=loops.record,
         )
-
-    def _add_joints(self, joints: Sequence[Frame], world: Scope, frames: Sequence[Frame]) -> Loops:
-        """Add the records of all joints but those that close loops, which are returned."""
-        parts = [read_joint(frame, world.origin, self.findings) for frame in joints]
-        taken = {x.name for x in (*frames, *world.frames.values())}
-        loops = Loops(parts, self.findings, taken)
-        for part in loops.kept:
-            self.joints += part.joints
-            self.links += part.links
-            self.springs |= part.springs
-        return loops
 
     def _world_joints(self, found: Document, world: Scope, chosen: Candidate) -> list[Frame]:
         """Joints of the world between it and the robot; those of other models are noted."""
@@ -201,12 +206,14 @@ class _Robot:
             text = f"it is <static>: its {len(moving)} joints do not move"
             owner.warn(f"{text}. Delete <static> to let them.")
         self.springs = {}
-        self.joints = [
-            JointDescription(
-                name=x.name, type=FIXED, parent=x.parent, child=x.child, M_pc=x.M_pc, where=x.where
-            )
-            for x in self.joints
-        ]
+        for k, x in enumerate(self.joints):
+            ends: dict[str, Any] = {
+                "parent": x.parent,
+                "child": x.child,
+                "M_pc": x.M_pc,
+                "where": x.where,
+            }
+            self.joints[k] = JointDescription(name=x.name, type=FIXED, **ends)
 
     def _stand(self, chosen: Candidate, owner: Part, world: Scope, frames: Sequence[Frame]) -> None:
         """Add the world as the base, and joints to it from links that no joint connects to it.

@@ -11,14 +11,14 @@ massless link CHILD/JOINT between them. A ball joint turns about the origin of t
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from kinetree.core.arrays import Array, times
 from kinetree.files.description.axes import check_axes
-from kinetree.files.description.collisions import CollisionShape
-from kinetree.files.description.element import MOMENTS, Part, read_shapes
+from kinetree.files.description.element import MOMENTS, Part, Shapes, Surface, read_shapes
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import (
@@ -34,12 +34,10 @@ from kinetree.files.description.records import (
     JointDescription,
     Limits,
     LinkDescription,
-    Mesh,
     Mimic,
     Spring,
 )
-from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of, lookup
-from kinetree.files.description.sdf.words import (
+from kinetree.files.description.sdf.format import (
     SDF,
     WORLD,
     flag_attribute,
@@ -48,14 +46,14 @@ from kinetree.files.description.sdf.words import (
     part_of,
     read_pose,
 )
+from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of, lookup
 from kinetree.files.description.xml import show
-from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import inverse
 
-SURFACE = {
-    "mu": ("surface", "friction", "ode", "mu"),
-    "bounce": ("surface", "bounce", "restitution_coefficient"),
-}
+SURFACE = (
+    ("surface", "friction", "ode", "mu"),
+    ("surface", "bounce", "restitution_coefficient"),
+)
 
 
 def read_link(frame: Frame, findings: Findings) -> LinkDescription:
@@ -83,54 +81,45 @@ def _body(link: Part, frame: Frame) -> Body:
             "supported; write <mass>, <pose> and <inertia> instead."
         )
     T, relative_to = read_pose(inertial)
-    if relative_to:
-        base = lookup(
-            frame.scope, relative_to, inertial.element, link.owner, "relative_to of <pose>"
+    if relative_to and np.any(np.eye(4) != _place_of(inertial, frame, relative_to)):
+        raise inertial.fault(
+            f"<pose> of <inertial> is relative to {show(relative_to)}, which is not where the link "
+            "is; expected it in the frame of the link, since programs disagree about its meaning."
         )
-        if np.any(np.eye(4) != between(frame, base)):
-            raise inertial.fault(
-                f"<pose> of <inertial> is relative to {show(relative_to)}, which is not where the "
-                "link is; expected it in the frame of the link, since programs disagree about "
-                "its meaning."
-            )
     if not inertial.has("mass"):
         inertial.warn_together("no <mass>: 1 kg by the rules of SDF.")
-    m = inertial.mass(inertial.number("mass", 1.0))
+    m, inertia = inertial.mass(1.0), inertial.child("inertia")
     if inertial.has("fluid_added_mass"):
         inertial.warn_together("<fluid_added_mass> is not honoured.")
-    R, I = T[:3, :3], _inertia_matrix(inertial)
-    return Body(m, T[:3, 3], symmetric(times(R, I, R.T)) if np.any(np.eye(3) != R) else I)
-
-
-def _inertia_matrix(inertial: Part) -> Array:
-    """The inertia about the centre, in the axes of the pose of <inertial>."""
-    inertia = inertial.child("inertia")
     if inertia is None:
         inertial.warn_together("no <inertia>: unit moments of inertia by the rules of SDF.")
-        return np.eye(3)
-    absent = [tag for tag in MOMENTS if not inertia.has(tag)]
-    if absent:
+        return Body(m, T[:3, 3], np.eye(3))
+    if absent := [tag for tag in MOMENTS if not inertia.has(tag)]:
         inertia.warn_together(f"no <{'>, <'.join(absent)}>: 1 kg m^2 by the rules of SDF.")
-    I = inertia.inertia_matrix(1.0)
-    for tag, moment in zip(MOMENTS, np.diag(I), strict=True):
-        if moment < 0:
+    for tag in MOMENTS:
+        if (moment := inertia.number(tag, 1.0)) < 0:
             raise inertia.fault(f"<{tag}> is {moment:g} kg m^2, less than zero; correct it.")
-    return I
+    return inertia.body(m, T, 1.0)
 
 
-def link_shapes(frame: Frame, findings: Findings) -> tuple[list[Mesh], list[CollisionShape]]:
+def _place_of(part: Part, frame: Frame, relative_to: str) -> Array:
+    """Pose in a link of the frame that a <pose> in it is relative to."""
+    what = "relative_to of <pose>"
+    return between(frame, lookup(frame.scope, relative_to, part.element, part.owner, what))
+
+
+def link_shapes(frame: Frame, findings: Findings) -> Shapes:
     """Mesh files and collision shapes of a link, with friction and restitution of <surface>."""
 
-    def surface(shape: Part) -> tuple[float | None, float | None]:
-        return _surface(shape, SURFACE["mu"]), _surface(shape, SURFACE["bounce"])
+    def surface(shape: Part) -> Surface:
+        mu, bounce = (_in_surface(shape, tags) for tags in SURFACE)
+        return mu, bounce
 
-    def place(shape: Part) -> Array:
-        return shape_pose(shape, frame)
-
-    return read_shapes(frame.element, frame.name, SDF, findings, place, surface)
+    link = Part(frame.element, "", findings, SDF)
+    return read_shapes(link, frame.name, partial(shape_pose, frame=frame), surface)
 
 
-def _surface(shape: Part, tags: tuple[str, ...]) -> float | None:
+def _in_surface(shape: Part, tags: tuple[str, ...]) -> float | None:
     """A number in the <surface> of a collision; None if the file does not have it."""
     inside = [shape]
     for tag in tags:
@@ -141,10 +130,7 @@ def _surface(shape: Part, tags: tuple[str, ...]) -> float | None:
 def shape_pose(shape: Part, frame: Frame) -> Array:
     """Pose of a <visual> or <collision> in its link."""
     T, relative_to = read_pose(shape)
-    if not relative_to:
-        return T
-    base = lookup(frame.scope, relative_to, shape.element, shape.owner, "relative_to of <pose>")
-    return times(between(frame, base), T)
+    return times(_place_of(shape, frame, relative_to), T) if relative_to else T
 
 
 # joints
@@ -310,21 +296,20 @@ def _pitch(joint: Part) -> float:
     if radians_per_metre == 0 or per_turn == 0:
         raise joint.fault("<thread_pitch> or <screw_thread_pitch> is 0; expected another number.")
     pitch, old = per_turn / (2 * math.pi), -1 / radians_per_metre
-    if not joint.has("thread_pitch"):
-        if not joint.has("screw_thread_pitch"):
-            joint.warn("no <screw_thread_pitch>: 1 m per turn by the rules of SDF.")
-        return pitch
-    if not joint.has("screw_thread_pitch"):
+    has_new, has_old = joint.has("screw_thread_pitch"), joint.has("thread_pitch")
+    if has_new and has_old and not math.isclose(pitch, old, rel_tol=1e-4):
+        raise joint.fault(
+            f"<screw_thread_pitch> is {per_turn:g} m per turn, and <thread_pitch> "
+            f"{radians_per_metre:g} rad/m is {2 * math.pi * old:g}; remove the one that is wrong."
+        )
+    if has_old and not has_new:
         joint.note(
             f"<thread_pitch> {radians_per_metre:g} rad/m is positive for a left-handed thread: "
             f"{old:g} m/rad along the axis."
         )
         return old
-    if not math.isclose(pitch, old, rel_tol=1e-4):
-        raise joint.fault(
-            f"<screw_thread_pitch> is {per_turn:g} m per turn, and <thread_pitch> "
-            f"{radians_per_metre:g} rad/m is {2 * math.pi * old:g}; remove the one that is wrong."
-        )
+    if not has_new and not has_old:
+        joint.warn("no <screw_thread_pitch>: 1 m per turn by the rules of SDF.")
     return pitch
 
 
@@ -348,16 +333,12 @@ def _limits(axis: Part, word: str) -> Limits:
         return Limits()
     lower, upper = limit_of(limit, "lower", -inf), limit_of(limit, "upper", inf)
     rates = {tag: limit_of(limit, tag, inf) for tag in ("velocity", "effort")}
-    for tag, value in rates.items():
-        if value == 0:
-            limit.warn_together(f"{tag} limit 0 is taken as not given: unlimited.")
-        rates[tag] = value if value > 0 else inf
+    rates = {tag: limit.rate_limit(tag, x) if x >= 0 else inf for tag, x in rates.items()}
     if word == "continuous":
         if lower != -inf or upper != inf:
             limit.note("continuous, so its lower and upper limits are ignored.")
         lower, upper = -inf, inf
-    lower, upper = limit.range(TYPES[word], lower, upper)
-    return Limits(lower, upper, **rates)
+    return Limits(*limit.range(TYPES[word], lower, upper), **rates)
 
 
 def _mimic(axis: Part, frame: Frame) -> Mimic | None:
@@ -376,7 +357,6 @@ def _mimic(axis: Part, frame: Frame) -> Mimic | None:
         raise mimic.fault(f"<mimic> follows <{word}> of {leader.label}, which is {kind}.")
     multiplier = mimic.number("multiplier")
     offset, reference = mimic.number("offset", 0.0), mimic.number("reference", 0.0)
-    if multiplier == 0:
-        mimic.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
+    mimic.lock_if_still(multiplier, offset)
     whole = f"{leader.name}/{word}" if kind in TWO_AXES else leader.name
     return Mimic(whole, multiplier, offset - multiplier * reference)

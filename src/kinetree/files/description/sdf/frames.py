@@ -8,7 +8,7 @@ The pose of one frame in another is the product along the shortest way between t
 given relative to its parent therefore has exactly the pose of the file, without rounding.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from kinetree.core.arrays import Array, times
 from kinetree.errors import ParseError
 from kinetree.files.description.findings import fault
-from kinetree.files.description.sdf.words import MODEL_FRAME, SEPARATOR, WORLD
+from kinetree.files.description.sdf.format import MODEL_FRAME, SEPARATOR, WORLD
 from kinetree.files.description.tree import suggestion
 from kinetree.files.description.xml import Element, show
 from kinetree.spatial.se3 import inverse
@@ -78,21 +78,16 @@ class Scope:
             )
         self.frames[local] = frame
 
-    def every(self) -> Iterable[Frame]:
+    def every(self) -> list[Frame]:
         """All frames of the scope and of the models in it, in the order of the file."""
-        waiting = [iter(list(self.frames.values()))]
-        seen: set[int] = set()
+        found: dict[int, Frame] = {}
+        waiting = list(reversed(self.frames.values()))
         while waiting:
-            frame = next(waiting[-1], None)
-            if frame is None:
-                waiting.pop()
-                continue
-            if id(frame) in seen:
-                continue
-            seen.add(id(frame))
-            yield frame
-            if frame.inner is not None:
-                waiting.append(iter(list(frame.inner.frames.values())))
+            frame = waiting.pop()
+            if id(frame) not in found:
+                found[id(frame)] = frame
+                waiting += [] if frame.inner is None else reversed(frame.inner.frames.values())
+        return list(found.values())
 
 
 def lookup(scope: Scope, name: str, element: Element, owner: str, what: str) -> Frame:
@@ -116,23 +111,29 @@ def lookup(scope: Scope, name: str, element: Element, owner: str, what: str) -> 
     raise fault(element, owner, f"{text}{hint}")
 
 
+def _trail(
+    frame: Frame, follow: Callable[[Frame], Frame | None], what: str, remedy: str
+) -> list[Frame]:
+    """The frames from one to the next, up to the one after which `follow` gives None."""
+    trail: dict[int, Frame] = {}
+    after: Frame | None = frame
+    while after is not None:
+        if id(after) in trail:
+            circle = list(trail.values())[list(trail).index(id(after)) :]
+            names = " -> ".join(x.label for x in [*circle[:6], after])
+            raise ParseError(f"{after.element.place}: {what} in a circle: {names}. {remedy}")
+        trail[id(after)] = after
+        after = follow(after)
+    return list(trail.values())
+
+
 def settle(frame: Frame) -> None:
     """Set base and depth of a frame and of all its bases; raise ParseError for a circle."""
-    trail: dict[int, Frame] = {}
-    while frame.depth < 0:
-        if id(frame) in trail:
-            circle = list(trail.values())[list(trail).index(id(frame)) :]
-            names = " -> ".join(x.label for x in [*circle[:6], frame])
-            raise ParseError(
-                f"{frame.element.place}: poses are relative to each other in a circle: {names}. "
-                "Give one of them relative to the model."
-            )
-        trail[id(frame)] = frame
-        frame.base = _base(frame)
-        frame = frame.base
-    for x in reversed(trail.values()):
-        assert x.base is not None
-        x.depth = x.base.depth + 1
+    what, remedy = "poses are relative to each other", "Give one of them relative to the model."
+    for x in reversed(_trail(frame, lambda x: _base(x) if x.depth < 0 else None, what, remedy)):
+        if x.depth < 0:
+            x.base = _base(x)
+            x.depth = x.base.depth + 1
         if x.depth > MOST_STEPS:
             raise ParseError(
                 f"{x.element.place}: {x.label} is the end of more than {MOST_STEPS} poses that are "
@@ -161,19 +162,16 @@ def attached(frame: Frame) -> Frame:
 
 def body_of(frame: Frame) -> Frame:
     """The link, or the world, that a frame is fixed to."""
-    trail: dict[int, Frame] = {}
-    while frame.kind not in (LINK, WORLD):
-        if id(frame) in trail:
-            names = " -> ".join(x.label for x in [*list(trail.values())[:6], frame])
-            raise ParseError(
-                f"{frame.element.place}: frames are attached to each other in a circle: {names}. "
-                "Attach one of them to a link."
-            )
-        trail[id(frame)] = frame
-        if frame.kind == MODEL and not frame.attached_to:
-            raise fault(frame.element, frame.label, "the model has no link to attach a frame to.")
-        frame = attached(frame)
-    return frame
+    what, remedy = "frames are attached to each other", "Attach one of them to a link."
+    return _trail(frame, _next_attached, what, remedy)[-1]
+
+
+def _next_attached(frame: Frame) -> Frame | None:
+    if frame.kind in (LINK, WORLD):
+        return None
+    if frame.kind == MODEL and not frame.attached_to:
+        raise fault(frame.element, frame.label, "the model has no link to attach a frame to.")
+    return attached(frame)
 
 
 def check_references(frames: Iterable[Frame]) -> None:
@@ -194,15 +192,10 @@ def between(a: Frame, b: Frame) -> Array:
     moved_a = False
     while a is not b:
         if a.depth >= b.depth:
-            T_xa, a, moved_a = times(_edge(a), T_xa), _up(a), True
+            T_xa, a, moved_a = times(_edge(a), T_xa), a.base or a, True
         else:
-            T_xb, b = times(_edge(b), T_xb), _up(b)
+            T_xb, b = times(_edge(b), T_xb), b.base or b
     return times(inverse(T_xa), T_xb) if moved_a else T_xb
-
-
-def _up(frame: Frame) -> Frame:
-    assert frame.base is not None  # set by `settle`; the world, which has none, is everyone's end
-    return frame.base
 
 
 def _edge(frame: Frame) -> Array:

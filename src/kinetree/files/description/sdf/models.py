@@ -4,30 +4,28 @@ Only names, poses and attachment are read here; `elements` reads the rest.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kinetree.errors import InputError, ParseError, argument
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame, Scope, new_world
-from kinetree.files.description.sdf.versions import (
+from kinetree.files.description.sdf.format import (
     FIRST_WITH_FRAMES,
     NEWEST,
-    Document,
-    document,
-    version_of,
-)
-from kinetree.files.description.sdf.words import (
     SDF,
     SEPARATOR,
     WORLD,
+    Document,
     check_name,
+    document,
     flag_attribute,
     flag_of,
     part_of,
     read_pose,
+    version_of,
 )
+from kinetree.files.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame, Scope, new_world
 from kinetree.files.description.sources import NotFoundError, Sources
 from kinetree.files.description.xml import Element, show
 
@@ -40,34 +38,25 @@ CONFIG, MODEL_FILE = "model.config", "model.sdf"
 
 @dataclass
 class Candidate:
-    """A model of the file that may be the robot: its element, document and name."""
+    """A model of the file that may be the robot.
+
+    include: the element that names it. absent: why it is not there to be read.
+    """
 
     element: Element
     document: Document
     name: str
     is_static: bool
-    include: Element | None = None  # that names it
+    include: Element | None = None
+    absent: str = ""
 
 
 @dataclass(frozen=True)
-class Absent:
-    """A model that an <include> of the world names and that is not there to be read."""
-
-    name: str
-    is_static: bool
-    reason: str
-
-
-@dataclass
 class Reader:
-    """Read models into scopes, with the files and findings of one robot.
-
-    absent: models of the world that are left out, known after `candidates`.
-    """
+    """Read models into scopes, with the files and findings of one robot."""
 
     sources: Sources
     findings: Findings
-    absent: list[Absent] = field(default_factory=list[Absent])
 
     # files
 
@@ -76,7 +65,7 @@ class Reader:
         root = self.sources.parse(path, path.name, where)
         return document(root, path.parent, (*chain, path.resolve()))
 
-    def included(self, part: Part, outer: Document) -> Document:
+    def _opened(self, part: Part, outer: Document) -> Document:
         """The document that an <include> names."""
         uri, where = part.text("uri"), f"{part.element.place}: {part.owner}"
         if not uri:
@@ -104,9 +93,8 @@ class Reader:
         if path.is_dir():
             path = self.sources.check(path / self._model_file(path, uri, where), uri, where)
         if not path.exists():
-            raise NotFoundError(
-                f"{where}: <uri> {show(uri)} is not found; there is no file {path}."
-            )
+            text = f"<uri> {show(uri)} is not found; there is no file {path}."
+            raise NotFoundError(f"{where}: {text}")
         return path
 
     def _model_file(self, folder: Path, uri: str, where: str) -> str:
@@ -123,19 +111,19 @@ class Reader:
 
     def candidates(self, outer: Document) -> list[Candidate]:
         """The models directly in <sdf> or in its <world>."""
-        models: list[Candidate] = []
-        for holder in (outer.root, *outer.root.all(WORLD)):
-            for child in holder.children:
-                if child.tag == MODEL:
-                    models.append(self._candidate(child, outer))
-                elif child.tag == "include" and holder.tag == WORLD:
-                    part = part_of(child, "<include>", self.findings)
-                    try:
-                        models.append(self._included(part, outer))
-                    except NotFoundError as error:
-                        self.findings.warn(child, f"a model is left out: {error}")
-                        name = part.text("name") or part.text("uri").rstrip("/").split("/")[-1]
-                        self.absent.append(Absent(name, flag_of(part, "static"), str(error)))
+        models = [self._candidate(child, outer) for child in outer.root.all(MODEL)]
+        for child in (x for world in outer.root.all(WORLD) for x in world.children):
+            if child.tag == MODEL:
+                models.append(self._candidate(child, outer))
+            elif child.tag == "include":
+                part = part_of(child, "<include>", self.findings)
+                try:
+                    models.append(self._included(part, outer))
+                except NotFoundError as error:
+                    self.findings.warn(child, f"a model is left out: {error}")
+                    name = part.text("name") or part.text("uri").rstrip("/").split("/")[-1]
+                    static, why = flag_of(part, "static"), str(error)
+                    models.append(Candidate(child, outer, name, static, child, why))
         return models
 
     def _candidate(self, element: Element, owner: Document) -> Candidate:
@@ -145,7 +133,7 @@ class Reader:
 
     def _included(self, part: Part, outer: Document) -> Candidate:
         """The model of an <include>, with the name and pose that the include gives it."""
-        inner = self.included(part, outer)
+        inner = self._opened(part, outer)
         models = inner.root.all(MODEL)
         if len(models) != 1:
             raise part.fault(
@@ -163,10 +151,10 @@ class Reader:
         World frames that refer to models which were not found are left out with a note.
         """
         scope = new_world(outer.root)
-        for model in models:
+        for model in (x for x in models if not x.absent):
             prefix = "" if model is chosen else f"{model.name}{SEPARATOR}"
             try:
-                self.model(model, outer, scope, model.name, prefix, 0)
+                self._model(model, scope, model.name, prefix, 0)
             except NotFoundError as error:
                 if model is chosen:
                     raise
@@ -179,9 +167,7 @@ class Reader:
 
     # models
 
-    def model(
-        self, given: Candidate, outer: Document, around: Scope, local: str, prefix: str, depth: int
-    ) -> Scope:
+    def _model(self, given: Candidate, around: Scope, local: str, prefix: str, depth: int) -> Scope:
         """Add a model to the scope around it, with all that it contains."""
         owner = f"model {show(given.name)}"
         part = part_of(given.element, owner, self.findings)
@@ -191,16 +177,15 @@ class Reader:
         placement = given.element.attributes.get("placement_frame", "").strip()
         if given.include is not None:
             asked = Part(given.include, f"<include> of {owner}", self.findings, SDF)
+            placed = asked.text("placement_frame")
             if asked.has("pose"):
                 T, relative_to = read_pose(asked)
-            elif relative_to:
+            elif relative_to or placed:
                 raise asked.fault(
-                    f"the included model has a pose relative to {show(relative_to)}, which does "
-                    "not exist here; give <include> a <pose>."
+                    "its <placement_frame>, or the pose that the included model has relative to "
+                    "another frame, needs a <pose> of <include>; add one."
                 )
-            placement = asked.text("placement_frame") or placement
-            if asked.text("placement_frame") and not asked.has("pose"):
-                raise asked.fault("<placement_frame> needs a <pose> beside it; add one.")
+            placement = placed or placement
         inner = Scope(prefix, owner, is_static=given.is_static or around.is_static)
         name = prefix.removesuffix(SEPARATOR) or given.name
         frame = Frame(name, MODEL, given.element, around, T, relative_to, "", placement, inner)
@@ -217,35 +202,34 @@ class Reader:
         return inner
 
     def _content(self, given: Candidate, scope: Scope, depth: int) -> None:
+        outer = given.document
         links = {child.attributes.get("name", "") for child in given.element.all(LINK)}
         for child in given.element.children:
             if child.tag == LINK:
-                frame = self._new(child, scope, given.document)
-                scope.add(frame.name.removeprefix(scope.prefix), frame)
+                self._add(child, scope, outer)
             elif child.tag == JOINT:
-                self.joint(child, scope, given.document, links)
+                self.joint(child, scope, outer, links)
             elif child.tag == FRAME:
-                self._frame(child, scope, given.document)
+                self._frame(child, scope, outer)
             elif child.tag == MODEL:
-                nested = self._candidate(child, given.document)
-                self._nested(nested, given.document, scope, depth)
+                self._nested(self._candidate(child, outer), scope, depth)
             elif child.tag == "include":
-                self._include(child, scope, given.document, depth)
+                self._include(child, scope, outer, depth)
 
-    def _nested(self, nested: Candidate, outer: Document, scope: Scope, depth: int) -> None:
+    def _nested(self, nested: Candidate, scope: Scope, depth: int) -> None:
         prefix = f"{scope.prefix}{nested.name}{SEPARATOR}"
-        self.model(nested, outer, scope, nested.name, prefix, depth + 1)
+        self._model(nested, scope, nested.name, prefix, depth + 1)
 
     def _include(self, element: Element, scope: Scope, outer: Document, depth: int) -> None:
         part = part_of(element, f"<include> in {scope.owner}", self.findings)
         nested = self._included(part, outer)
         if not flag_attribute(part, "merge"):
-            self._nested(nested, outer, scope, depth)
+            self._nested(nested, scope, depth)
             return
         # the content of a merged model belongs to the scope around it, but looks its own names up
         # among themselves: its __model__ is the place where it was included
         local = f"_merged__{nested.name}__model__"
-        inner = self.model(nested, outer, scope, local, scope.prefix, depth + 1)
+        inner = self._model(nested, scope, local, scope.prefix, depth + 1)
         scope.frames[local].name = f"{scope.prefix}{local}"
         for name, frame in inner.frames.items():
             scope.add(name, frame)
@@ -254,28 +238,34 @@ class Reader:
         self, element: Element, scope: Scope, outer: Document, links: Collection[str] = ()
     ) -> Frame:
         """Add a joint to the scope that it stands in; `links`: names of the links beside it."""
-        frame = self._new(element, scope, outer)
-        part = Part(element, frame.label, self.findings, SDF)
-        frame.attached_to = part.text("child")
-        if frame.attached_to in ("", WORLD):
-            written = repr(frame.attached_to) if frame.attached_to else "none"
+        child = Part(element, element.tag, self.findings, SDF).text("child")
+        name = element.attributes.get("name", "")
+        if child in ("", WORLD):
+            part = Part(element, f"joint {show(name)}", self.findings, SDF)
+            written = repr(child) if child else "none"
             raise part.fault(f"<child> is {written}; expected the name of a link or frame.")
-        name = frame.name.removeprefix(scope.prefix)
         is_shared = name in links and outer.version < FIRST_WITH_FRAMES
-        scope.add(f"joint {name}" if is_shared else name, frame)
-        return frame
+        return self._add(element, scope, outer, child, "joint " if is_shared else "")
 
     def _frame(self, element: Element, scope: Scope, outer: Document) -> None:
-        frame = self._new(element, scope, outer)
-        frame.attached_to = element.attributes.get("attached_to", "").strip()
-        scope.add(frame.name.removeprefix(scope.prefix), frame)
+        self._add(element, scope, outer, element.attributes.get("attached_to", "").strip())
 
-    def _new(self, element: Element, scope: Scope, outer: Document) -> Frame:
-        """The frame of a link, joint or frame, with the name and pose of its element."""
-        name = f"{scope.prefix}{self._name(element, outer)}"
+    def _add(
+        self,
+        element: Element,
+        scope: Scope,
+        outer: Document,
+        attached_to: str = "",
+        local_prefix: str = "",
+    ) -> Frame:
+        """Add the frame of a link, joint or frame, with the name and pose of its element."""
+        local = self._name(element, outer)
+        name = f"{scope.prefix}{local}"
         part = part_of(element, f"{element.tag} {show(name)}", self.findings)
         T, relative_to = read_pose(part)
-        return Frame(name, element.tag, element, scope, T, relative_to)
+        frame = Frame(name, element.tag, element, scope, T, relative_to, attached_to)
+        scope.add(f"{local_prefix}{local}", frame)
+        return frame
 
     def _name(self, element: Element, owner: Document) -> str:
         part = Part(element, f"<{element.tag}>", self.findings, SDF)
@@ -284,51 +274,44 @@ class Reader:
 
 def _first_link(scope: Scope) -> str:
     """The default canonical link: the first link of a model, else that of its first model."""
-    for name, frame in scope.frames.items():
-        if frame.kind == LINK:
-            return name
-    for name, frame in scope.frames.items():
-        if frame.inner is not None and frame.attached_to:
-            return f"{name}{SEPARATOR}{frame.attached_to}"
-    return ""
+    links = (name for name, frame in scope.frames.items() if frame.kind == LINK)
+    nested = (
+        f"{name}{SEPARATOR}{frame.attached_to}"
+        for name, frame in scope.frames.items()
+        if frame.inner is not None and frame.attached_to
+    )
+    return next(links, next(nested, ""))
 
 
-def choose(
-    models: Sequence[Candidate], absent: Sequence[Absent], name: str | None, root: Element
-) -> Candidate:
+def choose(models: Sequence[Candidate], name: str | None, root: Element) -> Candidate:
     """The model that is the robot: the one of that name, or the only one that can move.
 
     A model that is absent may be the robot, unless it is static: then one that stands still is not
     taken in its place.
     """
-    names = ", ".join(show(x.name) for x in models[:12])
+    there = [x for x in models if not x.absent]
     if name is not None:
-        found = [x for x in models if x.name == name]
-        lost = [x.reason for x in absent if x.name == name]
-        if not found and lost:
-            raise ParseError(f"model {show(name)} cannot be read: {lost[0]}")
-        if len(found) != 1:
-            raise InputError(
-                f"{root.file} has {len(found) or 'no'} model{'s' if len(found) > 1 else ''} "
-                f"{show(name)}; expected one of {names or 'none'}."
-            )
-        return found[0]
-    lost = [x for x in absent if not x.is_static]
-    is_alone = len(models) == 1 and not lost
-    moving = [x for x in models if is_alone or not x.is_static]
-    if len(moving) == 1:
-        return moving[0]
-    if not moving and lost:
+        chosen = [x for x in there if x.name == name] or [x for x in models if x.name == name]
+    else:
+        is_alone = len(models) == 1
+        moving = [x for x in there if is_alone or not x.is_static]
+        lost = [x for x in models if x.absent and not x.is_static]
+        chosen = moving or lost or (there if len(there) == 1 else [])
+    if chosen and chosen[0].absent:
+        more = "" if name else ", and the file has no other model that can move"
         raise ParseError(
-            f"{root.place}: the file has no model that can move, beside {show(lost[0].name)}, "
-            f"which cannot be read: {lost[0].reason}"
+            f"{root.place}: model {show(chosen[0].name)} cannot be read{more}: {chosen[0].absent}"
         )
-    if not models:
+    if len(chosen) == 1:
+        return chosen[0]
+    if not there:
         raise ParseError(
             f"{root.place}: the file has no <model>; expected one in <sdf> or in its <world>."
         )
-    raise ParseError(
-        f"{root.place}: the file has {len(models)} models, of which {len(moving)} can move; "
-        f"expected one robot. The models are {names}. Choose one by its name: "
-        f"{argument('model')}."
+    kind = ParseError if name is None else InputError
+    asked = "can move" if name is None else f"are called {show(name)}"
+    names = ", ".join(show(x.name) for x in there[:12])
+    raise kind(
+        f"{root.place}: the file has {len(there)} models, of which {len(chosen)} {asked}; expected "
+        f"one robot. The models are {names}. Choose one by its name: {argument('model')}."
     )

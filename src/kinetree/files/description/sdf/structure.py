@@ -25,108 +25,75 @@ from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FIXED, REVOLUTE, SCREW_TYPES, SPHERICAL
 from kinetree.files.description.records import FrameDescription, JointDescription, Limits, Note
 from kinetree.files.description.sdf.elements import JointParts
+from kinetree.files.description.sdf.format import WORLD
 from kinetree.files.description.sdf.frames import unique_name
-from kinetree.files.description.sdf.words import WORLD
-from kinetree.files.description.tree import listed
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse, move_twist, pose
 from kinetree.spatial.so3 import cross
 
-Neighbours = dict[str, list[tuple[str, JointDescription]]]
+Groups = dict[str, str]  # each link -> another of the same connected group
 
 
 def away_from(
     roots: Iterable[str], joints: Sequence[JointDescription], findings: Findings
 ) -> list[JointDescription]:
-    """The joints, each from the link nearer to the root of its tree to the other one.
-
-    Raises:
-        ParseError: joints form a loop; the message has their names.
-    """
-    neighbours = _neighbours(joints)
+    """The joints, each from the link nearer to the root of its tree to the other one."""
+    neighbours: dict[str, list[tuple[str, JointDescription]]] = {}
+    for joint in joints:
+        neighbours.setdefault(joint.parent, []).append((joint.child, joint))
+        neighbours.setdefault(joint.child, []).append((joint.parent, joint))
     waiting = list(roots)
     near = set(waiting)
     turned: dict[str, JointDescription] = {}
     while waiting:
-        link = waiting.pop()
-        for other, joint in neighbours.get(link, []):
-            if other in near:
-                continue
-            near.add(other)
-            waiting.append(other)
-            if joint.parent == other:
-                turned[joint.name] = _turned(joint, findings)
+        for other, joint in neighbours.get(waiting.pop(), []):
+            if other not in near:
+                near.add(other)
+                waiting.append(other)
+                if joint.parent == other:
+                    turned[joint.name] = _turned(joint, findings)
     return [turned.get(joint.name, joint) for joint in joints]
 
 
 def _turned(joint: JointDescription, findings: Findings) -> JointDescription:
     """The same joint from its child to its parent."""
+    name, child = f"joint {show(joint.name)}", show(joint.child)
     if joint.type not in (*SCREW_TYPES, FIXED):
         raise ParseError(
-            f"{joint.where}: joint {show(joint.name)} has {show(joint.child)} as its child, which "
-            f"is nearer to the base than its parent {show(joint.parent)}; a ball joint cannot be "
-            "read that way. Swap <parent> and <child>."
+            f"{joint.where}: {name} has {child} as its child, which is nearer to the base than its "
+            f"parent {show(joint.parent)}; a ball joint cannot be read that way. Swap <parent> and "
+            "<child>."
         )
-    text = f"joint {show(joint.name)} is read from its child {show(joint.child)}, which is nearer "
-    findings.notes.append(Note(f"{text}to the base, to its parent; q means the same.", joint.where))
+    text = f"{name} is read from its child {child}, which is nearer to the base, to its parent"
+    findings.notes.append(Note(f"{text}; q means the same.", joint.where))
     A = None if joint.A is None else -move_twist(joint.M_pc, joint.A)
     return replace(joint, parent=joint.child, child=joint.parent, M_pc=inverse(joint.M_pc), A=A)
 
 
 def trees(links: Sequence[str], joints: Sequence[JointDescription]) -> list[list[str]]:
     """The links in groups that joints connect, in the order of their first links."""
-    group: dict[str, str] = {}
+    group: Groups = {}
     for joint in joints:
-        group[top_of(group, joint.parent)] = top_of(group, joint.child)
+        _join(group, joint.parent, joint.child)
     groups: dict[str, list[str]] = {}
     for link in links:
-        groups.setdefault(top_of(group, link), []).append(link)
+        groups.setdefault(_top(group, link), []).append(link)
     return list(groups.values())
 
 
-def top_of(group: dict[str, str], link: str) -> str:
-    """The link that stands for the connected group of a link; `group` leads there."""
+def _top(group: Groups, link: str) -> str:
+    """The link that stands for the connected group of a link."""
     while group.setdefault(link, link) != link:
         group[link] = group[group[link]]
         link = group[link]
     return link
 
 
-def _neighbours(joints: Sequence[JointDescription]) -> Neighbours:
-    """The joints at each link, with the link at their other end; raise ParseError for a loop."""
-    joined: Neighbours = {}
-    group: dict[str, str] = {}  # each link -> another of the same connected group
-
-    for joint in joints:
-        a, b = top_of(group, joint.parent), top_of(group, joint.child)
-        if a == b:
-            loop = [joint, *_way(joined, joint.parent, joint.child)]
-            names = listed([show(x.name) for x in loop])
-            raise ParseError(
-                f"{joint.where}: the joints {names} form a loop; expected a tree. Cut the loop at "
-                "one of them."
-            )
-        group[a] = b
-        joined.setdefault(joint.parent, []).append((joint.child, joint))
-        joined.setdefault(joint.child, []).append((joint.parent, joint))
-    return joined
-
-
-def _way(joined: Neighbours, start: str, end: str) -> list[JointDescription]:
-    """The joints on the way between two connected links."""
-    came: dict[str, tuple[str, JointDescription]] = {}
-    waiting = [start]
-    while waiting:
-        link = waiting.pop()
-        for other, joint in joined.get(link, []):
-            if other != start and other not in came:
-                came[other] = link, joint
-                waiting.append(other)
-    way: list[JointDescription] = []
-    while end != start:
-        end, joint = came[end]
-        way.append(joint)
-    return way
+def _join(group: Groups, a: str, b: str) -> bool:
+    """Put two links into one group; False if they are in the same one already."""
+    a, b = _top(group, a), _top(group, b)
+    group[a] = b
+    return a != b
 
 
 KINDS: dict[str, LoopKind] = {REVOLUTE: "axis", SPHERICAL: "point", FIXED: "pose"}
@@ -164,12 +131,12 @@ class Loops:
             T_b, child = inverse(others[-1].M_pc), others[-1].child
         ends = self._frame(joint, 1, joint.parent, T_a), self._frame(joint, 2, child, T_b)
         self.loops[joint.name] = Loop(*ends, kind)
-        text = f"joint {show(joint.name)} closes a loop: it is a constraint ({kind}), without an "
-        self.findings.notes.append(Note(f"{text}entry in q.", joint.where))
-        lost = _extras(part)
-        if lost:
-            text = f"joint {show(joint.name)} closes a loop, so these are left out: "
-            self.findings.warnings.append(Note(f"{text}{', '.join(lost)}.", joint.where))
+        closes = f"joint {show(joint.name)} closes a loop"
+        text = f"{closes}: it is a constraint ({kind}), without an entry in q."
+        self.findings.notes.append(Note(text, joint.where))
+        if lost := _extras(part):
+            text = f"{closes}, so these are left out: {', '.join(lost)}."
+            self.findings.warnings.append(Note(text, joint.where))
 
     def _frame(self, joint: JointDescription, k: int, link: str, T: Array) -> str:
         name = unique_name(f"{joint.name}/{k}", self.taken)
@@ -181,35 +148,24 @@ class Loops:
 def _closing(parts: Sequence[JointParts]) -> list[int]:
     """Numbers of the joints that close loops, in the order of the file."""
     mimicked = {x.mimic.joint for part in parts for x in part.joints if x.mimic is not None}
-    connected, rigid = dict[str, str](), dict[str, str]()
-    closing: list[int] = []
+    connected, rigid, closing = Groups(), Groups(), list[int]()
     ranks = [_rank(part, mimicked) for part in parts]
     for k in sorted(range(len(parts)), key=lambda k: ranks[k]):
         first, *others = parts[k].joints
         ends = first.parent, (others or [first])[-1].child
-        is_fixed = first.type == FIXED
         # a loop of fixed joints alone is no mechanism: it stays, and is refused
-        moves = not (is_fixed and not _join(rigid, *ends))
-        if not _join(connected, *ends) and ranks[k] > 0 and moves:
+        is_rigid = first.type == FIXED and not _join(rigid, *ends)
+        if not _join(connected, *ends) and ranks[k] > 0 and not is_rigid:
             closing.append(k)
     return sorted(closing)
-
-
-def _join(group: dict[str, str], a: str, b: str) -> bool:
-    """Put two links into one group; False if they are in the same one already."""
-    a, b = top_of(group, a), top_of(group, b)
-    group[a] = b
-    return a != b
 
 
 def _rank(part: JointParts, mimicked: set[str]) -> int:
     """0 for a joint that cannot close a loop, 1 for one with extras that would be lost, else 2."""
     joint = part.joints[0]
     follows = any(x.mimic is not None or x.name in mimicked for x in part.joints)
-    is_ball = joint.type == SPHERICAL
-    if joint.type not in KINDS or follows or WORLD == joint.parent:
-        return 0
-    if len(part.joints) > 1 and not is_ball:
+    is_single = len(part.joints) == 1 or joint.type == SPHERICAL
+    if joint.type not in KINDS or follows or not is_single or WORLD == joint.parent:
         return 0
     return 1 if _extras(part) else 2
 

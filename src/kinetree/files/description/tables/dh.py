@@ -15,12 +15,10 @@ from kinetree.files.description.tables import (
     describe_chain,
     per_joint,
 )
-from kinetree.present.axis import Axis
-from kinetree.present.labels import by_name
+from kinetree.present.labels import Axis, by_name
 from kinetree.scalars import Scalar, cos, sin
-from kinetree.spatial.se3 import check_pose, pose, translation
+from kinetree.spatial.se3 import check_pose, pose, screw, translation
 from kinetree.spatial.so3 import rotation
-from kinetree.spatial.twist import screw
 
 CONVENTIONS = ("standard", "modified")
 COLUMNS = Axis(("a", "alpha", "d", "theta"), "column")  # of a data frame

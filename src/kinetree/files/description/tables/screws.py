@@ -11,8 +11,7 @@ from kinetree.files.description.joints import joint_type
 from kinetree.files.description.records import Body, RobotDescription
 from kinetree.files.description.tables import JointOptions, check_parents, describe_chain
 from kinetree.spatial.inertia import inertia_parts, spatial_inertia
-from kinetree.spatial.se3 import check_pose, inverse, move_twist
-from kinetree.spatial.twist import check_screw
+from kinetree.spatial.se3 import check_pose, check_screw, inverse, move_twist
 
 
 def describe_screws(

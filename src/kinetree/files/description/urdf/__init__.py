@@ -6,6 +6,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kinetree.errors import InputError, ParseError
@@ -128,12 +129,13 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     name = root.attributes.get("name", "").strip()
     if not name:
         name = "robot"
-        findings.warn(root, "<robot> has no name; it is called 'robot'.")
+        findings.warn(root, "<robot> has no name; it is called 'robot'.", "robot-unnamed")
     _check_version(root, findings)
     Part(root, f"robot {show(name)}", findings, URDF).checked()
     note_extensions(root, findings)
-    links = [read_link(element, findings) for element in root.all("link")]
-    joints = [read_joint(element, findings) for element in root.all("joint")]
+    links = findings.each(partial(read_link, findings=findings), root.all("link"))
+    joints = findings.each(partial(read_joint, findings=findings), root.all("joint"))
+    findings.check()
     links = _with_world(links, joints, findings)
     if not links:
         raise ParseError(
@@ -196,7 +198,8 @@ def _with_world(
     if not users or any(link.name == WORLD_NAME for link in links):
         return links
     text = f"joint {show(users[0].name)} has parent 'world', which is not declared; a massless "
-    findings.warnings.append(Note(f"{text}link 'world' is added as the root.", users[0].where))
+    note = Note(f"{text}link 'world' is added as the root.", users[0].where, code="no-world")
+    findings.warnings.append(note)
     return [LinkDescription(WORLD_NAME, where=users[0].where), *links]
 
 

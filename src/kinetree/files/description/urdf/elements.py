@@ -12,12 +12,13 @@ from math import inf
 
 import numpy as np
 
-from kinetree.core.arrays import Array, times
-from kinetree.files.description.collisions import CollisionShape
+from kinetree.core.arrays import Array
 from kinetree.files.description.element import (
     PRODUCTS,
     Format,
     Part,
+    Shapes,
+    Surface,
     known_words,
     named_part,
     read_shapes,
@@ -39,12 +40,10 @@ from kinetree.files.description.records import (
     JointDescription,
     Limits,
     LinkDescription,
-    Mesh,
     Mimic,
     Rotor,
 )
 from kinetree.files.description.xml import Element, clip, show
-from kinetree.spatial.inertia import symmetric
 
 ZEROS = (0.0, 0.0, 0.0)
 LARGE_RADIUS = 50.0  # metres; a larger radius of gyration is most likely a mistaken unit
@@ -92,24 +91,23 @@ def read_link(element: Element, findings: Findings) -> LinkDescription:
 
 def _body(inertial: Part) -> Body:
     """Mass, centre and inertia about the centre, turned into the axes of the link."""
-    T = origin_pose(inertial)
-    R, p = T[:3, :3], T[:3, 3]
-    mass, inertia = inertial.child("mass"), inertial.child("inertia")
+    T, mass, inertia = origin_pose(inertial), inertial.child("mass"), inertial.child("inertia")
     if mass is None:
-        inertial.warn("<inertial> has no <mass>; taken as 0 kg.")
-    m = 0.0 if mass is None else mass.mass(mass.number("value"))
+        inertial.warn("<inertial> has no <mass>; taken as 0 kg.", "mass-missing")
+    m = 0.0 if mass is None else mass.mass()
     if inertia is None:
-        inertial.warn("<inertial> has no <inertia>; taken as a point mass.")
-        return Body(m, p, np.zeros((3, 3)))
-    absent = [key for key in PRODUCTS if not inertia.has(key)]
-    if absent:
-        inertia.warn(f"<inertia> has no {', '.join(absent)}; taken as 0.")
-    I = inertia.inertia_matrix(None)
-    moment = float(np.trace(I)) / 2
+        text = "<inertial> has no <inertia>; taken as a point mass."
+        inertial.warn(text, "inertia-missing")
+        return Body(m, T[:3, 3], np.zeros((3, 3)))
+    if absent := [key for key in PRODUCTS if not inertia.has(key)]:
+        names = ", ".join(absent)
+        inertia.warn(f"<inertia> has no {names}; taken as 0.", "products-missing", names=names)
+    body = inertia.body(m, T, None)
+    moment = float(np.trace(np.asarray(body.I_com, float))) / 2
     if m > 0 and moment > LARGE_RADIUS**2 * m:  # mostly moments in kg mm^2 or g mm^2
         text = f"inertia ({moment:g} kg m^2) is that of a body of {2 * math.sqrt(moment / m):.3g} m"
-        inertial.warn(f"{text} for its mass of {m:g} kg; is it in kg m^2?")
-    return Body(m, p, symmetric(times(R, I, R.T)) if np.any(np.eye(3) != R) else I)
+        inertial.warn(f"{text} for its mass of {m:g} kg; is it in kg m^2?", "body")
+    return body
 
 
 def origin_pose(owner: Part) -> Array:
@@ -133,26 +131,27 @@ def read_frame(element: Element, findings: Findings) -> FrameDescription:
     return FrameDescription(element.attributes["name"], frame.name("link"), T)
 
 
-def link_shapes(root: Element, findings: Findings) -> list[tuple[list[Mesh], list[CollisionShape]]]:
+def link_shapes(root: Element, findings: Findings) -> list[Shapes]:
     """Mesh files and collision shapes of each link.
 
     Friction is that of the extensions of Gazebo (<mu1> of a link), PyBullet (<lateral_friction> of
     a link) and Drake (mu_dynamic of a shape).
     """
     of_gazebo = {x.attributes.get("reference"): x.all("mu1") for x in root.all("gazebo")}
-    shapes: list[tuple[list[Mesh], list[CollisionShape]]] = []
+    shapes: list[Shapes] = []
     for link in root.all("link"):
         name = link.attributes["name"]
         of_link = [x for y in link.all("contact") for x in y.all("lateral_friction")]
         of_link += of_gazebo.get(name, [])
 
-        def surface(shape: Part, of_link: list[Element] = of_link) -> tuple[float | None, None]:
+        def surface(shape: Part, of_link: list[Element] = of_link) -> Surface:
             inside = [y for x in shape.element.children for y in x.children]
-            own = [x for x in inside if x.tag.rpartition(":")[2] == "mu_dynamic"]
+            own = [x for x in inside if _local(x) == "mu_dynamic"]
             elements = own or of_link
             return tagged_value(shape, elements, [_local(x) for x in elements]), None
 
-        shapes.append(read_shapes(link, name, URDF, findings, origin_pose, surface))
+        part = Part(link, "", findings, URDF)
+        shapes.append(read_shapes(part, name, origin_pose, surface))
     return shapes
 
 
@@ -244,13 +243,12 @@ def _mimic(joint: Part, kind: str) -> Mimic | None:
     leader = mimic.name("joint")
     multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
     if kind == FIXED:
-        mimic.warn_together("the joint is fixed; its <mimic> is ignored.")
+        mimic.warn_together("the joint is fixed; its <mimic> is ignored.", "mimic-fixed")
         return None
     if kind not in SCREW_TYPES:
         text = f"<mimic> needs a joint with one coordinate, this one is {kind}; delete <mimic>."
         raise mimic.fault(text)
-    if multiplier == 0:
-        mimic.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
+    mimic.lock_if_still(multiplier, offset)
     return Mimic(leader, multiplier, offset)
 
 
@@ -260,13 +258,11 @@ def _limits(joint: Part, word: str) -> Limits:
     By the rules of URDF a limit that gives one of lower and upper, or neither, leaves the others
     at zero.
     """
-    if word not in (*LIMITED, "continuous"):
-        return Limits()
-    limit = joint.child("limit")
+    limit = joint.child("limit") if word in (*LIMITED, "continuous") else None
     if limit is None:
         if word in LIMITED:
             text = f"a {word} joint needs a <limit>; without one it is taken as unlimited."
-            joint.warn_together(text)
+            joint.warn_together(text, "limit-missing")
         return Limits()
     written = {key: limit.number(key, largest=inf) for key in LIMITS if limit.has(key)}
     for key, value in written.items():
@@ -275,27 +271,29 @@ def _limits(joint: Part, word: str) -> Limits:
             written[key] = none
             limit.count(f"limits of {NO_LIMIT:g} and beyond are taken as none")
     if len(written) == len(LIMITS) and not any(written.values()) and word in LIMITED:
-        limit.warn_together("<limit> has zeros only, as if never filled in; taken as unlimited.")
+        text = "<limit> has zeros only, as if never filled in; taken as unlimited."
+        limit.warn_together(text, "limits-all-zero")
         return Limits()
+    rates: dict[str, float] = {}
     for key in ("velocity", "effort"):
-        if written.get(key, 0) < 0:
-            limit.warn(f"{key} limit {written.pop(key):g} is negative; taken as unlimited.")
-        elif written.get(key) == 0:
-            written.pop(key)
-            limit.warn_together(f"{key} limit 0 is taken as not given: unlimited.")
-    ends = [written.pop(key, None) for key in ("lower", "upper")]
+        value = written.get(key, inf)
+        if value < 0:
+            text = f"{key} limit {value:g} is negative; taken as unlimited."
+            limit.warn(text, "limit-negative", key=key, size=-value)
+        else:
+            rates[key] = limit.rate_limit(key, value)
+    lower, upper = written.get("lower", 0.0), written.get("upper", 0.0)
     if word == "continuous":
-        if any(ends):
+        if lower or upper:
             limit.note("continuous, so its lower and upper limits are ignored.")
-        return Limits(**written)
-    absent = [key for key, x in zip(("lower", "upper"), ends, strict=True) if x is None]
-    if absent:
+        return Limits(**rates)
+    if absent := [key for key in ("lower", "upper") if key not in written]:
         text = f"<limit> has no {' and no '.join(absent)}; 0 by the rules of URDF."
-        limit.warn_together(text)
-    elif not any(ends):
-        limit.warn_together("lower and upper limit are both 0: the joint can only stand at 0.")
-    lower, upper = limit.range(TYPES[word], ends[0] or 0.0, ends[1] or 0.0)
-    return Limits(lower, upper, **written)
+        limit.warn_together(text, "limits-incomplete")
+    elif not (lower or upper):
+        text = "lower and upper limit are both 0: the joint can only stand at 0."
+        limit.warn_together(text, "limits-both-zero")
+    return Limits(*limit.range(TYPES[word], lower, upper), **rates)
 
 
 # transmissions
@@ -319,7 +317,7 @@ def add_rotors(
         part = Part(element, owner, findings, URDF)
         names = [end.attributes.get("name", "") for end in element.all("joint")]
         for name in (x for x in names if x not in by_name):
-            part.warn(f"it drives joint {show(name)}, which does not exist.")
+            part.warn(f"it drives joint {show(name)}, which does not exist.", "transmission-joint")
         rotor = _rotor(part)
         if rotor is None:
             part.count("transmission without rotor inertia: nothing to add to dynamics")

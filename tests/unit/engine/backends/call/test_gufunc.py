@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.errors import InputError
 
 
 def test_leading_axes_broadcast(arm, states):
@@ -98,3 +99,13 @@ def test_out_of_none_is_no_out_also_for_several_results():
         robot.energy_regressor(q, q, out=None), robot.energy_regressor(q, q), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("number", [1e-46, 1e39])
+def test_numbers_that_float32_does_not_hold_are_not_computed_with(number):
+    kernel = kt.kernels.derivative(lambda x: number * x * x, shapes={"x": ()})
+    x = np.ones(3)
+    assert kernel(x).tolist() == [2 * number] * 3
+    with pytest.raises(InputError, match="was given float32, which its numbers do not fit"):
+        kernel(x.astype("float32"))
+    assert kernel.gufunc(x.astype("float32")).tolist() == [2 * number] * 3  # in float64

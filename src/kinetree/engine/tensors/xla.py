@@ -1,17 +1,26 @@
-"""The C structures of XLA's foreign function interface ("FFI"), as far as they are used here.
+"""Handlers through which XLA, the compiler of JAX, calls kernels.
+
+They are written in the C structures of XLA's foreign function interface ("FFI").
 
 XLA calls a handler with one pointer, to a call frame: the buffers of arguments and results, and
 the functions that XLA offers. XLA also requests, once, the version of the interface that a handler
 was written for. The fields below have the same places since version 0.1 of the interface.
+
+Handlers are registered once under a name and never released: a compiled program of JAX refers to
+the name and may outlive the robot that it was made from; so may JAX's own cache on disk. A name is
+therefore a hash of the graph and never an address.
 """
 
 import ctypes
-import functools
-import re
+import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.engine.tensors.cupy import on_stream, view
+from kinetree.engine.tensors.operation import Operation
 from kinetree.errors import CompileError, need
 
 METADATA = 1  # the extension that requests the version
@@ -92,23 +101,6 @@ HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(CallFrame))
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 
-@functools.cache
-def version() -> tuple[int, int]:
-    """The version of the interface that the installed jaxlib has, from its own header."""
-    folder = Path(need("jax", "jax", "arrays of JAX").ffi.include_dir())
-    header = (folder / "xla" / "ffi" / "api" / "c_api.h").read_text("utf8")
-    numbers = [
-        re.search(rf"#define XLA_FFI_API_{part}\s+(\d+)", header) for part in ("MAJOR", "MINOR")
-    ]
-    if None in numbers:
-        raise CompileError(
-            f"{folder} does not define the version of XLA's foreign function interface; expected "
-            "XLA_FFI_API_MAJOR and _MINOR. Please report the version of jaxlib."
-        )
-    major, minor = (int(x[1]) for x in numbers)  # type: ignore[index]
-    return major, minor
-
-
 def python_handler(run: Callable[[CallFrame], None]) -> Any:
     """Return a handler that runs Python and waits for the interpreter's lock on each call."""
 
@@ -132,7 +124,7 @@ def answered(frame: CallFrame) -> bool:
     asked = MetadataExtension.from_address(frame.extension)
     if asked.type != METADATA:
         return False
-    asked.metadata.contents.version.major, asked.metadata.contents.version.minor = version()
+    asked.metadata.contents.version = Api.from_address(frame.api).version
     asked.metadata.contents.traits = 0
     return True
 
@@ -150,3 +142,67 @@ def stream(frame: CallFrame) -> int:
     if problem:
         raise CompileError("XLA gave no stream for a kernel on the GPU.")
     return request.stream or 0
+
+
+# Handlers of kernels
+
+PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}  # JAX's names of lowerings, and of targets
+
+# (name, platform) -> the handler
+_kept: dict[tuple[str, str], Any] = {}
+_one_at_a_time = threading.Lock()
+
+
+def target(operation: Operation, dtype: str, platform: str) -> str:
+    """Return the name of the kernel for a number type and a platform; register a new one."""
+    name = f"kinetree_{operation.digest[:40]}_{dtype}"
+    with _one_at_a_time:
+        if (name, platform) not in _kept:
+            ffi = need("jax", "jax", "arrays of JAX").ffi
+            make = cuda_handler if platform == "cuda" else cpu_handler
+            handler = make(operation, dtype)
+            capsule = ffi.pycapsule(handler)
+            ffi.register_ffi_target(name, capsule, platform=PLATFORMS[platform], api_version=1)
+            _kept[name, platform] = capsule, handler
+    return name
+
+
+def cpu_handler(operation: Operation, dtype: str) -> Any:
+    """The call of the kernel on XLA's buffers."""
+    operation.dispatch(dtype).loop(dtype)  # compiled now, not in the middle of XLA's work
+
+    def run(frame: CallFrame) -> None:
+        outs = tuple(on_host(buffer, dtype) for buffer in frame.rets)
+        operation.call(*(on_host(buffer, dtype) for buffer in frame.args), out=outs)
+
+    return python_handler(run)
+
+
+def on_host(buffer: Buffer, dtype: str) -> Array:
+    """Return a buffer as an array of NumPy, without a copy."""
+    count = int(np.prod(buffer.shape, dtype=np.int64))
+    if not count:
+        return np.empty(buffer.shape, dtype)
+    size = count * np.dtype(dtype).itemsize
+    memory: Any = (ctypes.c_char * size).from_address(buffer.data)
+    return np.frombuffer(memory, dtype).reshape(buffer.shape)
+
+
+def cuda_handler(operation: Operation, dtype: str) -> Any:
+    """The CUDA kernel, queued on XLA's stream."""
+    cp = need("cupy", "cuda", f"{operation.name} of JAX arrays on a GPU")
+    kernel = operation.cuda
+
+    def run(frame: CallFrame) -> None:
+        args, rets = list(frame.args), list(frame.rets)
+        first = rets[0].data
+        if not first:
+            return  # no states
+        device = cp.cuda.runtime.pointerGetAttributes(first).device
+        with on_stream(cp, stream(frame), device):
+            outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in rets)
+            kernel(*(view(cp, x.data, x.shape, dtype, device) for x in args), out=outs)
+
+    # compiled here and now, not in the middle of XLA's work
+    kernel.launch(dtype)
+    return python_handler(run)

@@ -95,8 +95,8 @@ def emit_table(name: str) -> str:
     return f"@{name}_two_over_pi = internal constant [{count} x i64] [{words}], align 64\n"
 
 
-def emit_careful(name: str, dtype: str) -> str:
-    """Text of `@{name}_sincos_careful(ptr x, ptr s, ptr c, i64 count)`.
+def emit_payne_hanek(name: str, dtype: str) -> str:
+    """Text of `@{name}_sincos_payne_hanek(ptr x, ptr s, ptr c, i64 count)`.
 
     Of `count` angles at x, those beyond LIMIT are evaluated and their sines and cosines written
     to s and c, over what the short reduction wrote there.
@@ -115,7 +115,7 @@ def emit_careful(name: str, dtype: str) -> str:
     body = "\n".join(w.lines)
     at = f"getelementptr inbounds {scalar.word}, ptr"
     return f"""\
-define internal void @{name}_sincos_careful(ptr %x, ptr %s, ptr %c, i64 %count) cold noinline {{
+define internal void @{name}_sincos_payne_hanek(ptr %x, ptr %s, ptr %c, i64 %count) cold noinline {{
 entry:
   br label %loop
 loop:

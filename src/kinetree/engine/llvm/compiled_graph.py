@@ -40,7 +40,7 @@ FLAGS["arm64"] = FLAGS["aarch64"]
 UNKNOWN = ("", "", "")
 
 
-class Programs:
+class CompiledGraph:
     """Machine code of `graph` for each number type."""
 
     __slots__ = ("__weakref__", "_codes", "graph", "stages", "target")
