@@ -180,10 +180,12 @@ def simulate(
     kd: Annotated[float | None, number_argument("Gain on the rate error.")] = None,
     ki: Annotated[float | None, number_argument("Gain on the integral, with pid.")] = None,
     limits: Annotated[
-        Literal["stop", "record", "ignore"],
+        Literal["stop", "error", "record", "ignore"],
         Parameter(
-            help="At a position, speed or force beyond a joint's limit: stop ends the motion, with "
-            "exit code 1; record goes on and reports it; ignore does not look."
+            help="At a position, speed or force beyond a joint's limit: stop stops joints at the "
+            "limits of their positions, with a method that has impacts, and ends the motion with "
+            "the others; error ends it, with exit code 1; record goes on and reports it; ignore "
+            "does not look."
         ),
     ] = "stop",
     output: MotionFile = None,

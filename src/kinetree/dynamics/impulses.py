@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.repeat import constant, repeat
+from kinetree.core.repeat import Layout, constant, repeat
 from kinetree.dynamics.rows import TINY, Row
 from kinetree.scalars import absolute, maximum, minimum, sqrt, where
 from kinetree.spatial.matrices import Factor, is_zero, solve, solve_unsymmetric
@@ -253,17 +253,14 @@ def solve_rows(problem: Problem, rounds: int = ROUNDS, needed: Any = 1) -> Solut
     residual = where(scale, sqrt(end["least"]) / size, 0)
     r = problem.within(end["best"])
     if problem.smooth:  # by the implicit function theorem, at a solution without an error
-        r, known = constant(r), problem.of_arrays({k: _constant(x) for k, x in arrays.items()})
+        layout = Layout.of(arrays)
+        known = problem.of_arrays(layout.named(constant(layout.flat(arrays))))
+        r = constant(r)
         r = r + known.step(*known.rounded(r, known.velocities(r), 0), 0)
         slopes = known.rounded(r, known.velocities(r), 0)[1]
         for _ in range(2):  # the second step removes what regularisation leaves
             r = r + known.step(problem.rounded(r, problem.velocities(r), 0)[0], slopes, 0)
     return Solution(r, problem.carried(r), residual, end["rounds"], scale)
-
-
-def _constant(x: Array) -> Array:
-    """An array of numbers that derivatives take as constants."""
-    return constant(np.ravel(x)).reshape(np.shape(x))
 
 
 def _next(like: Problem, now: Mapping[str, Array], given: Mapping[str, Array]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ of the step, which is M, or M with the slopes of stiff forces (step_slopes.py),
     M_h a = tau - h(q, dq) + J^T lambda + X^T r / h
 
 lambda are the forces of the constraints, J a = -gamma, and r the impulses of the rows: dry friction
-of joints and contacts, which are solved together (rows.py, impulses.py). Without rows and
+and stops of joints, and contacts, which are solved together (row_forces.py). Without rows and
 constraints this is forward dynamics.
 
 **Dry friction** is that of the end of the step. It brakes at most with `braking` / h, so that a
@@ -32,23 +32,14 @@ from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import Items, Kkt
 from kinetree.dynamics.constraints.stepping import check_stepping, closing
-from kinetree.dynamics.contacts.impacts import (
-    approach,
-    contact_rows,
-    impulses_with_rebound,
-    recorded,
-    separate_trees,
-)
-from kinetree.dynamics.contacts.points import Places, book_places, curvatures, seated, touches
+from kinetree.dynamics.contacts.points import Places, book_places
 from kinetree.dynamics.dry_friction import (
-    CoulombPairs,
     dry_dofs,
     dry_levels,
     slip,
     smooth_bias,
 )
 from kinetree.dynamics.forward_dynamics import forward_dynamics
-from kinetree.dynamics.impulses import Problem, Solution, solve_rows
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.actuation import check_step_drives, drive_forces, drive_gains
 from kinetree.dynamics.joints.friction import frictionless
@@ -57,7 +48,7 @@ from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method, take_stages
-from kinetree.dynamics.rows import TINY, FrictionRow, Seat
+from kinetree.dynamics.row_forces import Bodies, row_forces, stopped_joints
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.step_slopes import StepSlopes
 from kinetree.dynamics.step_system import StepSystem, stiffened
@@ -83,6 +74,8 @@ def step(
     gains: Gains | None = None,
 ) -> tuple[Array, Array]:
     """The state after one step of length dt: q, (nq,), and dq, (n,), over any scalars.
+
+    Joints stop at their limits, but with "euler" and "rk4".
 
     Args:
         tau: joint forces, (n,), N m or N, constant in the step.
@@ -117,7 +110,8 @@ def step(
         tree = book_tree(model, q, F_ext, F_tip)
         forces = drive_forces(model, dq, tau)
         slopes = drive_gains(model, dq, tau, gains) if stages.implicit else None
-        return step_rate(stages, Step(tree, q, dq, forces, dt, items, places, slopes))[0]
+        step = Step(tree, q, dq, forces, dt, items, places, slopes, stops=True)
+        return step_rate(stages, step)[0]
 
     close = closing(model, lambda q: book_tree(model, q), items) if items else None
     end = take_stages(stages, space, dt, np.concatenate(x), rate, close)
@@ -136,6 +130,7 @@ class Step:
         items, places: constraints and contacts in the frames of the tree.
         gains: slopes of tau, for an implicit method; None: tau is constant in the step.
         T: time constant in which errors of the constraints decay, s; None: they stay.
+        stops: limits of joints stop them, in a method that moves q with the new rates.
     """
 
     tree: Tree
@@ -147,6 +142,7 @@ class Step:
     places: Places = ()
     gains: Gains | None = None
     T: Scalar | None = None
+    stops: bool = False
 
     @property
     def model(self) -> Model:
@@ -158,10 +154,11 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
     """Rate (dq, a) of a state, (2n,), and its results in one row.
 
     These are ddq of an implicit method, (n,); lambda and Phi of constraints, (2m,); and those of
-    contacts (`contact_sizes`). ddq and lambda are those of the state; of the step if it has rows.
+    rows (`row_sizes`). ddq and lambda are those of the state; of the step if it has rows.
     """
     dry = dry_levels(s.model, s.dq)
-    bound = bool(dry or s.places)
+    stopped = stopped_joints(s.model) if s.stops and method.impulsive else ()
+    bound = bool(dry or s.places or stopped)
     if not (method.implicit or s.items or bound):
         return np.concatenate([s.dq, _free_accelerations(method, s)]), zeros(0)
     now, b = _equations(s)
@@ -172,9 +169,12 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
     a, y = system.accelerate(ahead)
     ddq, results = a, list[Array]()
     if bound:
-        forces, held, results = _row_forces(method, s, system, a, dry)
-        a, y = system.accelerate(ahead + forces)
-        ddq = a = _at_rest(s, a, held, s.h / method.braking)
+        h = s.h / method.braking
+        at = Bodies(s.tree, s.q, s.dq, h, s.items, s.places, dry, stopped)
+        rows = row_forces(at, system, a)
+        a, y = system.accelerate(ahead + rows.forces)
+        ddq = a = _at_rest(s, a, rows.held, h)
+        results = rows.results
     elif method.implicit:
         ddq, y = now.accelerate(b)
     if now.kkt is not None:
@@ -263,49 +263,3 @@ def _ahead(method: Method, s: Step, now: StepSystem, b: Array) -> tuple[StepSyst
     slopes = StepSlopes.of(s.model, s.dq, s.gains, positions=positions, springs=springs)
     system = replace(now, M=slopes.added(now.M, s.h), symmetric=slopes.symmetric)
     return system, slopes.moved(b, s.dq, s.h)
-
-
-def _row_forces(
-    method: Method, s: Step, system: StepSystem, a: Array, dry: CoulombPairs
-) -> tuple[Array, dict[int, Scalar], list[Array]]:
-    """Joint forces of the rows in the step, (n,), which joints are held, results of contacts.
-
-    a: accelerations without them, (n,).
-    """
-    contacts = touches(s.tree, s.places) if s.places else []
-    if not system.symmetric and (contacts or system.kkt is not None):
-        raise InputError(
-            f"{s.model.name!r} has {'contacts' if contacts else 'constraints, dry friction'} "
-            "and forces whose slopes are not symmetric, such as a controller that couples joints; "
-            "an implicit step cannot take both. Use method 'semi_implicit_euler'."
-        )
-    h, motors = s.h / method.braking, motor_rates(s.model)
-    J, seats = seated(s.tree, contacts) if contacts else (np.zeros((0, s.model.n), int), [])
-    rubbing = (np.eye(s.model.n, dtype=int) if motors is None else motors.T)[list(dry)]
-    first, J = len(J), np.concatenate([J, rubbing]).astype(object)
-    response, block = system.response(J, sparse=bool(dry) and system.kkt is None)
-    before, free = J @ s.dq, J @ a
-    friction: list[FrictionRow] = []
-    for k, (plus, minus) in enumerate(dry.values(), first):
-        weight = block(slice(k, k + 1))[0, 0] + TINY
-        friction.append(FrictionRow(Seat(k), np.array([weight, -plus * h, minus * h])))
-    rates = (before + free * h)[first:]
-
-    def result(solution: Solution) -> tuple[Array, dict[int, Scalar]]:
-        pairs = zip(dry, friction, solution.carried[first:], strict=True)
-        return J.T @ solution.carried / h, {d: row.holds(r) for d, row, r in pairs}
-
-    if not contacts:
-        return *result(solve_rows(Problem(response, friction, rates, smooth=True))), []
-    of = s.model.contacts
-    assert of is not None
-    soft = 0 if of.compliance is None else of.compliance / (h * h)  # w_n + gap / h + soft r_n = 0
-    blocks = [block(x.carrier) for x in seats]
-    rows = [*contact_rows(contacts, seats, blocks, of.frictions, soft), *friction]
-    speeds = before, free, J @ body_turning(s.model, s.dq)
-    near = approach(of, contacts, seats, curvatures(s.tree, s.places, contacts, s.dq), speeds, h)
-    trees = [0] * len(rows) if s.items else separate_trees(s.tree, contacts, list(dry))
-    solution = impulses_with_rebound(
-        response, rows, near, rates, trees, smooth=of.compliance is not None
-    )
-    return *result(solution), recorded(contacts, rows, solution, h)

@@ -170,7 +170,7 @@ class Transcription:
         """F(x, u, p), over any scalars; p matters where robot data are free."""
         tau, arguments = self.parts(x, u)
         name = step_name(self.method, controls=self.controls, activation=self.activations > 0)
-        step = whole_step(name, marked=False)(self.robot(p), not self.free, None)
+        step = whole_step(name, marked=False, stops=False)(self.robot(p), not self.free, None)
         q, dq, _ = self.space.split(x)
         reached = step(q, dq, tau, self.h, *arguments.values())
         return np.concatenate([*reached, *([u] if self.remembers else [])])

@@ -293,8 +293,10 @@ class Motion(RobotCore):
             friction_state: deflections of the bristles of joints whose friction has presliding, at
                 the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
                 None: 0.
-            limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
-                violations in the result's `meta`, "ignore" does not look.
+            limits: "stop" stops joints at the limits of their positions ("semi_implicit_euler",
+                "implicit", "implicitfast"; others raise SimulationError there) and lists violations
+                of other limits in the result's `meta`, "error" raises SimulationError if a joint
+                leaves any limit, "record" lists violations, "ignore" does not look.
             closure_time: in which errors of constraints decay with fixed steps, s; None: every
                 state is projected onto the constraints.
             progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
@@ -307,7 +309,8 @@ class Motion(RobotCore):
             with contacts has contact_forces, N, the mean until the next record, and
             contact_points, m, both in {s}, contact_gaps, m,
             and contact_modes (0 open, 1 sticking, 2 slipping) by contact, and contact_residual of
-            each step, of which those above 1e-8 are logged.
+            each step, of which those above 1e-8 are logged. Of joints that reached a stop it has
+            stop_forces, N m or N, and of robots with stops or dry friction the residual.
 
         Raises:
             SimulationError: a state is not finite, a joint left its limits, or constraints could

@@ -70,13 +70,13 @@ def contact_sizes(model: Model) -> dict[str, int]:
     """Names of the results of contacts in a step and how many numbers they have, in their order.
 
     Forces are those of the ground onto the robot in {s}, N; points are in {s}, m; gaps in m; modes
-    OPEN, STICK or SLIP; the residual is that of the problem, relative.
+    OPEN, STICK or SLIP.
     """
     if model.contacts is None:
         return {}
     m = len(model.contacts.points)
     each = {"contact_forces": 3, "contact_points": 3, "contact_gaps": 1, "contact_modes": 1}
-    return {name: size * m for name, size in each.items()} | {"contact_residual": 1}
+    return {name: size * m for name, size in each.items()}
 
 
 def contact_rows(
@@ -228,7 +228,7 @@ def separate_trees(tree: Tree, contacts: Sequence[Touch], dofs: Sequence[int]) -
     return [min(tree.path_inward(i)) for i in links]
 
 
-def recorded(
+def contact_records(
     contacts: Sequence[Touch], rows: Sequence[Row], solution: Solution, h: Scalar
 ) -> list[Array]:
     """The results of contacts in a step, in the order of `contact_sizes`."""
@@ -245,4 +245,4 @@ def recorded(
         forces += list(at.axes.T @ r / h)
     points = np.concatenate([x.point for x in contacts])
     gaps = np.array([x.gap for x in contacts])
-    return [np.array(forces), points, gaps, np.array(modes), np.array([solution.residual])]
+    return [np.array(forces), points, gaps, np.array(modes)]

@@ -157,11 +157,12 @@ def joint_forces(
 
 
 def whole_step(
-    name: str, *, marked: bool = True
+    name: str, *, marked: bool = True, stops: bool = True
 ) -> Callable[[Model, bool, str | None], StepFunction]:
     """The function of a step as one piece, to be traced for its derivatives.
 
-    marked: the end is NaN where the start does not satisfy the constraints.
+    marked: the end is NaN where the start does not satisfy the constraints. stops: limits of joints
+    stop them.
     """
     method, names = method_of(name)
 
@@ -184,7 +185,8 @@ def whole_step(
                 q, dq, a = space.split(x)
                 tree = lean_tree(lean, q, *F_ext)
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
-                k = step_rate(method, Step(tree, q, dq, acting, dt, items, places, gains))[0]
+                at = Step(tree, q, dq, acting, dt, items, places, gains, stops=stops)
+                k = step_rate(method, at)[0]
                 return np.concatenate([k, next_a]) if space.extra else k
 
             start = [q, dq, arguments["activation"]] if space.extra else [q, dq]
@@ -258,7 +260,8 @@ def rate_graph(
         tree = lean_tree(lean, q, arguments.get("F_ext"))
         acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
         rows = lean_items(lean), lean_places(lean)
-        k, more = step_rate(method, Step(tree, q, dq, acting, arguments["h"], *rows, gains))
+        at = Step(tree, q, dq, acting, arguments["h"], *rows, gains, stops=True)
+        k, more = step_rate(method, at)
         k = np.concatenate([k, next_a]) if space.extra else k
         return k, np.concatenate([acting, more])
 

@@ -125,7 +125,7 @@ class FixedSteps:
             if means is not None:
                 means.add(part)
             bar.update(float(times[part.stop - 1]))
-            if run.halted or (run.limits == "stop" and bool((first[:, :stopping] >= 0).any())):
+            if run.halted or (run.ends_at_limits and bool((first[:, :stopping] >= 0).any())):
                 break
         if means is not None:
             means.finish(part.stop)
@@ -186,8 +186,8 @@ def fixed_steps(
         dry = dry_dofs(model, acting.parameters)
         space = StateSpace(model, setup.extra, dry, registers, ranges)
         external = step_inputs(setup, space, method, run.pull_time)
-        system = make_system(EquationsOfMotion(space, acting, external, method))
-        fields = recorded_fields(space, acting, method)
+        system = make_system(EquationsOfMotion(space, acting, external, method, run.stops))
+        fields = recorded_fields(space, acting, method, stops=run.stops)
         stepping = make_stepping(run, system, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
@@ -221,9 +221,15 @@ def step_inputs(
     return replace(external, sampled={**external.sampled, "step": TimeSource(at, ((1,),))})
 
 
-def recorded_fields(space: StateSpace, acting: ActingForces, method: Method) -> dict[str, Field]:
+def recorded_fields(
+    space: StateSpace, acting: ActingForces, method: Method, *, stops: bool
+) -> dict[str, Field]:
     """The fields of the record; constant forces are left out."""
-    nq, n, places = space.model.nq, space.model.n, result_places(space.model, method, acting)
+    nq, n, places = (
+        space.model.nq,
+        space.model.n,
+        result_places(space.model, method, acting, stops=stops),
+    )
     in_y = {name: Field("y", x.start, x.stop - x.start) for name, x in places.items()}
     tau = in_y.pop("tau")
     fields = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}

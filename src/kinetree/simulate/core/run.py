@@ -39,12 +39,12 @@ from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_S
 ADAPTIVE_METHODS = ("DOP853", "LSODA", "Radau", "BDF")  # by the names of scipy.integrate
 OF_FIXED_STEPS = ("dt", "every", "closure_time")  # options that an adaptive method does not have
 OF_ADAPTIVE_STEPS = ("rtol", "atol", "max_step", "record", "breaks", "events")
-LIMITS = ("stop", "record", "ignore")
+LIMITS = ("stop", "error", "record", "ignore")
 TARGETS = ("cpu", "cuda")
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
 FixedMethod = Literal["rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
 MethodName = Literal[FixedMethod, "DOP853", "LSODA", "Radau", "BDF"]
-LimitsChoice = Literal["stop", "record", "ignore"]
+LimitsChoice = Literal["stop", "error", "record", "ignore"]
 
 
 class SimulationOptions(TypedDict, total=False):
@@ -161,12 +161,26 @@ class Run:
         step = None if self.fixed is None else float(self.times[1] - self.times[0])
         return read_closure_time(self.model, self.closure_time, self.method_name, step)
 
+    @property
+    def stops(self) -> bool:
+        """Whether limits of positions stop joints."""
+        return self.limits == "stop" and self.fixed is not None and self.fixed.impulsive
+
+    @property
+    def ends_at_limits(self) -> bool:
+        """Whether the run ends where a limit is left."""
+        return self.limits == "error" or (self.limits == "stop" and not self.stops)
+
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
         """The limits that are watched, and the errors of constraints."""
         joints = () if self.limits == "ignore" else joint_bounds(self.model)
+        if self.stops:
+            joints = tuple(x for x in joints if x.quantity != "position")
         closed = closure_bounds(self.model, self.pull_time, self.fixed)
-        return joints + closed + residual_bounds(self.model, self.fixed)
+        varied = tuple(self.parameters or ())
+        residual = residual_bounds(self.model, self.fixed, varied, stops=self.stops)
+        return joints + closed + residual
 
     @cached_property
     def found_events(self) -> list[Event]:
@@ -187,7 +201,7 @@ class Run:
     def code_key(self) -> Hashable:
         """The options that compiled code depends on; `Setup.code_key` is the other half."""
         method = self.method_name if self.fixed is not None else "adaptive"
-        return self.target, method, len(self.bounds), self.pull_time is None
+        return self.target, method, len(self.bounds), self.pull_time is None, self.stops
 
     def bar(self) -> Progress:
         """A progress bar over the times."""

@@ -112,12 +112,16 @@ def uses_step(method: Method, space: StateSpace) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:
-    """The robot with everything that acts on it, over any scalars; method: None is adaptive."""
+    """The robot with everything that acts on it, over any scalars; method: None is adaptive.
+
+    stops: limits of joints stop them.
+    """
 
     space: StateSpace
     acting: ActingForces
     external: ExternalInputs
     method: Method | None
+    stops: bool = False
 
     @property
     def implicit(self) -> bool:
@@ -202,7 +206,8 @@ class EquationsOfMotion:
         if method is not None:
             T = inputs["closure time"][0][0] if "closure time" in inputs else None
             h = inputs["step"][0][0] if "step" in inputs else 0
-            step = Step(tree, loads.q, dq, tau, h, items, lean_places(lean), gains, T)
+            rows = items, lean_places(lean)
+            step = Step(tree, loads.q, dq, tau, h, *rows, gains, T, stops=self.stops)
             k, more = step_rate(method, step)
             return dq, k[len(dq) :], more
         moving = coordinate_rates(self.space.model, loads.q, dq)
@@ -451,7 +456,7 @@ def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
         graph = optimise(trace(robot, ports, [("motion", ()), ("friction", ())]))
         return Kernel(graph, "robot", dtypes=("float64",))
 
-    method = equations.method is None, equations.implicit, equations.positions
+    method = equations.method is None, equations.implicit, equations.positions, equations.stops
     table = external.table_size if equations.uses_step else 0
     drives = (acting.actuation, controls) if commanded else None
     forces = acting.parameters, acting.F_ext is None, table, drives

@@ -32,11 +32,13 @@ DOUBLE = ("float64",)
 class FixedDerivatives:
     """The steps of a compiled loop with the kernels of their derivatives."""
 
-    def __init__(self, steps: FixedSteps, setup: Setup, inputs: tuple[Input, ...]) -> None:
+    def __init__(
+        self, steps: FixedSteps, setup: Setup, inputs: tuple[Input, ...], *, stops: bool
+    ) -> None:
         self.steps, self.space, self.method = steps, steps.space, steps.method
         self.directions = Directions(self.space.rates, inputs, len(self.method.stages))
         external = step_inputs(setup, self.space, self.method)
-        equations = EquationsOfMotion(self.space, setup.acting, external, self.method)
+        equations = EquationsOfMotion(self.space, setup.acting, external, self.method, stops)
         self.rates = RateProducts(equations, self.directions)
         self.changes = StageChanges(self.space, self.method)
 

@@ -115,7 +115,7 @@ def sensitivities(
     check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in loop.derivatives:  # compiled once for equal inputs of a loop
-        loop.derivatives[key] = FixedDerivatives(loop, setup, inputs)
+        loop.derivatives[key] = FixedDerivatives(loop, setup, inputs, stops=run.stops)
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)
     simulated = motion(run, setup, loop, outcome)
