@@ -30,7 +30,7 @@ from kinetree.spatial import cross, skew
 INSIDE, INSIDE_FLOAT32 = 1e-9, 1e-4
 # of the weight: the softness of friction and stops, which bounds their slopes
 HOLDING, HOLDING_FLOAT32 = 1e-12, 1e-5
-TINY = 1e-300  # keeps quotients of zeros at zero
+TINY = 2.0**-120  # keeps quotients of zeros at zero, in float32 too
 
 
 @dataclass(frozen=True, eq=False)

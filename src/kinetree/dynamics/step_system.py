@@ -36,6 +36,7 @@ from kinetree.dynamics.constraints.solve import (
     symmetric_product,
 )
 from kinetree.dynamics.impulses import Response
+from kinetree.dynamics.rows import TINY
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.model import Model
 from kinetree.spatial.matrices import (
@@ -53,7 +54,6 @@ HELD = 2.0**40  # of the inertia of a joint: the stiffness that holds it
 FLOOR = 2.0**-18  # of a typical diagonal of A: the least scale of a row that vanishes
 # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 REGULAR = 1e-9
-TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
