@@ -47,6 +47,7 @@ class Way:
 
 WAYS = (
     Way("implicitfast", "implicitfast", "IMPLICITFAST"),
+    Way("Euler", "semi_implicit_euler", "EULER", eulerdamp=False),
     # joint damping at the end of the step, gains of actuators at its beginning
     Way("Euler with eulerdamp", "implicitfast", "EULER", controls=False),
 )

@@ -109,6 +109,7 @@ def simulate(
     method: Annotated[
         Literal[
             "rk4",
+            "time_stepping",
             "semi_implicit_euler",
             "implicit",
             "implicitfast",
@@ -121,7 +122,7 @@ def simulate(
         | None,
         Parameter(
             help="Integrator: the first five take fixed steps, the others adapt their steps. If "
-            "left out: rk4; semi_implicit_euler with contacts or dry friction."
+            "left out: rk4; time_stepping with contacts or dry friction."
         ),
     ] = None,
     dt: Annotated[

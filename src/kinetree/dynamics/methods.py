@@ -7,6 +7,7 @@ quaternions too (state.py). What the rates are is the step law (step_law.py).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,10 +59,20 @@ def euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
 
 
 def semi_implicit_euler(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
-    """dq + h ddq first, then q moves with the new dq: of first order.
+    """dq + h ddq first, then q moves with the new dq: of first order; straight with contacts."""
+    if space.model.contacts is not None:
+        return time_stepping(space, h, x, k)
+    n = space.model.n
+    _, dq, _ = space.split(x)
+    new = space.settle(dq, dq + k[0][n : 2 * n] * h)
+    return space.plus(x, np.concatenate([new * h, new - dq, k[0][2 * n :] * h]))
 
-    Free and planar joints move straight, with their new rates in the axes before the step; the
-    rates are then expressed in the axes after it.
+
+def time_stepping(space: StateSpace, h: Scalar, x: Array, k: Sequence[Array]) -> Array:
+    """The same, where free and planar joints move straight.
+
+    They move with their new rates in the axes before the step; the rates are then expressed in the
+    axes after it.
     """
     model, n = space.model, space.model.n
     q, dq, z = space.split(x)
@@ -116,23 +127,19 @@ def _step_rates(space: StateSpace, h: Scalar, k: Sequence[Array]) -> list[Array]
     return rates
 
 
-def _step_law(name: str, *, mean_rates: bool, implicit: bool, positions: bool) -> Method:
-    return Method(
-        name, 1, 1.0, (0.0,), (semi_implicit_euler,), impulsive=True,
-        mean_rates=mean_rates, implicit=implicit, positions=positions,
-    )  # fmt: skip
-
-
+ONE_STAGE: dict[str, Any] = {"order": 1, "braking": 1.0, "times": (0.0,)}
+WITH_IMPULSES: dict[str, Any] = {**ONE_STAGE, "stages": (semi_implicit_euler,), "impulsive": True}
 METHODS = {
-    "euler": Method("euler", 1, 1.0, (0.0,), (euler,)),
-    "semi_implicit_euler": _step_law(
-        "semi_implicit_euler", mean_rates=True, implicit=False, positions=False
+    "euler": Method("euler", **ONE_STAGE, stages=(euler,)),
+    "semi_implicit_euler": Method("semi_implicit_euler", **WITH_IMPULSES),
+    "time_stepping": Method(
+        "time_stepping", **ONE_STAGE, stages=(time_stepping,), impulsive=True, mean_rates=True
     ),
     "rk4": Method(
         "rk4", 4, 1.25, (0.0, 0.5, 0.5, 1.0), (*(_rk4_stage(i) for i in range(3)), _rk4_end)
     ),
-    "implicit": _step_law("implicit", mean_rates=False, implicit=True, positions=True),
-    "implicitfast": _step_law("implicitfast", mean_rates=False, implicit=True, positions=False),
+    "implicit": Method("implicit", **WITH_IMPULSES, implicit=True, positions=True),
+    "implicitfast": Method("implicitfast", **WITH_IMPULSES, implicit=True),
 }
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
-StepMethod = Literal["semi_implicit_euler", "implicit", "implicitfast", "rk4", "euler"]
+StepMethod = Literal[
+    "semi_implicit_euler", "time_stepping", "implicit", "implicitfast", "rk4", "euler"
+]
 
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
@@ -260,7 +262,7 @@ class Motion(RobotCore):
                 and stiffness), "implicitfast" (for any damping) or "euler"; steps that adapt to
                 `rtol` and `atol` by "DOP853" (order 8), "LSODA" (changes by itself to stiff
                 forces), "Radau" or "BDF" (stiff forces) of SciPy, which loop in Python over the
-                rollouts of a batch. None: "rk4", and "semi_implicit_euler" for robots with contacts
+                rollouts of a batch. None: "rk4", and "time_stepping" for robots with contacts
                 or dry friction.
             dt: length of a fixed step, s; None: 0.001.
             every: record every so many fixed steps, and the last one; None: 1.
@@ -293,8 +295,8 @@ class Motion(RobotCore):
             friction_state: deflections of the bristles of joints whose friction has presliding, at
                 the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
                 None: 0.
-            limits: "stop" stops joints at the limits of their positions ("semi_implicit_euler",
-                "implicit", "implicitfast"; others raise SimulationError there) and lists violations
+            limits: "stop" stops joints at the limits of their positions ("time_stepping",
+                "semi_implicit_euler", "implicit", "implicitfast"; others raise SimulationError) and lists violations
                 of other limits in the result's `meta`, "error" raises SimulationError if a joint
                 leaves any limit, "record" lists violations, "ignore" does not look.
             closure_time: in which errors of constraints decay with fixed steps, s; None: every

@@ -310,6 +310,10 @@ def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = Tru
 # by method: the words of its help, and q of the example after one step
 METHOD_TEXTS = {
     "euler": ("Euler's method: q moves with the old dq.", "[0.11, 0.2 ]"),
+    "time_stepping": (
+        "Euler's method, in which q moves with the new dq, with forces of inertia at the mean rates.",
+        "[0.108439, 0.202872]",
+    ),
     "semi_implicit_euler": (
         "Euler's method, in which q moves with the new dq.", "[0.108442, 0.202853]"
     ),

@@ -42,7 +42,9 @@ OF_ADAPTIVE_STEPS = ("rtol", "atol", "max_step", "record", "breaks", "events")
 LIMITS = ("stop", "error", "record", "ignore")
 TARGETS = ("cpu", "cuda")
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
-FixedMethod = Literal["rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
+FixedMethod = Literal[
+    "rk4", "time_stepping", "semi_implicit_euler", "implicit", "implicitfast", "euler"
+]
 MethodName = Literal[FixedMethod, "DOP853", "LSODA", "Radau", "BDF"]
 LimitsChoice = Literal["stop", "error", "record", "ignore"]
 
@@ -115,7 +117,7 @@ class Run:
         rough = self.model.contacts is not None or dry_dofs(
             self.model, tuple(self.parameters or ())
         )
-        return "semi_implicit_euler" if rough else "rk4"
+        return "time_stepping" if rough else "rk4"
 
     @cached_property
     def fixed(self) -> Method | None:

@@ -19,7 +19,6 @@ from kinetree.simulate.core.outcome import result_places
 
 log = logging.getLogger(__name__)
 
-AUTO = "semi_implicit_euler"  # what "auto" is for a robot with contacts
 LONGEST_STEP = 0.05  # s: in it a robot that has fallen by 0.2 m moves 0.1 m
 FORCES = "contact_forces"
 ROUNDING = 1.001  # of the tolerance: of a residual that is just solved
