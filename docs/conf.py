@@ -27,7 +27,7 @@ suppress_warnings = ["myst.xref_missing"]  # links to files of the repository be
 html_theme = "furo"
 html_title = f"kinetree {release}"
 # the style sheet and the font of formulas are those of the pages that kinetree writes
-BASE = "../src/kinetree/core"
+BASE = "../src/kinetree/present"
 html_static_path = ["_static", f"{BASE}/math.css", f"{BASE}/math.woff2"]
 html_css_files = ["math.css", "layout.css"]
 templates_path = []

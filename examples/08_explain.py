@@ -11,12 +11,12 @@ print(explanation)
 
 # 2. The same as data: the parent's part of the twist of link2; the parts add up.
 V = explanation["link2"]["V"]
-print("from the parent:", V["parent"])
-print("parts add up to", np.abs(V.total - V.value).max())
+print("from the parent:", V["parent"].value)
+sum_of_parts = np.sum([part.value for part in V.children], axis=0)
+print("parts add up to", np.abs(sum_of_parts - V.value).max())
 
-# 3. In another formulation: 3-vectors in the space frame, here as Markdown.
-page = robot.explain([0.3, 0.7], [0.2, 0.15], [0.1, 0.085], formulation="space").markdown()
-print("\n".join(page.splitlines()[:12]), "\n...\n")
+# 3. One joint force as a tree: the terms of its equation, links, and products of components.
+print(explanation.unfold("joint1"), "\n")
 
 # 4. A real arm: which joint is loaded by gravity, which one by friction?
 puma = kt.robots.puma_560()

@@ -4,11 +4,10 @@ The environment has the vector interface of Gymnasium, so trainers of other pack
 """
 
 import numpy as np
-
-from kinetree import contacts
+from ground.environments import make
 
 POPULATION, ELITE, GENERATIONS, STEPS, DT = 512, 40, 40, 250, 0.02
-env = contacts.environments.make("monoped", POPULATION)
+env = make("monoped", POPULATION)
 inputs, outputs = env.single_observation_space.shape[0] + 1, env.single_action_space.shape[0]
 scale = np.r_[np.ones(4), 0.1 * np.ones(5), np.ones(2)]  # height, vertical; rates; servos
 rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kinetree.errors import KinetreeError
-from kinetree.files.description.urdf import read_urdf_text
+from kinetree.files.description.urdf import read_urdf
 
 SLOW = 2.0  # seconds
 
@@ -193,7 +193,12 @@ def mutants(corpus: Sequence[bytes], seed: int, count: int) -> Iterator[bytes]:
         yield data
 
 
-def failure(data: bytes, read: Callable[[bytes], object] = read_urdf_text) -> str:
+def read_text(data: bytes) -> object:
+    """The records of a text."""
+    return read_urdf("robot.urdf", text=data)
+
+
+def failure(data: bytes, read: Callable[[bytes], object] = read_text) -> str:
     """Describe a wrong reaction of `read`; empty if it loads or raises our error."""
     start = time.perf_counter()
     try:

@@ -30,6 +30,7 @@ if typing.TYPE_CHECKING:
     from kinetree.engine.export import export
     from kinetree.files import convert
     from kinetree.files.loading import load, load_string
+    from kinetree.linting import lint
     from kinetree.model import Model
     from kinetree.robot import Robot
     from kinetree.robot.builder import Builder
@@ -50,6 +51,7 @@ __all__ = [
     "identify",
     "joints",
     "kernels",
+    "lint",
     "load",
     "load_string",
     "motion",
@@ -70,6 +72,7 @@ _LATER = {
     "Model": "kinetree.model",
     "Robot": "kinetree.robot",
     "export": "kinetree.engine.export",
+    "lint": "kinetree.linting",
     "load": "kinetree.files.loading",
     "load_string": "kinetree.files.loading",
     "symbolic": "kinetree.symbols.robot",

@@ -77,13 +77,15 @@ class ParseError(InputError):
     """A file or text that is not of its format; the message has file, line and column.
 
     code, fields: what is wrong, and the numbers and names in it, for programs; the code is empty
-    where no program asks. faults: of several errors in the file, all, this one first.
+    where no program asks. faults, warnings: of several errors in the file, all, this one first;
+    and the notes on what else is odd in it.
     """
 
     def __init__(self, text: str = "", *, code: str = "", **fields: Any) -> None:
         super().__init__(text)
         self.code, self.fields = code, fields
         self.faults: tuple[ParseError, ...] = ()
+        self.warnings: tuple[Any, ...] = ()
 
 
 class ShapeError(InputError):

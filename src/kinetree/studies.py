@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack, cast
 from zlib import crc32
 
 import numpy as np
@@ -44,10 +44,11 @@ from kinetree.motion.inputs import positive
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 from kinetree.present.tables import text_table
-from kinetree.simulate import signal, simulate
+from kinetree.simulate import signal
 from kinetree.simulate.core.controller import Controller, aligned
 from kinetree.simulate.core.outcome import record_rows
-from kinetree.simulate.core.run import MethodName, Run
+from kinetree.simulate.core.run import FixedMethod, Run
+from kinetree.simulate.simulation import simulate
 
 __all__ = [
     "Anywhere",
@@ -438,7 +439,7 @@ def rollouts(
     dq0: ArrayLike | Draw = 0.0,
     duration: float,
     dt: float = 1e-3,
-    method: MethodName | None = None,
+    method: FixedMethod | None = None,
     tau: Force | None = None,
     F_ext: Force | None = None,
     controller: Controller | TracedLaw | None = None,
@@ -505,7 +506,7 @@ class RolloutStudy:
         *,
         parameters: Mapping[str, ArrayLike | Draw] | None,
         controller: Any,
-        method: MethodName | None,
+        method: FixedMethod | None,
         duration: float,
         dt: float,
         every: int | None,
@@ -570,15 +571,11 @@ class RolloutStudy:
         values: dict[str, Any] = self.arguments.of(samples)
         parameters = {name: values.pop(name) for name in self.arguments.own}
         values |= {name: self._noise(name, x, samples) for name, x in self.noise.items()}
-        motion = simulate(
-            self.arguments.model,
-            parameters=parameters,
-            every=1 if self.every is None else self.every,
-            limits="record",
-            progress=False,
-            **values,
-            **self.fixed,
-        )
+        run = Run(
+            model=self.arguments.model, parameters=parameters, every=self.every, limits="record",
+            progress=False, **values, **self.fixed,
+        )  # fmt: skip
+        motion = cast("Trajectory", simulate(run))
         assert motion.tau is not None
         if self.every is None:
             return self._summary(samples, motion)[:, None]

@@ -256,14 +256,14 @@ def test_sensitivities_are_differences_of_motions(case, seed):
             moved = kt.dynamics.difference(robot.model, found.motion.q[-1], run.q[-1])
             return np.concatenate([moved, run.dq[-1]])
 
-        slope = found.freely(name)[-1] @ (v * m if name == "mass" else v)
+        slope = found.by(name)[-1] @ (v * m if name == "mass" else v)
         close(slope, differences(end, 2e-3), 1e-6, 1e-2)
     cost, slopes = found.cost(final=lambda q, dq: q @ q + dq[0])  # backward, by coordinates
     close(cost, found.motion.q[-1] @ found.motion.q[-1] + found.motion.dq[-1, 0], 1e-10)
     if len(q) == robot.n:
         of_end = np.array([*2 * found.motion.q[-1], 1, *np.zeros(robot.n - 1)])
         for name, slope in slopes.items():
-            close(slope, of_end @ found.freely(name)[-1], 1e-8, 1e-2)
+            close(slope, of_end @ found.by(name)[-1], 1e-8, 1e-2)
 
 
 @settings(max_examples=10)

@@ -246,6 +246,7 @@ def test_a_wrong_mimic_does_no_harm_where_none_is_wanted():
 
 
 URDF_DOUBTS = [  # what is replaced, by what, and what the warning names
+    (MASS, MASS.replace("1", "1'"), "l1;mass;stray quote"),
     (LIMIT, '<limit lower="-180" upper="180"/>', "j1"),
     (LIMIT, '<limit lower="1" upper="-1"/>', "j1;lower;upper"),
     (LIMIT, '<limit lower="-1" upper="1" effort="-5"/>', "j1;effort"),
@@ -441,6 +442,23 @@ SDF = f"""<sdf version="1.11"><model name="m"><link name="a">{sdf_inertial(2, (1
 <joint name="j" type="{{type}}">{{inside}}<parent>world</parent><child>a</child>
 <axis><xyz>0 0 1</xyz>{{axis}}</axis></joint>{{more}}</model></sdf>"""
 FIXED = '<joint name="{}" type="fixed"><parent>{}</parent><child>{}</child></joint>'
+
+
+MASSLESS = "".join(
+    f'<link name="{k}"><pose>{x} 0 {z} 0 0 0</pose><inertial><mass>0</mass><inertia><ixx>0</ixx>'
+    "<iyy>0</iyy><izz>0</izz></inertia></inertial></link>"
+    for k, x, z in (("b", 0, 1), ("c", 1, 1), ("d", 1, 0))
+) + "".join(
+    f'<joint name="{p}{c}" type="revolute"><parent>{p}</parent><child>{c}</child>'
+    "<axis><xyz>0 1 0</xyz></axis></joint>"
+    for p, c in ("ab", "bc", "cd", "da")
+)
+
+
+def test_a_loop_without_mass_is_refused_by_its_joint_unless_its_constraints_are_left_out():
+    text = one(more=MASSLESS, type="fixed").replace("<axis><xyz>0 0 1</xyz></axis>", "", 1)
+    refused(KinetreeError, text, "cd;inertia;constraints='none'")
+    assert parse(text, constraints="none").n == 3
 
 
 def one(inside="", axis="", more="", type="revolute"):

@@ -595,7 +595,7 @@ def test_one_iteration_a_tick_reaches_the_goal_within_the_limits(rate):
     costs = {"posture": optimal.Posture(GOAL, 50.0, 50.0), "rates": optimal.Rates(None, 1.0),
              "effort": optimal.Effort(weight=1e-3)}  # fmt: skip
     problem = reach(dt=0.02, steps=25, **costs)
-    mpc = kt.controllers.MPC(problem, rate=rate)
+    mpc = optimal.MPC(problem, rate=rate)
     run = problem.robot.simulate([0, 0], controller=mpc, duration=3, dt=0.02, method="rk4")
     again = problem.robot.simulate([0, 0], controller=mpc, duration=3, dt=0.02, method="rk4")
     assert np.abs(run.q[-1] - GOAL).max() < 0.05 and np.abs(run.tau).max() <= 15
@@ -607,7 +607,7 @@ def test_a_path_in_time_is_followed_from_tick_to_tick():
     costs = {"posture": optimal.Posture(path, 100.0, 1.0), "effort": optimal.Effort(weight=1e-6),
              "rates": optimal.Rates()}  # fmt: skip
     problem = reach(limits=None, dt=0.02, steps=30, **costs)
-    run = problem.robot.simulate([0, 0], controller=kt.controllers.MPC(problem), duration=0.6,
+    run = problem.robot.simulate([0, 0], controller=optimal.MPC(problem), duration=0.6,
                                  dt=0.02, method="rk4")  # fmt: skip
     np.testing.assert_allclose(run.q[20], [0.2, -2 / 15], atol=0.03)
 

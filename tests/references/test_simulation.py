@@ -511,6 +511,84 @@ def test_a_joint_that_moves_no_inertia_is_refused_by_name():
     assert "slide" in str(refused.value) or "nothing" in str(refused.value)
 
 
+@pytest.mark.parametrize("method", ADAPTIVE)
+@pytest.mark.parametrize("option", [{"dt": 0.01}, {"every": 2}])
+def test_adaptive_methods_refuse_options_of_fixed_steps(method, option):
+    with pytest.raises(InputError) as refused:
+        cart().simulate([0], duration=0.1, method=method, **option)
+    assert str(refused.value).startswith(f"{next(iter(option))} is for")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"rtol": 1e-6}, {"atol": 1e-6}, {"max_step": 0.1}, {"record": 0.01}, {"breaks": [0.05]},
+     {"events": event(lambda t, q, dq: q[0] - 1)}],
+)  # fmt: skip
+def test_fixed_steps_refuse_options_of_adaptive_methods(option):
+    for method in (None, "implicit"):
+        with pytest.raises(InputError) as refused:
+            cart().simulate([0], duration=0.1, method=method, **option)
+        assert str(refused.value).startswith(f"{next(iter(option))} is for adaptive methods")
+
+
+def test_the_default_method_depends_on_what_stops_the_robot():
+    def found(robot):
+        return robot.simulate(robot.neutral(), duration=0.01, limits="ignore").meta["method"]
+
+    assert found(double_pendulum()) == found(cart(friction=Friction(viscous=1.0))) == "rk4"
+    assert found(cart(friction=Friction(0, 1.0))) == "semi_implicit_euler"
+    assert len(cart().simulate([0], duration=0.1)) == 101
+
+
+@pytest.mark.parametrize("dt", [0.04, 0.02, 0.01])
+def test_the_error_of_fixed_steps_is_estimated_and_a_large_one_warned_of(dt):
+    robot, duration = double_pendulum(), 1.28
+    times = np.linspace(0, duration, 33)
+    true = exact(double_rate(), np.concatenate(START), times)[:, :2]
+    large = nullcontext() if dt < 0.04 else pytest.warns(KinetreeWarning, match=r"dt = 0.04 s")
+    with large:
+        motion = robot.simulate(*START, duration=duration, dt=dt)
+    error = np.abs(motion.q[:: round(0.04 / dt)] - true).max(0)
+    assert (error < 2.5 * motion.meta["error"]).all()
+    assert (motion.meta["error"] < 2.5 * error.max()).all()
+    for method in ("euler", "semi_implicit_euler", "implicit"):
+        ended = robot.simulate(*START, duration=0.2, dt=1e-4, method=method)
+        true = exact(double_rate(), np.concatenate(START), [0.2])[-1, :2]
+        off = np.abs(ended.q[-1] - true).max()
+        assert 0.4 * off < ended.meta["error"].max() < 2.5 * off
+
+
+def test_the_error_of_a_batch_is_that_of_the_rollout_that_ends_fastest():
+    robot = double_pendulum()
+    rates, tau = np.array([[3.0, -4.0], [0.1, 0.1]]), np.array([[1.0, 0.5], [0.0, 0.1]])
+    times, run = [0, 0.1], {"duration": 0.2, "dt": 1e-3}
+    batch = robot.simulate(START[0], rates, tau=signal(times, [tau, 2 * tau]), **run)
+    alone = robot.simulate(START[0], rates[1], tau=signal(times, [tau[1], 2 * tau[1]]), **run)
+    np.testing.assert_array_equal(batch.meta["error"], alone.meta["error"])
+
+
+def test_a_motion_that_diverges_is_an_error_that_names_dt_and_other_methods():
+    stiff = cart(1.0, spring=Spring(1e8))
+    with pytest.raises(SimulationError) as ended:
+        stiff.simulate([1.0], duration=1.0)
+    assert "dt" in str(ended.value) and "implicit" in str(ended.value)
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+def test_steps_end_at_the_breaks_of_a_law_in_python(method):
+    """10 N for 0.1 ms in ten seconds."""
+    law = kt.simulate.python(lambda t, q, dq: [10.0 if 5 <= t < 5.0001 else 0.0])
+    motion = cart(1.0).simulate([0], duration=10, tau=law, breaks=[5, 5.0001], method=method)
+    assert motion.dq[-1, 0] == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_forces_that_jump_back_and_forth_end_an_adaptive_run_with_an_error():
+    with pytest.raises(SimulationError) as ended:
+        cart().simulate([0], [1.0], duration=5, method="DOP853",
+                        tau=lambda t, q, dq: -3 * where(dq > 0, 1, -1))  # fmt: skip
+    assert "short" in str(ended.value) and "rail" in str(ended.value)
+
+
 # splitting, shifting, batches, threads
 
 

@@ -128,7 +128,6 @@ def test_gains_for_legs_alone_are_those_of_a_number():
         lambda q: controllers.ComputedTorque(q),
         lambda q: controllers.OperationalSpace(np.eye(4), 1.0, 1.0, frame="base"),
         lambda q: controllers.Impedance(np.eye(4), 1.0, 1.0, frame="base"),
-        lambda q: controllers.Adaptive(q, 1.0, 1.0, 0.1),
     ],
 )
 def test_laws_that_need_a_motor_in_every_joint_refuse_a_free_base(law):

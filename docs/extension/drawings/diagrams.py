@@ -117,6 +117,26 @@ def stages() -> str:
 
 
 @drawing
+def routes() -> str:
+    """From a call of a kernel to the code that runs."""
+    flow = Flow()
+    calls = ["one float64 state", "arrays, lists,\ndata frames", "tensors of\ntorch, JAX, CuPy"]
+    entries = ["vectorcall\ncall/fast_entry.py", "gufunc, threads\ncall/gufunc.py", "tensors/"]
+    codes = ["code of one state\nllvm/one.py", "blocks of states\nllvm/block.py"]
+    codes.append("a thread per state\ncuda/emit.py")
+    a, b, c = (
+        row(flow, 96 * k, texts, gap=26, arrows=False)
+        for k, texts in enumerate((calls, entries, codes))
+    )
+    flow.down = True
+    for top, middle, bottom in zip(a, b, c, strict=True):
+        flow.arrow(top, middle)
+        flow.arrow(middle, bottom)
+    flow.arrow(b[2], c[1], kind="soft")
+    return flow.svg("three ways from a call to machine code")
+
+
+@drawing
 def lanes(count: int = 8) -> str:
     """States of a batch in the lanes of vector registers, one operation at a time."""
     flow, size = Flow(), 26.0

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kinetree.explain import Explanation, Torque
     from kinetree.motion.recordings import ReadRequest
 
-FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}  # by ending of -o
+PAGES = (".html", ".htm")  # endings of -o
 MAX_LINKS = 40  # whose steps are all shown on the screen
 FIRST_LINKS = 10  # that are shown of more
 
@@ -55,11 +55,8 @@ def explain(
         ),
     ] = None,
     row: Annotated[int, whole_argument("Row of DATA to explain, counted from 1.")] = 1,
-    formulation: Annotated[
-        Literal["screw", "closed", "link", "space"], Parameter(help="Form of the recursion.")
-    ] = "screw",
     format: Annotated[
-        Literal["text", "markdown", "latex", "html"] | None,
+        Literal["text", "html"] | None,
         Parameter(
             help="Format of the output; by default that of the ending of -o, otherwise text."
         ),
@@ -77,13 +74,12 @@ def explain(
 
     ```
     kinetree explain planar_2r --q 20 40 --dq 10 5 --degrees
-    kinetree explain planar_2r --formulation link --format markdown
     kinetree explain panda --link panda_link7
     kinetree explain panda -o panda.html
     echo 0.1,0.2,0.5,0,1,0 | kinetree explain planar_2r - --json
     ```
 
-    JSON has robot, joints, units, q, dq, ddq, formulation, links (each with its terms, their parts
+    JSON has robot, joints, units, q, dq, ddq, links (each with its terms, their parts
     and equations), torque (the share of every cause, and tau; for a robot with constraints also
     their forces at the joints and of every equation).
     """
@@ -101,22 +97,20 @@ def explain(
         )
         state = row_of(request, data, row, tuple(given))
     with waiting(f"explaining {loaded.name}"):
-        explanation = loaded.explain(*state.values(), formulation=formulation)
+        explanation = loaded.explain(*state.values())
     explanation, ending = shown_links(explanation, link, output is None and not options.json)
     if options.json:
         print_json(document(loaded.model, state, degrees) | record(explanation), output)
         return
-    form = format or FORMATS.get("" if output is None else output.suffix.lower(), "text")
-    if form == "html":
+    page = output is not None and output.suffix.lower() in PAGES
+    if (format or ("html" if page else "text")) == "html":
         from kinetree.views.page.explain import explain_page
 
         print_text(explain_page(explanation), output)
-    elif output is None and form == "text":
-        console().print(explanation)
-        if ending:
-            console().print(ending)
+    elif output is None:
+        print_text(f"{explanation.text(console().width)}{ending}")
     else:
-        print_text(getattr(explanation, form)(), output)
+        print_text(explanation.text(), output)
 
 
 def shown_links(
@@ -167,7 +161,6 @@ def record(explanation: "Explanation") -> dict[str, Any]:
     """Links, terms and parts as plain data."""
     torque = explanation.torque
     return {
-        "formulation": explanation.formulation,
         "links": [
             {
                 "link": steps.name,
@@ -178,8 +171,8 @@ def record(explanation: "Explanation") -> dict[str, Any]:
                     symbol: {
                         "value": term.value,
                         "parts": [
-                            {"name": x.name, "equation": x.equation, "value": x.value}
-                            for x in term.parts
+                            {"name": x.name, "equation": x.latex, "value": x.value}
+                            for x in term.children
                         ],
                     }
                     for symbol, term in steps.terms.items()

@@ -87,9 +87,8 @@ def watch(
     A momentum observer estimates the forces from outside. A contact begins where a joint passes its
     threshold, and is on the link of the last such joint, or beyond it. Thresholds come from a part
     without contacts if one is given, else from the spread of the whole recording, and are 1 % of
-    the largest force of the joint at least. Every joint is listed with what sets its threshold and
-    with the reason of its verdict. The weakest contacts are seen with an identified robot. The exit
-    code is 0 if there is no contact, else 1.
+    the largest force of the joint at least. The weakest contacts are seen with an identified robot.
+    The exit code is 0 if there is no contact, else 1.
 
     For example:
 
@@ -99,7 +98,7 @@ def watch(
     ```
 
     JSON has robot, ok (no contact), contacts (start, end, joint, peak, at, joints, link, unit),
-    joints (joint, rms, peak, threshold, threshold_from, verdict, unit), thresholds_from,
+    joints (joint, rms, peak, threshold, unit), thresholds_from,
     false_alarms, gain, duration, samples, notes, report.
     """
     from kinetree.cli.rows import as_file, request_of
@@ -130,9 +129,9 @@ def watch(
     elif times is not None:
         quiet, source = stretch(recording, times), f"{times[0]:g} to {times[1]:g} s"
     with waiting(compiling("the dynamics", loaded.model)):
-        limits, reasons = _limits(observer, chosen, quiet, recording, false_alarms)
+        limits = _limits(observer, chosen, quiet, recording, false_alarms)
         origin = "--threshold" if chosen.all else source
-        result = watched(observer, recording, limits, reasons, origin)
+        result = watched(observer, recording, limits, origin)
     page = None
     if report is not None:
         from kinetree.views.page.contacts import contacts_page
@@ -242,8 +241,8 @@ def _limits(
     quiet: "Recording | None",
     data: "Recording",
     false_alarms: float,
-) -> tuple[Array, list[str]]:
-    """Thresholds of all joints, and what sets each: a choice, or a part of `threshold_reasons`.
+) -> Array:
+    """Thresholds of all joints.
 
     They come from a motion without contacts, or from the recording itself.
     """
@@ -255,30 +254,23 @@ def _limits(
                 f"expected one of {', '.join(names)}."
             )
     if chosen.all is not None:
-        limits, reasons = np.full(len(names), chosen.all), ["--threshold"] * len(names)
+        limits = np.full(len(names), chosen.all)
     else:
         motion, contacts = (data, True) if quiet is None else (quiet, False)
-        parts = observer.threshold_reasons(motion, false_alarms=false_alarms, contacts=contacts)
-        table = np.array(list(parts.values()))
-        limits, reasons = table.max(axis=0), [list(parts)[k] for k in table.argmax(axis=0)]
+        limits = observer.thresholds(motion, false_alarms=false_alarms, contacts=contacts)
     for joint, x in chosen.some.items():
-        limits[names.index(joint)], reasons[names.index(joint)] = x, "--threshold"
-    return limits, reasons
+        limits[names.index(joint)] = x
+    return limits
 
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """External forces of a recording, (T, n), thresholds, contacts, and notes on them.
-
-    reasons: what sets the threshold of each joint. verdicts: why it has a contact, or has none.
-    """
+    """External forces of a recording, (T, n), thresholds, contacts, and notes on them."""
 
     robot: Robot
     t: Array
     external: Array
     limits: Array
-    reasons: list[str]
-    verdicts: list[str]
     contacts: "list[Contact]"
     source: str
     gain: float
@@ -289,11 +281,10 @@ def watched(
     observer: "MomentumObserver",
     data: "Recording",
     limits: Array,
-    reasons: list[str],
     source: str,
 ) -> Watched:
-    """The contacts of a recording, with thresholds of the joints and what sets them."""
-    from kinetree.controllers.contacts import ContactRules, find_contacts, joint_verdicts
+    """The contacts of a recording, with thresholds of the joints."""
+    from kinetree.controllers.contacts import ContactRules, find_contacts
 
     output, rules = observer.output(data), ContactRules()
     external = output.r
@@ -307,9 +298,8 @@ def watched(
             "weak contacts are not seen there. kinetree identify finds its friction and masses"
         )
     contacts = find_contacts(model, output, limits, rules)
-    verdicts = joint_verdicts(model, output, limits, contacts, rules)
     return Watched(
-        Robot(model), data.t, external, limits, reasons, verdicts, contacts, source, gain,
+        Robot(model), data.t, external, limits, contacts, source, gain,
         tuple(notes),
     )  # fmt: skip
 
@@ -318,10 +308,8 @@ def document(result: Watched) -> dict[str, Any]:
     """Contacts and thresholds, as JSON."""
     names, unit = list(result.robot.model.dof_names), units(result.robot.model, "tau")
     rms, peak = (result.external**2).mean(axis=0) ** 0.5, np.abs(result.external).max(axis=0)
-    columns = zip(
-        names, rms, peak, result.limits, result.reasons, result.verdicts, unit, strict=True
-    )
-    keys = "joint", "rms", "peak", "threshold", "threshold_from", "verdict", "unit"
+    columns = zip(names, rms, peak, result.limits, unit, strict=True)
+    keys = "joint", "rms", "peak", "threshold", "unit"
     return {
         "robot": result.robot.name,
         "ok": not result.contacts,
@@ -359,9 +347,7 @@ def show(result: Watched) -> None:
     columns = [("joint", [x["joint"] for x in data["joints"]])]
     for key in ("rms", "peak", "threshold"):
         columns.append(unit_column(key, [number(x[key], 3) for x in data["joints"]], unit))
-    for key, head in (("threshold_from", "set by"), ("verdict", "verdict")):
-        columns.append((head, [x[key] for x in data["joints"]]))
-    screen.print(column_table("forces from outside", columns, left=(0, 4, 5)))
+    screen.print(column_table("forces from outside", columns))
     screen.print(f"thresholds from {result.source}; gain {number(result.gain, 3)} 1/s.")
     for note in result.notes:
         text = wrapped(f"note: {note}", screen.width, "  ")

@@ -1,9 +1,7 @@
 """Controllers: joint forces from the state of a robot, compiled into its simulation."""
 
-from kinetree.controllers.adaptive import Adaptive
 from kinetree.controllers.contacts import Contact, ContactRules
 from kinetree.controllers.joint_space import PD, PID, ComputedTorque, GravityCompensation
-from kinetree.controllers.mpc import MPC, Tick
 from kinetree.controllers.observer import MomentumObserver, Observed
 from kinetree.controllers.stateful import Stateful
 from kinetree.controllers.stepwise import Stepwise, step_by_step
@@ -12,10 +10,8 @@ from kinetree.simulate.core.controller import Controller, Law
 from kinetree.simulate.core.sampling import Sampled
 
 __all__ = [
-    "MPC",
     "PD",
     "PID",
-    "Adaptive",
     "ComputedTorque",
     "Contact",
     "ContactRules",
@@ -30,6 +26,5 @@ __all__ = [
     "Sampled",
     "Stateful",
     "Stepwise",
-    "Tick",
     "step_by_step",
 ]

@@ -8,9 +8,7 @@ Gaussian, which is z sigma for Gaussian noise. Quartiles do not see contacts dur
 quarter of the time. The threshold is the level times a margin.
 
 Floor. A file without noise would have a threshold of rounding. No threshold is below EFFORT of the
-largest force of its joint, since no model is better than that; below a step of its force sensor, as
-seen in the data; or below three times the error of integrating over the steps between samples,
-which is what half of the samples change in r.
+largest force of its joint, since no model is better than that.
 
 Rest. While a joint rests or turns around, its friction may be anything up to that of slow motion,
 in either direction, whatever the sign of a noisy or late rate. The friction of the law is left out
@@ -21,7 +19,6 @@ share of that (`release`), and ends where the same low-pass, run from the end of
 its beginning, does: both edges are off by the rise to that share only, not by the decay.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, pi, sqrt
 from typing import Protocol, runtime_checkable
@@ -45,7 +42,6 @@ HOUR = 3600.0  # s
 BLOCK = 256  # steps that are filtered one after the other
 FLOOR = 1e-6  # least threshold, in natural units of the robot: above rounding
 EFFORT = 0.01  # least threshold, as a share of the largest force of the joint in the recording
-SPREAD = 0.99  # share of the samples whose change by half the samples counts as an error of steps
 REST = 0.02  # rate below which a joint counts as resting, in natural units of the robot
 SLOW = 1e-6  # rate at which friction of the slowest motion is evaluated, in units of REST
 QUARTILES = (0.25, 0.5, 0.75)
@@ -228,22 +224,14 @@ def _shrunk(r: Array, unsure: Array) -> Array:
     return np.sign(r) * np.maximum(np.abs(r) - unsure, 0.0)
 
 
-def threshold_parts(
-    model: Model,
-    output: Output,
-    coarse: Output,
-    tau: Array,
-    gain: Array,
-    false_alarms: float,
-    *,
-    contacts: bool,
-) -> dict[str, Array]:
-    """Lower bounds of the thresholds by reason, each (n,), N m or N; the largest counts.
+def noise_thresholds(
+    model: Model, output: Output, tau: Array, gain: Array, false_alarms: float, *, contacts: bool
+) -> Array:
+    """Thresholds of the joints, (n,), N m or N.
 
     Args:
         model: the robot.
         output: of the observer.
-        coarse: the same of every second sample.
         tau: measured forces of the drives, shape (T, n), N m or N.
         gain: of the observer, shape (n,), 1/s.
         false_alarms: of all joints together, 1/h, dimensionless otherwise.
@@ -267,46 +255,10 @@ def threshold_parts(
         some = output.moves[:, d]
         if some.sum() < LEAST or some.mean() * lasts < needed:
             some = np.ones(len(r), bool)  # the joint rests: its output at rest counts
-        level = _level(r[some, d], np.diff(r[:, d])[some[1:]] / dt[some[1:]], alarms)
-        levels.append(MARGIN * level)
+        levels.append(_level(r[some, d], np.diff(r[:, d])[some[1:]] / dt[some[1:]], alarms))
     peaks = np.abs(r).max(axis=0) * (0.0 if contacts else ABOVE)
-    changes = np.abs(coarse.r - output.r[::2][: len(coarse.r)])
-    forces = np.maximum(EFFORT * np.abs(tau).max(axis=0), FLOOR * natural_units(model).forces)
-    return {
-        "noise": np.array(levels),
-        "largest output": peaks,
-        f"{100 * EFFORT:g} % of its force": forces,
-        "step of its sensor": np.array([_resolution(x) for x in tau.T]),
-        "time between samples": np.quantile(changes, SPREAD, axis=0),
-    }
-
-
-def _resolution(x: Array) -> float:
-    """The smallest step between values of a sensor; 0 if it has only one value."""
-    steps = np.diff(np.unique(x))
-    return float(steps.min()) if steps.size else 0.0
-
-
-def joint_verdicts(
-    model: Model,
-    output: Output,
-    thresholds: Array,
-    contacts: Sequence[Contact],
-    rules: ContactRules,
-) -> list[str]:
-    """The reason for each joint why it has a contact or has none, as text."""
-    peak, certain = np.abs(output.r).max(axis=0), np.abs(output.certain).max(axis=0)
-    verdicts: list[str] = []
-    for d, name in enumerate(model.dof_names):
-        if any(name in contact.joints for contact in contacts):
-            verdicts.append("contact")
-        elif peak[d] <= thresholds[d]:
-            verdicts.append("below threshold")
-        elif certain[d] <= thresholds[d]:
-            verdicts.append(f"may be friction at rest, {output.resting[:, d].max():.3g}")
-        else:
-            verdicts.append(f"above for less than {rules.duration:g} s")
-    return verdicts
+    floor = np.maximum(EFFORT * np.abs(tau).max(axis=0), FLOOR * natural_units(model).forces)
+    return np.maximum.reduce([MARGIN * np.array(levels), peaks, floor])
 
 
 def _level(r: Array, rates: Array, alarms: float) -> float:

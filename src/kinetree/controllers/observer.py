@@ -15,8 +15,6 @@ trapezoidal rule for f.
 """
 
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +28,7 @@ from kinetree.controllers.contacts import (
     find_contacts,
     low_pass,
     make_output,
-    threshold_parts,
+    noise_thresholds,
 )
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import read_times
@@ -147,59 +145,27 @@ class MomentumObserver:
         e, kept = self._steps(times, *alignment.values)
         return alignment.label(low_pass(e, kept), [dof_axis(self.model)], "external")
 
-    def thresholds(self, quiet: Motion | Identified, *, false_alarms: float = 1.0) -> Array:
+    def thresholds(
+        self, data: Motion | Identified, *, false_alarms: float = 1.0, contacts: bool = False
+    ) -> Array:
         """Return thresholds of the joints, (n,), N m or N, that noise and model errors rarely pass.
 
-        The observer runs over a motion without contacts; of an identification that is the part of
-        the recording that it has held out. The threshold is 1.5 times the level that coloured noise
-        of the same quartiles passes as often as given (Rice's formula), or 1.25 times the largest
-        output if that is more; and no less than the floor of `threshold_reasons`.
+        The observer runs over a motion; of an identification that is the part of the recording
+        that it has held out. The threshold is 1.5 times the level that coloured noise of the same
+        quartiles passes as often as given (Rice's formula), or 1.25 times the largest output if
+        that is more, and no less than 1 % of the largest force of the joint.
 
         Args:
-            quiet: a motion without contacts, single, with t, q, dq and tau: a `Recording` or a
+            data: a motion without contacts, single, with t, q, dq and tau: a `Recording` or a
                 `Trajectory`; or the result of `identify`.
             false_alarms: accepted false alarms of all joints together in an hour, dimensionless.
+            contacts: whether the motion may have contacts, so that its largest output does not
+                count. Contacts during more than a quarter of the time raise the thresholds.
         """
-        motion = quiet.test if isinstance(quiet, Identified) else quiet
-        return self._thresholds(motion, false_alarms, contacts=False)
-
-    def own_thresholds(self, data: Motion, *, false_alarms: float = 1.0) -> Array:
-        """Return thresholds, (n,), N m or N, from a recording that may have contacts in it.
-
-        As `thresholds`, but the largest output does not count. Contacts during more than a quarter
-        of the time raise them: a motion without contacts, for `thresholds`, is the safer way.
-
-        Args:
-            data: a motion, single, with t, q, dq and tau: a `Recording` or a `Trajectory`.
-            false_alarms: as in `thresholds`, dimensionless.
-        """
-        return self._thresholds(data, false_alarms, contacts=True)
-
-    def _thresholds(self, data: Motion, false_alarms: float, *, contacts: bool) -> Array:
-        parts = self.threshold_reasons(data, false_alarms=false_alarms, contacts=contacts)
-        return np.max(list(parts.values()), axis=0)
-
-    def threshold_reasons(
-        self, data: Motion, *, false_alarms: float = 1.0, contacts: bool = False
-    ) -> dict[str, Array]:
-        """Return what the thresholds are at least, by its reason, each (n,), N m or N.
-
-        A threshold is the largest of them: noise, the largest output of a motion without contacts,
-        a share of the force of the joint, a step of its sensor, the error of finite steps.
-
-        Args:
-            data: a motion, single, with t, q, dq and tau: a `Recording` or a `Trajectory`.
-            false_alarms: as in `thresholds`, dimensionless.
-            contacts: whether the motion may have contacts, so that its largest output is left out.
-        """
-        output = self.output(data)
-        some: Any = SimpleNamespace(
-            **{name: np.asarray(getattr(data, name))[::2] for name in ("t", "q", "dq", "tau")}
-        )
-        return threshold_parts(
-            self.model, output, self.output(some), np.asarray(data.tau, float),
-            np.asarray(self.gain), false_alarms, contacts=contacts,
-        )  # fmt: skip
+        motion = data.test if isinstance(data, Identified) else data
+        output, tau = self.output(motion), np.asarray(motion.tau, float)
+        gain = np.asarray(self.gain)
+        return noise_thresholds(self.model, output, tau, gain, false_alarms, contacts=contacts)
 
     def contacts(
         self, data: Motion, thresholds: StateLike, rules: ContactRules | None = None

@@ -18,13 +18,18 @@ from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.external import ExternalInputs, NamedParts
-from kinetree.simulate.core.forces import ActingForces, first_row, recent, with_key
-from kinetree.simulate.core.laws import first_line, shifted
+from kinetree.simulate.core.forces import ActingForces, recent, with_key
+from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
+from kinetree.simulate.core.laws import first_line
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.sampling import Sampled
-from kinetree.simulate.core.setup import Setup, external_inputs, first_state, read_forces
-from kinetree.simulate.core.verification import check_laws
+from kinetree.simulate.core.setup import (
+    Setup,
+    external_inputs,
+    first_state,
+    read_forces,
+    trial_states,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +106,12 @@ def step_by_step(
     model = model_of(robot)
     check_model(model)
     run = Run(model=model, q0=neutral(model), duration=1.0, controller=controller)
-    acting = read_forces(model, run)
+    trials = trial_states(model, np.asarray(neutral(model), float), np.zeros(model.n), 1.0)
+    acting = read_forces(model, run, trials)
     external = external_inputs(model, acting, {})
     start = first_state(model, acting.controller)
-    state = np.asarray(neutral(model), float), np.zeros(model.n), first_row(start, start.shape[-1:])
-    acting = with_key(model, acting, external)
-    nearby = [np.concatenate(shifted(state, seed, 0.3)) for seed in range(2)]
-    setup = Setup(model, nearby[0][None], (), acting, external, start.shape[-1])
-    check_laws(setup, [(0.0, 0, x) for x in nearby])
+    acting = with_key(model, acting, external, trials)
+    setup = Setup(model, start, (), acting, external, start.shape[-1])
 
     def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
         tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s), False)
@@ -117,7 +120,7 @@ def step_by_step(
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
     sizes |= {"p": external.params_size, "s": external.table_size}
     ports = [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
-    if acting.key is None:
+    if acting.python:
         note = f"runs in Python: {acting.note}"
         # the caller calls it once a step, in order, so that it may remember something
         return Stepwise(start, note, model, replace(acting, law=None), external, None)

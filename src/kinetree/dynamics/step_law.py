@@ -82,9 +82,10 @@ def step(
         dt: length of the step, a number, s.
         F_ext: wrenches onto the links, constant in their axes, (links, 6), N m and N; None: none.
         F_tip: wrench of the tool onto the world, (6,), N m and N, as in `inverse_dynamics`.
-        method: "euler" (q moves with the old dq), "semi_implicit_euler" (with the new dq), "rk4"
-            (of order 4), "time_stepping" (semi-implicit, with inertia at the mean rates), "implicit" (semi-implicit, with friction and springs at the end of the
-            step) or "implicitfast" (with friction at the end of the step).
+        method: "euler" (q moves with the old dq), "semi_implicit_euler" (with the new dq),
+            "time_stepping" (the same, with forces of inertia at the mean rates), "rk4" (of order
+            4), "implicit" (semi-implicit, with friction and springs at the end of the step) or
+            "implicitfast" (with friction at the end of the step).
         gains: slopes of tau that implicit methods take into account, of which "implicitfast" reads
             kd; None: 0.
 

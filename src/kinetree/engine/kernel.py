@@ -221,11 +221,6 @@ def with_public_call(kernel: Kernel, public: PublicCall) -> Kernel:
     return made
 
 
-def code_addresses(kernel: Kernel) -> tuple[int, int]:
-    """Where the float64 code begins: the loop over states, and the code for one state."""
-    return kernel._compiled.loop("float64").address, kernel._compiled.one("float64")
-
-
 def signature_of(*names: str, extra: str | None = None) -> inspect.Signature:
     """Return the signature of a kernel with the inputs `names` and perhaps a further one."""
     kinds = inspect.Parameter

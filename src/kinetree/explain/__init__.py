@@ -1,11 +1,10 @@
 """Explanations of inverse dynamics: every intermediate with its parts, joint forces by cause."""
 
-from kinetree.explain.explain import Explanation, explain
+from kinetree.explain.causes import SHARES, Torque, unfold_mass
+from kinetree.explain.explanation import Explanation, explain, unfold_torque, unfold_vector
 from kinetree.explain.node import Code, Node, Quantity, packed
-from kinetree.explain.record import LinkSteps, Part, Term, Torque
-from kinetree.explain.steps import recursion_steps, unfold_vector
-from kinetree.explain.torque import SHARES
-from kinetree.explain.unfold import unfold_mass, unfold_torque
+from kinetree.explain.recursion import LinkSteps
+from kinetree.explain.steps import recursion_steps
 
 __all__ = [
     "SHARES",
@@ -13,9 +12,7 @@ __all__ = [
     "Explanation",
     "LinkSteps",
     "Node",
-    "Part",
     "Quantity",
-    "Term",
     "Torque",
     "explain",
     "packed",

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.core.arrays import Array
+from kinetree.core.arrays import Array, is_numeric
 from kinetree.model import WORLD, Model
-from kinetree.model.inputs import Motion, link_pose
+from kinetree.model.inputs import Motion, link_pose, zeros
 
 BASE = 6  # columns of the base's own motion, the first ones of every link
 # degrees of freedom of a cause: one column of M, one product of rates, or none; n is the base
@@ -93,19 +93,30 @@ class Bodies:
     def rates(self, link: int) -> Array:
         """Rate of every column of a link, (P,)."""
         dof, n = self.columns[link].dof, self.model.n
-        rates = np.concatenate([np.asarray(self.x.V_base, float), np.asarray(self.x.dq, float)])
+        rates = np.concatenate([self.x.V_base, self.x.dq])
         return rates[np.where(dof < n, dof + BASE, dof - n)]
+
+    def pairs(self) -> tuple[int, int]:
+        """Shares of links: in the products of rates of one joint force, and in all joint forces."""
+        moving = [np.count_nonzero(self.rates(k)) for k in self.model.links]
+        products = [k * (k + 1) // 2 for k in moving]
+        every = (
+            len(columns.dof) * (count + len(columns.dof))
+            for columns, count in zip(self.columns, products, strict=True)
+        )
+        return sum(products), sum(every)
 
 
 def bodies_of(model: Model, x: Motion, dV_base: Array) -> Bodies:
-    """Unit motions of all links at a motion of numbers."""
-    R_si: dict[int, Array] = {WORLD: np.eye(3)}
+    """Unit motions of all links at a motion of numbers or symbols."""
+    R_si: dict[int, Array] = {WORLD: np.eye(3, dtype=int)}
     columns_of = {WORLD: _of_base(model)}
-    n, gravity = model.n, np.asarray(model.gravity[3:], float)
-    omega, v, origin = np.zeros((3, len(model.links), n, 3))
+    n, gravity = model.n, model.gravity[3:]
+    numeric = all(map(is_numeric, (x.q, *model.M_pi, *model.A)))
+    omega, v, origin = np.zeros((3, len(model.links), n, 3), float if numeric else object)
     moves = np.zeros((len(model.links), n), bool)
     for k in model.links:
-        T_pi = np.asarray(link_pose(model, k, x.q), float)
+        T_pi = link_pose(model, k, x.q)
         R_si[k] = R_si[model.parent[k]] @ T_pi[:3, :3]
         columns_of[k] = link_columns = _carried(model, k, columns_of[model.parent[k]], T_pi)
         for c, d in enumerate(link_columns.dof[BASE:], BASE):
@@ -114,25 +125,30 @@ def bodies_of(model: Model, x: Motion, dV_base: Array) -> Bodies:
             origin[k, d] += link_columns.origin[c]
             moves[k, d] = True
     return Bodies(
-        model, x, np.asarray(dV_base, float),
+        model,
+        x,
+        dV_base,
         fall=[-(R_si[k].T @ gravity) for k in model.links],
         columns=[columns_of[k] for k in model.links],
-        m=[float(m) for m in model.m],
-        I=[np.asarray(I, float) for I in model.I_com],
-        omega=omega, v=v, origin=origin, moves=moves,
-    )  # fmt: skip
+        m=list(model.m),
+        I=list(model.I_com),
+        omega=omega,
+        v=v,
+        origin=origin,
+        moves=moves,
+    )
 
 
 def _of_base(model: Model) -> Columns:
     """The six columns of the base's own motion, at its origin."""
-    half, zero = np.eye(3), np.zeros((3, 3))
+    half, zero = np.eye(3, dtype=int), np.zeros((3, 3), int)
     omega, origin = np.concatenate([half, zero]), np.concatenate([zero, half])
     return Columns(np.full(BASE, WORLD), np.arange(model.n, model.n + BASE), omega, origin, origin)
 
 
 def _carried(model: Model, k: int, of_parent: Columns, T_pi: Array) -> Columns:
     """The columns of link k: those of its parent, carried into {k}, and those of its own joint."""
-    joint, R, A = model.joints[k], T_pi[:3, :3], np.asarray(model.A[k], float)
+    joint, R, A = model.joints[k], T_pi[:3, :3], model.A[k]
     moved = of_parent.origin + np.cross(of_parent.omega, T_pi[:3, 3])
     omega = np.concatenate([of_parent.omega @ R, A[:3].T])
     origin = np.concatenate([moved @ R, A[3:].T])
@@ -140,7 +156,7 @@ def _carried(model: Model, k: int, of_parent: Columns, T_pi: Array) -> Columns:
         np.concatenate([of_parent.joint, np.full(len(joint.dofs), k)]),
         np.concatenate([of_parent.dof, joint.dofs]).astype(int),
         omega,
-        origin + np.cross(omega, np.asarray(model.com[k], float)),
+        origin + np.cross(omega, model.com[k]),
         origin,
     )
 
@@ -152,7 +168,7 @@ def shares_of(at: Bodies, pairs: bool = True) -> Shares:
     """
     shares: Shares = {x: {} for x in ("inertia", "Coriolis", "centrifugal", "gravity", "base")}
     for k in at.model.links:
-        _add(shares, "gravity", (), [Share(k, at.fall[k], np.zeros(3), np.zeros(3))])
+        _add(shares, "gravity", (), [Share(k, at.fall[k], zeros(3), zeros(3))])
         for d, share in _columns_of_M(at, k):
             base = d >= at.model.n
             _add(shares, "base" if base else "inertia", (at.model.n if base else d,), [share])
@@ -171,10 +187,10 @@ def shares_of(at: Bodies, pairs: bool = True) -> Shares:
 
 def joint_forces(at: Bodies, shares: dict[Key, list[Share]]) -> Array:
     """Joint forces of some shares, (n,): v . m a + omega . (I alpha + gyro), over all links."""
-    tau = np.zeros(at.model.n)
+    tau = zeros(at.model.n)
     for x in (share for of_key in shares.values() for share in of_key):
         moment = at.I[x.link] @ x.alpha + x.gyro
-        tau += at.v[x.link] @ (at.m[x.link] * x.a) + at.omega[x.link] @ moment
+        tau = tau + at.v[x.link] @ (at.m[x.link] * x.a) + at.omega[x.link] @ moment
     return tau
 
 
@@ -199,12 +215,12 @@ def _by_link(shares: list[Share]) -> list[Share]:
 
 def _columns_of_M(at: Bodies, k: int) -> Iterator[tuple[int, Share]]:
     """Motion of link k by every acceleration, those of the base included."""
-    columns, zero = at.columns[k], np.zeros(3)
+    columns, zero = at.columns[k], zeros(3)
     for c, change in enumerate(at.dV_base):
         if change:
             yield columns.dof[c], Share(k, columns.v[c] * change, columns.omega[c] * change, zero)
     for d in np.unique(columns.dof[BASE:]):
-        change = float(at.x.ddq[d])
+        change = at.x.ddq[d]
         if change:
             yield d, Share(k, at.v[k, d] * change, at.omega[k, d] * change, zero)
 

@@ -4,16 +4,15 @@ The recursion is that of the tree, whose joint forces are r = M ddq + h. The con
 J^T lambda of them, and the motors the rest: tau = r - J^T lambda.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, known
-from kinetree.errors import InputError
-from kinetree.explain.record import Carried, Torque
+from kinetree.core.arrays import Array, is_numeric, known
+from kinetree.errors import NameLookupError
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
@@ -21,17 +20,45 @@ from kinetree.model.constraints import Closure, Constraints
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, zeros
 from kinetree.scalars import Scalar
 
-SHARE = "constraints"
 OPEN = 1e-8  # rad or m: errors of constraints that are reported, as those of a start of `simulate`
 
 
-def refuse_moving_base(model: Model, V_base: object, dV_base: object) -> None:
-    """Raise InputError if a motion of the base is given for a robot with constraints."""
-    if V_base is not None or dV_base is not None:
-        raise InputError(
-            f"V_base or dV_base was given to explain {model.name!r}, which has constraints; their "
-            "forces are found for a base at rest. Leave both out, or give the robot a free joint."
-        )
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """Forces of the constraints of a robot: at the joints by constraint, and of every equation.
+
+    Args:
+        joints: -J^T lambda of each constraint by its name, (n,) each; they add up to the share
+            `constraints`.
+        forces: lambda by the name of its equation, N m or N, as in
+            `robot.constrained_inverse_dynamics`.
+        units: units of these forces, by the same names.
+        open: a sentence on a position that does not satisfy the constraints, or empty.
+    """
+
+    joints: Mapping[str, Array]
+    forces: Mapping[str, Scalar]
+    units: Mapping[str, str] = field(default_factory=dict[str, str])
+    open: str = ""
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.joints:
+            known_names = ", ".join(self.joints)
+            raise NameLookupError(f"the robot has no constraint {name!r}; there are {known_names}.")
+        return self.joints[name]
+
+    def map(self, function: Callable[[Any], Any]) -> "Carried":
+        """The same with `function` applied to every number or symbol."""
+        joints = {name: mapped(x, function) for name, x in self.joints.items()}
+        forces = {name: function(x) for name, x in self.forces.items()}
+        return replace(self, joints=joints, forces=forces)
+
+
+def mapped(x: Array, function: Callable[[Any], Any]) -> Array:
+    """An array with `function` applied to every entry."""
+    flat = np.empty(np.size(x), object)
+    flat[:] = [function(entry) for entry in np.ravel(x)]
+    return np.array(flat.tolist() if is_numeric(x) else flat).reshape(np.shape(x))
 
 
 def carried_forces(
@@ -50,17 +77,12 @@ def carried_forces(
     for item in constraints.items:
         rows = range(start, start + len(item.row_names))
         start = rows.stop
+        # explain: constraints
         joints[item.name] = -sum((J[row] * found.lam[row] for row in rows), zeros(model.n))
     forces = dict(zip(constraints.row_names, found.lam, strict=True))
     return found.tau, Carried(
         joints, forces, _units(model, constraints), _opened(model, constraints, x.q)
     )
-
-
-def with_constraints(torque: Torque, tau: Array, carried: Carried) -> Torque:
-    """Shares of the tree with that of the constraints added; tau are the forces of the motors."""
-    share = sum(carried.joints.values(), zeros(len(tau)))
-    return replace(torque, shares={**torque.shares, SHARE: share}, tau=tau, constraints=carried)
 
 
 def joint_shares(model: Model, carried: Carried) -> list[Array]:
@@ -73,17 +95,6 @@ def joint_shares(model: Model, carried: Carried) -> list[Array]:
         total[list(joint.dofs)] if joint.follows is None else zeros(len(joint.dofs))
         for joint in model.joints
     ]
-
-
-def mapped(carried: Carried | None, changed: Callable[[Array], Array]) -> Carried | None:
-    """The record with `changed` applied to its arrays."""
-    if carried is None:
-        return None
-    names, values = list(carried.forces), np.empty(len(carried.forces), object)
-    values[:] = list(carried.forces.values())
-    forces: dict[str, Scalar] = dict(zip(names, changed(values).tolist(), strict=True))
-    joints = {name: changed(x) for name, x in carried.joints.items()}
-    return replace(carried, joints=joints, forces=forces)
 
 
 def _units(model: Model, constraints: Constraints) -> dict[str, str]:

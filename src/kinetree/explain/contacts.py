@@ -69,9 +69,14 @@ def explain_contact(forces: GroundForces, contact: str) -> Node:
     if np.abs(left).max() > SMALLEST_SHARE * np.abs(forces.forces).max():
         children.append(_node("other", r"\Delta f", left))
     return Node(
-        contact, rf"f_{{{k + 1}}}", tuple(total.tolist()), "N", "{s}",
-        numbers=_numbers(forces, k, total), children=tuple(children),
-    )  # fmt: skip
+        contact,
+        rf"f_{{{k + 1}}}",
+        tuple(total.tolist()),
+        "N",
+        "{s}",
+        numbers=_numbers(forces, k, total),
+        children=tuple(children),
+    )
 
 
 def _node(name: str, latex: str, share: Array) -> Node:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from kinetree.explain.node import Node, Quantity, Value, marked, mathml
 from kinetree.explain.numbers import expression
-from kinetree.explain.page import NOTE, Page, Row, Section, Sheet
+from kinetree.explain.sections import NOTE, Page, Row, Section, Sheet
 from kinetree.present.mathml import formula_style
 from kinetree.present.tables import escape
 
@@ -107,7 +107,7 @@ def _sheet(sheet: Sheet, kind: str, *, opened: bool) -> Iterator[str]:
 
 def _equation(section: Section) -> str:
     parts = [row for row in section.rows if not row.total]
-    terms = [_term(row.name, row.equation[1], k) for k, row in enumerate(parts)]
+    terms = [_term(row.name, row.latex, k) for k, row in enumerate(parts)]
     left = f"<math>{mathml(section.latex + ' =')}</math>"
     return f'<div class="equation">{left} {" ".join(terms)}</div>'
 
@@ -123,9 +123,9 @@ def _table(section: Section) -> Iterator[str]:
     for k, (row, cells) in enumerate(zip(section.rows, section.cells(), strict=True)):
         columns = [text for text, _ in section.columns]
         numbers = "".join(map(_number, cells, columns if section.by_cause else [""] * len(cells)))
-        kind, text = "formula", f"<math>{mathml(row.equation[1])}</math>" if row.equation[1] else ""
+        kind, text = "formula", f"<math>{mathml(row.latex)}</math>" if row.latex else ""
         if section.by_cause:
-            kind, text = "soft", escape(row.equation[0])
+            kind, text = "soft", escape(row.latex)
         mark = _total(row) or f' data-k="{k}"'
         name = f'<td class="name">{_name(section, row)}</td>'
         yield f'<tr{mark}>{name}<td class="{kind}">{text}</td>{numbers}</tr>'
@@ -134,7 +134,7 @@ def _table(section: Section) -> Iterator[str]:
 def _listed(section: Section) -> Iterator[str]:
     yield f"<tr>{_head(section)}<th></th><th><small>{_meaning(section)}</small></th></tr>"
     for row in section.rows:
-        for k, ((label, _), x) in enumerate(section.entries(row)):
+        for k, (label, x) in enumerate(section.entries(row)):
             name = _name(section, row) if k == 0 else ""
             mark = _total(row) if k == 0 else ' class="more"' if row.total else ""
             yield (

@@ -14,47 +14,20 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.explain.numbers import column_cells
 from kinetree.present.mathml import inside_math
-from kinetree.present.tables import escape, text_table
+from kinetree.present.tables import escape, plain, text_table
 
 NUMBER, HOLE = re.compile(r"\d+"), "#"
 MAX_LINES = 40  # of a printed tree: a screen
 Value = float | tuple[float, ...] | tuple[tuple[float, ...], ...]  # scalar, vector or matrix
 
-# lines of the source that compute a number: module below kinetree, and the beginning of the line
-LINES: dict[str, tuple[str, str]] = {
-    "tau": ("dynamics.textbook.recursion", "tau = per_dof(model, [A.T @ np.concatenate"),
-    "screw": ("dynamics.textbook.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
-    "closed": ("dynamics.textbook.closed", "F = L.T @ (G @ dV - ad_V.T"),
-    "link force": ("dynamics.textbook.link", "force = a_c[i] * model.m[i]"),
-    "link moment": ("dynamics.textbook.link", "moment = I @ alpha[i] + cross(omega[i]"),
-    "link external": ("dynamics.textbook.link", "f[i] = force - x.F_ext[i][3:]"),
-    "space force": ("dynamics.textbook.space", "force = a_c[i] * model.m[i]"),
-    "space moment": ("dynamics.textbook.space", "moment = I @ alpha[i] + cross(omega[i]"),
-    "space external": ("dynamics.textbook.space", "f[i] = force - f_ext"),
-    "gravity": ("model.inputs", 'dV_base=six_vector(dV_base, "dV_base") - model.gravity'),
-    "M": ("dynamics.textbook.jacobians", "M = M + J[i].T @ model.G[i] @ J[i]"),
-    "M rotor": ("dynamics.textbook.rotors", "M = M + np.outer(e, e) * (weight * rotor.ratio)"),
-    "M carrier": ("dynamics.textbook.rotors", "M = M + (np.outer(e, b) + np.outer(b, e)) * weight"),
-    "armature": ("dynamics.textbook.rotors", "needed = per_dof(model, [own[i] * armature"),
-    "rotor": ("dynamics.textbook.rotors", "tau[d] = tau[d] + (rotor.s @ alpha[rotor.link]"),
-    "carrier": ("dynamics.textbook.rotors", "spin = s * ddq[d] + cross(omega[k], s) * dq[d]"),
-    "viscous": ("dynamics.joints.friction", "force = force + _mean(viscous) * dq"),
-    "dry": ("dynamics.joints.friction", "force = force + _mean(dry) * direction"),
-    "smooth": ("dynamics.joints.friction", "force = force + law.force(dq)"),
-    "function": ("dynamics.joints.friction", "force = force + friction.function(dq)"),
-    "spring": (
-        "dynamics.joints.springs",
-        "pulls = [(x.arms, x.extension * x.spring.stiffness)",
-    ),
-    "motor": ("dynamics.joints.motors", "return at_joints(model, lambda x: x.rate(ddq)"),
-    "M motor": ("dynamics.joints.motors", "yield from ((d, e, size * (a * b))"),
-    "constraints": ("explain.constraints", "joints[item.name] = -sum((J[row] * found.lam[row]"),
-    "V": ("dynamics.textbook.screw", "V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]"),
-    "dV": ("dynamics.textbook.screw", "dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i]"),
-    "F": ("dynamics.textbook.screw", "F[i] = G @ dV[i] - ad(V[i]).T"),
-    "F child": ("dynamics.textbook.screw", "F[i] = F[i] + sum(Ad_ip[c].T @ F[c]"),
-    "F rotors": ("dynamics.textbook.screw", "F[i] = F[i] + np.concatenate([moment[i]"),
-}
+# modules whose lines are marked as the source of a number, such as `tau = ...  # explain: tau`; a
+# marker on a line of its own belongs to the next line
+MARKED = (
+    *(f"dynamics.textbook.{x}" for x in ("recursion", "screw", "jacobians", "rotors")),
+    *("dynamics.joints.friction", "dynamics.joints.springs"),
+    *("dynamics.joints.motors", "model.inputs", "explain.constraints"),
+)
+MARKER = re.compile(r"^(.*?)\s*# explain: (.+)$")
 
 
 @dataclass(frozen=True)
@@ -64,6 +37,30 @@ class Code:
     file: str
     line: int
     text: str
+
+
+@cache
+def marked_lines() -> dict[str, Code]:
+    """The marked lines of the source by the names in their markers; empty without a source."""
+    found: dict[str, Code] = {}
+    for module in MARKED:
+        try:
+            lines = getsource(import_module(f"kinetree.{module}")).splitlines()
+        except OSError:
+            continue
+        for number, line in enumerate(lines, 1):
+            if marker := MARKER.match(line):
+                alone = not marker[1].strip()
+                text = lines[number] if alone else marker[1]
+                code = Code(f"{module.replace('.', '/')}.py", number + alone, text.strip())
+                found |= dict.fromkeys(marker[2].split(", "), code)
+    return found
+
+
+def code_line(key: str) -> Code | None:
+    """The line of the source with a marker; None if the source is not installed."""
+    lines = marked_lines()
+    return lines[key] if lines else None
 
 
 @dataclass(frozen=True)
@@ -103,28 +100,10 @@ class Node:
     numbers: tuple[Quantity, ...] = ()
     children: "tuple[Node, ...]" = field(default=(), repr=False)
 
-    @property
-    def term(self) -> str:
-        """Name of this number's term in the equation of its parent."""
-        return self.name
-
     @cached_property
     def symbol(self) -> str:
         """The term as MathML."""
         return f"<math>{mathml(self.latex)}</math>"
-
-    @cached_property
-    def equation(self) -> str:
-        """Symbol = sum of the children's terms, in MathML; empty for a number without children.
-
-        Each term is a <math> of its own, so that a long sum can be broken into lines, and stands in
-        an <mrow> whose data-term is the name of the child.
-        """
-        if not self.children:
-            return ""
-        parts = [f"<math>{mathml(f'{self.latex} =')}</math>"]
-        parts += [marked(x.name, x.latex, first=k == 0) for k, x in enumerate(self.children)]
-        return " ".join(parts)
 
     def leaves(self) -> "Iterator[Node]":
         """All numbers below this one that do not unfold further; the node itself if it is one."""
@@ -159,33 +138,6 @@ class Node:
                 return child
         names = ", ".join(x.name for x in self.children) or "nothing"
         raise KeyError(f"{self.name!r} does not unfold into {name!r}; it unfolds into {names}.")
-
-
-def marked(name: str, latex: str, *, first: bool) -> str:
-    """A term of a sum as MathML, with its sign, in an <mrow> with data-term."""
-    sign, body = split_sign(latex)
-    after = "0" if first else "0.2222em"  # the space before a sign is that between two <math>
-    operator = f'<mo lspace="0" rspace="{after}">{sign}</mo>' if sign != "+" or not first else ""
-    mark = f'<mrow data-term="{escape(name)}">'
-    return f"<math>{operator}{mark}{mathml(body)}</mrow></math>"
-
-
-def split_sign(latex: str) -> tuple[str, str]:
-    """Sign of a term, and the term without it."""
-    return ("\u2212", latex[1:].lstrip()) if latex.startswith("-") else ("+", latex)
-
-
-def mathml(latex: str) -> str:
-    """A formula as MathML that is not yet in <math>."""
-    pieces = _template(NUMBER.sub("7", latex)).split(HOLE)
-    numbers = NUMBER.findall(latex)
-    return "".join(x for pair in zip(pieces, [*numbers, ""], strict=True) for x in pair)
-
-
-@cache
-def _template(latex: str) -> str:
-    """MathML of a formula with a hole for each number: formulas differ in their indices alone."""
-    return inside_math(latex).replace("<mn>7</mn>", f"<mn>{HOLE}</mn>")
 
 
 def summed(
@@ -230,18 +182,37 @@ def vector(name: str, x: Array, unit: str, frame: str) -> Quantity:
     return Quantity(name, value, unit, frame)
 
 
+# Formulas
+
+
+def marked(name: str, latex: str, *, first: bool) -> str:
+    """A term of a sum as MathML, with its sign, in an <mrow> with data-term."""
+    sign, body = split_sign(latex)
+    after = "0" if first else "0.2222em"  # the space before a sign is that between two <math>
+    operator = f'<mo lspace="0" rspace="{after}">{sign}</mo>' if sign != "+" or not first else ""
+    mark = f'<mrow data-term="{escape(name)}">'
+    return f"<math>{operator}{mark}{mathml(body)}</mrow></math>"
+
+
+def split_sign(latex: str) -> tuple[str, str]:
+    """Sign of a term, and the term without it."""
+    return ("\u2212", latex[1:].lstrip()) if latex.startswith("-") else ("+", latex)
+
+
+def mathml(latex: str) -> str:
+    """A formula as MathML that is not yet in <math>."""
+    pieces = _template(NUMBER.sub("7", latex)).split(HOLE)
+    numbers = NUMBER.findall(latex)
+    return "".join(x for pair in zip(pieces, [*numbers, ""], strict=True) for x in pair)
+
+
 @cache
-def code_line(key: str) -> Code | None:
-    """The line of `LINES` in the source of today; None if the source is not installed."""
-    module, beginning = LINES[key]
-    try:
-        lines = getsource(import_module(f"kinetree.{module}")).splitlines()
-    except OSError:
-        return None
-    for number, line in enumerate(lines, 1):
-        if line.strip().startswith(beginning):
-            return Code(f"{module.replace('.', '/')}.py", number, line.strip())
-    return None
+def _template(latex: str) -> str:
+    """MathML of a formula with a hole for each number: formulas differ in their indices alone."""
+    return inside_math(latex).replace("<mn>7</mn>", f"<mn>{HOLE}</mn>")
+
+
+# JSON
 
 
 def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
@@ -267,9 +238,8 @@ def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
         depth -= 1
 
     def row(node: Node, level: int) -> dict[str, object]:
-        data: dict[str, object] = {"name": node.name, "value": _plain(node.value)}
+        data: dict[str, object] = {"name": node.name, "value": node.value, "unit": node.unit}
         data["symbol"] = formulas.setdefault(node.latex, len(formulas))
-        data["unit"] = node.unit
         if node.frame:
             data["frame"] = node.frame
         if node.code is not None:
@@ -286,18 +256,16 @@ def packed(trees: Sequence[Node], most: int | None = None) -> dict[str, object]:
         place = templates.setdefault(template, len(templates))
         return [sign, place, *NUMBER.findall(body)]
 
-    found = [row(tree, 0) for tree in trees]
-    return {
-        "trees": found,
-        "formulas": [formula(latex) for latex in formulas],
-        "templates": list(templates),
-        "codes": [{"file": x.file, "line": x.line, "text": x.text} for x in codes],
-        "numbers": [
-            {"name": x.name, "unit": x.unit, "frame": x.frame, "value": _plain(x.value)}
-            for x in numbers
-        ],
-        "cut": sum(sizes[depth:]),
-    }
+    return plain(
+        {
+            "trees": [row(tree, 0) for tree in trees],
+            "formulas": [formula(latex) for latex in formulas],
+            "templates": list(templates),
+            "codes": [vars(x) for x in codes],
+            "numbers": [vars(x) for x in numbers],
+            "cut": sum(sizes[depth:]),
+        }
+    )
 
 
 def _levels(trees: Sequence[Node]) -> list[int]:
@@ -308,10 +276,3 @@ def _levels(trees: Sequence[Node]) -> list[int]:
         sizes.append(len(level))
         level = [child for node in level for child in node.children]
     return sizes
-
-
-def _plain(value: Value) -> object:
-    """A value for JSON: numbers that are not finite are null."""
-    if isinstance(value, tuple):
-        return [_plain(x) for x in value]
-    return value if math.isfinite(value) else None

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, known
+from kinetree.core.text import without_rounding
 from kinetree.scalars import Scalar, home
 
 DIGITS = 5  # digits of the largest number of a column or of a group of columns
 MAX_DIGITS = 8  # of a number in any column
 DECIMALS = 6  # most decimals: no number is longer than "-0.000123"
-ROUNDING = 1e-15  # of the largest number: smaller ones are errors of rounding
 LARGE, SMALL = 6, -4  # powers of ten beyond which numbers are written with an exponent
 LONG = 10  # characters; a longer expression does not fit into a column
 
@@ -33,9 +33,8 @@ def column_cells(values: Array, *, every_row: bool = False) -> list[str]:
     numbers = known(values)
     if numbers is None:
         return [expression(x) for x in np.ravel(values)]
-    flat = [float(x) for x in np.ravel(numbers)]
+    flat = without_rounding(np.ravel(numbers)).tolist()
     largest = max((abs(x) for x in flat if isfinite(x)), default=0.0)
-    flat = [0.0 if abs(x) <= ROUNDING * largest else x for x in flat]
     if largest == 0:
         return [_zero(x, 0) for x in flat]
     power = floor(log10(largest))
@@ -60,23 +59,10 @@ def _rounded(x: float, decimals: int) -> str:
 
 def expression(x: Scalar) -> str:
     """A number or symbol as text; fractions and floats in it have few digits."""
-    if _is_sympy(x):
+    if type(x).__module__.partition(".")[0] == "sympy":
         return str(home(x).sstr(_rounded_in(x), full_prec=False))
     number = known(np.asarray(x))
     return f"{float(number):.{DIGITS}g}" if number is not None else str(x)
-
-
-def latex_expression(x: Scalar) -> str:
-    """A number or symbol as LaTeX."""
-    if not _is_sympy(x):
-        return expression(x)
-    from kinetree.symbols.results import to_latex
-
-    return to_latex(_rounded_in(x))
-
-
-def _is_sympy(x: Scalar) -> bool:
-    return type(x).__module__.partition(".")[0] == "sympy"
 
 
 def _rounded_in(x: Any) -> Any:

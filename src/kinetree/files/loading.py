@@ -5,18 +5,18 @@ else is the path of a file, whose ending decides the format. The format of a tex
 root element.
 """
 
-import dataclasses
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from kinetree.core.options import typed
 from kinetree.core.text import counted, listing, nearest
-from kinetree.errors import InputError, ModelError, ParseError, argument, warn
+from kinetree.errors import InputError, ModelError, ParseError, SingularityError, argument, warn
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import (
     ArgumentValue,
@@ -41,18 +41,55 @@ ContactsOf = Literal["file", "none"]
 TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 MOST_FILES = 5  # of a folder that are named in a message
+KINDS = {  # of files, by the endings of their names
+    **dict.fromkeys(MJCF, "mjcf"),
+    **dict.fromkeys(SDF, "sdf"),
+    ".urdf": "urdf",
+    ".xacro": "xacro",
+}
 OTHER_ENDINGS = {  # formats of other files
     ".srdf": "this is SRDF (groups and collisions for MoveIt); load the URDF that it belongs to",
-    ".usd": "this is USD, which is not read; export the robot as URDF or MJCF",
-    ".usda": "this is USD, which is not read; export the robot as URDF or MJCF",
-    ".usdz": "this is USD, which is not read; export the robot as URDF or MJCF",
+    **dict.fromkeys(
+        (".usd", ".usda", ".usdz"),
+        "this is USD, which is not read; export the robot as URDF or MJCF",
+    ),
     ".mjb": "this is a compiled MuJoCo model; load the .xml file that it was made from",
-    ".stl": "this is a mesh; load the robot file that uses it",
-    ".dae": "this is a mesh; load the robot file that uses it",
-    ".obj": "this is a mesh; load the robot file that uses it",
+    **dict.fromkeys((".stl", ".dae", ".obj"), "this is a mesh; load the robot file that uses it"),
     ".launch": "this is a ROS launch file; load the URDF or xacro file that it names",
     ".py": "this is a Python file; load the URDF or xacro file that it names",
 }
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `load`."""
+
+    floating: bool = False
+    mimic: bool = True
+    strict: bool = False
+    folders: Sequence[str | os.PathLike[str]] = ()
+    arguments: Mapping[str, ArgumentValue] | None = None
+    environment: bool = False
+    friction: FrictionOf = "file"
+    constraints: ConstraintsOf = "file"
+    contacts: ContactsOf = "none"
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "constraints", "contacts"):
+            if (value := getattr(self, name)) not in get_args(FrictionOf):
+                raise InputError(f"{name} is {value!r}; expected 'file' or 'none'.")
+
+    def refuse(self, source: str, *names: str) -> None:
+        """Raise InputError if one of these is given for a source that has none."""
+        kinds = {"arguments": ".xacro files", "model": "SDF files with several models"}
+        for name in names:
+            if value := getattr(self, name):
+                given = ", ".join(map(str, value)) if name == "arguments" else repr(value)
+                raise InputError(
+                    f"{source} takes no {name}, found {given}; expected for {kinds[name]} only. "
+                    f"Leave {argument(name)} out."
+                )
 
 
 @typed
@@ -102,9 +139,10 @@ def load(
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
         tau besides the rigid bodies. It is None for a built-in robot.
     """
-    _check_choice("friction", friction)
-    _check_choice("constraints", constraints)
-    _check_choice("contacts", contacts)
+    options = Options(
+        floating, mimic, strict, folders, arguments, environment, friction, constraints, contacts,
+        model,
+    )  # fmt: skip
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise InputError(
             "path is XML text; expected a path or a name. Texts are loaded by kt.load_string."
@@ -112,34 +150,14 @@ def load(
     if isinstance(path, str) and (is_name(path) or not path.strip()):
         robot = built_in(path)
         if robot is not None:
-            _refuse_model(robot.name, model)
-            if arguments:
-                raise InputError(
-                    f"{robot.name} is a built-in robot and has no arguments, found "
-                    f"{', '.join(map(str, arguments))}; expected them for .xacro files. Leave "
-                    "--arg (in Python, arguments) out."
-                )
-            _warn_of_files(path, strict)
-            if contacts == "file":
-                raise InputError(
-                    f"{robot.name} is a built-in robot without collision shapes; "
-                    f"{argument('contacts', 'file')} needs a file. Add points with "
-                    "robot.with_contacts([kt.contacts.ContactPoint('tip', 'tool')])."
-                )
-            return _with_options(robot, floating, mimic, friction, constraints)
-        described_robot = described(path)
-        if described_robot is not None:
-            path, folders = described_robot.path, (*folders, *described_robot.folders)
-            arguments = {**described_robot.arguments, **(arguments or {})} or None
+            return _with_options(robot, path, options)
+        found = described(path)
+        if found is not None:
+            path, given = found.path, {**found.arguments, **(arguments or {})} or None
+            options = replace(options, folders=(*folders, *found.folders), arguments=given)
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    start = contacts == "file"
-    description = read(path, folders, mimic, arguments, floating, model, environment, start)
-    is_sdf = Path(path).suffix.lower() in SDF  # its reader knows the world, and floats the robot
-    description = _changed(description, floating and not is_sdf, friction, constraints)
-    return _reported(
-        description, Path(path), folders, arguments, environment, strict, contacts=contacts
-    )
+    return _loaded(_kind_of(path), path, options)
 
 
 @typed
@@ -180,75 +198,64 @@ def load_string(
         The robot. In messages and in `robot.report` the text is called "the text", with line and
         column.
     """
-    from kinetree.files.description.mjcf import read_mjcf
-    from kinetree.files.description.sdf import read_sdf
-    from kinetree.files.description.urdf import read_urdf_text, read_xacro, refuse_arguments
-
-    _check_choice("friction", friction)
-    _check_choice("constraints", constraints)
-    _check_choice("contacts", contacts)
+    options = Options(
+        floating, mimic, strict, folders, arguments, environment, friction, constraints, contacts,
+        model,
+    )  # fmt: skip
     content = _content(text)
-    kind = _format(content, format)
-    if kind != "sdf":
-        _refuse_model(THE_TEXT, model)
-    if kind != "xacro":
-        refuse_arguments(THE_TEXT, arguments)
-    if kind == "urdf":
-        description = read_urdf_text(content, name=THE_TEXT, mimic=mimic)
-    elif kind == "xacro":
-        description = read_xacro(THE_TEXT, folders, mimic, arguments, content, environment)
-    elif kind == "mjcf":
-        start = contacts == "file"
-        description = read_mjcf(THE_TEXT, folders=folders, text=content, start=start)
-    else:
-        description = read_sdf(
-            THE_TEXT, folders=folders, mimic=mimic, floating=floating, model=model, text=content
-        )
-    description = _changed(description, floating and kind != "sdf", friction, constraints)
-    source = Path(THE_TEXT)
-    return _reported(
-        description, source, folders, arguments, environment, strict, content, contacts
-    )
+    return _loaded(_format(content, format), THE_TEXT, options, content)
 
 
-def _reported(
-    description: RobotDescription,
-    source: Path,
-    folders: Sequence[str | os.PathLike[str]],
-    arguments: Mapping[str, ArgumentValue] | None,
-    environment: bool,
-    strict: bool,
-    text: str | None = None,
-    contacts: ContactsOf = "none",
+def _loaded(
+    kind: str, path: str | os.PathLike[str], options: Options, text: str | None = None
 ) -> Robot:
-    """The robot of a description, with its report, and one warning for all that is odd."""
+    """The robot of a file or text, with its report, and one warning for all that is odd."""
     from kinetree.files.report import Report
 
-    model = _built(description, str(source))
-    if contacts == "file":
+    source = Path(path)
+    description = _read(kind, path, options, text)
+    model = _built(_changed(description, options, kind), str(source))
+    if options.contacts == "file":
         from kinetree.dynamics.contacts.file_contacts import with_file_contacts
 
-        model = with_file_contacts(model, source, folders, text)
-    report = Report.of(source, description, model, folders, arguments, text, environment)
-    announce(model, str(source), strict)
+        model = with_file_contacts(model, source, options.folders, text)
+    report = Report.of(source, description, model, options, text)
+    announce(model, str(source), options.strict)
     return Robot(model, report=report)
 
 
-def read(
-    path: str | os.PathLike[str],
-    folders: Sequence[str | os.PathLike[str]] = (),
-    mimic: bool = True,
-    arguments: Mapping[str, ArgumentValue] | None = None,
-    floating: bool = False,
-    model: str | None = None,
-    environment: bool = False,
-    start: bool = False,
+def read(path: str | os.PathLike[str], **options: Any) -> RobotDescription:
+    """Read the records of a file, by the ending of its name; options: as of `load`."""
+    return _read(_kind_of(path), path, Options(**options))
+
+
+def _read(
+    kind: str, path: str | os.PathLike[str], options: Options, text: str | None = None
 ) -> RobotDescription:
-    """Read the records of a file, by the ending of its name."""
-    from kinetree.files.description.mjcf import read_mjcf
-    from kinetree.files.description.sdf import read_sdf
+    """Read the records of a file or text of a kind."""
+    others = {"xacro": ("model",), "sdf": ("arguments",)}.get(kind, ("arguments", "model"))
+    options.refuse(os.path.basename(path), *others)
+    mimic, folders = options.mimic, options.folders
+    if kind == "mjcf":
+        from kinetree.files.description.mjcf import read_mjcf
+
+        return read_mjcf(path, folders=folders, text=text, start=options.contacts == "file")
+    if kind == "sdf":
+        from kinetree.files.description.sdf import read_sdf
+
+        return read_sdf(path, folders=folders, mimic=mimic, floating=options.floating,
+                        model=options.model, text=text)  # fmt: skip
+    from kinetree.files.description.urdf import read_urdf, read_xacro
+
+    if kind == "urdf":
+        return read_urdf(path, mimic=mimic, text=text)
+    arguments, environment = options.arguments, options.environment
+    return read_xacro(path, folders, mimic, arguments, text, environment)
+
+
+def _kind_of(path: str | os.PathLike[str]) -> str:
+    """The kind of a robot file that exists, by the ending of its name."""
     from kinetree.files.description.source import MissingFileError, path_text
-    from kinetree.files.description.urdf import read_urdf, refuse_arguments
 
     try:
         place = Path(path_text(path))
@@ -257,39 +264,14 @@ def read(
     ending = place.suffix.lower()
     if place.is_dir():
         raise InputError(f"{place} is a folder; expected a robot file.{_inside(place)}")
-    if ending in ROBOT_FILES:
-        if not os.path.lexists(place):
-            seen = "" if place.is_absolute() else f" It was looked for in {os.getcwd()}."
-            raise MissingFileError(
-                f"there is no file {place}; expected a robot.{_beside(place)}{seen}"
-            )
-        if ending not in SDF:
-            _refuse_model(place.name, model)
-        if ending in URDF:
-            return read_urdf(path, package_paths=folders, mimic=mimic, arguments=arguments,
-                             environment=environment)  # fmt: skip
-        refuse_arguments(place.name, arguments)
-        if ending in MJCF:
-            return read_mjcf(path, folders=folders, start=start)
-        return read_sdf(path, folders=folders, mimic=mimic, floating=floating, model=model)
-    expected = f"expected {', '.join(ROBOT_FILES)}"
-    if ending in OTHER_ENDINGS:
-        raise InputError(f"{place}: {OTHER_ENDINGS[ending]}; {expected}.")
-    found = f"ends with {ending!r}" if ending else "has no ending"
-    raise InputError(f"{place} {found}; {expected}. If it is such a file, give it that ending.")
-
-
-def _check_choice(name: str, value: str) -> None:
-    if value not in get_args(FrictionOf):
-        raise InputError(f"{name} is {value!r}; expected 'file' or 'none'.")
-
-
-def _refuse_model(source: str, model: str | None) -> None:
-    if model is not None:
-        raise InputError(
-            f"{source} is one robot; a model is chosen for SDF files only, found {model!r}. Leave "
-            "--model (in Python, model) out."
-        )
+    if ending not in KINDS:
+        found = f"ends with {ending!r}" if ending else "has no ending"
+        what = OTHER_ENDINGS.get(ending, f"{found}; if it is a robot file, give it its ending")
+        raise InputError(f"{place}: {what}; expected {', '.join(ROBOT_FILES)}.")
+    if not os.path.lexists(place):
+        seen = "" if place.is_absolute() else f" It was looked for in {os.getcwd()}."
+        raise MissingFileError(f"there is no file {place}; expected a robot.{_beside(place)}{seen}")
+    return KINDS[ending]
 
 
 # texts
@@ -394,25 +376,32 @@ def _warn_of_files(name: str, strict: bool) -> None:
 # robots that were read
 
 
-def _with_options(
-    robot: Robot, floating: bool, mimic: bool, friction: FrictionOf, constraints: ConstraintsOf
-) -> Robot:
+def _with_options(robot: Robot, name: str, options: Options) -> Robot:
     """A built-in robot with the options of `load`."""
-    if constraints == "none":
+    options.refuse(robot.name, "model", "arguments")
+    _warn_of_files(name, options.strict)
+    if options.contacts == "file":
+        raise InputError(
+            f"{robot.name} is a built-in robot without collision shapes; "
+            f"{argument('contacts', 'file')} needs a file. Add points with "
+            "robot.with_contacts([kt.contacts.ContactPoint('tip', 'tool')])."
+        )
+    if options.constraints == "none":
         robot = robot.unconstrained()
-    if mimic and not floating and friction == "file":
+    if options.mimic and not options.floating and options.friction == "file":
         return robot
     description = robot.model.description
-    if not mimic:
-        joints = tuple(dataclasses.replace(x, mimic=None) for x in description.joints)
-        description = dataclasses.replace(description, joints=joints)
-    return Robot(_built(_changed(description, floating, friction), robot.name))
+    if not options.mimic:
+        joints = tuple(replace(x, mimic=None) for x in description.joints)
+        description = replace(description, joints=joints)
+    options = replace(options, constraints="file")
+    return Robot(_built(_changed(description, options, ""), robot.name))
 
 
 def _built(description: RobotDescription, source: str) -> Model:
     """The model of a description, with its constraints."""
     closure = description.constrained
-    model = build_model(dataclasses.replace(description, constrained=None), unphysical="allow")
+    model = build_model(replace(description, constrained=None), unphysical="allow")
     if closure is None:
         return model
     from kinetree.dynamics.constraints.mobility import IdleConstraintsError, constrain
@@ -427,7 +416,7 @@ def _built(description: RobotDescription, source: str) -> Model:
         return _freed(model, robot)
     except IdleConstraintsError as error:
         return model.replace(warnings=(*model.warnings, Note(str(error))))
-    except (InputError, ModelError) as error:
+    except (InputError, ModelError, SingularityError) as error:
         reason = str(error).partition(" A position at which")[0]  # there is no place for it here
         raise ModelError(
             f"{source}: the constraints of the file cannot be used: {reason} Leave them out with "
@@ -449,21 +438,16 @@ def _freed(tree: Model, robot: Model) -> Model:
     return robot.replace(warnings=(*robot.warnings, note))
 
 
-def _changed(
-    description: RobotDescription,
-    floating: bool,
-    friction: FrictionOf,
-    constraints: ConstraintsOf = "file",
-) -> RobotDescription:
+def _changed(description: RobotDescription, options: Options, kind: str) -> RobotDescription:
     """The description with the options that apply to every format."""
-    if constraints == "none" and description.constrained is not None:
+    if options.constraints == "none" and description.constrained is not None:
         names = listing(description.constrained.constraints, 6)
-        note = Note(f"constraints are left out, as asked: {names}")
-        notes = (*description.notes, note)
-        description = dataclasses.replace(description, constrained=None, notes=notes)
-    if friction == "none":
+        notes = (*description.notes, Note(f"constraints are left out, as asked: {names}"))
+        description = replace(description, constrained=None, notes=notes)
+    if options.friction == "none":
         description = without_friction(description)
-    return float_base(description) if floating else description
+    # the reader of SDF knows the world, and floats the robot itself
+    return float_base(description) if options.floating and kind != "sdf" else description
 
 
 def without_friction(description: RobotDescription) -> RobotDescription:
@@ -471,11 +455,11 @@ def without_friction(description: RobotDescription) -> RobotDescription:
     had = [joint.name for joint in description.joints if joint.friction != Friction()]
     if not had:
         return description
-    joints = tuple(dataclasses.replace(j, friction=Friction()) for j in description.joints)
+    joints = tuple(replace(j, friction=Friction()) for j in description.joints)
     names = f"{', '.join(map(repr, had[:3]))}{' and more' if len(had) > 3 else ''}"
     text = f"friction of {counted(len(had), 'joint')} ({names}) is left out, as asked."
     notes = (*description.notes, Note(text))
-    return dataclasses.replace(description, joints=joints, notes=notes)
+    return replace(description, joints=joints, notes=notes)
 
 
 def float_base(description: RobotDescription) -> RobotDescription:
@@ -501,7 +485,7 @@ def float_base(description: RobotDescription) -> RobotDescription:
         child=root,
         M_pc=np.eye(4, dtype=int),
     )
-    return dataclasses.replace(
+    return replace(
         description,
         links=(LinkDescription(world), *description.links),
         joints=(base, *description.joints),

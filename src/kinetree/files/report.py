@@ -1,10 +1,10 @@
 """Report: the contents of a loaded file on one screen."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import inf, isinf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,10 +64,8 @@ class Report:
         source: Path,
         description: RobotDescription,
         model: Model,
-        folders: Sequence[str | os.PathLike[str]] = (),
-        arguments: Mapping[str, ArgumentValue] | None = None,
+        options: Any = None,
         text: str | None = None,
-        environment: bool = False,
     ) -> "Report":
         """Make the report of a description and the model built from it.
 
@@ -75,23 +73,16 @@ class Report:
             source: path of the file, or a name for a text.
             description: the records of the file.
             model: the model.
-            folders: folders that the file was read with.
-            arguments: arguments of a xacro file.
+            options: of the loading: folders, arguments, environment.
             text: the content, if it was not in a file; None: it was.
-            environment: whether a xacro file saw environment variables.
         """
-        return cls(
-            source,
-            len(description.links),
-            len(description.joints),
-            model,
-            model.notes,
-            model.warnings,
-            tuple(map(Path, folders)),
-            dict(arguments or {}),
-            text,
-            environment,
-        )
+        links, joints = len(description.links), len(description.joints)
+        report = cls(source, links, joints, model, model.notes, model.warnings, text=text)
+        if options is None:
+            return report
+        folders, arguments = tuple(map(Path, options.folders)), dict(options.arguments or {})
+        environment = options.environment
+        return replace(report, folders=folders, arguments=arguments, environment=environment)
 
     @property
     def effects(self) -> tuple[str, ...]:

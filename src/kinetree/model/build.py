@@ -221,7 +221,7 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
         fault = check_link(link.name, checked[0], checked[2], unphysical)
         if fault is not None:
             source = "model" if at_home and len(link.bodies) == 1 else "file"
-            parts.warnings.append(Note(fault, link.where, source))
+            parts.warnings.append(Note(fault, link.where, source, "body"))
         moved = checked if at_home else move_body(*checked, place.T)
         parts.bodies[place.link].append(moved)
 
@@ -236,13 +236,14 @@ def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
     need = "forward dynamics needs mass or armature there."
     if len(idle) > 1 and len(idle) == len(beyond):
         text = f"no link that moves has a mass (all {len(idle)}); {need}"
-        return [Note(text, idle[0].where, "model")]
+        return [Note(text, idle[0].where, "model", "massless")]
     return [
         Note(
             f"joint {joint.name!r} moves no mass (link {joint.child!r} and all beyond it are "
             f"massless); {need}",
             joint.where,
             "model",
+            "massless",
         )
         for joint in idle
     ]

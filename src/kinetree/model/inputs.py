@@ -218,5 +218,5 @@ def read_motion(
         ddq_i=per_link(model, ddq),
         F_ext=link_wrenches(model, F_ext, F_tip),
         V_base=six_vector(V_base, "V_base"),
-        dV_base=six_vector(dV_base, "dV_base") - model.gravity,
+        dV_base=six_vector(dV_base, "dV_base") - model.gravity,  # explain: gravity
     )

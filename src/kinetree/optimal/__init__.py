@@ -1,6 +1,5 @@
 """Optimal control on the compiled kernels: problems as data, iLQR, sampling, MPC and LQR."""
 
-from kinetree.controllers.mpc import MPC, Tick
 from kinetree.optimal.costs import (
     CenterOfMass,
     Cost,
@@ -20,6 +19,7 @@ from kinetree.optimal.costs import (
 )
 from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
+from kinetree.optimal.predictive import MPC, Tick
 from kinetree.optimal.problem import Problem
 from kinetree.optimal.solution import Solution
 

@@ -38,8 +38,7 @@ from kinetree.optimal.driver import (
     SHORT,
 )
 from kinetree.optimal.forward import Bounds, clipped
-from kinetree.optimal.ilqr import BAD_START, CONVERGED, ITERATIONS, STALLED, TIME, Plans
-from kinetree.optimal.plain import LENGTHS
+from kinetree.optimal.ilqr import BAD_START, CONVERGED, ITERATIONS, LENGTHS, STALLED, TIME, Plans
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, product, stage_slopes
 
 REASONS = (ITERATIONS, CONVERGED, STALLED, BAD_START)  # by the status of a problem; 0 is active

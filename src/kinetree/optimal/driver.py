@@ -2,12 +2,12 @@
 
 `@plan_iterate(words)` has 64-bit numbers and addresses in the order of WORDS. It calls the kernels
 of the stages and of the last state and the forward pass by their addresses; the backward pass
-(riccati.py) is in the same module. plain.py is the same in NumPy.
+(riccati.py) is in the same module.
 """
 
 from collections.abc import Callable
 
-from kinetree.engine.compiler.loops import ADDRESS, WHOLE, Index, Value, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Value, Vector
 from kinetree.engine.llvm.loops import LlvmLoops, declarations
 from kinetree.engine.llvm.rollout import WORDS as FORWARD_WORDS
 from kinetree.optimal.riccati import ADDRESSES, ARGUMENTS, COUNTS, NAME, Backward, Sizes
@@ -30,9 +30,9 @@ HISTORY = ("cost", "length", "expected", "gap", "mu", "limit error")
 ASKED = 2.0
 FRESH, RUNNING, CONVERGED, STALLED, BAD_START = range(5)
 
-WHOLES = ("first", "last", "iterations", "history_rows", *COUNTS)
+INTEGERS = ("first", "last", "iterations", "history_rows", *COUNTS)
 WORDS = (
-    *WHOLES, "plans", "records", "costs", "history", "tolerance", "blocks", "stage_costs",
+    *INTEGERS, "plans", "records", "costs", "history", "tolerance", "blocks", "stage_costs",
     "stage_code", "stage_args", "stage_dims", "stage_steps", "column_code", "column_args",
     "column_dims", "column_steps", "end_code", "end_args", "end_dims", "end_one", "end_steps",
     "end_blocks", "end_costs", "forward_code", "forward_words", "params", "state", "states",
@@ -55,7 +55,7 @@ class Driver:
 
     def __init__(self, code: LlvmLoops, sizes: Sizes) -> None:
         self.code, self.sizes = code, sizes
-        kinds = [WHOLE if name in WHOLES else ADDRESS for name in WORDS]
+        kinds = [INTEGER if name in INTEGERS else ADDRESS for name in WORDS]
         words = code.arguments["words"]
         loaded = [code.load(words, i, kind) for i, kind in enumerate(kinds)]
         self.at: dict[str, Value] = dict(zip(WORDS, loaded, strict=True))
@@ -250,7 +250,7 @@ class Driver:
             less = total < least
             return [code.select(less, total, least), code.select(less, i, best)]
 
-        _, best = code.accumulate([merit, code.value(-1, WHOLE)], LENGTHS, better)
+        _, best = code.accumulate([merit, code.value(-1, INTEGER)], LENGTHS, better)
         with code.when(best >= 0):
             length = params[best * width]
             history[HISTORY.index("length")] = length

@@ -26,13 +26,15 @@ from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
-from kinetree.optimal import driver, plain
+from kinetree.errors import MissingPackageError
+from kinetree.optimal import driver
 from kinetree.optimal.forward import Bounds, Forward
 from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, stage_slopes
 from kinetree.simulate.core.signals import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
+LENGTHS = 0.5 ** np.arange(float(driver.LENGTHS))  # of a step, tried at once
 SLICE = 16  # iterations in machine code, until Ctrl-C and progress are heard
 
 CONVERGED = "converged"
@@ -103,8 +105,13 @@ class Solver:
 
     def __init__(self, this: Transcription, limited: bool) -> None:
         self.this, n, m = this, this.space.rates, len(this.actuated)
-        target = host_target() if has_llvm() else None
-        lanes = 1 if target is None else target.lanes("float64")
+        if not has_llvm():
+            raise MissingPackageError(
+                "llvmlite cannot be imported, which compiles plans. Install it with: "
+                "pip install llvmlite."
+            )
+        target = host_target()
+        lanes = target.lanes("float64")
         nx, p, kinds = this.space.size, this.layout.size, len(this.costs)
         slopes, end = stage_slopes(this), end_slopes(this)
         self.column = slopes.columns
@@ -126,9 +133,6 @@ class Solver:
         self.end = laid_out(end.graph, parts)
         self.forward = Forward(this, s)
         self.spare: list[Memory] = []
-        self.function = None
-        if target is None:
-            return
         self.codes = {name: CompiledGraph(graph) for name, graph in self.graphs.items()}
         self.code = load_or_compile(
             ["ilqr", str(s)], target, lambda: driver.emit(s, target.triple), [driver.SYMBOL]
@@ -143,7 +147,7 @@ class Solver:
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
-        """The same as kernels, where LLVM is missing."""
+        """The same as kernels, for explanations."""
         return {name: Kernel(x, name, dtypes=("float64",)) for name, x in self.graphs.items()}
 
     def slopes(self, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
@@ -259,10 +263,7 @@ class Memory:
         B, count = len(self.plans), threads.thread_count()
         self.tolerance[0] = tolerance
         self.history.fill(np.nan)
-        if self.solver.function is None:
-            for b in range(B):
-                plain.run(self, b, iterations, tolerance)
-        elif B == 1:
+        if B == 1:
             self._call(iterations, slice(0, 1))
         else:
             pieces = threads.cut(B, count * threads.PIECES, 1)
@@ -277,7 +278,6 @@ class Memory:
         if self.solver.sizes.limited:
             np.concatenate([self.bounds.low, self.bounds.high], out=scratch.params[0, 1:])
             scratch.params[1:, 1:] = scratch.params[0, 1:]
-        assert self.solver.function is not None
         self.solver.function(scratch.address)
         self.scratches.append(scratch)
 
@@ -311,7 +311,7 @@ class Scratch:
         N, L = memory.plans.shape[1] - 1, driver.LENGTHS
         size, F = solver.block_size, s.n * s.wide * s.columns
         forward, row = solver.forward, 8 * s.row["end"]
-        self.params = forward.params(plain.LENGTHS, memory.bounds)
+        self.params = forward.params(LENGTHS, memory.bounds)
         run = forward.prepared(np.zeros((L, s.nx)), memory.plans[0, :-1, None], self.params)
         words, self.frame = forward.loop.words(run)
         work = np.zeros(s.work["end"] + s.lanes)

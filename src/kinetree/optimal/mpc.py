@@ -21,7 +21,7 @@ TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations
 NO_STEP = "no better step"  # of a tick
 FAR = 1e-3  # of the cost: a decrease that is expected, from which a tick shall find a step
 LARGEST_GAP = 1e-3  # rad, m, rad/s or m/s of a plan that is good
-WHOLE = 1e-9  # steps: times nearer to a step of the plan are that step
+INTEGER = 1e-9  # steps: times nearer to a step of the plan are that step
 
 
 class Horizon:
@@ -66,7 +66,7 @@ class Horizon:
         Targets that move are read at the time of their step; the last one stays.
         """
         this, N = self.solver.this, self.problem.steps
-        p, rows = self.memory.part("p"), np.minimum(np.arange(N + 1) + int(passed + WHOLE), N)
+        p, rows = self.memory.part("p"), np.minimum(np.arange(N + 1) + int(passed + INTEGER), N)
         p[:] = self.numbers
         for place in this.layout.targets.values():
             p[..., place] = self.numbers[rows][..., place]
@@ -141,14 +141,14 @@ class Horizon:
         good, row = self.good[0], self.solver.sizes.row
         old_x, old_u = good[:, : row["u"]], good[:-1, row["u"] : row["gap"]]
         N = len(old_u)
-        whole = min(int(later + WHOLE), N)
+        whole = min(int(later + INTEGER), N)
         part, left = later - whole, N - whole
         x[: left + 1], u[:left] = old_x[whole:], old_u[whole:]
         # beyond its end the plan holds the last position, as nearly as forces can
         x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:], self.bounds)[0]
         gains, old = self.memory.part("gains")[:, 0], good[:, row["gains"] : row["spare"]]
         gains[:left], gains[left:] = old[whole:N], old[N - 1]
-        if WHOLE < part < 1:
+        if INTEGER < part < 1:
             x[:-1] = self.between(x[:-1].copy(), x[1:].copy(), part)
             u[:-1] += part * (u[1:] - u[:-1])
 
@@ -167,7 +167,7 @@ class Horizon:
         if self.good is None:
             raise InputError("there is no plan yet; call the MPC with a state first.")
         good, s = self.good[0], self.solver.sizes
-        k = min(int(later + WHOLE), len(good) - 2)
+        k = min(int(later + INTEGER), len(good) - 2)
         x, row = good[:, : s.nx], good[k]
         state = self.between(x[k], x[k + 1], min(later - k, 1.0))
         gains = row[s.row["gains"] : s.row["spare"]].reshape(s.m, s.n + 1)

@@ -405,7 +405,7 @@ class Problem:
         return tau
 
     def horizon(self) -> Horizon:
-        """A plan in memory that stays, to be made again and again by `kinetree.controllers.MPC`."""
+        """A plan in memory that stays, to be made again and again by `kinetree.optimal.MPC`."""
         return Horizon(self)
 
     def solution(self, horizon: Horizon) -> Solution:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from kinetree.engine.compiler.loops import ADDRESS, WHOLE, Loops, Matrix, Value, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Loops, Matrix, Value, Vector
 
 NAME = "plan_backward"
 ROUNDS = 4  # that find the forces at their limits, for each force at most
 LEAST_PULL = 1e-13  # of the gradient, which releases a force from its limit
 ADDRESSES = ("table", "blocks", "end", "record", "low", "high", "work", "scatter")
 COUNTS = ("stages", "block_size", "scatter_count")
-ARGUMENTS = tuple((name, ADDRESS) for name in ADDRESSES) + tuple((name, WHOLE) for name in COUNTS)
+ARGUMENTS = tuple((name, ADDRESS) for name in ADDRESSES) + tuple((name, INTEGER) for name in COUNTS)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Backward:
         n, m = s.n, s.m
         with code.each(0, code.arguments["scatter_count"]) as e:
             pair = self.at["scatter"].address
-            source, place = (code.load(pair, 2 * e + i, WHOLE) for i in range(2))
+            source, place = (code.load(pair, 2 * e + i, INTEGER) for i in range(2))
             self.at["work"][place] = block[source]
         F, gap = Matrix(block.behind(s.block["F"]), s.wide), block.behind(s.block["gap"])
         gradient = block.behind(s.block["gradient"])
@@ -166,7 +166,7 @@ class Backward:
             self.keep_limits(row.behind(s.row["u"]))
         self.results(row.behind(s.row["gains"]))
         code.products(self.V, self.Q, self.Q_ux, self.X, m, (n, s.narrow), below=True)
-        with code.each(0, n) as i, code.each(0, i) as j:
+        with code.rows(0, n) as i, code.each(0, i) as j:
             self.V[j, i] = self.V[i, j]
         code.combine(self.v, self.g, lambda i: self.k[i], self.Q_ux, m, s.narrow)
 
@@ -175,7 +175,7 @@ class Backward:
         code, s = self.code, self.sizes
         width = s.padded(s.n + 1)
         self.set_matrix(masked=masked)
-        with code.each(0, s.m) as i:
+        with code.rows(0, s.m) as i:
             sign = -self.free[i] if masked else code.value(-1.0)
             wide = code.broadcast(sign)
             with code.each(0, width, s.lanes) as j:
@@ -192,7 +192,7 @@ class Backward:
     def set_matrix(self, *, masked: bool) -> None:
         """Q_uu + mu on and above the diagonal of E; without the forces at limits if masked."""
         code, s, E, free = self.code, self.sizes, self.E, self.free
-        with code.each(0, s.m) as j:
+        with code.rows(0, s.m) as j:
             code.fill(E.row(j), 0.0, s.padded(s.m))
             with code.each(j, s.m) as i:
                 x = self.Q_uu[i, j]
@@ -262,7 +262,7 @@ class Backward:
             shorter = ~y.equals(0.0) & (room < length)
             return [code.select(shorter, room, length), code.select(shorter, i, stopped)]
 
-        start = [code.value(1.0), code.value(-1, WHOLE)]
+        start = [code.value(1.0), code.value(-1, INTEGER)]
         length, stopped = code.accumulate(start, s.m, shorten)
         with code.each(0, s.m) as i:
             x = self.clipped(code.fma(length, step(i), k[i]), i)
@@ -283,7 +283,7 @@ class Backward:
             return [code.select(more, pull, most), code.select(more, i, force)]
 
         least = LEAST_PULL * code.largest(m, lambda i: abs(self.g_u[i]))
-        _, force = code.accumulate([least, code.value(-1, WHOLE)], m, strongest)
+        _, force = code.accumulate([least, code.value(-1, INTEGER)], m, strongest)
         some = force > -1
         self.again[0] = code.select(some, 1.0, 0.0)
         with code.when(some):

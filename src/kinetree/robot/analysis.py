@@ -220,12 +220,11 @@ class Analysis(RobotCore):
         F_tip: TipWrench = None,
         V_base: ArrayLike | None = None,
         dV_base: ArrayLike | None = None,
-        formulation: Formulation = "screw",
     ) -> Explanation:
         """Inverse dynamics at one state, with the parts that make every intermediate.
 
         Returns:
-            A document that prints as a table, and as LaTeX or HTML.
+            A document that prints as a table, and as HTML; every number unfolds into its parts.
 
         Example:
             >>> robot = kt.robots.planar_2r()
@@ -233,10 +232,7 @@ class Analysis(RobotCore):
         """
         from kinetree.explain import explain
 
-        return explain(
-            self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base,
-            formulation=formulation,
-        )  # fmt: skip
+        return explain(self.model, q, dq, ddq, F_ext, F_tip=F_tip, V_base=V_base, dV_base=dV_base)
 
     def force_limits(self, dq: StateLike | None = None) -> tuple[Array, Array]:
         """Least and most joint forces at given rates, each of shape (..., n), N m or N.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
     from kinetree.simulate.core.controller import Controller
     from kinetree.simulate.core.events import Events
+    from kinetree.simulate.core.inputs import ForceInput
     from kinetree.simulate.core.run import (
         FixedMethod,
         Law,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         MethodName,
         SimulationOptions,
     )
-    from kinetree.simulate.core.sources import ForceInput
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
     from kinetree.simulate.sensitivity.result import Sensitivities
 
@@ -295,10 +295,11 @@ class Motion(RobotCore):
             friction_state: deflections of the bristles of joints whose friction has presliding, at
                 the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
                 None: 0.
-            limits: "stop" stops joints at the limits of their positions ("time_stepping",
-                "semi_implicit_euler", "implicit", "implicitfast"; others raise SimulationError) and lists violations
-                of other limits in the result's `meta`, "error" raises SimulationError if a joint
-                leaves any limit, "record" lists violations, "ignore" does not look.
+            limits: "stop" stops joints at the limits of their positions with "time_stepping",
+                "semi_implicit_euler", "implicit" and "implicitfast", and lists violations of other
+                limits in the result's `meta`; with other methods it is "error", which raises
+                SimulationError if a joint leaves any limit. "record" lists violations, "ignore"
+                does not look.
             closure_time: in which errors of constraints decay with fixed steps, s; None: every
                 state is projected onto the constraints.
             progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
@@ -306,13 +307,19 @@ class Motion(RobotCore):
 
         Returns:
             A Trajectory: t (T,), s; q (T, ..., nq); dq, ddq and tau (T, ..., n). A GpuTrajectory
-            for "cuda". `meta` of a robot with constraints has their forces by name,
-            constraint_forces, and the largest error of their equations, closure. That of a robot
-            with contacts has contact_forces, N, the mean until the next record, and
-            contact_points, m, both in {s}, contact_gaps, m,
-            and contact_modes (0 open, 1 sticking, 2 slipping) by contact, and contact_residual of
-            each step, of which those above 1e-8 are logged. Of joints that reached a stop it has
-            stop_forces, N m or N, and of robots with stops or dry friction the residual.
+            for "cuda". `meta` describes the run: method, steps, error (of fixed steps: the
+            estimated largest error of each entry of q, (nq,), or None), note (why a law could not
+            be compiled), violations, events, controller_state (T, ..., m); controls and activation
+            {actuator: (T, ...)}, command (T, ..., n), the joint forces before the drives, and
+            drive_state; friction_state {joint: (T, ...)}, deflections of bristles, rad or m; of
+            constraints constraint_forces {constraint: (T, ..., rows)} and closure (T, ...), the
+            largest error of their equations; of contacts contact_forces, N, the mean until the
+            next record, and contact_points, m, both in {s}, contact_gaps, m, contact_modes (0
+            open, 1 sticking, 2 slipping) by contact, and contact_residual of each step, of which
+            those above 1e-8 are logged; of joints that reached a stop stop_forces {joint: (T,
+            ...)}, N m or N; of robots with stops or dry friction residual (T, ...), logged likewise;
+            of a controller that follows joint positions stuck, the
+            joints that friction keeps from their goal, and reference, {"t": (K,), "q": (K, nq)}.
 
         Raises:
             SimulationError: a state is not finite, a joint left its limits, or constraints could
@@ -323,15 +330,17 @@ class Motion(RobotCore):
             >>> robot.simulate([0.1, 0.2], duration=0.5, limits="ignore").q.shape
             (501, 2)
         """
-        from kinetree.simulate.simulation import simulate
+        from kinetree.simulate.core.run import Run
+        from kinetree.simulate.simulation import simulate as simulated
 
-        return simulate(
-            self.model, q0, dq0, duration=duration, method=method, dt=dt, every=every,
+        run = Run(
+            model=self.model, q0=q0, dq0=dq0, duration=duration, method=method, dt=dt, every=every,
             record=record, rtol=rtol, atol=atol, max_step=max_step, breaks=breaks, events=events,
             tau=tau, F_ext=F_ext, controller=controller, parameters=parameters, controls=controls,
             activation=activation, drive_state=drive_state, friction_state=friction_state,
             limits=limits, closure_time=closure_time, progress=progress, target=target,
         )  # fmt: skip
+        return simulated(run)
 
     @documented_like(simulate)
     def sensitivities(

@@ -1,11 +1,9 @@
 """Simulation of robots: motions over time, their events, and their derivatives.
 
-`robot.simulate(q0, duration=...)` computes a motion; `kt.simulate(robot, q0, duration=...)` is the
-same. The names of this module are for events, signals and derivatives.
+`robot.simulate(q0, duration=...)` computes a motion. The names of this module are for laws, events,
+signals and derivatives.
 """
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from kinetree.core.later import later
@@ -14,7 +12,6 @@ from kinetree.simulate.core.events import Event, Occurrence, event
 from kinetree.simulate.core.laws import law, python
 from kinetree.simulate.core.limits import SimulationError, Violation
 from kinetree.simulate.core.signals import Signal, signal
-from kinetree.simulate.simulation import simulate
 
 if TYPE_CHECKING:
     from kinetree.simulate.sensitivity.result import Sensitivities
@@ -33,7 +30,6 @@ __all__ = [
     "python",
     "sensitivities",
     "signal",
-    "simulate",
 ]
 
 
@@ -45,12 +41,3 @@ __getattr__ = later(
         "sensitivity.sensitivities": "sensitivities",
     },
 )
-
-
-class CallableModule(ModuleType):
-    """The module itself, which can be called like `robot.simulate`."""
-
-    __call__ = staticmethod(simulate)
-
-
-sys.modules[__name__].__class__ = CallableModule

@@ -62,6 +62,9 @@ PROBLEMS = {
 }  # fmt: skip
 
 
+RED = '<material name="red"/>'
+
+
 @pytest.fixture(scope="module")
 def lint(program):
     def lint(text, options=""):
@@ -129,7 +132,27 @@ def test_a_mass_that_its_shape_cannot_have_is_a_remark(lint):
     assert not found["remarks"]  # meshes are not read: the volume is unknown
 
 
-def test_an_unreadable_file_is_judged_up_to_its_first_fault(lint):
-    faults = SOUND.replace('mass value="2"', 'mass value="-2"').replace('lower="-1"', 'lower="7"')
-    (problem,) = lint(faults)["problems"]
-    assert "Reading stopped here" in problem["text"]
+def test_all_faults_of_an_unreadable_file_are_listed(lint, tmp_path):
+    """Faults of links and joints, and what the rest of the file has besides them."""
+    faults = SOUND.replace('mass value="2"', 'mass value="-2"').replace('"revolute"', '"hinge"')
+    faults = faults.replace('<link name="base"/>', '<link name="base"/>' + 2 * RED)
+    found = lint(faults)
+    assert found["verdict"] == "unreadable"
+    texts = [x["text"] for x in found["problems"]]
+    assert len(texts) == 3 and "'hinge'" in texts[1] and "'red'" in texts[2]
+    assert found["problems"][0]["code"] == "mass-negative"
+    swapped = SOUND.replace('mass value="2"', 'mass value="-2"').replace('lower="-1"', 'lower="7"')
+    assert [x["code"] for x in lint(swapped)["problems"]] == ["mass-negative", "limits-reversed"]
+
+
+def test_the_function_finds_what_the_command_prints(lint, tmp_path):
+    import kinetree as kt
+
+    text = SOUND.replace('lower="-1" upper="1"', 'lower="1" upper="-1"')
+    (tmp_path / "arm.urdf").write_text(text)
+    found = kt.lint(tmp_path / "arm.urdf")
+    assert found.verdict == "problems" and found.robot == "arm" and "above upper" in str(found)
+    assert found.to_dict() | {"source": "arm.urdf"} == lint(text)
+    with pytest.raises(kt.errors.ParseError) as caught:
+        kt.load_string(SOUND.replace('"2"', '"-2"', 1).replace('"revolute"', '"hinge"'))
+    assert len(caught.value.faults) == 2 and caught.value.code == "mass-negative"

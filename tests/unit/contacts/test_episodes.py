@@ -5,14 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from ground.environments import make
+from ground.episodes import episode_graph, episode_kernel
+from ground.tasks import TASKS
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 from exact_graphs import interpret
-from kinetree.contacts.episodes import episode_graph, episode_kernel
-from kinetree.contacts.tasks import TASKS
-
-make = kt.contacts.environments.make
 
 
 def short(name="monoped", **changes):

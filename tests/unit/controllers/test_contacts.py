@@ -55,7 +55,7 @@ def test_motions_without_contacts_have_none(robot, observer, limits):
     for seed in range(2, 8):
         data = moving(robot, seed=seed)
         assert not observer.contacts(data, limits)
-        assert not observer.contacts(data, observer.own_thresholds(data))
+        assert not observer.contacts(data, observer.thresholds(data, contacts=True))
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -18,7 +18,7 @@ from kinetree import controllers, dynamics
 ROOT = Path(__file__).resolve().parents[3]
 COMPUTING = ("id panda --q 0 0 0 -1 0 1 0", "fd rp", "terms cart_pole")
 COMPUTING += ("simulate cart_pole --duration 0.01 --dt 0.002 --method rk4",)
-LINKS = 100  # of a chain whose kernel is a program of loops
+LINKS = 100
 
 
 def digest(*results: object) -> str:
@@ -49,7 +49,7 @@ def needs_no_kernel() -> dict[str, str]:
 
 
 def chain(count: int) -> kt.Robot:
-    """Long enough that its kernels loop over links."""
+    """Revolute joints in a row."""
     inertia = '<inertia ixx="0.01" ixy="0.001" ixz="0" iyy="0.011" iyz="0" izz="0.012"/>'
     parts = [
         f'<link name="l{i}"><inertial><origin xyz="0.01 0.02 0.1"/><mass value="1.{i}"/>{inertia}'
@@ -104,6 +104,17 @@ def kernels() -> dict[str, list[float]]:
     }
 
 
+def refused() -> str:
+    """The error of a plan, which needs machine code."""
+    costs = {"effort": kt.optimal.Effort(weight=1e-3)}
+    problem = kt.optimal.Problem(kt.robots.planar_2r(), dt=0.02, steps=3, costs=costs)
+    try:
+        problem.solve([0.1, 0.2])
+    except kt.errors.MissingPackageError as error:
+        return str(error)
+    return ""
+
+
 def blocked() -> dict[str, object]:
     """What the process without llvmlite reports."""
     import contextlib
@@ -137,6 +148,7 @@ def blocked() -> dict[str, object]:
     found["warned early"] = list(seen)
     found["kernels"] = kernels()
     found["warned"] = list(seen)
+    found["refused"] = refused()
     modules = [x.name for x in pkgutil.walk_packages(kt.__path__, "kinetree.")]
     for name in modules:
         if not name.endswith("__main__"):
@@ -181,6 +193,10 @@ def test_every_module_can_be_imported(found):
 def test_textbook_symbols_and_export_are_the_same_and_need_no_warning(found):
     assert found["quiet"] == needs_no_kernel()
     assert found["warned early"] == []
+
+
+def test_plans_are_refused(found):
+    assert "llvmlite cannot be imported" in found["refused"]
 
 
 def test_interpreted_kernels_have_the_results_of_compiled_ones(found):

@@ -30,12 +30,14 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     """
     viscous, dry = friction.viscous, sliding_friction(friction, dq)
     direction = 0 if is_symmetric(viscous) and is_zero(dry) else sign(dq)
+    # explain: viscous
     force = _mean(viscous) * dq + _half_difference(viscous) * (dq * direction)
+    # explain: dry
     force = force + _mean(dry) * direction + _half_difference(dry) * (direction * direction)
     for law in smooth_laws(friction).values():
-        force = force + law.force(dq)
+        force = force + law.force(dq)  # explain: smooth
     if friction.function is not None:
-        force = force + friction.function(dq)
+        force = force + friction.function(dq)  # explain: function
     return force
 
 

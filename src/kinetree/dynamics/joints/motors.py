@@ -38,7 +38,7 @@ def at_joints(model: Model, force: Callable[[GearedMotor], Any]) -> Array:
 
 def inertia_forces(model: Model, ddq: Array) -> Array:
     """Joint forces that accelerate the motors, (n,); of rates instead, their momentum."""
-    return at_joints(model, lambda x: x.rate(ddq) * x.inertia)
+    return at_joints(model, lambda x: x.rate(ddq) * x.inertia)  # explain: motor
 
 
 def friction_entries(
@@ -135,4 +135,4 @@ def is_dry(friction: JointFriction) -> bool:
 def _squares(sizes: Iterable[tuple[GearedMotor, Scalar]]) -> Iterator[Entry]:
     for motor, size in sizes:
         pairs = list(zip(motor.dofs, motor.arms, strict=True))
-        yield from ((d, e, size * (a * b)) for d, a in pairs for e, b in pairs)
+        yield from ((d, e, size * (a * b)) for d, a in pairs for e, b in pairs)  # explain: M motor

@@ -122,6 +122,7 @@ class Springs:
     @cached_property
     def forces(self) -> Array:
         """Joint forces at rest, (n,)."""
+        # explain: spring
         return self._joint_forces([(x, x.extension * x.spring.stiffness) for x in self.acting])
 
     def at(self, dq: Array) -> Array:

@@ -23,7 +23,7 @@ def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
     M = np.zeros((model.n, model.n), int)
     for i in model.links:
         pick = columns(model, i)
-        M = M + J[i].T @ model.G[i] @ J[i] + pick.T @ pick * armature(model, i)
+        M = M + J[i].T @ model.G[i] @ J[i] + pick.T @ pick * armature(model, i)  # explain: M
     M = M + rotor_inertia(model, J)
     if model.motors:
         N, inertia = model.motor_matrix, [motor.inertia for motor in model.motors]

@@ -108,6 +108,7 @@ def record(
     rows = {name: stack(values, model, 3) for name, values in vectors.items()}
     n, f, alpha = (in_links(frame, T_si, rows[name]) for name in ("n", "f", "alpha"))
     links = zip(model.A, n, f, strict=True)
+    # explain: tau
     tau = per_dof(model, [A.T @ np.concatenate([n_i, f_i]) for A, n_i, f_i in links])
     turning = {WORLD: x.dV_base[:3], **dict(enumerate(alpha))}
     rotor = rotor_forces(model, model.rotors, x.ddq, turning)

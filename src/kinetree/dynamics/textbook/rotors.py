@@ -30,7 +30,7 @@ def rotor_moments(
     for rotor in rotors:
         d, k, s = rotor.dof, rotor.link, rotor.s
         if k != WORLD:
-            spin = s * ddq[d] + cross(omega[k], s) * dq[d]
+            spin = s * ddq[d] + cross(omega[k], s) * dq[d]  # explain: carrier
             moments[k] = moments.get(k, 0) + spin * (rotor.inertia * rotor.ratio)
     return moments
 
@@ -44,10 +44,11 @@ def rotor_forces(
     WORLD.
     """
     own = per_link(model, ddq)
-    needed = per_dof(model, [own[i] * armature(model, i) for i in model.links])
+    needed = per_dof(model, [own[i] * armature(model, i) for i in model.links])  # explain: armature
     tau = list(needed)
     for rotor in rotors:
         d, r = rotor.dof, rotor.ratio
+        # explain: rotor
         tau[d] = tau[d] + (rotor.s @ alpha[rotor.link] + r * ddq[d]) * (rotor.inertia * r)
     return np.array(tau) + inertia_forces(model, ddq) if model.motors else np.array(tau)
 
@@ -62,10 +63,10 @@ def rotor_inertia(model: Model, J: Array) -> Array:
     for rotor in model.rotors:
         e = np.eye(model.n, dtype=int)[rotor.dof]
         weight = rotor.inertia * rotor.ratio
-        M = M + np.outer(e, e) * (weight * rotor.ratio)
+        M = M + np.outer(e, e) * (weight * rotor.ratio)  # explain: M rotor
         if rotor.link != WORLD:
             b = rotor.s @ J[rotor.link][:3]
-            M = M + (np.outer(e, b) + np.outer(b, e)) * weight
+            M = M + (np.outer(e, b) + np.outer(b, e)) * weight  # explain: M carrier
     return M
 
 

@@ -33,17 +33,17 @@ def screw_recursion(model: Model, x: Motion) -> Recursion:
         T_pi = link_pose(model, i, x.q)
         T_si[i] = T_si[p] @ T_pi
         Ad_ip[i] = Ad(inverse(T_pi))
-        V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]
-        dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i] + ad(V[i]) @ (A @ x.dq_i[i])
+        V[i] = Ad_ip[i] @ V[p] + A @ x.dq_i[i]  # explain: V
+        dV[i] = Ad_ip[i] @ dV[p] + A @ x.ddq_i[i] + ad(V[i]) @ (A @ x.dq_i[i])  # explain: dV
 
     moment = rotor_moments(model.rotors, x.dq, x.ddq, {i: V[i][:3] for i in V})
 
     for i in reversed(model.links):  # inward: children before parents
         G = model.G[i]
-        F[i] = G @ dV[i] - ad(V[i]).T @ (G @ V[i]) - x.F_ext[i]
-        F[i] = F[i] + sum(Ad_ip[c].T @ F[c] for c in model.children[i])
+        F[i] = G @ dV[i] - ad(V[i]).T @ (G @ V[i]) - x.F_ext[i]  # explain: F
+        F[i] = F[i] + sum(Ad_ip[c].T @ F[c] for c in model.children[i])  # explain: F child
         if i in moment:
-            F[i] = F[i] + np.concatenate([moment[i], np.zeros(3, int)])
+            F[i] = F[i] + np.concatenate([moment[i], np.zeros(3, int)])  # explain: F rotors
 
     return record_screws("screw", model, x, stack(T_si, model, 4, 4), (V, dV, F))
 

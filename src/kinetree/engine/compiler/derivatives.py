@@ -1,8 +1,9 @@
 """Derivatives of graphs: Jacobians, products with vectors, gradients and second derivatives.
 
 The graph is built again next to its derivatives in one builder, so a sine that a value and its
-derivative both need exists once. Forward mode carries for each node its slopes along the directions
-that it depends on and no others; reverse mode carries the slope of one output along each node.
+derivative both need exists once. Forward mode carries for each node its tangents along the
+directions that it depends on and no others; reverse mode carries the adjoint of each node for one
+output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +20,12 @@ from kinetree.engine.compiler.ops import FUSED, OPERATIONS
 from kinetree.engine.compiler.trace import TracedScalar
 from kinetree.errors import GraphError, InputError, NameLookupError
 
-Slope = TracedScalar | float
-Slopes = dict[int, Slope]
+Derivative = TracedScalar | float
+Tangents = dict[int, Derivative]
 Element = tuple[int, int]  # (input, element)
-Basis = list[list[Slope]]  # rows over the elements of an input, columns over the directions
-Rows = dict[tuple[int, int], list[list[Slope]]]  # (output, input) -> d output/d input
-Outputs = list[tuple[Port, Sequence[Slope]]]
+Basis = list[list[Derivative]]  # rows over the elements of an input, columns over the directions
+Rows = dict[tuple[int, int], list[list[Derivative]]]  # (output, input) -> d output/d input
+Outputs = list[tuple[Port, Sequence[Derivative]]]
 Key = TypeVar("Key", int, tuple[int, int])
 
 # name of an input -> function of its traced array that gives the directions to differentiate
@@ -79,13 +80,16 @@ def jvp(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
     ports = find_ports(graph, wrt)
     run = replay(graph)
     more = _more(graph, [graph.inputs[p] for p in ports], "v")
-    seeds: dict[Element, Slopes] = {}
+    seeds: dict[Element, Tangents] = {}
     for k, p in enumerate(ports):
         for element in range(graph.inputs[p].size):
             seeds[p, element] = {0: run.input(len(graph.inputs) + k, element)}
-    slopes = forward(run, seeds)
+    tangents = forward(run, seeds)
     outputs: Outputs = [
-        (Port(f"d{port.name}", port.shape, port.dims), [slopes[node].get(0, 0) for node in result])
+        (
+            Port(f"d{port.name}", port.shape, port.dims),
+            [tangents[node].get(0, 0) for node in result],
+        )
         for port, result in zip(graph.outputs, graph.results, strict=True)
     ]
     return run.finish(outputs, more)
@@ -100,7 +104,7 @@ def vjp(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:
     ports = find_ports(graph, wrt)
     run = replay(graph)
     more = _more(graph, graph.outputs, "w")
-    seeds: Slopes = {}
+    seeds: Tangents = {}
     for k, result in enumerate(graph.results):
         for element, node in enumerate(result):
             add(seeds, node, run.input(len(graph.inputs) + k, element))
@@ -142,7 +146,7 @@ class Replay:
     graph: Graph
     builder: Builder
     values: list[TracedScalar]
-    partials: list[tuple[Slope, ...] | None]
+    partials: list[tuple[Derivative, ...] | None]
 
     def input(self, port: int, element: int) -> TracedScalar:
         """Return an element of an input as a scalar."""
@@ -154,7 +158,7 @@ class Replay:
         ports = [port for port, _ in outputs]
         return prune(self.builder.graph([*self.graph.inputs, *more], ports, results))
 
-    def _node(self, x: Slope) -> int:
+    def _node(self, x: Derivative) -> int:
         return x.node if isinstance(x, TracedScalar) else self.builder.constant(float(x))
 
 
@@ -162,7 +166,7 @@ def replay(graph: Graph) -> Replay:
     """Build the graph again, with the partial derivatives of each of its nodes."""
     builder = Builder()
     values: list[TracedScalar] = []
-    partials: list[tuple[Slope, ...] | None] = []
+    partials: list[tuple[Derivative, ...] | None] = []
     for node in graph.nodes:
         args = [values[arg] for arg in node.args]
         if node.op == "repeat" and not node.sweep.solves:
@@ -184,49 +188,49 @@ def replay(graph: Graph) -> Replay:
         if node.op in LOOPS:  # constant
             partials.append((0.0,) * len(args))
         else:
-            partials.append(OPERATIONS[node.op].slopes(*args, values[-1]) if args else None)
+            partials.append(OPERATIONS[node.op].partials(*args, values[-1]) if args else None)
     return Replay(graph, builder, values, partials)
 
 
-def forward(run: Replay, seeds: Mapping[Element, Slopes]) -> list[Slopes]:
-    """Compute the slopes of every node along the directions of the seeds."""
+def forward(run: Replay, seeds: Mapping[Element, Tangents]) -> list[Tangents]:
+    """Compute the tangents of every node along the directions of the seeds."""
     # sparse: a node has entries only for the directions that it depends on
-    slopes: list[Slopes] = []
+    tangents: list[Tangents] = []
     for node, partials in zip(run.graph.nodes, run.partials, strict=True):
-        node_slopes: Slopes = {}
+        node_tangents: Tangents = {}
         if node.op == "input":
-            node_slopes = dict(seeds.get(node.place, {}))
+            node_tangents = dict(seeds.get(node.place, {}))
         elif partials is not None:
             for arg, partial in zip(node.args, partials, strict=True):
-                for k, slope in slopes[arg].items():
-                    add(node_slopes, k, partial * slope)
-        slopes.append(node_slopes)
-    return slopes
+                for k, tangent in tangents[arg].items():
+                    add(node_tangents, k, partial * tangent)
+        tangents.append(node_tangents)
+    return tangents
 
 
-def reverse(run: Replay, seeds: Mapping[int, Slope]) -> dict[Element, Slope]:
-    """Compute the slopes of the weighted sum of the seeded nodes along the inputs it depends on."""
+def reverse(run: Replay, seeds: Mapping[int, Derivative]) -> dict[Element, Derivative]:
+    """Compute the adjoints of the inputs on which the weighted sum of the seeded nodes depends."""
     # Nodes from the last to the first: when a node comes up, all that use it have added their
-    # share, so its slope is complete and can be dropped.
-    slopes: Slopes = dict(seeds)
-    input_slopes: dict[Element, Slope] = {}
+    # share, so its adjoint is complete and can be dropped.
+    adjoints: Tangents = dict(seeds)
+    input_adjoints: dict[Element, Derivative] = {}
     for i in reversed(range(len(run.graph.nodes))):
-        slope, node = slopes.pop(i, None), run.graph.nodes[i]
-        if slope is None:
+        adjoint, node = adjoints.pop(i, None), run.graph.nodes[i]
+        if adjoint is None:
             continue
         if node.op == "input":
-            add(input_slopes, node.place, slope)
+            add(input_adjoints, node.place, adjoint)
         for arg, partial in zip(node.args, run.partials[i] or (), strict=True):
             if run.graph.nodes[arg].op != "const":
-                add(slopes, arg, partial * slope)
-    return input_slopes
+                add(adjoints, arg, partial * adjoint)
+    return input_adjoints
 
 
-def add(slopes: dict[Key, Slope], key: Key, slope: Slope) -> None:
-    """Add to an entry; a slope that is known to be zero makes no entry."""
-    known = slope.builder.numbers[slope.node] if isinstance(slope, TracedScalar) else slope
+def add(sums: dict[Key, Derivative], key: Key, value: Derivative) -> None:
+    """Add to an entry; a value that is known to be zero makes no entry."""
+    known = value.builder.numbers[value.node] if isinstance(value, TracedScalar) else value
     if known != 0 or known is None:
-        slopes[key] = slopes[key] + slope if key in slopes else slope
+        sums[key] = sums[key] + value if key in sums else value
 
 
 def _directions(run: Replay, port: int, make: Callable[[Array], Array] | None) -> Basis:
@@ -239,7 +243,7 @@ def _directions(run: Replay, port: int, make: Callable[[Array], Array] | None) -
 
 
 def _by_forward(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
-    seeds: dict[Element, Slopes] = {}
+    seeds: dict[Element, Tangents] = {}
     first, starts = 0, dict[int, range]()
     for p, basis in zip(ports, bases, strict=True):
         starts[p] = range(first, first + len(basis[0]))
@@ -248,9 +252,9 @@ def _by_forward(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
             for k, x in enumerate(row):
                 add(seeds[p, element], first + k, x)
         first = starts[p].stop
-    slopes = forward(run, seeds)
+    tangents = forward(run, seeds)
     return {
-        (out, p): [[slopes[node].get(k, 0) for k in starts[p]] for node in result]
+        (out, p): [[tangents[node].get(k, 0) for k in starts[p]] for node in result]
         for out, result in enumerate(run.graph.results)
         for p in ports
     }
@@ -260,12 +264,12 @@ def _by_reverse(run: Replay, ports: list[int], bases: list[Basis]) -> Rows:
     rows: Rows = {(out, p): [] for out in range(len(run.graph.results)) for p in ports}
     for out, result in enumerate(run.graph.results):
         for node in result:
-            input_slopes = reverse(run, {node: 1})
+            input_adjoints = reverse(run, {node: 1})
             for p, basis in zip(ports, bases, strict=True):
-                row: Slopes = {}
+                row: Tangents = {}
                 for element, weights in enumerate(basis):
                     for k, x in enumerate(weights):
-                        add(row, k, input_slopes.get((p, element), 0) * x)
+                        add(row, k, input_adjoints.get((p, element), 0) * x)
                 rows[out, p].append([row.get(k, 0) for k in range(len(basis[0]))])
     return rows
 
@@ -308,10 +312,10 @@ def _more(graph: Graph, like: Sequence[Port], letter: str) -> list[Port]:
     return ports
 
 
-def _gathered(graph: Graph, ports: list[int], input_slopes: dict[Element, Slope]) -> Outputs:
+def _gathered(graph: Graph, ports: list[int], input_adjoints: dict[Element, Derivative]) -> Outputs:
     outputs: Outputs = []
     for p in ports:
         argument = graph.inputs[p]
-        values = [input_slopes.get((p, element), 0) for element in range(argument.size)]
+        values = [input_adjoints.get((p, element), 0) for element in range(argument.size)]
         outputs.append((Port(f"d_d{argument.name}", argument.shape, argument.dims), values))
     return outputs

@@ -144,7 +144,7 @@ class Graph:
         if not self.fits_type(dtype):
             raise InputError(
                 f"{name} was given {dtype}, which its numbers do not fit "
-                f"({next(self.misfits()):g}, for instance). Give the arrays as float64."
+                f"({next(self.misfits()):g}, for instance). Use float64, which C calls double."
             )
 
     def with_nodes(self, nodes: Iterable[Node], results: tuple[tuple[int, ...], ...]) -> "Graph":

@@ -10,9 +10,9 @@ function does: `Value`s have the operators of Python, `Vector` and `Matrix` are 
 
 Rows of a matrix are padded to a multiple of `lanes`. A wide value has a number for each of so many
 columns: the lanes of a vector register on a CPU, the threads of a warp on a GPU, where each thread
-has its own column and all of them compute the same plain numbers. Wide values lie at multiples of
-`lanes` behind the start of a row. Sums over k run from k = 0 on, each product and sum rounded once
-(fma), whatever the lanes: all printers give the same bits.
+has its own column and all of them compute the same plain numbers. Several warps may share `rows`.
+Wide values lie at multiples of `lanes` behind the start of a row. Sums over k run from k = 0 on,
+each product and sum rounded once (fma), whatever the lanes: all printers give the same bits.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-REAL, WIDE, WHOLE, TEST, MASK, ADDRESS = "real", "wide", "whole", "test", "mask", "address"
+REAL, WIDE, INTEGER, TEST, MASK, ADDRESS = "real", "wide", "integer", "test", "mask", "address"
 NUMBERS = (REAL, WIDE)
 TILES = {1: 8, 2: 6, 3: 4}  # rows that `products` sums at once, by the wide values of each
 CHUNK = 6  # wide values of a row that are summed at once, in registers
@@ -28,7 +28,7 @@ CHUNK = 6  # wide values of a row that are summed at once, in registers
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value of a program: a number, a wide number, a whole number, a test, or an address.
+    """A value of a program: a number, a wide number, an integer, a test, or an address.
 
     Tests of wide numbers are masks, one test for each lane.
     """
@@ -38,7 +38,9 @@ class Value:
     kind: str
 
     def __add__(self, other: "Operand") -> "Value":
-        return self if _is(other, 0) and self.kind == WHOLE else self.code.apply("add", self, other)
+        return (
+            self if _is(other, 0) and self.kind == INTEGER else self.code.apply("add", self, other)
+        )
 
     def __sub__(self, other: "Operand") -> "Value":
         return self.code.apply("sub", self, other)
@@ -47,7 +49,9 @@ class Value:
         return self.code.apply("sub", other, self)
 
     def __mul__(self, other: "Operand") -> "Value":
-        return self if _is(other, 1) and self.kind == WHOLE else self.code.apply("mul", self, other)
+        return (
+            self if _is(other, 1) and self.kind == INTEGER else self.code.apply("mul", self, other)
+        )
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -260,7 +264,7 @@ class Loops(ABC):
 
     def to_real(self, x: Value) -> Value:
         """Return a whole number as a number."""
-        return self.let("real", WHOLE, x, result=REAL)
+        return self.let("real", INTEGER, x, result=REAL)
 
     def minimum(self, a: Value, b: Operand) -> Value:
         """Return the smaller of two numbers; a where one of them is NaN."""
@@ -280,6 +284,12 @@ class Loops(ABC):
         with self.loop(first, end, step, ()) as (i, _, carry):
             yield i
             carry()
+
+    @contextmanager
+    def rows(self, first: Index, end: Index, step: int = 1) -> Generator[Value]:
+        """Loop as `each` does, over rows that do not depend on each other: warps may share them."""
+        with self.each(first, end, step) as i:
+            yield i
 
     def accumulate(
         self,
@@ -397,7 +407,7 @@ class Loops(ABC):
         wides = 1 if below else next(v for v in (3, 2, 1) if width // self.lanes % v == 0)
         tall = TILES[wides]
         whole = rows // tall * tall
-        with self.each(0, whole, tall) as i:
+        with self.rows(0, whole, tall) as i:
             self._tiles(out, start, a, b, terms, i, (tall, wides), i + tall if below else width)
         if rows > whole:
             end = rows if below else width
@@ -445,12 +455,12 @@ class Loops(ABC):
             over = self.value(-1.0) / self.select(pivot > 0.0, pivot, float("nan"))
             inverse[j] = -over
             row = A.row(j)
-            with self.each(j + 1, n) as i:
+            with self.rows(j + 1, n) as i:
                 self.add(A.row(i), A[j, i] * over, row, width)
 
     def back_substitute(self, A: Matrix, n: int, X: Matrix, width: int, inverse: Vector) -> None:
         """Replace the rows X = U^-T D B that `factor` leaves by the solution of A X = B."""
         with self.each(n - 1, -1, -1) as i:
             self.scale(X.row(i), inverse[i], width)
-            with self.each(0, i) as a:
+            with self.rows(0, i) as a:
                 self.add(X.row(a), -A[a, i], X.row(i), width)

@@ -13,7 +13,7 @@ import numpy as np
 from kinetree import scalars
 
 Function = Callable[..., Any]
-Slopes = Callable[..., tuple[Any, ...]]
+Partials = Callable[..., tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Operation:
     """One operation on real numbers.
 
     arity: of its arguments. numpy: its meaning for floats, in arrays or alone. scalar: for scalars
-    of every other kind. slopes: partial derivatives from the arguments and the result; they are
+    of every other kind. partials: derivatives from the arguments and the result; they are
     traced scalars. cost: floating-point operations that it counts for. cycles: of a processor from
     its beginning to its result. infix: formula of the arguments; "" for a function.
 
@@ -34,7 +34,7 @@ class Operation:
     arity: int
     numpy: Function
     scalar: Function
-    slopes: Slopes
+    partials: Partials
     cost: int = 0
     cycles: int = 40
     infix: str = ""
@@ -55,20 +55,20 @@ def chosen(test: Any, positive: float, other: float) -> Any:
 
 
 def arithmetic(
-    infix: str, function: Function, instruction: str, slopes: Slopes, cycles: int = 4
+    infix: str, function: Function, instruction: str, partials: Partials, cycles: int = 4
 ) -> Operation:
     """Return an operation that every language writes alike."""
     arity = infix.count("{")
     llvm = f"  %n{{i}} = {instruction} {{T}} {', '.join(('{a}', '{b}')[:arity])}"
-    return Operation(arity, function, function, slopes, 1, cycles, infix, llvm, infix)
+    return Operation(arity, function, function, partials, 1, cycles, infix, llvm, infix)
 
 
-def fused(infix: str, function: Function, c: str, negated: str, slopes: Slopes) -> Operation:
+def fused(infix: str, function: Function, c: str, negated: str, partials: Partials) -> Operation:
     """Return a product and a sum that are rounded once; `negated` is an argument, or none is."""
     llvm = "  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} {c})"
     if negated:
         llvm = f"  %m{{i}} = fneg {{T}} {negated}\n" + llvm.replace(negated, "%m{i}")
-    return Operation(3, function, function, slopes, 2, 4, infix, llvm, c)
+    return Operation(3, function, function, partials, 2, 4, infix, llvm, c)
 
 
 # {a} where {above} - {below} > 0 and where {a} is NaN, {b} elsewhere. A difference is 0 for equal
@@ -102,12 +102,12 @@ ABS = """\
 
 
 def choice(
-    sign: str, numpy: Function, scalar: Function, casadi: str, llvm: str, slopes: Slopes
+    sign: str, numpy: Function, scalar: Function, casadi: str, llvm: str, partials: Partials
 ) -> Operation:
     """Return the smaller or the larger of two numbers: NaN stays, b where they are equal."""
     c = f"(({{0}} {sign} {{1}}) || ({{0}} != {{0}})) ? {{0}} : {{1}}"
     matlab = f"if {{0}} {sign} {{1}} || isnan({{0}}), {{r}} = {{0}}; else, {{r}} = {{1}}; end"
-    return Operation(2, numpy, scalar, slopes, 0, 8, "", llvm, c, casadi, matlab)
+    return Operation(2, numpy, scalar, partials, 0, 8, "", llvm, c, casadi, matlab)
 
 
 OPERATIONS = {

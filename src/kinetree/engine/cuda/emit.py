@@ -103,19 +103,11 @@ def tiles(layout: Layout) -> str:
 
 
 def moves(verb: str, rows: Sequence[Row], letter: str) -> str:
-    """The calls that copy the rows of all ports that go through tiles.
-
-    Rows of a whole warp go in pieces of 16 bytes, if all of them begin where 16 bytes do.
-    """
-    staged = in_tiles(rows, letter)
-    if not staged:
-        return ""
-    starts = " | ".join(f"(size_t)({array} + first * {row.width})" for row, array in staged)
-    blocks = "".join(f"    {block(verb, row, array)}" for row, array in staged)
-    others = "".join(f"    {line(verb, row, array)}" for row, array in staged)
-    return (
-        f"    if (count == KT_WARP && ({starts}) % 16 == 0) {{\n{blocks}    }} else {{\n{others}"
-        "    }\n"
+    """The calls that copy the rows of all ports that go through tiles."""
+    return "".join(
+        f"    kt_{verb}<{row.width}, {row.pitch}>({begin(row)}, {array} + first * {row.width}, "
+        "count, lane);\n"
+        for row, array in in_tiles(rows, letter)
     )
 
 
@@ -127,20 +119,6 @@ def in_tiles(rows: Sequence[Row], letter: str) -> list[tuple[Row, str]]:
 def begin(row: Row) -> str:
     """Return the address of the first row of a warp in its tile."""
     return f"tile + {row.start} * KT_BLOCK_WARPS + (thread - lane) * {row.pitch}"
-
-
-def block(verb: str, row: Row, array: str) -> str:
-    """The call that copies the rows of one port of a whole warp."""
-    where = f"{begin(row)}, {array} + first * {row.width}, lane"
-    if row.pitch == row.width:
-        return f"    kt_{verb}_block<{row.width}>({where});\n"
-    return f"    kt_{verb}_rows<{row.width}, {row.pitch}>({where});\n"
-
-
-def line(verb: str, row: Row, array: str) -> str:
-    """The call that copies the rows of one port, number by number."""
-    where = f"{begin(row)}, {array} + first * {row.width}, count, lane"
-    return f"    kt_{verb}<{row.width}, {row.pitch}>({where});\n"
 
 
 def place(row: Row, array: str) -> str:

@@ -3,6 +3,8 @@
 With one lane the text is plain C. With several, so many threads run it together (a warp, on a
 GPU): each has its own column of a wide value, all compute the same plain numbers, and the first
 one writes them. Between the writes of a thread and the reads of others stands a barrier.
+
+Several warps take turns in the rows of a loop over `rows`; everything else is written by the first.
 """
 # ruff: noqa: D102 (`Loops` describes its methods)
 
@@ -12,11 +14,11 @@ from contextlib import contextmanager
 
 from kinetree.engine.compiler.loops import (
     ADDRESS,
+    INTEGER,
     MASK,
     NUMBERS,
     REAL,
     TEST,
-    WHOLE,
     WIDE,
     Index,
     Loops,
@@ -28,7 +30,7 @@ from kinetree.engine.cuda.body import literal
 TYPES = {
     REAL: "real",
     WIDE: "real",
-    WHOLE: "long long",
+    INTEGER: "long long",
     TEST: "bool",
     MASK: "bool",
     ADDRESS: "real *",
@@ -62,8 +64,8 @@ DEFINITION = re.compile(r"\s*(?:const )?(?:real|long long|bool)\b[ *]*(v\d+) =")
 class CLoops(Loops):
     """Writes the function `name`; arguments: names and kinds. linkage: the words before it.
 
-    lane: the number of a thread, where there are several lanes; barrier: a statement at which the
-    threads wait for each other and see what all have written.
+    lane, warp: the numbers of a thread, where there are several; barriers: the statements at which
+    the threads of a warp, and all of them, wait for each other and see what all have written.
     """
 
     def __init__(
@@ -72,14 +74,18 @@ class CLoops(Loops):
         name: str,
         arguments: Sequence[tuple[str, str]],
         linkage: str = "static",
+        *,
+        warps: int = 1,
         lane: str = "lane",
-        barrier: str = "__syncwarp();",
+        warp: str = "warp",
+        barriers: tuple[str, str] = ("__syncwarp();", "__syncthreads();"),
         dtype: str = "float64",
     ) -> None:
         super().__init__(lanes)
-        self.dtype, self.lane, self.barrier = dtype, lane, barrier
+        self.dtype, self.lane, self.warp, self.warps = dtype, lane, warp, warps
+        self.barriers, self.apart = barriers, warps == 1  # apart: a warp has rows of its own
         parameters = [f"{TYPES[kind]} {word}" for word, kind in arguments]
-        parameters += [f"const int {lane}"] * (lanes > 1)
+        parameters += self.place()
         self.head = f"{linkage} void {name}({', '.join(parameters)})"
         self.arguments = {word: Value(self, word, kind) for word, kind in arguments}
         self.lines: list[str] = []
@@ -87,6 +93,11 @@ class CLoops(Loops):
         self.written: set[str] = set()  # kinds of the values written, and read, since a barrier
         self.read: set[str] = set()
         self.stores = 0
+
+    def place(self, kind: str = "const int ") -> list[str]:
+        """Return the parameters, or arguments, that tell a thread its place."""
+        names = [self.lane] * (self.lanes > 1) + [self.warp] * (self.warps > 1)
+        return [kind + name for name in names]
 
     def do(self, statement: str) -> None:
         """Add a statement."""
@@ -108,7 +119,7 @@ class CLoops(Loops):
         assert not isinstance(x, Value)
         if kind in (TEST, MASK):
             return Value(self, "true" if x else "false", kind)
-        if kind == WHOLE:
+        if kind == INTEGER:
             return Value(self, str(x) if x >= 0 else f"({x})", kind)
         return Value(self, literal(float(x), self.dtype), kind)
 
@@ -122,41 +133,49 @@ class CLoops(Loops):
     def wait(self) -> None:
         """Let the threads wait for each other."""
         if self.lanes > 1 and (self.written or self.read):
-            self.do(self.barrier)
-            self.written, self.read = set(), set()
+            self.do(self.barriers[not self.apart])
+        self.written, self.read = set(), set()
+
+    def group(self, kind: str) -> str:
+        """Return WIDE where each thread reaches only its own column, else REAL."""
+        return WIDE if kind == WIDE and self.apart else REAL
 
     def load(self, address: Value, i: Index, kind: str) -> Value:
         # the columns of a wide value belong to their threads: only others' numbers are waited for
-        if REAL in self.written or (kind != WIDE and self.written):
+        group = self.group(kind)
+        if REAL in self.written or (group == REAL and self.written):
             self.wait()
-        self.read.add(WIDE if kind == WIDE else REAL)
-        index = self.value(i, WHOLE).name
+        self.read.add(group)
+        index = self.value(i, INTEGER).name
         lane = f" + {self.lane}" if kind == WIDE and self.lanes > 1 else ""
         words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
         return self.named(kind, f"{words}[{index}{lane}]")
 
     def store(self, address: Value, i: Index, value: Value) -> None:
-        if REAL in self.read or (value.kind != WIDE and self.read):
+        group = self.group(value.kind)
+        if REAL in self.read or (group == REAL and self.read):
             self.wait()
         self.stores += 1
-        self.written.add(WIDE if value.kind == WIDE else REAL)
-        index, alone = self.value(i, WHOLE).name, self.lanes > 1
+        self.written.add(group)
+        index, alone = self.value(i, INTEGER).name, self.lanes > 1
+        first = [] if self.apart else [f"{self.warp} == 0"]
         if value.kind == WIDE:
-            lane = f" + {self.lane}" if alone else ""
-            self.do(f"{address.name}[{index}{lane}] = {value.name};")
+            lane, test = f" + {self.lane}" if alone else "", f"if ({first[0]}) " if first else ""
+            self.do(f"{test}{address.name}[{index}{lane}] = {value.name};")
         else:
-            test, kind = f"if ({self.lane} == 0) " if alone else "", value.kind
+            tests = [f"{self.lane} == 0"] * alone + first
+            test, kind = f"if ({' && '.join(tests)}) " if tests else "", value.kind
             words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
             self.do(f"{test}{words}[{index}] = {value.name};")
 
     def offset(self, address: Value, i: Index) -> Value:
-        index = self.value(i, WHOLE).name
+        index = self.value(i, INTEGER).name
         return address if index == "0" else self.named(ADDRESS, f"{address.name} + {index}")
 
     def call(self, function: str, *arguments: Operand) -> None:
         self.wait()
-        values = [self.value(x, WHOLE if isinstance(x, int) else REAL) for x in arguments]
-        names = [x.name for x in values] + [self.lane] * (self.lanes > 1)
+        values = [self.value(x, INTEGER if isinstance(x, int) else REAL) for x in arguments]
+        names = [x.name for x in values] + self.place("")
         self.do(f"{function}({', '.join(names)});")
         self.stores += 1
         self.written = {REAL, WIDE}
@@ -173,10 +192,10 @@ class CLoops(Loops):
         if self.written:
             self.wait()
         stores, read = self.stores, set(self.read)
-        start, limit = self.value(first, WHOLE), self.value(end, WHOLE)
+        start, limit = self.value(first, INTEGER), self.value(end, INTEGER)
         totals = [self.named(x.kind, x.name, "") for x in carried]
         self.count += 1
-        i = Value(self, f"i{self.count}", WHOLE)
+        i = Value(self, f"i{self.count}", INTEGER)
         test, move = ("<", f"+= {step}") if step > 0 else (">", f"-= {-step}")
         self.do(
             f"for (long long {i.name} = {start.name}; {i.name} {test} {limit.name}; "
@@ -198,6 +217,20 @@ class CLoops(Loops):
         self.do("}")
         self.read |= read
         values[:] = totals
+
+    @contextmanager
+    def rows(self, first: Index, end: Index, step: int = 1) -> Generator[Value]:
+        if self.apart:
+            with self.each(first, end, step) as i:
+                yield i
+            return
+        self.wait()
+        turn = Value(self, f"{self.warp} * {step}", INTEGER)
+        self.apart = True
+        with self.each(turn + first, end, step * self.warps) as i:
+            yield i
+        self.apart = False
+        self.written, self.read = {REAL}, {REAL}
 
     @contextmanager
     def when(self, test: Value) -> Generator[None]:

@@ -197,52 +197,50 @@ template <int width> KT_FUNCTION void kt_ahead(const real *rows, unsigned block)
 #endif
 #endif
 
-// a whole warp of rows as one block, 16 bytes a thread; anything else number by number
-template <int width> KT_FUNCTION void kt_read_block(real *tile, const real *rows, int lane) {
-#pragma unroll
-    for (int k = 0; k < width * KT_WARP; k += KT_PACK * KT_WARP)
-        if (k + lane * KT_PACK < width * KT_WARP)
-            kt_fetch<kt_pack>(tile + k + lane * KT_PACK, rows + k + lane * KT_PACK);
+// The rows of a warp lie one behind the other in memory and `pitch` apart in a tile. A whole warp
+// is copied 16 bytes a thread if its rows begin where 16 bytes do, anything else one by one.
+template <int width, int pitch> KT_FUNCTION bool kt_packed(const real *rows, int count) {
+    const bool packs = pitch == width || (width % KT_PACK == 0 && pitch % KT_PACK == 0);
+    return packs && count == KT_WARP && (size_t)rows % 16 == 0;
+}
+
+// place in a tile of pack k + lane of a warp's rows, with k a constant
+template <int width, int pitch> KT_FUNCTION int kt_place(int k, int lane) {
+    const int packs = width < KT_PACK ? 1 : width / KT_PACK;  // in a row
+    if (pitch == width) return lane * KT_PACK + k * KT_PACK;
+    return (k + lane) / packs * pitch + (k + lane) % packs * KT_PACK;
 }
 
 template <int width, int pitch>
 KT_FUNCTION void kt_read(real *tile, const real *rows, int count, int lane) {
+    const int packs = width * KT_WARP / KT_PACK;
+    if (kt_packed<width, pitch>(rows, count)) {
+#pragma unroll(pitch == width ? width : 4)
+        for (int k = 0; k < packs; k += KT_WARP)
+            if (k + lane < packs)
+                kt_fetch<kt_pack>(tile + kt_place<width, pitch>(k, lane),
+                                  rows + lane * KT_PACK + k * KT_PACK);
+    } else {
 #pragma unroll 1
-    for (int k = lane; k < width * count; k += KT_WARP)
-        kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
-}
-
-// the same where rows are further apart in the tile than in memory
-template <int width, int pitch>
-KT_FUNCTION void kt_read_rows(real *tile, const real *rows, int lane) {
-    const int packs = width / KT_PACK;
-#pragma unroll 4
-    for (int k = lane; k < packs * KT_WARP; k += KT_WARP)
-        kt_fetch<kt_pack>(tile + k / packs * pitch + k % packs * KT_PACK, rows + k * KT_PACK);
-}
-
-template <int width, int pitch>
-KT_FUNCTION void kt_write_rows(const real *tile, real *rows, int lane) {
-    const int packs = width / KT_PACK;
-#pragma unroll 4
-    for (int k = lane; k < packs * KT_WARP; k += KT_WARP)
-        *(kt_pack *)(rows + k * KT_PACK) =
-            *(const kt_pack *)(tile + k / packs * pitch + k % packs * KT_PACK);
-}
-
-template <int width> KT_FUNCTION void kt_write_block(const real *tile, real *rows, int lane) {
-#pragma unroll
-    for (int k = 0; k < width * KT_WARP; k += KT_PACK * KT_WARP)
-        if (k + lane * KT_PACK < width * KT_WARP)
-            *(kt_pack *)(rows + k + lane * KT_PACK) =
-                *(const kt_pack *)(tile + k + lane * KT_PACK);
+        for (int k = lane; k < width * count; k += KT_WARP)
+            kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
+    }
 }
 
 template <int width, int pitch>
 KT_FUNCTION void kt_write(const real *tile, real *rows, int count, int lane) {
+    const int packs = width * KT_WARP / KT_PACK;
+    if (kt_packed<width, pitch>(rows, count)) {
+#pragma unroll(pitch == width ? width : 4)
+        for (int k = 0; k < packs; k += KT_WARP)
+            if (k + lane < packs)
+                *(kt_pack *)(rows + lane * KT_PACK + k * KT_PACK) =
+                    *(const kt_pack *)(tile + kt_place<width, pitch>(k, lane));
+    } else {
 #pragma unroll 1
-    for (int k = lane; k < width * count; k += KT_WARP)
-        rows[k] = tile[k / width * pitch + k % width];
+        for (int k = lane; k < width * count; k += KT_WARP)
+            rows[k] = tile[k / width * pitch + k % width];
+    }
 }
 """
 
@@ -295,16 +293,7 @@ struct kt_pair { real s, c; };
 
 // sine and cosine of n quarters of a turn more, but for the sign that the second bit of n gives
 KT_FUNCTION kt_pair kt_quarter(real sine, real cosine, unsigned n) {
-#if defined(__CUDACC__) && !KT_DOUBLE  // the compiler takes a third more instructions
-    kt_pair made;
-    asm("{\n .reg .pred odd;\n .reg .b32 bit;\n .reg .f32 opposite;\n"
-        " and.b32 bit, %4, 1;\n setp.ne.u32 odd, bit, 0;\n neg.f32 opposite, %2;\n"
-        " selp.f32 %0, %3, %2, odd;\n selp.f32 %1, opposite, %3, odd;\n}"
-        : "=f"(made.s), "=f"(made.c) : "f"(sine), "f"(cosine), "r"(n));
-    return made;
-#else
     return {n & 1 ? cosine : sine, n & 1 ? -sine : cosine};
-#endif
 }
 """
 

@@ -19,7 +19,6 @@ from kinetree.engine.cuda.emit import ITEMSIZE, bounds
 from kinetree.engine.cuda.launch import Launch, Loaded, load
 from kinetree.engine.cuda.layout import STATE_BYTES, WARP
 from kinetree.engine.cuda.prelude import prelude
-from kinetree.engine.cuda.prepared import Prepared
 
 NAME = "kt_rollout"
 ARRAYS = (
@@ -136,18 +135,6 @@ class CudaRollout:
         """
         if not run.empty:
             self.launch(str(run.state.dtype))(len(run.state), arguments_of(run))
-
-    def prepare(self, cp: Any, run: Run) -> Prepared:
-        """The launch of a run like this one, with state, params, first, amount and records new.
-
-        The arrays of the run that stay (table, times, h and rows) have to be kept by the caller.
-        """
-        arguments = arguments_of(run)
-        new = {id(x) for x in (run.state, run.params, run.first, run.amount, *run.records)}
-        values = [int(x) if isinstance(x, np.integer) else int(x.data.ptr) for x in arguments]
-        places = [1 + k for k, x in enumerate(arguments) if id(x) in new]
-        launch = self.launch(str(run.state.dtype))
-        return Prepared(cp, launch, len(run.state), [len(run.state), *values], places)
 
 
 def arguments_of(run: Run) -> list[Any]:

@@ -104,6 +104,7 @@ def spelling(dtype: str) -> Spelling:
         literal=partial(c_literal, dtype=dtype),
         element=lambda port, k: f"{port.name}[{k}]" if port.shape else port.name,
         assign=f"    const {dtype} {{}} = {{}};",
+        number=dtype,
     )
 
 

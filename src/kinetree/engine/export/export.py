@@ -8,7 +8,7 @@ from kinetree.core.options import is_one_of
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import header_text, source_text
 from kinetree.engine.export.code import ExportedCode
-from kinetree.engine.export.header import HONOURING, About, header
+from kinetree.engine.export.header import HONOURING, header
 from kinetree.engine.export.names import chosen_name, function_name
 from kinetree.engine.export.plans import HasIteration, write_iteration
 from kinetree.engine.export.program import DOUBLE, DTYPES, Program
@@ -78,8 +78,8 @@ def export(
         language: "c" (C99 with a header for C and C++, and a self-test), "casadi" (a Python
             function that returns a `casadi.Function`) or "matlab" (also for Octave).
         dtype: "double" or "float", the type of the numbers.
-        name: name of the function; made from the robot and the quantity if None. It must be free in
-            every language: "case" or "xor" is refused.
+        name: name of the function, not a word of the language; made from the robot and the quantity
+            if None.
         wrenches, frame, expressed, rows, free: as in `Robot.compile`.
 
     Returns:
@@ -103,8 +103,7 @@ def export(
     spoken = _language(language)
     if language == "casadi" and dtype != DOUBLE:
         raise InputError("CasADi computes in double only; leave dtype at double.")
-    program = _program(model, request, traced_graph(model, request), spoken, name)
-    program = replace(program, dtype=dtype)
+    program = _program(model, request, spoken, dtype, name)
     return ExportedCode(program.name, spoken.write(program, model))
 
 
@@ -122,35 +121,33 @@ def _iteration(
             f"name=...); expected 'c', not {language!r}, and no option of a quantity."
         )
     iteration = problem.iteration()
-    called = function_name(iteration.model.name, "ilqr") if name is None else chosen_name(name, ())
+    called = function_name(iteration.model.name, "ilqr") if name is None else chosen_name(name)
     return write_iteration(iteration, called, dtype)
 
 
 def _program(
-    model: Model, request: Request, graph: Graph, language: Language, name: str | None
+    model: Model, request: Request, language: Language, dtype: str, name: str | None
 ) -> Program:
+    graph = traced_graph(model, request)
     quantity, frame, axes = request.quantity, request.frame, request.expressed
     words = [
         quantity.name,
         *([] if frame is None else [frame]),
         *([] if axes in (None, EXPRESSED[0]) else [axes]),
     ]
-    letters = [result.letter for result in quantity.results]
-    called = function_name(model.name, *words) if name is None else chosen_name(name, letters)
+    called = function_name(model.name, *words) if name is None else chosen_name(name)
     outputs = tuple(
         _lettered(port, result.letter, graph)
         for port, result in zip(graph.outputs, quantity.results, strict=True)
     )
-    place = model.frame_name(frame) if quantity.framed else None
     equation = quantity.formula
-    if all(port.name != "F_ext" for port in graph.inputs):
+    if not request.wrenches:
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     if model.constraints is not None:
         equation = HONOURING.get(quantity.name, equation)
-    title = f"{called}: {equation}"
-    about = About(title, quantity, language.layout, language.first, place, **request.choices)
-    lines = header(model, graph, outputs, about)
-    return Program(called, graph, graph.inputs, outputs, tuple(lines))
+    about = f"{called}: {equation}", model, request, graph, outputs
+    lines = header(*about, language.layout, language.first)
+    return Program(called, graph, graph.inputs, outputs, tuple(lines), dtype)
 
 
 def _lettered(port: Port, letter: str, graph: Graph) -> Port:

@@ -3,12 +3,12 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kinetree.core.versions import __version__
 from kinetree.dynamics.constraints.quantities import honours
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.ops import OPERATIONS
+from kinetree.engine.kernels.request import Request
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
 from kinetree.model.constraints import Closure, Constraints, Coupling
@@ -37,61 +37,57 @@ COUNTED = (
 )
 
 
-@dataclass(frozen=True)
-class About:
-    """The contents of the comment besides names and units.
-
-    title: the function and its equation. quantity: its declaration. layout: how the language lays
-    out matrices. first: index of an array's first entry, 0 or 1. frame: the frame of the quantity,
-    or None. expressed, rows: axes of a twist, and the rows of it that make a task, or None.
-    """
-
-    title: str
-    quantity: Quantity
-    layout: str
-    first: int
-    frame: str | None
-    expressed: str | None = None
-    rows: Sequence[int] | None = None
-
-
-def header(model: Model, graph: Graph, outputs: Sequence[Port], about: About) -> list[str]:
+def header(
+    title: str,
+    model: Model,
+    request: Request,
+    graph: Graph,
+    outputs: Sequence[Port],
+    layout: str,
+    first: int,
+) -> list[str]:
     """The lines of the comment, without the language's own sign for comments.
 
-    `outputs` are the results under their letters.
+    Args:
+        title: the function and its equation.
+        model: the robot.
+        request: the quantity and its options.
+        graph: what is computed.
+        outputs: the results under their letters.
+        layout: how the language lays out matrices.
+        first: index of an array's first entry, 0 or 1.
     """
-    lines = [about.title, f'Robot "{plain(model.name)}", exported by kinetree {__version__}.']
-    if about.frame is not None:
-        lines.append(f'Frame "{plain(about.frame)}".')
-    if about.expressed is not None:
-        lines.append(f"{AXES[about.expressed]}.")
-    if about.rows is not None:
-        lines.append(f"Rows of the task: {', '.join(DIRECTIONS['6'][row] for row in about.rows)}.")
-        lines.append(
-            "Results are NaN where a singular value of J is not above 1e-6, but for J and dJ."
-        )
+    quantity = request.quantity
+    lines = [title, f'Robot "{plain(model.name)}", exported by kinetree {__version__}.']
+    if quantity.framed:
+        lines.append(f'Frame "{plain(model.frame_name(request.frame))}".')
+    if request.expressed is not None:
+        lines.append(f"{AXES[request.expressed]}.")
+    if request.rows is not None:
+        lines.append(f"Rows of the task: {', '.join(DIRECTIONS['6'][k] for k in request.rows)}.")
+        lines.append("Where a singular value of J is not above 1e-6, all but J and dJ is NaN.")
     lines += ["", "Arguments"]
     arguments = [(port, ARGUMENTS[port.name]) for port in graph.inputs]
-    results = zip(outputs, about.quantity.results, strict=True)
+    results = zip(outputs, quantity.results, strict=True)
     lines += [f"  {_shape(port):16} {x.meaning}, {x.unit}" for port, x in arguments]
     lines.append("Result")
     lines += [f"  {_shape(port):16} {x.meaning}, {x.unit}" for port, x in results]
     if any(len(port.shape) > 1 for port in (*graph.inputs, *outputs)):
-        lines.append(f"Matrices: {about.layout}.")
-    lines += ["", *conventions(model, graph, about), ""]
-    lines += joint_table(model, graph, about.first)
+        lines.append(f"Matrices: {layout}.")
+    lines += ["", *conventions(model, graph, quantity), ""]
+    lines += joint_table(model, graph, first)
     if model.constraints is not None:
-        lines += ["", *constraint_table(model, model.constraints, graph, about)]
+        lines += ["", *constraint_table(model, model.constraints, graph, quantity, first)]
     return [*lines, "", operations(graph)]
 
 
-def conventions(model: Model, graph: Graph, about: About) -> Iterator[str]:
+def conventions(model: Model, graph: Graph, quantity: Quantity) -> Iterator[str]:
     """Units, orders and signs, and the gravity that is a constant of the code."""
     named = {port.name for port in graph.inputs}
     yield "SI units, radians. Six-vectors are angular first: (omega, v), (moment, force)."
     if "F_ext" in named:
         yield "External wrenches act ON the links; the wrench of a tool is the opposite."
-    if about.quantity.weighs and "gravity" not in named:
+    if quantity.weighs and "gravity" not in named:
         x, y, z = (float(entry) for entry in model.gravity[3:])
         yield f"Gravity is folded in: ({x:g}, {y:g}, {z:g}) m/s^2 in the space frame."
 
@@ -113,11 +109,10 @@ def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
 
 
 def constraint_table(
-    model: Model, constraints: Constraints, graph: Graph, about: About
+    model: Model, constraints: Constraints, graph: Graph, quantity: Quantity, first: int
 ) -> Iterator[str]:
     """Names of the constraints, entries of their vectors, motors, and the meaning of residuals."""
     names = ", ".join(plain(name) for name in constraints.given)
-    quantity = about.quantity
     if not (honours(quantity) or quantity.step or quantity.over == "constraints"):
         yield f"Of the tree of joints; the constraints ({names}) are not part of it."
         return
@@ -125,7 +120,7 @@ def constraint_table(
     rows = [unit for item in constraints.items for unit in row_units(model, item)]
     loose = [row not in constraints.basis for row in range(len(rows))]
     rows = [f"{x}, redundant" if y else x for x, y in zip(rows, loose, strict=True)]
-    yield from _rows(constraints.row_names, rows, about.first)
+    yield from _rows(constraints.row_names, rows, first)
     letters = {result.letter for result in quantity.results}
     if "tau" in letters:
         yield f"Motors: {_dofs(model, constraints.actuated)}; tau of other joints is zero."

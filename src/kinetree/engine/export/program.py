@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.engine.compiler.graph import Graph, Port
+from kinetree.engine.compiler.graph import Graph, Port, Sweep
 from kinetree.engine.compiler.ops import OPERATIONS, Operation
 from kinetree.errors import GraphError, InputError
 
@@ -32,11 +32,7 @@ class Program:
     dtype: str = DOUBLE
 
     def __post_init__(self) -> None:
-        if self.graph.repeats():
-            raise GraphError(
-                f"{self.name} is found by a loop that is left when nothing is open any more; only "
-                "straight-line code is written in other languages. Call the kernel from Python."
-            )
+        self.graph.check_type(DTYPES[self.dtype], self.name)
 
     @property
     def unread(self) -> list[Port]:
@@ -51,7 +47,8 @@ class Spelling:
 
     expression: template of an operation. literal: a constant. element: entry k of a port in
     row-major order. assign: the statement that gives a value its name. load: entries of inputs get
-    names, because reading an entry is slow.
+    names, because reading an entry is slow. number: the type of numbers in C, in whose words loops
+    are written; "": in a language without them.
     """
 
     expression: Callable[[Operation], str]
@@ -59,6 +56,10 @@ class Spelling:
     element: Callable[[Port, int], str]
     assign: str = "{} = {}"
     load: bool = False
+    number: str = ""
+
+
+Read = Callable[[int, int], tuple[str, str]]
 
 
 def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[list[str]]]:
@@ -66,31 +67,86 @@ def statements(program: Program, spelling: Spelling) -> tuple[list[str], list[li
 
     Constants are written where they are used.
     """
+
+    def read(port: int, k: int) -> tuple[str, str]:
+        value = spelling.element(program.inputs[port], k)
+        parts = [program.inputs[port].name, *map(str, indices(program.inputs[port], k))]
+        return "_".join(parts) if spelling.load else value, value
+
+    if program.graph.repeats() and not spelling.number:
+        raise GraphError(
+            f"{program.name} has a loop that is left when nothing is open any more, which is "
+            "written in C only. Export it with language='c', or call the kernel from Python."
+        )
+    lines, names = body(program.graph, spelling, read, temporaries(program))
+    return lines, [[names[k] for k in result] for result in program.graph.results]
+
+
+def body(
+    graph: Graph, spelling: Spelling, read: Read, fresh: Iterator[str]
+) -> tuple[list[str], list[str]]:
+    """The statements of a graph, and the names of its nodes; read: name and value of an input."""
     lines: list[str] = []
     names: list[str] = []
-    fresh = temporaries(program)
-    for node in program.graph.nodes:
-        if node.op == "const":
-            literal = spelling.literal(node.value)  # type: ignore[arg-type]
+    for op, args, value in graph.nodes:
+        arguments = [names[arg] for arg in args]
+        if op == "const":
+            literal = spelling.literal(value)  # type: ignore[arg-type]
             # in brackets: `a --1.0` would be a decrement
             names.append(f"({literal})" if literal.startswith("-") else literal)
             continue
-        if node.op == "input":
-            port, k = program.inputs[node.value[0]], node.value[1]  # type: ignore[index]
-            value = spelling.element(port, k)
-            name = "_".join([port.name, *map(str, indices(port, k))]) if spelling.load else value
+        if op == "repeat":
+            names.append(next(fresh))
+            lines += loop(value, names[-1], arguments, spelling, fresh)  # type: ignore[arg-type]
+            continue
+        if op == "carried":
+            names.append(f"{arguments[0]}[{value[1]}]")  # type: ignore[index]
+            continue
+        if op == "input":
+            name, text = read(*value)  # type: ignore[misc]
         else:
-            operation, arguments = OPERATIONS[node.op], [names[arg] for arg in node.args]
-            name, text = next(fresh), spelling.expression(operation)
+            name, text = next(fresh), spelling.expression(OPERATIONS[op])
             if "{r}" in text:  # a statement
                 lines.append("    " + text.format(*arguments, r=name))
-                value = name
+                text = name
             else:
-                value = operation.written(text, *arguments)
+                text = OPERATIONS[op].written(text, *arguments)
         names.append(name)
-        if name != value:
-            lines.append(spelling.assign.format(name, value))
-    return lines, [[names[k] for k in result] for result in program.graph.results]
+        if name != text:
+            lines.append(spelling.assign.format(name, text))
+    return lines, names
+
+
+def loop(
+    sweep: Sweep, name: str, arguments: list[str], spelling: Spelling, fresh: Iterator[str]
+) -> list[str]:
+    """A loop in C; `name`: array of what it carries, behind which are the results of a scan."""
+    ends = (sweep.carried, sweep.carried + sweep.fixed, sweep.size)
+    start, fixed, rows = (arguments[a:b] for a, b in zip((0, *ends), ends, strict=False))
+    lines = [f"    {spelling.number} {name}[{sweep.made}];"]
+    lines += [f"    {name}[{k}] = {x};" for k, x in enumerate(start)]
+    for part, values in (("fixed", fixed), ("rows", rows)):
+        if values:
+            array = f"    const {spelling.number} {name}_{part}[{len(values)}] = {{"
+            lines.append(f"{array}{join(values, len(array))}}};")
+
+    def read(port: int, k: int) -> tuple[str, str]:
+        array = (name, f"{name}_fixed", f"{name}_rows")[port]
+        return (
+            f"{array}_{k}",
+            f"{array}[{name}_k * {sweep.row} + {k}]" if port == 2 else f"{array}[{k}]",
+        )
+
+    inner, names = body(sweep.graph, spelling, read, fresh)
+    test = "" if sweep.scans else f" && {name}[0] > 0"
+    lines.append(f"    for (long {name}_k = 0; {name}_k < {sweep.rounds}{test}; {name}_k++) {{")
+    lines += [f"    {line}" for line in inner]
+    for k, node in enumerate(sweep.graph.results[0]):
+        lines.append(f"        {name}[{k}] = {names[node]};")
+    for k, node in enumerate(sweep.graph.results[1] if sweep.scans else ()):
+        place = f"{sweep.carried} + {name}_k * {sweep.result} + {k}"
+        lines.append(f"        {name}[{place}] = {names[node]};")
+    return [*lines, "    }"]
 
 
 def temporaries(program: Program) -> Iterator[str]:

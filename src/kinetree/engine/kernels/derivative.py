@@ -78,7 +78,7 @@ def derivative(
     def made() -> Kernel:
         make = partial(jacobian, mode=mode) if kind == "jacobian" else KINDS[kind]
         derived = optimise(make(graph, names))
-        axes = slope_axes(function, kind, derived, names) if isinstance(function, Kernel) else None
+        axes = slope_axes(function, derived) if isinstance(function, Kernel) else None
         return Kernel(derived, f"{kind}_of_{name}", f"{kind} of {name}", axes=axes)
 
     identity = function if isinstance(function, Kernel) else digest(graph)
@@ -86,33 +86,32 @@ def derivative(
     return _recent.find((identity, name, chosen, kind, mode), made)
 
 
-def slope_axes(
-    function: Kernel, kind: str, derived: Graph, wrt: Sequence[str] | None
-) -> Axes | None:
-    """Return the names along the axes of a derivative, from those of the kernel."""
+def slope_axes(function: Kernel, derived: Graph) -> Axes | None:
+    """Return the names along the axes of a derivative, from those of the kernel.
+
+    The names of its arguments and results tell what they are: v_q is a tangent of q, dtau_dq the
+    slope of tau by q, d_dq and dd_dq_dv are gradients and second derivatives of one number.
+    """
     if function.axes is None:
         return None
-    inputs, outputs = function.axes
-    ports = function.graph.inputs
-    chosen = [k for k, port in enumerate(ports) if wrt is None or port.name in wrt]
-    if wrt is not None:
-        chosen.sort(key=lambda k: list(wrt).index(ports[k].name))
+    graph, (inputs, outputs) = function.graph, function.axes
+    at = {port.name: axis for port, axis in zip(graph.inputs, inputs, strict=True)}
+    of = {port.name: axes for port, axes in zip(graph.outputs, outputs, strict=True)}
     by = {
-        k: (inputs[k],) if len(ports[k].shape) == 1 else (None,) * len(ports[k].shape)
-        for k in chosen
+        x.name: (at[x.name],) if len(x.shape) == 1 else (None,) * len(x.shape) for x in graph.inputs
     }
-    only = [axes[0] if len(axes) == 1 else None for axes in outputs]
-    more = {"vjp": only, "jvp": [inputs[k] for k in chosen]}
-    more["hessian_vector"] = more["jvp"]
-    like = [by[k] for k in chosen]
-    results = {
-        "jacobian": [(*axes, *x) for axes in outputs for x in like],
-        "jvp": list(outputs),
-        "hessian": [(*x, *y) for x in like for y in like],
-    }.get(kind, like)
-    made = (*inputs, *more.get(kind, ())), tuple(results)
-    sizes = [len(port.shape) for port in derived.outputs]
-    return made if [len(x) for x in results] == sizes else None
+    along = at | {f"v_{x}": axis for x, axis in at.items()}
+    along |= {f"w_{x}": axes[0] for x, axes in of.items() if len(axes) == 1}
+    named = {f"d{x}": axes for x, axes in of.items()}
+    for x, axes in by.items():
+        named |= {f"d_d{x}": axes, f"dd_d{x}": axes}
+        named |= {f"d{y}_d{x}": (*others, *axes) for y, others in of.items()}
+        named |= {f"dd_d{y}_d{x}": (*others, *axes) for y, others in by.items()}
+    unnamed = {port.name: (None,) * len(port.shape) for port in derived.outputs}
+    return (
+        tuple(along.get(port.name) for port in derived.inputs),
+        tuple(named.get(port.name, unnamed[port.name]) for port in derived.outputs),
+    )
 
 
 def graph_of(

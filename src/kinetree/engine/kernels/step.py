@@ -311,7 +311,7 @@ def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = Tru
 METHOD_TEXTS = {
     "euler": ("Euler's method: q moves with the old dq.", "[0.11, 0.2 ]"),
     "time_stepping": (
-        "Euler's method, in which q moves with the new dq, with forces of inertia at the mean rates.",
+        "Euler's method, in which q moves with the new dq, with inertia at the mean rates.",
         "[0.108439, 0.202872]",
     ),
     "semi_implicit_euler": (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.loops import ADDRESS, TEST, WHOLE, Value
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Value
 from kinetree.engine.llvm.body import GraphCode, Head, assemble, consecutive_inputs
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.operands import Operand
@@ -29,11 +29,11 @@ class Block:
     """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned."""
 
     pointers: Sequence[str] = ("ptr noalias readonly %in", "ptr noalias writeonly %out")
-    whole: int | None = None  # as in `GraphCode`
+    longest_part: int | None = None  # as in `GraphCode`
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
-        self.body = GraphCode(graph, name, dtype, lanes, self.whole)
+        self.body = GraphCode(graph, name, dtype, lanes, self.longest_part)
         self.bytes = self.body.scalar.size * lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
         self.angle_slot = {
@@ -117,7 +117,7 @@ class StatesLoop:
     def text(self) -> str:
         """The whole function."""
         code, lanes, count = self.code, self.code.lanes, len(self.graph.inputs)
-        total = code.load(code.arguments["dimensions"], 0, WHOLE)
+        total = code.load(code.arguments["dimensions"], 0, INTEGER)
         written = self.outputs[-1]
         if self.scatter is not None:
             written = self.scatter.distinct.outputs[0].size
@@ -145,7 +145,7 @@ class StatesLoop:
         args, steps = (code.arguments[word] for word in ("args", "steps"))
         for k, port in enumerate(self.ports):
             strides = code.bytes_behind(steps, 8 * place)
-            array, outer = code.load(args, k, ADDRESS), code.load(steps, k, WHOLE)
+            array, outer = code.load(args, k, ADDRESS), code.load(steps, k, INTEGER)
             yield array, outer, strides, contiguous(code, port, strides)
             place += len(port.shape)
 
@@ -173,6 +173,6 @@ def contiguous(code: LlvmLoops, port: Port, strides: Value) -> Value:
     for axis in reversed(range(len(port.shape))):
         length = port.shape[axis]
         if length != 1:  # the stride of a single element means nothing
-            verdict = verdict & code.load(strides, axis, WHOLE).equals(expected)
+            verdict = verdict & code.load(strides, axis, INTEGER).equals(expected)
         expected *= length
     return verdict

@@ -2,9 +2,9 @@
 
 Sines and cosines are taken out and computed together, as early as their angles are known, by the
 function of `sincos.py`; the other nodes keep the order of the graph, except those that would be
-late (`pace.py`). Calls of another function that do not depend on each other become one call with
-several vectors, or with one vector of numbers (`functions.py`): a chain of operations alone leaves
-the processor waiting.
+late (`critical_path.py`). Calls of another function that do not depend on each other become one
+call with several vectors, or with one vector of numbers (`functions.py`): a chain of operations
+alone leaves the processor waiting.
 
 Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
 function grows faster than its length. Hardly any value of a long graph could stay in a register
@@ -24,6 +24,7 @@ from typing import Protocol
 
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.ops import OPERATIONS
+from kinetree.engine.llvm.critical_path import in_time
 from kinetree.engine.llvm.functions import (
     CALLED,
     Called,
@@ -32,7 +33,6 @@ from kinetree.engine.llvm.functions import (
     result_type,
 )
 from kinetree.engine.llvm.operands import insert_all
-from kinetree.engine.llvm.pace import paced
 from kinetree.engine.llvm.sincos import shares
 from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
 from kinetree.errors import GraphError
@@ -56,9 +56,9 @@ class Head:
     attributes: str = ""
 
 
-def split(order: Sequence[Item], whole: int) -> list[Sequence[Item]]:
-    """The parts of an order of evaluation, of about equal lengths; one up to `whole` nodes."""
-    count = 1 if len(order) <= whole else -(-len(order) // PART_NODES)
+def split(order: Sequence[Item], longest: int) -> list[Sequence[Item]]:
+    """The parts of an order of evaluation, of about equal lengths; one up to `longest` nodes."""
+    count = 1 if len(order) <= longest else -(-len(order) // PART_NODES)
     ends = [k * len(order) // max(count, 1) for k in range(count + 1)]
     return [order[a:b] for a, b in pairwise(ends)] or [[]]
 
@@ -162,7 +162,7 @@ def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
             done[i] = True
         yield from together(graph, sorted(before))
         yield stage
-    left = paced(graph, [i for i, finished in enumerate(done) if not finished])
+    left = in_time(graph, [i for i, finished in enumerate(done) if not finished])
     yield from together(graph, left)
 
 
@@ -226,8 +226,9 @@ class Moves(Protocol):
 class GraphCode:
     """Writes the nodes of a graph, part by part.
 
-    `slots` are the places of the values that go from part to part, `kept` is their number. whole:
-    nodes up to which there is one part. like: code of the same graph, in whose order this one is.
+    `slots` are the places of the values that go from part to part, `kept` is their number.
+    longest_part: nodes up to which there is one part. like: code of the same graph, in whose order
+    this one is.
     """
 
     def __init__(
@@ -236,7 +237,7 @@ class GraphCode:
         name: str,
         dtype: str,
         lanes: int,
-        whole: int | None = None,
+        longest_part: int | None = None,
         like: "GraphCode | None" = None,
     ) -> None:
         scalar = SCALARS[dtype]
@@ -246,7 +247,7 @@ class GraphCode:
         self.type = vector(scalar.word, lanes)
         self.stages = angle_stages(graph) if like is None else like.stages
         self.order = list(order(graph, self.stages)) if like is None else like.order
-        self.parts = split(self.order, whole or (WHOLE_NODES if lanes > 1 else PART_NODES))
+        self.parts = split(self.order, longest_part or (WHOLE_NODES if lanes > 1 else PART_NODES))
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
         self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}

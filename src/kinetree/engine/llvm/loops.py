@@ -6,30 +6,18 @@ from contextlib import contextmanager
 
 from kinetree.engine.compiler.loops import (
     ADDRESS,
+    INTEGER,
     MASK,
     REAL,
     TEST,
-    WHOLE,
     WIDE,
     Index,
     Loops,
     Operand,
     Value,
 )
-from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
+from kinetree.engine.llvm.text import FLOATS, SCALARS, Writer, number, splat, vector
 
-FLOATS = {
-    "add": "fadd {T} {}, {}",
-    "sub": "fsub {T} {}, {}",
-    "mul": "fmul {T} {}, {}",
-    "div": "fdiv {T} {}, {}",
-    "neg": "fneg {T} {}",
-    "abs": "call {T} @llvm.fabs.{F}({T} {})",
-    "sqrt": "call {T} @llvm.sqrt.{F}({T} {})",
-    "fma": "call {T} @llvm.fma.{F}({T} {}, {T} {}, {T} {})",
-    "select": "select i1 {}, {T} {}, {T} {}",
-    **{op: f"fcmp o{op} {{T}} {{}}, {{}}" for op in ("lt", "le", "gt", "ge", "eq")},
-}
 INTEGERS = {
     "add": "add nsw i64 {}, {}",
     "sub": "sub nsw i64 {}, {}",
@@ -46,7 +34,7 @@ ADDRESSES = {"eq": "icmp eq ptr {}, {}"}
 TEMPLATES = {
     REAL: FLOATS,
     WIDE: FLOATS,
-    WHOLE: INTEGERS,
+    INTEGER: INTEGERS,
     TEST: TESTS,
     MASK: TESTS,
     ADDRESS: ADDRESSES,
@@ -75,14 +63,14 @@ class LlvmLoops(Loops):
         self.types = {
             REAL: self.scalar.word,
             WIDE: vector(self.scalar.word, lanes),
-            WHOLE: "i64",
+            INTEGER: "i64",
             TEST: "i1",
             MASK: vector("i1", lanes),
             ADDRESS: "ptr",
         }
         code = self.scalar.code
         self.suffix = {REAL: code, WIDE: code if lanes == 1 else f"v{lanes}{code}"}
-        self.suffix[WHOLE] = self.scalar.word
+        self.suffix[INTEGER] = self.scalar.word
         self.w = Writer()
         self.block, self.blocks = "entry", 0
         parameters = ", ".join(
@@ -93,14 +81,14 @@ class LlvmLoops(Loops):
         self.arguments = {word: Value(self, f"%{word}", kind) for word, kind in arguments}
 
     def let(self, op: str, kind: str, *args: Value, result: str = "") -> Value:
-        words = {"T": self.types[kind], "F": self.suffix.get(kind, "")}
+        words = {"T": self.types[kind], "F": self.suffix.get(kind, ""), "B": "i1"}
         words["true"] = splat("i1", "true", self.lanes) if kind == MASK else "true"
         text = TEMPLATES[kind][op].format(*(x.name for x in args), **words)
         return Value(self, self.w.let(text), result or kind)
 
     def constant(self, x: Operand, kind: str) -> Value:
-        if kind == WHOLE:
-            return Value(self, str(x), WHOLE)
+        if kind == INTEGER:
+            return Value(self, str(x), INTEGER)
         assert not isinstance(x, Value)
         if kind in (TEST, MASK):
             word = "true" if x else "false"
@@ -134,16 +122,16 @@ class LlvmLoops(Loops):
     def element(self, address: Value, i: Index, kind: str) -> tuple[str, int]:
         """Return the address of number i, or of word i, and the bytes of one."""
         unit, size = (
-            ("i64", 8) if kind in (WHOLE, ADDRESS) else (self.types[REAL], self.scalar.size)
+            ("i64", 8) if kind in (INTEGER, ADDRESS) else (self.types[REAL], self.scalar.size)
         )
-        return self.w.at(address.name, self.value(i, WHOLE).name, unit), size
+        return self.w.at(address.name, self.value(i, INTEGER).name, unit), size
 
     def offset(self, address: Value, i: Index) -> Value:
         return Value(self, self.element(address, i, REAL)[0], ADDRESS)
 
     def bytes_behind(self, address: Value, i: Index) -> Value:
         """Return the address i bytes behind another."""
-        return Value(self, self.w.at(address.name, self.value(i, WHOLE).name), ADDRESS)
+        return Value(self, self.w.at(address.name, self.value(i, INTEGER).name), ADDRESS)
 
     def call(self, function: str, *arguments: Operand) -> None:
         self.call_at(f"@{function}", *arguments)
@@ -151,7 +139,7 @@ class LlvmLoops(Loops):
     def call_at(self, function: str | Value, *arguments: Operand) -> None:
         """Call the function at an address."""
         name = function.name if isinstance(function, Value) else function
-        values = [self.value(x, WHOLE if isinstance(x, int) else REAL) for x in arguments]
+        values = [self.value(x, INTEGER if isinstance(x, int) else REAL) for x in arguments]
         given = ", ".join(f"{self.types[x.kind]} {x.name}" for x in values)
         self.w.do(f"call void {name}({given})")
 
@@ -171,8 +159,8 @@ class LlvmLoops(Loops):
     ) -> Generator[tuple[Value, list[Value], Callable[..., None]]]:
         self.blocks += 1
         name, before = f"loop{self.blocks}", self.block
-        start = [self.value(first, WHOLE), *carried]
-        limit = self.value(end, WHOLE)
+        start = [self.value(first, INTEGER), *carried]
+        limit = self.value(end, INTEGER)
         self.w.do(f"br label %{name}.head")
         self.label(f"{name}.head")
         place = len(self.w.lines)

@@ -20,7 +20,7 @@ out of the cache what this one works with. There, stores are foreseen along each
 from dataclasses import dataclass
 from math import prod
 
-from kinetree.engine.compiler.loops import ADDRESS, TEST, WHOLE, Index, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Index, Vector
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.scatter import looked_up
 from kinetree.engine.llvm.text import SCALARS, Scalar, Writer, vector
@@ -80,7 +80,7 @@ def whole_rows(code: LlvmLoops, operand: Operand, write: bool, near: bool, table
     after = w.at("%array", w.let(f"mul i64 %outer, {lanes}")) if near else ""
 
     def columns_at(column: Index, width: int, known: int = 0) -> None:
-        place = code.value(column, WHOLE).name
+        place = code.value(column, INTEGER).name
         if table:
             entries = [looked_up(code, code.arguments["table"], column + k) for k in range(width)]
             addresses = [w.at("%buffer", entry.name, scalar.word) for entry in entries]
@@ -123,12 +123,12 @@ def elements(code: LlvmLoops, operand: Operand, write: bool, table: bool) -> Non
     at, lanes = code.arguments, operand.lanes
     last = at["count"] - 1
     with code.each(0, operand.size) as e:
-        index, offset = e, code.value(0, WHOLE)
+        index, offset = e, code.value(0, INTEGER)
         for axis in reversed(range(len(operand.shape))):
             place = index
             if axis > 0:
                 place, index = index % operand.shape[axis], index // operand.shape[axis]
-            offset = offset + place * code.load(at["strides"], axis, WHOLE)
+            offset = offset + place * code.load(at["strides"], axis, INTEGER)
         array = code.bytes_behind(at["array"], offset)
         slot = looked_up(code, at["table"], e) if table else e * lanes
         with code.each(0, at["count"] if write else lanes) as lane:
@@ -152,7 +152,7 @@ def emit_operand(
     `near`: the next block is prefetched. `table`: a last argument, where the elements that are
     written lie in the buffer (`scatter.py`).
     """
-    arguments = [("array", ADDRESS), ("outer", WHOLE), ("strides", ADDRESS), ("count", WHOLE)]
+    arguments = [("array", ADDRESS), ("outer", INTEGER), ("strides", ADDRESS), ("count", INTEGER)]
     arguments += [("contiguous", TEST), ("buffer", ADDRESS), ("table", ADDRESS)][: 2 + table]
     function = f"{name}_{'write' if write else 'read'}_{operand.label}"
     code = LlvmLoops(

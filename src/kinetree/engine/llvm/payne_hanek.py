@@ -6,9 +6,11 @@ table, leave an error of 2^-137, while no double is closer to a multiple of pi/2
 """
 
 from kinetree.engine.compiler.elementary import MAGNITUDE
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, REAL, TEST, Value, Vector
 from kinetree.engine.compiler.sincos import EVALUATE, TWO_OVER_PI_WORDS, times_half_pi
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.sincos import limit_bits, narrow, turned, widen
-from kinetree.engine.llvm.text import SCALARS, Floats, Writer
+from kinetree.engine.llvm.text import Floats, Writer
 
 INFINITY_BITS = 0x7FF << 52
 
@@ -101,49 +103,25 @@ def emit_payne_hanek(name: str, dtype: str) -> str:
     Of `count` angles at x, those beyond LIMIT are evaluated and their sines and cosines written
     to s and c, over what the short reduction wrote there.
     """
-    scalar = SCALARS[dtype]
-    w = Writer()
-    f = Floats(w, "float64", 1)
-    wide = widen(w, dtype, 1, "%angle")
-    bits = w.let(f"and i64 {f.bits(wide)}, {MAGNITUDE}")
-    finite = w.let(f"icmp ult i64 {bits}, {INFINITY_BITS}")
-    w.do(f"br i1 {finite}, label %number, label %other")
-    w.label("number")
-    t, low, n = reduce_any(f, name, bits)
-    sine, cosine = turned(f, *EVALUATE[dtype](f, t, low), n, wide)
-    sine, cosine = (narrow(w, dtype, 1, value) for value in (sine, cosine))
-    body = "\n".join(w.lines)
-    at = f"getelementptr inbounds {scalar.word}, ptr"
-    return f"""\
-define internal void @{name}_sincos_payne_hanek(ptr %x, ptr %s, ptr %c, i64 %count) cold noinline {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %join ]
-  %px = {at} %x, i64 %i
-  %ps = {at} %s, i64 %i
-  %pc = {at} %c, i64 %i
-  %angle = load {scalar.word}, ptr %px, align {scalar.size}
-  %bits = bitcast {scalar.word} %angle to {scalar.integer}
-  %magnitude = and {scalar.integer} %bits, {2 ** (8 * scalar.size - 1) - 1}
-  %large = icmp ugt {scalar.integer} %magnitude, {limit_bits(dtype)}
-  br i1 %large, label %beyond, label %join
-beyond:
-{body}
-  store {scalar.word} {sine}, ptr %ps, align {scalar.size}
-  store {scalar.word} {cosine}, ptr %pc, align {scalar.size}
-  br label %join
-other:
-  ; NaN for both, with the flag for an invalid operation if the angle is infinite
-  %nan = fsub {scalar.word} %angle, %angle
-  store {scalar.word} %nan, ptr %ps, align {scalar.size}
-  store {scalar.word} %nan, ptr %pc, align {scalar.size}
-  br label %join
-join:
-  %next = add nuw i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
+    arguments = [*((word, ADDRESS) for word in "xsc"), ("count", INTEGER)]
+    function = f"{name}_sincos_payne_hanek"
+    code = LlvmLoops(1, function, arguments, attributes=" cold noinline", dtype=dtype)
+    x, sines, cosines = (Vector(code.arguments[word]) for word in "xsc")
+    narrower, f = Floats(code.w, dtype, 1), Floats(code.w, "float64", 1)
+    greatest = narrower.integer(2 ** (8 * code.scalar.size - 1) - 1)
+    with code.each(0, code.arguments["count"]) as i:
+        angle = x[i]
+        size = narrower.on_bits("and", narrower.bits(angle.name), greatest)
+        large = narrower.on_bits("icmp ugt", size, narrower.integer(limit_bits(dtype)))
+        with code.when(Value(code, large, TEST)):
+            wide = widen(code.w, dtype, 1, angle.name)
+            bits = f.on_bits("and", f.bits(wide), f.integer(MAGNITUDE))
+            finite = Value(code, f.on_bits("icmp ult", bits, f.integer(INFINITY_BITS)), TEST)
+            with code.when(finite):
+                t, low, n = reduce_any(f, name, bits)
+                results = turned(f, *EVALUATE[dtype](f, t, low), n, wide)
+                for target, result in zip((sines, cosines), results, strict=True):
+                    target[i] = Value(code, narrow(code.w, dtype, 1, result), REAL)
+            with code.when(~finite):  # NaN, with the flag for an invalid operation if infinite
+                sines[i] = cosines[i] = angle - angle
+    return code.text()

@@ -29,7 +29,7 @@ class Round(Block):
         "ptr noalias readonly %in", "ptr noalias readonly %fixed", *Block.pointers[1:],
         "ptr noalias readonly %row", "ptr noalias writeonly %result",
     )  # fmt: skip
-    whole = 5000
+    longest_part = 5000
 
     def input(self, port: int, element: int) -> tuple[str, int]:
         return ("%in", "%fixed", "%row")[port], element

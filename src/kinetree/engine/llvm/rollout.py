@@ -13,7 +13,7 @@ A state must be finite and a margin must not be negative. All lanes are tested t
 one of them fails are they examined one by one.
 """
 
-from kinetree.engine.compiler.loops import ADDRESS, MASK, TEST, WHOLE, Index, Value, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, MASK, TEST, Index, Value, Vector
 from kinetree.engine.compiler.stepping import Field, Stepping
 from kinetree.engine.llvm.block import Block
 from kinetree.engine.llvm.emit import declarations
@@ -76,7 +76,7 @@ class RolloutLoop:
         self.slots, self.sizes = FrameSlots(stepping), stepping.sizes
         self.code = LlvmLoops(lanes, f"{name}_rollout", [("words", ADDRESS)], "", ' "stackrealign"')
         self.words = self.code.arguments["words"]
-        kinds = [ADDRESS if name in ADDRESSES else WHOLE for name in WORDS]
+        kinds = [ADDRESS if name in ADDRESSES else INTEGER for name in WORDS]
         values = [self.code.load(self.words, k, kind) for k, kind in enumerate(kinds)]
         self.at: dict[str, Value] = dict(zip(WORDS, values, strict=True))
         self.frame = Vector(self.at["frame"])
@@ -84,7 +84,7 @@ class RolloutLoop:
     def text(self) -> str:
         """The whole function."""
         code, at, n, slots = self.code, self.at, self.sizes, self.slots
-        lanes = code.value(code.lanes, WHOLE)
+        lanes = code.value(code.lanes, INTEGER)
         with code.each(0, at["count"], code.lanes) as self.begin:
             left = at["count"] - self.begin
             self.count = code.select(left < lanes, left, lanes)
@@ -134,12 +134,12 @@ class RolloutLoop:
     def record(self, e: Value) -> None:
         """Write the fields, where this evaluation has a row."""
         code = self.code
-        row = code.load(self.at["rows"], e, WHOLE)
+        row = code.load(self.at["rows"], e, INTEGER)
         with code.when(row >= 0):
             for k, field in enumerate(self.stepping.fields):
                 place = len(WORDS) + 2 * k
                 field_at = Vector(code.load(self.words, place, ADDRESS))
-                step = code.load(self.words, place + 1, WHOLE)
+                step = code.load(self.words, place + 1, INTEGER)
                 target = field_at.behind(row * step + self.begin * field.size)
                 slot = self.slots.of(field, self.sizes)
                 self.move("write", field.size, target, field.size, slot)
@@ -196,7 +196,7 @@ def emit_notes(stepping: Stepping, name: str, lanes: int) -> str:
     """
     n = stepping.sizes
     addresses, wholes = ("x", "w", "first", "amount"), ("lanes", "number")
-    arguments = [*((word, ADDRESS) for word in addresses), *((word, WHOLE) for word in wholes)]
+    arguments = [*((word, ADDRESS) for word in addresses), *((word, INTEGER) for word in wholes)]
     code = LlvmLoops(1, f"{name}_note", arguments, attributes=" cold noinline")
     at = code.arguments
     first, amount = at["first"], Vector(at["amount"])
@@ -205,7 +205,7 @@ def emit_notes(stepping: Stepping, name: str, lanes: int) -> str:
             value = Vector(at[part])[j * lanes + lane]
             wrong = ~value.is_finite if part == "x" else value < 0.0
             place = lane * stepping.watched + start + j
-            with code.when(wrong & (code.load(first, place, WHOLE) < 0)):
+            with code.when(wrong & (code.load(first, place, INTEGER) < 0)):
                 code.store(first, place, at["number"])
                 amount[place] = value
     return code.text()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.loops import ADDRESS, TEST, WHOLE, Index, Value, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Index, Value, Vector
 from kinetree.engine.llvm.loops import LlvmLoops
 
 SMALLEST = 512  # numbers of all outputs; fewer are stored as quickly as they are looked up
@@ -97,8 +97,8 @@ def scatter(graph: Graph) -> Scatter | None:
 
 def looked_up(code: LlvmLoops, table: Value, i: Index) -> Value:
     """Return entry i of a table."""
-    at = code.w.at(table.name, code.value(i, WHOLE).name, "i32")
-    return Value(code, code.w.let(f"zext i32 {code.w.let(f'load i32, ptr {at}')} to i64"), WHOLE)
+    at = code.w.at(table.name, code.value(i, INTEGER).name, "i32")
+    return Value(code, code.w.let(f"zext i32 {code.w.let(f'load i32, ptr {at}')} to i64"), INTEGER)
 
 
 def memory(code: LlvmLoops, sizes: dict[str, int]) -> tuple[dict[str, Value], Callable[[], None]]:

@@ -84,12 +84,30 @@ class Writer:
         return self.let(f"getelementptr inbounds {unit}, ptr {pointer}, i64 {offset}")
 
 
-def written(template: str) -> Any:
+# instructions on numbers of type {T}, {F} in the names of intrinsics, with masks {B}, integers {I}
+FLOATS = {
+    "add": "fadd {T} {}, {}",
+    "sub": "fsub {T} {}, {}",
+    "mul": "fmul {T} {}, {}",
+    "div": "fdiv {T} {}, {}",
+    "neg": "fneg {T} {}",
+    "abs": "call {T} @llvm.fabs.{F}({T} {})",
+    "sqrt": "call {T} @llvm.sqrt.{F}({T} {})",
+    "fma": "call {T} @llvm.fma.{F}({T} {}, {T} {}, {T} {})",
+    "select": "select {B} {}, {T} {}, {T} {}",
+    "unordered": "fcmp uno {T} {}, {}",  # raises no floating-point flag
+    "bits": "bitcast {T} {} to {I}",
+    "from_bits": "bitcast {I} {} to {T}",
+    **{op: f"fcmp o{op} {{T}} {{}}, {{}}" for op in ("lt", "le", "gt", "ge", "eq")},
+}
+
+
+def written(op: str) -> Any:
     """Make a method of `Floats` that writes one instruction on its arguments."""
 
     def write(self: "Floats", *values: str) -> str:
-        types = {"T": self.type, "masks": self.masks, "integers": self.integers}
-        return self.writer.let(template.format(*values, suffix=self.suffix, **types))
+        words = {"T": self.type, "F": self.suffix, "B": self.masks, "I": self.integers}
+        return self.writer.let(FLOATS[op].format(*values, **words))
 
     return write
 
@@ -118,15 +136,10 @@ class Floats:
         """An integer of the same size in every lane."""
         return splat(self.scalar.integer, str(value), self.lanes)
 
-    add, sub = written("fadd {T} {}, {}"), written("fsub {T} {}, {}")
-    mul, div = written("fmul {T} {}, {}"), written("fdiv {T} {}, {}")
-    neg = written("fneg {T} {}")
-    fma = written("call {T} @llvm.fma.{suffix}({T} {}, {T} {}, {T} {})")
-    select = written("select {masks} {}, {T} {}, {T} {}")
-    less = written("fcmp olt {T} {}, {}")
-    unordered = written("fcmp uno {T} {}, {}")  # raises no floating-point flag
-    bits = written("bitcast {T} {} to {integers}")
-    from_bits = written("bitcast {integers} {} to {T}")
+    add, sub, mul, div = written("add"), written("sub"), written("mul"), written("div")
+    neg, fma, select = written("neg"), written("fma"), written("select")
+    less, unordered = written("lt"), written("unordered")
+    bits, from_bits = written("bits"), written("from_bits")
 
     def on_bits(self, operation: str, a: str, b: str) -> str:
         """An integer operation such as "and", "shl" or "icmp ugt"."""

@@ -271,7 +271,11 @@ class Part:
         self, value: str, count: int, what: str, largest: float = LARGEST
     ) -> tuple[float, ...]:
         """The numbers of a text; `what` names it in errors."""
-        tokens = [x for x in BLANKS.split(value) if x]
+        written = [x for x in BLANKS.split(value) if x]
+        tokens = [_without_quote(x) for x in written]
+        if tokens != written:
+            text = f"{what}: a stray quote stands behind a number; it is not read."
+            self.warn(text, "stray-quote")
         if len(tokens) == count and all(map(NUMBER.fullmatch, tokens)):
             numbers = tuple(map(float, tokens))
             if all(abs(x) <= largest and math.isfinite(x) for x in numbers):
@@ -454,6 +458,12 @@ def _has_expression(text: str) -> bool:
     return "${" in text or "$(" in text
 
 
+def _without_quote(token: str) -> str:
+    """The number before a stray quote; any other token as it is."""
+    bare = token.rstrip("'\"")
+    return bare if NUMBER.fullmatch(bare) else token
+
+
 def _problem(token: str, largest: float) -> str:
     """The fault of one number as words; empty if there is none."""
     if NUMBER.fullmatch(token):
@@ -465,8 +475,6 @@ def _problem(token: str, largest: float) -> str:
         return "has a comma (write decimals with a point, and blanks between numbers)"
     if token.lower().lstrip("+-") in ("nan", "inf", "infinity"):
         return "is not finite"
-    if token[-1] in "'\"" and NUMBER.fullmatch(token.rstrip("'\"")):
-        return "has a stray quote behind it; delete the quote"
     return "is not a decimal number (no units, no expressions, no hexadecimal)"
 
 

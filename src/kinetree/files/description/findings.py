@@ -67,7 +67,7 @@ class Findings:
         """Raise the first of the faults that were collected; all are in its `faults`."""
         if self.faults:
             first = self.faults[0]
-            first.faults = tuple(self.faults)
+            first.faults, first.warnings = tuple(self.faults), self.all_warnings()
             raise first
 
     def all_notes(self) -> tuple[Note, ...]:

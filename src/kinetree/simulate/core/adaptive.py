@@ -35,23 +35,25 @@ from kinetree.simulate.core.events import (
     measure,
     samples,
 )
-from kinetree.simulate.core.laws import Parts, UserFunction
+from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
 from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
+from kinetree.simulate.tuning import (
+    ATOL,
+    FADING,
+    LEAST_STEPS,
+    LEAST_STEPS_IN_PYTHON,
+    MOST_WINDOWS,
+    NEAR,
+    PACE_WINDOW,
+    RTOL,
+)
 
-RTOL, ATOL = 1e-8, 1e-10  # relative, and in rad, m, rad/s or m/s: errors allowed in a step
-LEAST_STEPS = 25  # in a run: bounds what a step can pass over where nothing shows before
-LEAST_STEPS_IN_PYTHON = 100  # the same for forces that may depend on t in ways that no trace shows
 ONE_STEP = ("DOP853", "Radau")  # solvers that go on from a state that was changed
-PACE_WINDOW = 1000  # steps, after which the pace of a run is judged
-MOST_WINDOWS = 2000  # that may be left at this pace: about ten minutes of computing
-FADING = 0.98  # of the changes of accelerations, from step to step, that name the joint
-NEAR = 1e-12  # of a time: results that are so close to a break belong to the stretch after it
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +80,11 @@ class AdaptiveSteps:
                 f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
                 "different times; give one rollout, or an event that is not terminal."
             )
-        functions = [watched(event) for event in run.found_events]
-        events = [
-            replace(event, function=partial(_number, function))
-            for event, function in zip(run.found_events, functions, strict=True)
-        ]
+        events = run.found_events
         breaks = self.breaks(run, setup)
         motions = [Motion(self, run, setup, row, events, breaks) for row in range(len(setup.x0))]
         for row, motion in enumerate(motions):
             motion.integrate(lambda t, row=row: bar.update((row * times[-1] + t) / len(motions)))
-        for function in functions:
-            function.repeat()
         return self._outcome(run, setup, motions)
 
     def with_modes(self, setup: Setup) -> Setup:
@@ -460,28 +456,15 @@ class Pace:
         return covered * MOST_WINDOWS < self.end - t
 
 
-def watched(event: Event) -> UserFunction:
-    """The function of an event, which notes some of its calls."""
-
-    def value(t: float, q: Array, dq: Array) -> Parts:
-        return (np.array(event.value(t, q, dq)),)
-
-    return UserFunction(f"the event {event.name!r}", value)
-
-
-def _number(function: UserFunction, t: float, q: Array, dq: Array) -> float:
-    return float(function(t, q, dq)[0])
-
-
 def _event_value(event: Event, step: Step, split: Callable[..., Any], share: float) -> float:
     t = step.times(np.array([share]))
     q, dq, _ = split(step.at(t))
     return event.value(float(t[0]), q[0], dq[0])
 
 
-def _values(source: TimeSource, t: Array) -> Array:
+def _values(source: Input, t: Array) -> Array:
     """All parts of a source at times (K,), side by side."""
-    parts = source.at(t, np.zeros(len(t), bool))
+    parts = source.values(t, np.zeros(len(t), bool))
     return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
 
 

@@ -16,7 +16,6 @@ from kinetree.simulate.core.run import ADAPTIVE_METHODS, Run
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.signals import on_cpu
 from kinetree.simulate.core.touching import report_unsolved, row_results
-from kinetree.simulate.core.verification import unbounded_law
 
 Record = TypeVar("Record")
 # times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
@@ -56,8 +55,7 @@ def recorded(
         if not limit:
             rollout = int(np.ravel_multi_index(first.rollout, setup.batch)) if setup.batch else 0
             last = on_cpu(outcome.records["q"][max(before - 1, 0), rollout])
-            cause = unbounded_law(setup, outcome, before, first.t, rollout)
-            cause = cause or singular_end(setup.model, np.asarray(last, float))
+            cause = singular_end(setup.model, np.asarray(last, float))
         error = SimulationError(explanation(first, meta, len(wrong), cause, way_out(run, first)))
         error.violations = tuple(wrong) if limit else ()
         if before:
@@ -107,7 +105,7 @@ def _memory(setup: Setup, arrays: dict[str, Any]) -> dict[str, Any]:
 def _constant_forces(setup: Setup, outcome: Outcome, shape: tuple[int, ...]) -> Array:
     """Joint forces that were not recorded because they are constant."""
     xp, tau = outcome.xp, setup.external.constants.get("tau")
-    constant = xp.zeros(shape[-1]) if tau is None else xp.asarray(tau[0])
+    constant = xp.zeros(shape[-1]) if tau is None else xp.asarray(tau.constant)
     return xp.broadcast_to(constant.astype(outcome.records["q"].dtype), shape)
 
 

@@ -6,9 +6,9 @@ from kinetree.core.arrays import Array
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import argument, warn
 from kinetree.motion.trajectory import Trajectory
+from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.sources import Source
 
 RISE = 0.05  # of the energy at the start above the lowest potential energy reached
 ROUNDING = 1e-9  # of the energies, which may be large beside what moves
@@ -45,7 +45,7 @@ def is_passive(run: Run, setup: Setup) -> bool:
     )
 
 
-def _is_zero(source: Source | None) -> bool:
+def _is_zero(source: Input | None) -> bool:
     return source is None or (source.constant is not None and not np.any(source.constant))
 
 

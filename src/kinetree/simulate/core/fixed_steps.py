@@ -27,13 +27,12 @@ from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.kernels.step import stage_graph
 from kinetree.engine.rollout import Rollout
-from kinetree.simulate.core.external import ExternalInputs
 from kinetree.simulate.core.forces import ActingForces
+from kinetree.simulate.core.inputs import ExternalInputs, Input
 from kinetree.simulate.core.limits import CONTACT, margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.signals import TimeSource
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system, uses_step
 from kinetree.simulate.core.touching import FORCES, ForceMeans
 from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_NUMBERS, PYTHON_CALLS
@@ -218,7 +217,7 @@ def step_inputs(
         k = np.clip(np.searchsorted(grid, t, "right") - 1, 0, len(h) - 1)
         return (h[k][:, None],)
 
-    return replace(external, sampled={**external.sampled, "step": TimeSource(at, ((1,),))})
+    return replace(external, sampled={**external.sampled, "step": Input(((1,),), at=at)})
 
 
 def recorded_fields(

@@ -6,7 +6,7 @@ of kinetree as the values of its fields; arrays, signals and sampled references 
 since their numbers are inputs of the loop. Only the robot counts by identity: it never changes.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
@@ -24,7 +24,14 @@ from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import Actuation
 from kinetree.simulate.core.controller import Controller, Law, SignalValues, Stateless
-from kinetree.simulate.core.external import ExternalInputs, NamedParts
+from kinetree.simulate.core.inputs import (
+    ExternalInputs,
+    Input,
+    NamedParts,
+    Trials,
+    shaped,
+    with_results,
+)
 from kinetree.simulate.core.laws import (
     Parts,
     UserFunction,
@@ -34,15 +41,13 @@ from kinetree.simulate.core.laws import (
     user_function,
 )
 from kinetree.simulate.core.sampling import HELD, Sampled
-from kinetree.simulate.core.sources import Source, shaped, with_results
 from kinetree.simulate.tuning import KEPT_LOOPS
 
 OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
+FROM_PYTHON = "python "  # begins the names of values that Python functions give
 REFERENCE = "reference"  # the field that is a signal, and is read as such
 Key = tuple[Any, ...]
 Code = TypeVar("Code")
-# t, q, dq, z of the controller and external inputs, plain numbers
-PlainState = tuple[float, Array, Array, Array, NamedParts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +57,20 @@ class ActingForces:
     law: the controller as a function of the user, None if it is one of kinetree's.
     parameters: names of the robot's data that are inputs, as in `Robot.compile(free=...)`.
     controls: of the actuators. actuation: what stands between commands and joint forces.
-    key: of the compiled code, None if forces come from Python. note: why they do.
+    key: of the compiled code. python: names of those that run in Python, "controller" or names of
+    inputs, whose values are then inputs of the code. note: why they do.
     """
 
     controller: Controller | None
-    signals: Mapping[str, Source]
-    tau: Source | None
-    F_ext: Source | None
+    signals: Mapping[str, Input]
+    tau: Input | None
+    F_ext: Input | None
     parameters: tuple[str, ...] = ()
-    controls: Source | None = None
+    controls: Input | None = None
     actuation: Actuation | None = None
     law: UserFunction | None = None
-    key: Key | None = None
+    key: Key = ()
+    python: tuple[str, ...] = ()
     note: str | None = None
 
     @property
@@ -95,15 +102,50 @@ class ActingForces:
         tau, dz = np.zeros(model.n, int), z
         if HELD in inputs:
             (tau,) = inputs[HELD]
+        elif FROM_PYTHON + "controller" in inputs:
+            tau, dz = np.split(inputs[FROM_PYTHON + "controller"][0], [model.n])
         elif self.controller is not None:
-            values = self.signal_values(t, q, dq, inputs)
-            if self.law is None or other_model:
-                tau, dz = _control(self.controller, model, t, q, dq, read_only(z), values)
+            tau, dz = self._controller_forces(model, t, q, dq, z, inputs, other_model)
+        given = self.value("tau", t, q, dq, inputs)
+        return (tau if given is None else tau + given), dz
+
+    def _controller_forces(
+        self,
+        model: Model,
+        t: Scalar,
+        q: Array,
+        dq: Array,
+        z: Array,
+        inputs: NamedParts,
+        other_model: bool,
+    ) -> Parts:
+        """tau and dz of the controller."""
+        assert self.controller is not None
+        values = self.signal_values(t, q, dq, inputs)
+        if self.law is None or other_model:
+            return _control(self.controller, model, t, q, dq, read_only(z), values)
+        return self.law(*self.law_arguments(t, q, dq, z, values, inputs))
+
+    def value(self, name: str, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
+        """Return "tau", (n,), "F_ext", (links, 6), or "controls", (u,); None if there are none."""
+        x: Input | None = getattr(self, name)
+        if x is None:
+            return None
+        if FROM_PYTHON + name in inputs:
+            return inputs[FROM_PYTHON + name][0].reshape(x.shapes[0])
+        return x.evaluate(t, read_only(q), read_only(dq), inputs.get(name))[0]
+
+    def python_results(
+        self, model: Model, t: float, q: Array, dq: Array, z: Array, inputs: NamedParts
+    ) -> Array:
+        """Return the values of all that runs in Python, in one row; z is that of the controller."""
+        rows = [np.zeros(0)]
+        for name in self.python:
+            if name == "controller":
+                rows += self._controller_forces(model, t, q, dq, z, inputs, False)
             else:
-                tau, dz = self.law(*self.law_arguments(t, q, dq, z, values, inputs))
-        if self.tau is not None:
-            tau = tau + self.tau.evaluate(t, q, dq, inputs.get("tau"))[0]
-        return tau, dz
+                rows.append(np.ravel(self.value(name, t, q, dq, inputs)))
+        return np.concatenate(rows).astype(float)
 
     def signal_values(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> SignalValues:
         """Return the values of the controller's signals, by name."""
@@ -119,45 +161,12 @@ class ActingForces:
         data = [inputs[f"parameter {name}"][0] for name in self.parameters]
         return [t, q, dq, read_only(z), *(x for parts in values.values() for x in parts), *data]
 
-    def sources(self) -> list[Source]:
-        """Return all sources of forces and references."""
-        sources = (*self.signals.values(), self.tau, self.F_ext, self.controls)
-        return [source for source in sources if source is not None]
-
-    def functions(self) -> Iterator[UserFunction]:
-        """Iterate over all functions of the user."""
-        for source in self.sources():
-            yield from (x for x in (source.law, source.called) if x is not None)
-        if self.law is not None:
-            yield self.law
-
-    def verify(self, states: Sequence[PlainState]) -> None:
-        """Compare functions of the user with their graphs."""
-        for function, arguments in self.calls(states, lambda function: function.comparable):
-            function.verify(arguments)
-
-    def calls(
-        self, states: Sequence[PlainState], chosen: Callable[[UserFunction], bool]
-    ) -> Iterator[tuple[UserFunction, list[Sequence[Any]]]]:
-        """Iterate over chosen functions of the user, with their arguments at some states."""
-        for source in self.sources():
-            if source.law is not None and chosen(source.law):
-                yield source.law, [x[:1] if source.timed else x[:3] for x in states]
-        if self.law is not None and chosen(self.law):
-            with_values = [(x, self.signal_values(*x[:3], x[4])) for x in states]
-            yield self.law, [self.law_arguments(*x[:4], values, x[4]) for x, values in with_values]
-
-    def control(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
-        """Return the controls of the actuators, (u,), or None."""
-        if self.controls is None:
-            return None
-        return self.controls.evaluate(t, read_only(q), read_only(dq), inputs.get("controls"))[0]
-
-    def wrenches(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
-        """Return F_ext, (links, 6), or None."""
-        if self.F_ext is None:
-            return None
-        return self.F_ext.evaluate(t, read_only(q), read_only(dq), inputs.get("F_ext"))[0]
+    @property
+    def inputs(self) -> dict[str, Input]:
+        """All inputs by name."""
+        named = {"tau": self.tau, "F_ext": self.F_ext, "controls": self.controls}
+        named |= {f"signal {name}": x for name, x in self.signals.items()}
+        return {name: x for name, x in named.items() if x is not None}
 
     def changed_model(self, model: Model, inputs: NamedParts) -> Model:
         """Return the robot with the data that it was given."""
@@ -181,47 +190,41 @@ def _control(
     return np.array(by_name(tau, dof_axis(model), "tau")), np.array(dz)
 
 
-def with_key(model: Model, acting: ActingForces, external: ExternalInputs) -> ActingForces:
+def with_key(
+    model: Model, acting: ActingForces, external: ExternalInputs, trials: Trials
+) -> ActingForces:
     """The forces with the key of their code: everything that acts, as it is now."""
     fields_key = None if acting.controller is None else value_key(acting.controller)
     if acting.controller is not None and fields_key is None and HELD not in external.constants:
-        acting = replace(acting, law=_controller_law(model, acting, external))
-    sources = {f"signal {name}": source for name, source in acting.signals.items()}
-    sources |= {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
-    laws = {name: source.law for name, source in sources.items() if source is not None}
-    laws |= {"controller": acting.law}
-    kinds = [(name, input_kind(external, name, law)) for name, law in laws.items()]
-    notes = [law.note for law in laws.values() if law is not None and law.traced is None]
-    key = None if notes else (model, fields_key, *kinds)
-    return replace(acting, key=key, note=notes[0] if notes else None)
+        acting = replace(acting, law=_controller_law(model, acting, external, trials))
+    laws = {name: x.law for name, x in acting.inputs.items()} | {"controller": acting.law}
+    untraced = {k: x for k, x in laws.items() if x is not None and x.traced is None}
+    notes = [law.note for law in untraced.values()]
+    kinds = [(name, x.kind) for name, x in acting.inputs.items()]
+    kinds.append(("controller", None if acting.law is None else acting.law.key))
+    key = (model, fields_key, *kinds)
+    return replace(acting, key=key, python=tuple(untraced), note=notes[0] if notes else None)
 
 
-def input_kind(external: ExternalInputs, name: str, law: UserFunction | None) -> str | None:
-    """Return what decides the code for one input: its graph, or that its numbers are given."""
-    if law is not None:
-        return law.key
-    if name in external.constants:
-        return "constant"
-    return "sampled" if name in external.sampled else None
-
-
-def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs) -> UserFunction:
+def _controller_law(
+    model: Model, acting: ActingForces, external: ExternalInputs, trials: Trials
+) -> UserFunction:
     """A controller as a function of t, q, dq, z, its signals and the robot's data."""
     controller = acting.controller
     assert controller is not None
-    size = np.shape(controller.start(model))[-1]
-    signals = {name: source.start_values() for name, source in acting.signals.items()}
+    start = first_row(controller.start(model), np.shape(controller.start(model))[-1:])
+    signals = acting.signals
     state = [Port("t", ()), Port("q", (model.nq,)), Port("dq", (model.n,))]
-    ports = [*state, Port("z", (size,))]
-    ports += [Port(name, x.shape) for name, parts in signals.items() for x in parts]
+    ports = [*state, Port("z", start.shape)]
+    ports += [Port(name, shape) for name, x in signals.items() for shape in x.shapes]
     ports += free_ports(model, acting.parameters)
 
     def function(t: Scalar, q: Array, dq: Array, z: Array, *signals_and_data: Array) -> Parts:
         values: dict[str, Parts] = {}
         at = 0
-        for name, parts in signals.items():
-            values[name] = tuple(map(read_only, signals_and_data[at : at + len(parts)]))
-            at += len(parts)
+        for name, x in signals.items():
+            values[name] = tuple(map(read_only, signals_and_data[at : at + len(x.shapes)]))
+            at += len(x.shapes)
         changed = with_free(model, acting.parameters, signals_and_data[at:])
         return _control(controller, changed, t, read_only(q), read_only(dq), read_only(z), values)
 
@@ -229,19 +232,21 @@ def _controller_law(model: Model, acting: ActingForces, external: ExternalInputs
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
     alone = type(controller) is Law and not signals and not acting.parameters
     if alone and isinstance(owner, TracedLaw):
-        return _kept_law(model, owner, state)
+        with_results(label(owner), owner, lambda x: shaped(x, (model.n,), "controller"), state)
+        return ControllerLaw(label(owner), None, owner)
     if owner is not controller and not isinstance(controller, Sampled):
-        parts = [name for name, values in signals.items() for _ in values]
+        parts = [name for name, x in signals.items() for _ in x.shapes]
         named = ("t", "q", "dq", *([] if isinstance(controller, Stateless) else ["z"]), *parts)
         check_arguments(owner, label(owner), named)
-    traced = user_function(label(owner), function, ports)
-    return replace(traced, plain=None) if isinstance(owner, TracedLaw) else traced
-
-
-def _kept_law(model: Model, law: TracedLaw, state: list[Port]) -> UserFunction:
-    """A law of t, q and dq that was traced before (`kinetree.simulate.law`), as a controller."""
-    with_results(label(law), law, lambda x: shaped(x, (model.n,), "controller"), state)
-    return ControllerLaw(label(law), None, law)
+    data = [external.constants[f"parameter {name}"].first_values(0.0) for name in acting.parameters]
+    states = [
+        [t, q, dq, start, *(v for x in signals.values() for v in x.first_values(t)),
+         *(v for values in data for v in values)]
+        for t, q, dq in trials
+    ]  # fmt: skip
+    if isinstance(owner, TracedLaw):
+        return replace(user_function(label(owner), function, ports, []), plain=None)
+    return user_function(label(owner), function, ports, states)
 
 
 class ControllerLaw(UserFunction):

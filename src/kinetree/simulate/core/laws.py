@@ -1,20 +1,22 @@
 """Functions of the user in a simulation: traced when they are given, or called in Python.
 
-The contract: a function depends on its arguments alone. It is traced at the beginning of every
-simulation, and the graph is the law of that run; the hash of the graph with all its constants is
-the key under which compiled code is remembered. A function that cannot be traced is called in
-Python, as is one that is given as `kinetree.simulate.python(f)`.
+The rules:
 
-Nothing that belongs to the user is walked, copied or put back. The contract is checked by calls
-alone: results of the graph and of the function must agree at the start and at states of the motion,
-and calls in Python must give equal results for equal arguments, at once and after the run. What
-remembers something is declared: `controllers.Stateful` or `controllers.Sampled`.
+- A function depends on its arguments alone. What remembers something is declared:
+  `controllers.Stateful` or `controllers.Sampled`.
+- It is traced when it is given, and the graph is the law of that run. The hash of the graph with
+  all its constants is the key under which compiled code is remembered.
+- A function that cannot be traced runs in Python, and so does one that is given as
+  `kinetree.simulate.python(f)`.
+- It is called at two states when it is given: at the start, and beside it at the end of the run.
+  Results must be those of the graph, and equal calls must give equal results.
+- It is called from one thread, with copies of its arguments that it cannot write.
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -30,7 +32,7 @@ from kinetree.errors import GraphError, InputError, KinetreeError, SingularityEr
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import dof_axis
 from kinetree.present.labels import by_name
-from kinetree.simulate.tuning import DENSE_CALLS, NEARBY, REPEATED_CALL
+from kinetree.simulate.tuning import NEARBY, REPEATED_CALL
 
 Parts = tuple[Array, ...]
 Function = Callable[..., Parts]
@@ -42,9 +44,9 @@ REMEDY = (
 )
 IMPURE = f"it is not a function of its arguments alone. {REMEDY}"
 MISREAD = (
-    "traced when it was given, then called twice with equal results. Either it remembers or reads "
-    f"something that has changed since. {REMEDY} Or tracing misread it, which follows one way "
-    "through isinstance, try and the like for all numbers: give it as kinetree.simulate.python(f)."
+    f"traced, then called. Either it is not a function of its arguments alone. {REMEDY} Or tracing "
+    "misread it, which follows one way through isinstance, try and the like for all numbers: give "
+    "it as kinetree.simulate.python(f)."
 )
 
 
@@ -133,7 +135,7 @@ def law(
         ) from problem
     plain = UserFunction(f"the law {name!r}", lambda *args: as_parts(called(*args)), traced)
     zeros = [np.zeros(port.shape) for port in ports]
-    plain.verify([shifted(zeros, seed, 0.5) for seed in range(3)])
+    plain.check([shifted(zeros, seed, 0.5) for seed in range(2)])
     return traced
 
 
@@ -143,24 +145,22 @@ class UserFunction:
 
     name: for messages. plain: the function itself, with checks of its results; None if it was
     traced long ago (`kinetree.simulate.law`). traced: its graph, None if it runs in Python, and
-    `note` says why. calls: some of its calls in Python.
+    `note` says why.
     """
 
     name: str
     plain: Function | None
     traced: TracedLaw | None = None
     note: str | None = None
-    calls: "Calls" = field(default_factory=lambda: Calls())
 
     def __call__(self, *args: Any) -> Parts:
-        """Return the results: of the graph, or of a call in Python that is noted."""
-        if self.traced is not None:
-            return self.traced.parts(*args)
-        results = self.call(*args)
-        if self.calls.next():
-            self.repeated(args, results, self.call(*args))
-            self.calls.keep(args, results)
-        return results
+        """Return the results, of the graph if there is one."""
+        return self.call(*args) if self.traced is None else self.traced.parts(*args)
+
+    @property
+    def key(self) -> str | None:
+        """The hash of the graph; None if it runs in Python."""
+        return None if self.traced is None else self.traced.digest
 
     def call(self, *args: Any) -> Parts:
         """Call the function; explain the error of one that kept a traced scalar."""
@@ -186,65 +186,33 @@ class UserFunction:
             f"arguments. {REMEDY}"
         )
 
-    @property
-    def key(self) -> str | None:
-        """The hash of the graph; None if it runs in Python."""
-        return None if self.traced is None else self.traced.digest
-
-    @property
-    def comparable(self) -> bool:
-        """True if there is a graph, and a function to compare it with."""
-        return self.traced is not None and self.plain is not None
-
-    def verify(self, states: Sequence[Sequence[Any]]) -> None:
-        """Call the function and its graph with some arguments, and compare.
-
-        Where a function jumps, rounding may decide on the side: a difference counts if it is there
-        nearby as well. Every state is given twice, so that what a function does of itself from one
-        call to the next is never taken for a jump.
-        """
-        assert self.traced is not None and self.plain is not None
-        for args in states:
-            if self.agrees(args) or self.agrees(nearby := shifted(args)):
-                continue
-            raise self.differs(args, self.traced.parts(*nearby), self.call(*nearby), MISREAD)
-
-    def agrees(self, args: Sequence[Any]) -> bool:
-        """Return True if the function gives the results of its graph, or refuses a singular state.
-
-        Raises InputError if it gives others when it is called again.
-        """
-        assert self.traced is not None
-        try:
-            results = self.call(*args)
-            self.repeated(args, results, self.call(*args))
-        except SingularityError:
-            return True
-        return self.traced.compare(results, *args)
-
-    def repeat(self) -> None:
-        """Repeat the calls that were kept, from the last to the first, and compare."""
+    def check(self, states: Sequence[Sequence[Any]]) -> None:
+        """Call the function at some states, forth and back, and compare with its graph."""
         if self.plain is None:
             return
-        for args, results in reversed(self.calls.kept):
-            try:
-                again = self.call(*args)
-            except Exception as problem:
-                raise InputError(
-                    f"{self.name} fails when it is called again with the arguments of "
-                    f"t = {float(args[0]):.6g} s: {first_line(problem, named=True)}. {REMEDY}"
-                ) from problem
-            self.repeated(args, results, again)
+        first = [self._results(args) for args in states]
+        for args, results in reversed(list(zip(states, first, strict=True))):
+            again = self._results(args)
+            if results is None or again is None:
+                continue
+            size = max((float(np.abs(x).max(initial=0)) for x in args), default=0.0)
+            if differs(again, results, REPEATED_CALL, ROUNDING * (1 + size)):
+                raise self._error(args, results, again, IMPURE)
+            if self.traced is None or self.traced.compare(results, *args):
+                continue
+            beside = shifted(args)  # where a function jumps, rounding may decide on the side
+            there = self._results(beside)
+            if there is not None and not self.traced.compare(there, *beside):
+                raise self._error(beside, self.traced.parts(*beside), there, MISREAD)
 
-    def repeated(self, args: Sequence[Any], first: Parts, second: Parts) -> None:
-        """Raise InputError if two calls with equal arguments differ by more than rounding."""
-        size = max((float(np.abs(x).max(initial=0)) for x in args), default=0.0)
-        if differs(second, first, REPEATED_CALL, ROUNDING * (1 + size)):
-            raise self.differs(args, first, second)
+    def _results(self, args: Sequence[Any]) -> Parts | None:
+        """The results in Python; None at a singular state, which the function refuses."""
+        try:
+            return self.call(*args)
+        except SingularityError:
+            return None
 
-    def differs(
-        self, args: Sequence[Any], first: Parts, second: Parts, why: str = IMPURE
-    ) -> InputError:
+    def _error(self, args: Sequence[Any], first: Parts, second: Parts, why: str) -> InputError:
         """The error of a function with two results for equal arguments."""
         text = ""
         for x, y in zip(first, second, strict=False):
@@ -259,38 +227,21 @@ class UserFunction:
         )
 
 
-class Calls:
-    """Some calls of a function in Python: arguments and results.
+def user_function(
+    name: str, plain: Function, ports: Sequence[Port], states: Sequence[Sequence[Any]]
+) -> UserFunction:
+    """Trace a function as it is now, and check it at some states.
 
-    The first DENSE_CALLS are kept, then one of two, one of three and so on: between two of them
-    lies at most 1 / DENSE_CALLS of the run until then, so that a memory shows whenever it begins.
+    One that cannot be traced runs in Python.
     """
-
-    def __init__(self) -> None:
-        self.count, self.due = 0, 1
-        self.kept: list[tuple[Sequence[Any], Parts]] = []
-
-    def next(self) -> bool:
-        """Count a call; return True if it is one to keep."""
-        self.count += 1
-        if self.count < self.due:
-            return False
-        self.due += max(1, self.due // DENSE_CALLS)
-        return True
-
-    def keep(self, args: Sequence[Any], results: Parts) -> None:
-        """Keep a call."""
-        self.kept.append(([read_only(x) for x in args], tuple(np.array(x) for x in results)))
-
-
-def user_function(name: str, plain: Function, ports: Sequence[Port]) -> UserFunction:
-    """Trace a function as it is now; one that cannot be traced runs in Python."""
     try:
-        return UserFunction(name, plain, traced_law(plain, ports, name))
+        function = UserFunction(name, plain, traced_law(plain, ports, name))
     except Exception as problem:
         if writes(problem):
             raise
-        return UserFunction(name, plain, None, first_line(problem, named=True))
+        function = UserFunction(name, plain, None, first_line(problem, named=True))
+    function.check(states)
+    return function
 
 
 def shifted(args: Sequence[Any], seed: int = 0, share: float = NEARBY) -> list[Any]:

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import Parameter, Signature
 from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
@@ -17,7 +16,7 @@ from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method
 from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
-from kinetree.model import HasModel, Model
+from kinetree.model import Model
 from kinetree.model.inputs import (
     activation_axis,
     actuator_axis,
@@ -30,9 +29,9 @@ from kinetree.present.labels import Alignment, Axis
 from kinetree.simulate.core.closure import closure_bounds, read_closure_time
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Event, Events, Halt, read_events
+from kinetree.simulate.core.inputs import ForceInput
 from kinetree.simulate.core.limits import Bound, joint_bounds
 from kinetree.simulate.core.signals import Signal
-from kinetree.simulate.core.sources import ForceInput
 from kinetree.simulate.core.touching import check_contact_step, residual_bounds
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 
@@ -208,17 +207,6 @@ class Run:
     def bar(self) -> Progress:
         """A progress bar over the times."""
         return Progress("simulating", float(self.times[-1]), self.progress)
-
-
-def run_signature(robot: str) -> Signature:
-    """The signature of a function of a robot and the options of a Run."""
-    parameters = [Parameter(robot, Parameter.POSITIONAL_OR_KEYWORD, annotation=Model | HasModel)]
-    for option in fields(Run)[1:]:
-        by_place = option.name in ("q0", "dq0")
-        kind = Parameter.POSITIONAL_OR_KEYWORD if by_place else Parameter.KEYWORD_ONLY
-        default = Parameter.empty if option.default is MISSING else option.default
-        parameters.append(Parameter(option.name, kind, default=default, annotation=option.type))
-    return Signature(parameters)
 
 
 def checked(run: Run) -> Run:

@@ -27,10 +27,8 @@ from kinetree.simulate.core.controller import (
     Stateless,
     reference_signals,
 )
-from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.inputs import ExternalInputs, Input, shaped
 from kinetree.simulate.core.laws import add_time, call, check_arguments, first_line, label
-from kinetree.simulate.core.signals import TimeSource
-from kinetree.simulate.core.sources import Source, shaped
 from kinetree.simulate.tuning import MAX_SAMPLES, TIME_SLACK
 
 HELD = "held"  # name of the held forces among the constants of a loop
@@ -127,7 +125,7 @@ class Sampling:
         model: Model,
         batch: tuple[int, ...],
         external: ExternalInputs,
-        references: Mapping[str, Source],
+        references: Mapping[str, Input],
     ) -> None:
         self.controller, self.model, self.batch = controller, model, batch
         self.states = controller.states(batch)
@@ -197,31 +195,29 @@ class Sampling:
         p[self.place] = shaped(tau, (self.model.n,), f"of {self.name} at t = {k * dt:.6g} s")
 
     @property
-    def sampled(self) -> dict[str, TimeSource]:
+    def sampled(self) -> dict[str, Input]:
         """The reference by name, if it is one over time."""
-        sampled = None if self.reference is None else self.reference.sampled
-        return {} if sampled is None else {"the reference": sampled}
+        x = self.reference
+        return {} if x is None or x.at is None else {"the reference": x}
 
     def values(self, row: int, t: float) -> list[Array]:
         """Return the values of the reference for a rollout."""
-        source = self.reference
-        if source is None:
+        x = self.reference
+        if x is None:
             return []
-        if source.sampled is None:
-            nothing = np.zeros(0)
-            constant = None if source.constant is None else (source.constant,)
-            return [
-                read_only(np.asarray(x)) for x in source.evaluate(t, nothing, nothing, constant)
-            ]
-        parts = source.sampled.at(np.array([t]), np.zeros(1, bool))
+        if x.law is not None:
+            return [read_only(np.asarray(v)) for v in x.first_values(t)]
+        parts = (
+            [x.constant] if x.at is None else [v[0] for v in x.at(np.array([t]), np.zeros(1, bool))]
+        )
         values: list[Array] = []
-        for x, shape in zip(parts, source.sampled.shapes, strict=True):
+        for part, shape in zip(parts, x.shapes, strict=True):
             try:
-                wide = np.broadcast_to(x[0], (*self.batch, *shape))
+                wide = np.broadcast_to(np.asarray(part), (*self.batch, *shape))
             except ValueError:
                 raise ShapeError(
-                    f"the reference of {self.name} has leading axes {source.sampled.batch} and the "
-                    f"rollouts {self.batch}; expected equal ones, or a single motion."
+                    f"the reference of {self.name} has leading axes {x.batch} and the rollouts "
+                    f"{self.batch}; expected equal ones, or a single motion."
                 ) from None
             values.append(read_only(wide.reshape(-1, *shape)[row]))
         return values

@@ -12,7 +12,9 @@ from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import has_labels
 from kinetree.core.options import numbers
 from kinetree.dynamics.joints.presliding import bristles
+from kinetree.dynamics.joints.tangents import integrate
 from kinetree.dynamics.state import StateSpace
+from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE as FREE_JOINT
@@ -23,17 +25,23 @@ from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment
 from kinetree.simulate.core.actuation import first_memory, read_actuation
-from kinetree.simulate.core.breaks import PYTHON_SAMPLES
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.controller import Controller, aligned, as_controller
-from kinetree.simulate.core.external import ExternalInputs
-from kinetree.simulate.core.forces import ActingForces, recent, with_key
+from kinetree.simulate.core.forces import ActingForces, first_row, recent, with_key
+from kinetree.simulate.core.inputs import (
+    ExternalInputs,
+    Input,
+    Trials,
+    constant,
+    read_forces_input,
+    read_reference,
+)
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
 from kinetree.simulate.core.signals import Signal
-from kinetree.simulate.core.sources import constant, force_source, time_source
 from kinetree.simulate.core.system import System
 from kinetree.simulate.core.touching import check_ground
+from kinetree.simulate.tuning import PYTHON_SAMPLES, TRIED
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +67,7 @@ class Setup:
         Laws count by what they compute (forces.py).
         """
         acting = self.acting
-        if acting.key is None:
+        if acting.python:
             return None
         return acting.key, self.extra, self.external.code_key, acting.parameters, acting.actuation
 
@@ -82,8 +90,8 @@ class Setup:
         note = self.sampled_note if compiled and run.fixed is None else note
         notes = [] if note is None else [note]
         references = {} if self.sampling is None else self.sampling.sampled
-        for name, source in (*self.external.sampled.items(), *references.items()):
-            notes += source.note(name.replace("signal ", "the "), float(run.times[-1]))
+        for name, x in (*self.external.sampled.items(), *references.items()):
+            notes += x.note(name.replace("signal ", "the "), float(run.times[-1]))
         return {
             "method": run.method_name,
             "controller": "" if controller is None else type(controller).__name__,
@@ -104,13 +112,12 @@ class Setup:
     @property
     def sampled_note(self) -> str | None:
         """The note on a function of time that cannot be traced and that adaptive steps sample."""
-        for source in self.acting.sources():
-            if source.called is not None:
+        for x in self.acting.inputs.values():
+            if x.python is not None:
                 return (
-                    f"{source.called.name} runs in Python: it is sampled at "
-                    f"{PYTHON_SAMPLES + 1:,} times of the run, and a pulse shorter than the "
-                    f"duration / {PYTHON_SAMPLES:,} can be missed. Write it with where, or give "
-                    "the times of its jumps as `breaks`."
+                    f"{x.python} runs in Python: it is sampled at {PYTHON_SAMPLES + 1:,} times of "
+                    f"the run, and a pulse shorter than the duration / {PYTHON_SAMPLES:,} can be "
+                    "missed. Write it with where, or give the times of its jumps as `breaks`."
                 )
         return None
 
@@ -123,7 +130,8 @@ def read_setup(run: Run) -> Setup:
     dq0 = np.zeros(model.n)
     if run.dq0 is not None:
         dq0 = constant(run.dq0, (model.n,), "dq0", ", ".join(model.dof_names))
-    acting = replace(read_forces(model, run), actuation=actuation)
+    trials = trial_states(model, q0, dq0, float(run.times[-1]))
+    acting = replace(read_forces(model, run, trials), actuation=actuation)
     digital = acting.controller if isinstance(acting.controller, Sampled) else None
     references, acting = acting.signals, replace(acting, signals={}) if digital else acting
     external = external_inputs(model, acting, run.parameters or {})
@@ -142,32 +150,39 @@ def read_setup(run: Run) -> Setup:
     if digital is not None:
         external = external.with_constant(HELD, np.zeros((*batch, model.n)))
         sampling = Sampling(digital, model, batch, external, references)
-    acting = with_key(model, acting, external)
+    acting = with_key(model, acting, external, trials)
     return Setup(model, x0, batch, acting, external, z0.shape[-1], sampling)
 
 
-def read_forces(model: Model, run: Run) -> ActingForces:
+def trial_states(model: Model, q: Array, dq: Array, end: float) -> Trials:
+    """The start of the first rollout, and a state beside it at the end of the run."""
+    q, dq = first_row(q, (model.nq,)), first_row(dq, (model.n,))
+    aside = TRIED * np.linspace(0.5, 1.0, model.n)
+    return [(0.0, q, dq), (end, np.asarray(integrate(model, q, aside), float), dq + aside)]
+
+
+def read_forces(model: Model, run: Run, trials: Trials) -> ActingForces:
     """Everything that acts on the robot, as it is now."""
     controller = None if run.controller is None else aligned(as_controller(run.controller), model)
     signals = {} if controller is None else controller.signals
     for name, value in signals.items():
         if isinstance(value, Trajectory):
             check_order(value, model, name)
-    state = (model.nq,), (model.n,)
+    ports = [Port("t", ()), Port("q", (model.nq,)), Port("dq", (model.n,))]
     dofs, actuators = dof_axis(model), actuator_axis(model)
     tau = (model.n,), "tau", ", ".join(model.dof_names), dofs
     controls = (len(model.actuators),), "controls", ", ".join(model.actuator_names), actuators
-    wrenches = (len(model.links), 6), "F_ext", "(moment, force) onto every link"
+    wrenches = (len(model.links), 6), "F_ext", "(moment, force) onto every link", None
     return ActingForces(
         controller=controller,
         signals={
-            name: time_source(value, name, partial(_by_name, model, name))
+            name: read_reference(value, name, trials, partial(_by_name, model, name))
             for name, value in signals.items()
         },
-        tau=force_source(run.tau, *tau, state=state),
-        F_ext=force_source(run.F_ext, *wrenches, state=state),
+        tau=read_forces_input(run.tau, *tau, ports, trials),
+        F_ext=read_forces_input(run.F_ext, *wrenches, ports, trials),
         parameters=tuple(run.parameters or ()),
-        controls=force_source(run.controls, *controls, state=state),
+        controls=read_forces_input(run.controls, *controls, ports, trials),
     )
 
 
@@ -247,30 +262,21 @@ def external_inputs(
     model: Model, acting: ActingForces, parameters: Mapping[str, ArrayLike]
 ) -> ExternalInputs:
     """The numbers that all sources need, by name."""
-    shapes: dict[str, tuple[int, ...]] = {
-        "tau": (model.n,), "F_ext": (len(model.links), 6), "controls": (len(model.actuators),),
-    }  # fmt: skip
-    sources = {"tau": acting.tau, "F_ext": acting.F_ext, "controls": acting.controls}
-    sources |= {f"signal {name}": source for name, source in acting.signals.items()}
-    present = {name: source for name, source in sources.items() if source is not None}
-    constants: dict[str, tuple[Array, tuple[int, ...]]] = {}
-    for name, source in present.items():
-        if source.constant is not None:
-            vector: tuple[int, ...] = source.constant.shape[-1:]
-            constants[name] = source.constant, shapes.get(name, vector)
+    constants = {name: x for name, x in acting.inputs.items() if x.constant is not None}
     for port in free_ports(model, acting.parameters):
         listed = "3 numbers" if port.name == "gravity" else ", ".join(owners(model, port.name))
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", listed)
         check_free(model, port.name, value)
-        constants[f"parameter {port.name}"] = value, port.shape
-    sampled = {name: x.sampled for name, x in present.items() if x.sampled is not None}
+        constants[f"parameter {port.name}"] = Input.of_constant(value, port.shape)
+    sampled = {name: x for name, x in acting.inputs.items() if x.at is not None}
     return ExternalInputs(constants, sampled)
 
 
 def common_batch(q0: Array, dq0: Array, external: ExternalInputs, z0: Array) -> tuple[int, ...]:
     """Leading axes of all arguments together."""
-    names = ["q0", "dq0", "the controller's state", *external.constants, *external.sampled]
-    shapes = [q0.shape[:-1], dq0.shape[:-1], z0.shape[:-1], *external.batches]
+    inputs = external.constants | external.sampled
+    names = ["q0", "dq0", "the controller's state", *inputs]
+    shapes = [x.shape[:-1] for x in (q0, dq0, z0)] + [x.batch for x in inputs.values()]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

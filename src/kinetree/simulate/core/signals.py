@@ -1,7 +1,6 @@
 """Signals: numbers over time, held or joined by lines, on the CPU or on a GPU."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -14,34 +13,6 @@ from kinetree.present.labels import Axis, by_name, check_rows, order_of, own_axi
 from kinetree.simulate.tuning import TIME_SLACK
 
 KINDS = ("hold", "linear")
-Shapes = tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class TimeSource:
-    """A function of time that is evaluated outside the compiled loop.
-
-    at(times, ends), both (K,), returns one array (K, *batch, *shape) for each part; `batch` is that
-    of the rollouts or (). `ends` marks times that end a step: a value that jumps there is the one
-    from before the jump. `breaks` are times at which the function may jump or bend.
-    `beyond`: what acts before the first and after the last break; "" where nothing jumps.
-    """
-
-    at: Callable[[Array, Array], Sequence[Array]]
-    shapes: Shapes
-    batch: tuple[int, ...] = ()
-    breaks: Array = field(default_factory=lambda: np.zeros(0))
-    beyond: tuple[str, str] = ("", "")
-
-    def note(self, name: str, end: float) -> list[str]:
-        """Sentences about a run from 0 to `end` s that reaches beyond the times of the source."""
-        early, late = self.beyond
-        sentences: list[str] = []
-        if early and self.breaks[0] > 0:
-            sentences.append(f"{name} begins at t = {self.breaks[0]:.6g} s; before, {early}.")
-        if late and self.breaks[-1] < end * (1 - TIME_SLACK):
-            sentences.append(f"{name} ends at t = {self.breaks[-1]:.6g} s; after, {late}.")
-        return sentences
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +49,25 @@ class Signal:
             )
         order = order_of(self.axis.names, axis, name, "names of the signal")
         return Signal(self.t, self.values[..., order], self.kind)
+
+    def at(self, times: Array, ends: Array) -> Array:
+        """Return the values at some times, (K, ...).
+
+        Args:
+            times: shape (K,), s.
+            ends: whether each time ends a step, where a value that jumps has not done so, (K,).
+        """
+        t, values = self.t, self.values
+        if self.kind == "hold" or len(t) == 1:
+            # times are sums of steps, so that 0.1 + 0.2 must count as 0.3
+            slack = TIME_SLACK * (np.diff(t).min() if len(t) > 1 else 1.0)
+            k = np.searchsorted(t, times + np.where(ends, -slack, slack), "right") - 1
+            return values[_beside(values, np.clip(k, 0, None))]
+        k = np.clip(np.searchsorted(t, times, "right") - 1, 0, len(t) - 2)
+        share = np.clip((times - t[k]) / (t[k + 1] - t[k]), 0, 1)
+        share = _beside(values, share.reshape(-1, *(1,) * (values.ndim - 1)))
+        k = _beside(values, k)
+        return values[k] * (1 - share) + values[k + 1] * share
 
 
 def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
@@ -136,45 +126,6 @@ def _check_times(t: Array, shape: tuple[int, ...]) -> None:
             f"times of the signal do not increase: t[{k + 1}] = {t[k + 1]:.9g} follows "
             f"t[{k}] = {t[k]:.9g}. Sort the samples and drop repeated ones."
         )
-
-
-def sample_signal(signal: Signal, shape: tuple[int, ...], name: str) -> TimeSource:
-    """The signal as a function of time; `shape`: of one value, after the axes of the batch."""
-    each = signal.values.shape[1:]
-    split = len(each) - len(shape)
-    if split < 0 or each[split:] != shape:
-        raise ShapeError(
-            f"{name} over time has values of shape {signal.values.shape}; expected (N, ..., "
-            f"{', '.join(map(str, shape))}), with any axes of a batch between."
-        )
-    at, values = hold if signal.kind == "hold" else line, signal.values
-    held = "" if not values[0].any() else "its first value acts"
-    bent = signal.kind == "linear" and len(values) > 1 and (values[-1] != values[-2]).any()
-    return TimeSource(
-        lambda times, ends: (at(signal, times, ends),), (shape,), each[:split], breaks=signal.t,
-        beyond=(held, "its last value acts" if bent else ""),
-    )  # fmt: skip
-
-
-def hold(signal: Signal, times: Array, ends: Array) -> Array:
-    """Values of the last sample at each time; at the end of a step, of the last one before it."""
-    # times are sums of steps, so that 0.1 + 0.2 must count as 0.3
-    slack = 1e-9 * (np.diff(signal.t).min() if len(signal.t) > 1 else 1.0)
-    moved = times + np.where(ends, -slack, slack)
-    k = np.clip(np.searchsorted(signal.t, moved, "right") - 1, 0, None)
-    return signal.values[_beside(signal.values, k)]
-
-
-def line(signal: Signal, times: Array, ends: Array) -> Array:
-    """Values on the line between the samples before and after each time."""
-    t, values = signal.t, signal.values
-    if len(t) == 1:
-        return np.broadcast_to(values, (len(times), *values.shape[1:]))
-    k = np.clip(np.searchsorted(t, times, "right") - 1, 0, len(t) - 2)
-    share = np.clip((times - t[k]) / (t[k + 1] - t[k]), 0, 1)
-    share = _beside(values, share.reshape(-1, *(1,) * (values.ndim - 1)))
-    k = _beside(values, k)
-    return values[k] * (1 - share) + values[k + 1] * share
 
 
 def is_on_gpu(x: object) -> bool:

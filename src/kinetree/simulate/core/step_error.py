@@ -17,14 +17,11 @@ from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.errors import warn
 from kinetree.model.units import kinds
 from kinetree.simulate.core.fixed_steps import FixedSteps
+from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.signals import TimeSource
-
-SHARE = 1e-4  # of the range of the motion: a larger error is a warning
-ROUNDING = 1e-10  # rad or m: smaller errors are not reported
-LEAST_STEPS = 8  # of a run: fewer have no range to compare with
+from kinetree.simulate.tuning import JUDGED_STEPS, LARGE_ERROR, SMALL_ERROR
 
 
 def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Array | None:
@@ -36,7 +33,7 @@ def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Ar
     unlike = run.model.contacts is not None or setup.sampling is not None
     steps = len(outcome.times) - 1
     unlike |= bool((outcome.first >= 0).any())  # ended, or beyond a limit
-    if unlike or delayed or run.closure_time is not None or run.halts or steps < LEAST_STEPS:
+    if unlike or delayed or run.closure_time is not None or run.halts or steps < JUDGED_STEPS:
         return None
     row = int(np.argmax(np.nan_to_num(np.abs(outcome.records["dq"][-1]).max(-1))))
     h = float(run.times[1])
@@ -57,16 +54,19 @@ def one_rollout(setup: Setup, row: int) -> Setup:
     if not batch:
         return setup
 
-    def alone(x: Array, shape: tuple[int, ...]) -> Array:
-        return np.broadcast_to(x, (*batch, *shape)).reshape(-1, *shape)[row]
+    def alone(x: Input) -> Input:
+        (shape,) = x.shapes
+        wide = np.broadcast_to(np.asarray(x.constant), (*batch, *shape))
+        return Input.of_constant(wide.reshape(-1, *shape)[row], shape)
 
-    def at(source: TimeSource, t: Array, ends: Array) -> list[Array]:
-        parts = zip(source.at(t, ends), source.shapes, strict=True)
-        wide = [np.broadcast_to(x, (len(t), *batch, *shape)) for x, shape in parts]
-        return [x.reshape(len(t), -1, *shape)[:, row]
-                for x, shape in zip(wide, source.shapes, strict=True)]  # fmt: skip
+    def at(x: Input, t: Array, ends: Array) -> list[Array]:
+        parts = []
+        for part, shape in zip(x.values(t, ends), x.shapes, strict=True):
+            wide = np.broadcast_to(part, (len(t), *batch, *shape))
+            parts.append(wide.reshape(len(t), -1, *shape)[:, row])
+        return parts
 
-    constants = {name: (alone(x, s), s) for name, (x, s) in external.constants.items()}
+    constants = {name: alone(x) for name, x in external.constants.items()}
     sampled = {
         name: replace(source, at=partial(at, source), batch=()) if source.batch else source
         for name, source in external.sampled.items()
@@ -86,9 +86,9 @@ def warn_of_error(run: Run, outcome: Outcome, error: Array | None) -> None:
     units = np.array(kinds(run.model, "q"))
     size = np.ptp(outcome.records["q"], axis=0).max(0)
     size = np.array([size[units == unit].max() for unit in units])
-    share = np.where(error > ROUNDING, error / np.maximum(size, ROUNDING), 0.0)
+    share = np.where(error > SMALL_ERROR, error / np.maximum(size, SMALL_ERROR), 0.0)
     worst = int(np.argmax(share))
-    if share[worst] > SHARE:
+    if share[worst] > LARGE_ERROR:
         unit = f" {units[worst]}" if units[worst] else ""
         warn(
             f"the motion of {run.model.name!r} is off by about {error[worst]:.2g}{unit} in "

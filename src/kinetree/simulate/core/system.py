@@ -11,6 +11,7 @@ runs in Python, rollout by rollout.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -45,8 +46,8 @@ from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.actuation import DriveOutput
-from kinetree.simulate.core.external import ExternalInputs, NamedParts
-from kinetree.simulate.core.forces import ActingForces, recent
+from kinetree.simulate.core.forces import FROM_PYTHON, ActingForces, recent
+from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
 from kinetree.simulate.core.laws import first_line
 from kinetree.spatial.matrices import is_zero
 
@@ -62,9 +63,8 @@ class ForcedState:
     """A state and the forces in it: model, with its changed data, q, dq, tau, dz and F_ext.
 
     given: everything external by name; it has the "step" or the "mode" of dry friction. law: the
-    joint forces of controller and tau alone. acted: of actuators and drives. memory: the part of x
-    that belongs to these. shown: further numbers to record. bristling: dry friction with a memory,
-    which `model` is without.
+    joint forces of controller and tau alone. acted: of actuators and drives. shown: further numbers
+    to record. bristling: dry friction with a memory, which `model` is without.
     """
 
     model: Model
@@ -77,7 +77,6 @@ class ForcedState:
     law: Array | None = None
     acted: DriveOutput | None = None
     shown: Array | None = None
-    memory: Array | None = None
     bristling: Bristling | None = None
     bristles_at: int = 0
 
@@ -155,19 +154,19 @@ class EquationsOfMotion:
             model, inputs = changed(model, inputs, dq)
         other = model is not own_model
         bristling, z = self._bristling(model, dq, z, inputs)
-        F_ext, actuation = self.acting.wrenches(t, q, dq, inputs), self.acting.actuation
+        F_ext, actuation = self.acting.value("F_ext", t, q, dq, inputs), self.acting.actuation
         if actuation is None:
             tau, dz = self.acting.joint_forces(model, t, q, dq, z, inputs, other)
             state = ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
             return state if bristling is None else state.rubbing(bristling, len(z))
         size = len(z) - actuation.size
         law, dz = self.acting.joint_forces(model, t, q, dq, z[:size], inputs, other)
-        u = self.acting.control(t, q, dq, inputs)
+        u = self.acting.value("controls", t, q, dq, inputs)
         h = inputs["step"][0][0] if actuation.fixed else None
         acted = actuation.act(model, (q, dq, z[size:]), law, u, h)
         dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
         shown = actuation.shown(acted, u)
-        state = ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown, z[size:])
+        state = ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown)
         return state if bristling is None else state.rubbing(bristling, size)
 
     def _bristling(
@@ -182,11 +181,12 @@ class EquationsOfMotion:
         h = inputs["step"][0][0] if self.method is not None and self.method.sampled else None
         return bend(model, dq, z[at : at + count], h), np.concatenate([z[:at], z[at + count :]])
 
-    def acting_forces(self, t: Scalar, x: Array, p: Array, s: Array) -> Array:
-        """Joint forces, rates of z and wrenches in a state, in one row."""
-        loads = self.loads(t, x, p, s)
-        parts = [loads.tau, loads.dz, *([] if loads.F_ext is None else [np.ravel(loads.F_ext)])]
-        return np.concatenate(parts)
+    def python_results(self, t: float, x: Array, p: Array, s: Array) -> Array:
+        """The values of all that runs in Python in a state, in one row."""
+        inputs, actuation = self.external.named(p, s), self.acting.actuation
+        model, (q, dq, z) = self.acting.changed_model(self.space.model, inputs), self.space.split(x)
+        more = len(bristles(model)) + (0 if actuation is None else actuation.size)
+        return self.acting.python_results(model, t, q, dq, z[: len(z) - more], inputs)
 
     def motion(
         self, loads: ForcedState, traced: bool = False, gains: Gains | None = None
@@ -288,7 +288,7 @@ class EquationsOfMotion:
 
         def controls(t: Scalar, x: Array, p: Array, s: Array) -> Array | None:
             q, dq, _ = self.space.split(x)
-            return self.acting.control(t, q, dq, self.external.named(p, s))
+            return self.acting.value("controls", t, q, dq, self.external.named(p, s))
 
         return self._slopes(controls, "u")
 
@@ -324,36 +324,62 @@ class System:
 
 
 def make_system(equations: EquationsOfMotion) -> System:
-    """Trace everything, or everything but the user's law; raise if nothing can move the robot."""
+    """Trace everything but the functions that run in Python, whose values become constants."""
     space, acting = equations.space, equations.acting
     if not acting.parameters:
         check_inertia(space.model)
-    if acting.key is None:
-        return _by_python(equations, str(acting.note))
+    if acting.python:
+        return _with_python(equations, str(acting.note))
     try:
-        graph = optimise(trace(equations.rate, equations.ports, [("k", ()), ("y", ())]))
+        return System(space, _traced(equations))
     except Exception as problem:
         if space.model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too
-        return _by_python(equations, first_line(problem, named=True))
-    return System(space, graph)
+        functions = [name for name, x in acting.inputs.items() if x.law is not None]
+        functions += ["controller"] if acting.controller is not None else []
+        if not functions:
+            raise
+        acting = replace(acting, python=tuple(functions))
+        return _with_python(replace(equations, acting=acting), first_line(problem, named=True))
 
 
-def _by_python(equations: EquationsOfMotion, reason: str) -> System:
-    """The system whose forces come from Python, and why."""
-    method = equations.method
-    if method is not None and method.implicit and bristles(equations.space.model):
-        raise ModelError(
-            f"a law that runs in Python has no slopes for method {method.name!r}, which friction "
-            f"with presliding needs: {reason} Take method 'rk4' or an adaptive one."
-        )
+def _traced(equations: EquationsOfMotion) -> Graph:
+    return optimise(trace(equations.rate, equations.ports, [("k", ()), ("y", ())]))
+
+
+def _with_python(equations: EquationsOfMotion, reason: str) -> System:
+    """The system whose forces come from Python, at least some of them, and why."""
+    space, acting, external = equations.space, equations.acting, equations.external
     note = f"forces come from Python, not from compiled code: {reason}"
     if equations.implicit:
         note = f"{note} Their slopes are not known, so each step takes them as constant."
-        if equations.acting.actuation is not None:
+        if acting.actuation is not None:
             note = f"{note} Slopes of actuators and drives count."
-    rate = _python_rate(equations)  # raises errors that have nothing to do with tracing
-    return System(equations.space, None, _reported(rate, equations.space.model.name, note), note)
+    count = sum(math.prod(x.shapes[0]) for x in external.constants.values())
+    wider = external
+    for name in acting.python:
+        size = space.model.n + space.extra
+        if name == "controller":
+            size -= len(bristles(space.model))
+            size -= 0 if acting.actuation is None else acting.actuation.size
+        else:
+            size = math.prod(acting.inputs[name].shapes[0])
+        wider = wider.with_constant(FROM_PYTHON + name, np.zeros(size))
+    whole = replace(equations, external=wider)
+    key = acting.key, acting.python, wider.code_key, acting.actuation, space.extra, space.dry
+    method = None if equations.method is None else equations.method.name
+    kernel = recent(
+        space.model, "robots", (*key, acting.parameters, method),
+        lambda: Kernel(_traced(whole), "robot", dtypes=("float64",)), lambda kernel: True,
+    )  # fmt: skip
+
+    def rate(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
+        t, p, s = np.broadcast_to(t, len(x)), _rows(p, len(x)), _rows(s, len(x))
+        states = zip(t, x, p, s, strict=True)
+        given = [equations.python_results(float(t), *arrays) for t, *arrays in states]
+        return kernel(t, x, np.concatenate([p[:, :count], np.array(given)], -1), s)
+
+    return System(space, None, _reported(rate, space.model.name, note), note)
 
 
 def _reported(rate: Rate, name: str, note: str) -> Rate:
@@ -372,96 +398,6 @@ def _reported(rate: Rate, name: str, note: str) -> Rate:
         return result
 
     return reported
-
-
-def _python_rate(equations: EquationsOfMotion) -> Rate:
-    """The function of the system with forces from Python and a kernel for the robot."""
-    space, acting = equations.space, equations.acting
-    kernel = _robot_kernel(equations)
-
-    def rate(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        count = len(x)
-        t, p, s = np.broadcast_to(t, count), _rows(p, count), _rows(s, count)
-        taus: list[Array] = []
-        drives: list[Array] = []
-        rates: list[Array] = []
-        shown: list[Array] = []
-        loads: list[Array] = []
-        between: list[Array] = []
-        for b in range(count):
-            state = equations.loads(float(t[b]), x[b], p[b], s[b])
-            taus.append(np.array(state.tau, float))
-            drives.append(np.array(state.moving, float))
-            rates.append(np.array(state.dz, float))
-            shown.append(np.array([] if state.shown is None else state.shown, float))
-            if equations.implicit and acting.actuation is not None:
-                between.append(_commands(state))
-            if acting.F_ext is not None:
-                loads.append(np.array(state.F_ext, float))
-        q, dq, _ = space.split(x)
-        tau = np.array(taus)
-        extra = [np.array(state) for state in (between, loads) if state]
-        motion, friction = kernel(
-            q, dq, np.array(drives), p, *([s] if equations.uses_step else []), *extra
-        )
-        k = np.concatenate([motion, np.array(rates)], -1)
-        return k, np.concatenate([tau, friction[..., 1:], np.array(shown)], -1)
-
-    return rate
-
-
-def _commands(state: ForcedState) -> Array:
-    """Forces of laws, controls, and the memory of actuators and drives: what gains depend on."""
-    assert state.law is not None and state.acted is not None and state.memory is not None
-    u = [] if state.acted.u is None else state.acted.u
-    return np.array([*state.law, *u, *state.memory], float)
-
-
-def _robot_kernel(equations: EquationsOfMotion) -> Kernel:
-    """The robot alone: q, dq, tau, p (s, commands, F_ext) to (rate of q, ddq), (0, dry friction).
-
-    s is an argument if the length of the step counts, F_ext if wrenches act. Implicit methods take
-    the slopes of actuators and drives into account, which are known from the commands.
-    """
-    space, acting, external = equations.space, equations.acting, equations.external
-    model, n, nothing = space.model, space.model.n, np.zeros(0)
-    commanded = equations.implicit and acting.actuation is not None
-    controls = 0 if acting.controls is None else len(model.actuators)
-
-    def robot(q: Array, dq: Array, tau: Array, p: Array, *further: Array) -> tuple[Array, Array]:
-        inputs = external.named(
-            p, further[0] if equations.uses_step else np.zeros(external.table_size)
-        )
-        changed = acting.changed_model(model, inputs)
-        load = None if acting.F_ext is None else further[-1]
-        gains = None
-        if commanded and acting.actuation is not None:
-            law, u, memory = np.split(further[1], (n, n + controls))
-            h = inputs["step"][0][0]
-            acted = acting.actuation.act(changed, (q, dq, memory), law, u if controls else None, h)
-            gains = acting.actuation.gains(changed, dq, acted, None)
-        changed = without_bristle_friction(changed)
-        loads = ForcedState(changed, q, dq, tau, nothing, load, inputs)
-        moving, ddq, friction = equations.motion(loads, gains=gains)
-        return np.concatenate([moving, ddq]), np.array([0, *friction])  # no output may be empty
-
-    def make() -> Kernel:
-        sizes = {"q": model.nq, "dq": model.n, "tau": model.n, "p": external.params_size}
-        sizes |= {"s": external.table_size} if equations.uses_step else {}
-        if commanded and acting.actuation is not None:
-            sizes["commands"] = n + controls + acting.actuation.size
-        ports = [Port(name, (size,)) for name, size in sizes.items()]
-        if acting.F_ext is not None:
-            ports.append(Port("F_ext", (len(model.links), 6)))
-        graph = optimise(trace(robot, ports, [("motion", ()), ("friction", ())]))
-        return Kernel(graph, "robot", dtypes=("float64",))
-
-    method = equations.method is None, equations.implicit, equations.positions, equations.stops
-    table = external.table_size if equations.uses_step else 0
-    drives = (acting.actuation, controls) if commanded else None
-    forces = acting.parameters, acting.F_ext is None, table, drives
-    key = external.code_key[0], space.extra, space.dry, method, forces
-    return recent(model, "robots", key, make, lambda kernel: True)
 
 
 def _rows(x: Array, count: int) -> Array:

@@ -15,6 +15,7 @@ from kinetree.engine.kernels.free import check_free
 from kinetree.errors import InputError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
+from kinetree.simulate.core.inputs import Input, constant
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import (
     Setup,
@@ -24,7 +25,6 @@ from kinetree.simulate.core.setup import (
     read_setup,
 )
 from kinetree.simulate.core.signals import is_on_gpu
-from kinetree.simulate.core.sources import constant
 from kinetree.simulate.tuning import UNIT_LENGTH
 
 AXES = {
@@ -66,7 +66,8 @@ def read_gpu_setup(run: Run) -> Setup:
     dq0 = np.zeros(model.n) if run.dq0 is None else run.dq0
     dq = moved["dq0"] if "dq0" in moved else np.asarray(dq0, float)
     constants = {
-        name: (moved.get(name, x), shape) for name, (x, shape) in setup.external.constants.items()
+        name: Input.of_constant(moved[name], x.shapes[0]) if name in moved else x
+        for name, x in setup.external.constants.items()
     }
     external = replace(setup.external, constants=constants)
     states: dict[str, Any] = {name: cp.asnumpy(moved[name]) for name in NAMES[5:] if name in moved}

@@ -20,7 +20,6 @@ from kinetree.simulate.core.ending import recorded
 from kinetree.simulate.core.fixed_steps import Machine, fixed_steps
 from kinetree.simulate.core.run import Run, checked
 from kinetree.simulate.core.system import System
-from kinetree.simulate.core.verification import verify_laws
 from kinetree.simulate.gpu.inputs import read_gpu_setup
 from kinetree.simulate.tuning import GPU_OPERATIONS, GPU_TABLE
 
@@ -96,7 +95,6 @@ def simulated_on_gpu(run: Run) -> GpuTrajectory:
         loop = fixed_steps(run, setup, cuda_machine)
         with run.bar() as bar:
             outcome = loop.run(run, setup, bar)
-        verify_laws(setup, outcome)
 
         def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> GpuTrajectory:
             return GpuTrajectory(t=t, model=run.model, meta=meta, **arrays)

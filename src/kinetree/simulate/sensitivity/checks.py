@@ -12,9 +12,7 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Input
-
-MAX_SLOPES = 2**28  # numbers of all derivatives of a motion, 2 GiB
-REPEATED_STEP = 1e-6  # a repeated step leads to the same state up to rounding, or is another one
+from kinetree.simulate.tuning import MAX_SLOPES, REPEATED_STEP
 
 
 def check_size(states: int, rollouts: int, N: int, columns: int) -> None:

@@ -5,7 +5,6 @@ derivatives of the equations that they solve, in the mode that each contact has 
 """
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 
@@ -16,16 +15,14 @@ from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.step import stage_graph
-from kinetree.model import Model
-from kinetree.motion.curve.between import curved
 from kinetree.simulate.core.fixed_steps import FixedSteps, step_inputs
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.checks import check_repeated, without_slope
 from kinetree.simulate.sensitivity.inputs import Directions, Input
 from kinetree.simulate.sensitivity.products import RateProducts, TangentMaps
+from kinetree.simulate.tuning import DERIVATIVE_BLOCK
 
-DERIVATIVE_BLOCK = 2**22  # numbers of the steps that are differentiated together, 32 MB
 DOUBLE = ("float64",)
 
 
@@ -101,21 +98,14 @@ class FixedDerivatives:
 
 
 class StageChanges:
-    """A method on a space, ready to carry states and changes through its stages.
+    """The stages of a method with their derivatives: they carry states and changes.
 
-    If all coordinates add, a stage is linear in states and rates, and runs on arrays of steps and
-    of their changes as it is. Otherwise its graph is differentiated: joints turn, contacts move
-    bodies straight, and the end of a step is moved onto the constraints.
+    Joints turn, contacts move bodies straight, and the end of a step is moved onto the constraints.
     """
 
     def __init__(self, space: StateSpace, method: Method) -> None:
-        self.method, self.maps = method, TangentMaps(space)
-        self.adding = cast(StateSpace, _AddingSpace(space.model))
+        self.maps = TangentMaps(space)
         self.stages: list[tuple[Kernel, Kernel]] = []
-        model = space.model
-        tied = model.contacts is not None or model.constraints is not None
-        if not (curved(model) or tied):
-            return
         for i in range(len(method.stages)):
             graph = stage_graph(space, method, i)
             product = optimise(jvp(graph, [port.name for port in graph.inputs[1:]]))
@@ -124,7 +114,7 @@ class StageChanges:
 
     def reach(self, i: int, h: Array, x: Array, k: Sequence[Array]) -> Array:
         """States after stage i, (S, x)."""
-        return self.stages[i][0](h, x, *k) if self.stages else self._added(i, h, x, k)
+        return self.stages[i][0](h, x, *k)
 
     def move(
         self,
@@ -144,37 +134,6 @@ class StageChanges:
             dx: changes of x, (S, c, N), c directions side by side; dk: of k, the same.
             reached: states after the stage, (S, x).
         """
-        if not self.stages:
-            return self._added(i, h[:, None], dx, dk)
         at = (h[:, None], *(y[:, None] for y in (x, *k)))
         changed = self.stages[i][1](*at, self.maps.along(x, dx), *dk)
         return self.maps.back(reached, changed)
-
-    def _added(self, i: int, h: Array, x: Array, k: Sequence[Array]) -> Array:
-        """The stage on arrays, whose entries are along the first axis there."""
-        first = [np.moveaxis(y, -1, 0) for y in (x, *k)]
-        return np.moveaxis(self.method.stages[i](self.adding, h, first[0], first[1:]), 0, -1)
-
-
-class _AddingSpace:
-    """A stand-in for StateSpace in which states, along the first axis, move by addition."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-
-    def split(self, x: Array) -> tuple[Array, Array, Array]:
-        """q, dq and z."""
-        a, b = self.model.nq, self.model.nq + self.model.n
-        return x[:a], x[a:b], x[b:]
-
-    def plus(self, x: Array, v: Array) -> Array:
-        """The state reached from x along v."""
-        return x + v
-
-    def settle(self, before: Array, after: Array) -> Array:
-        """The rates as they are: joints that come to rest were refused before."""
-        return after
-
-    def inverse_rate(self, u: Array, k: Array) -> Array:
-        """The rate itself: nothing turns."""
-        return k

@@ -15,9 +15,9 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics import parameter_list
 from kinetree.engine.kernels.free import FREE, OF_CONTACTS, free_values
 from kinetree.errors import InputError
-from kinetree.simulate.core.external import ExternalInputs
+from kinetree.simulate.core.inputs import ExternalInputs
 from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.signals import Signal, sample_signal
+from kinetree.simulate.core.signals import Signal
 
 STATE = ("q0", "dq0")
 FORCES = ("tau", "F_ext")
@@ -156,13 +156,7 @@ class Directions:
 
 def sample_numbers(signal: Signal) -> Numbers:
     """The number of the sample at a time, by the signal's rule; 2.5 is halfway from 2 to 3."""
-    numbers = replace(signal, values=np.arange(len(signal.t), dtype=float))
-    sampled = sample_signal(numbers, (), "")
-
-    def at(times: Array, ends: Array) -> Array:
-        return np.asarray(sampled.at(times, ends)[0], float)
-
-    return at
+    return replace(signal, values=np.arange(len(signal.t), dtype=float)).at
 
 
 def _weights(signal: Signal, stages: Array, ends: Array) -> Weights:
@@ -195,5 +189,5 @@ def find_inputs(
             inputs.append(Input(name, shape, places[name], weights))
         else:
             key = name if name in FORCES else f"parameter {name}"
-            inputs.append(Input(name, external.constants[key][1], places[key]))
+            inputs.append(Input(name, external.constants[key].shapes[0], places[key]))
     return tuple(inputs)

@@ -21,7 +21,7 @@ from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.external import NamedParts
+from kinetree.simulate.core.inputs import NamedParts
 from kinetree.simulate.core.laws import first_line
 from kinetree.simulate.core.system import EquationsOfMotion
 from kinetree.simulate.sensitivity.inputs import PARAMETERS, Directions, Input

@@ -29,8 +29,8 @@ from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
 from kinetree.simulate.core.forces import recent
-from kinetree.simulate.sensitivity.checks import MAX_SLOPES
 from kinetree.simulate.sensitivity.inputs import STATE, Input
+from kinetree.simulate.tuning import MAX_SLOPES
 
 FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
 RunningCost = Callable[[Scalar, Array, Array], Scalar]  # of t, q and dq

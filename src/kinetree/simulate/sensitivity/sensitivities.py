@@ -20,7 +20,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.actuation import refuse_actuation
 from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.fixed_steps import fixed_steps
-from kinetree.simulate.core.laws import shifted
+from kinetree.simulate.core.inputs import ForceInput
 from kinetree.simulate.core.run import (
     FixedMethod,
     Law,
@@ -29,8 +29,6 @@ from kinetree.simulate.core.run import (
     checked,
 )
 from kinetree.simulate.core.setup import Setup, read_setup
-from kinetree.simulate.core.sources import ForceInput
-from kinetree.simulate.core.verification import check_laws
 from kinetree.simulate.sensitivity.checks import check_size, check_sliding, check_tied
 from kinetree.simulate.sensitivity.fixed import FixedDerivatives
 from kinetree.simulate.sensitivity.inputs import (
@@ -100,8 +98,6 @@ def sensitivities(
     if {"friction", PARAMETERS} & {*names, *(run.parameters or {})}:
         refuse_presliding(model, f"the derivative by friction of method {run.method_name!r}")
     setup = read_setup(run)
-    # before derivatives are compiled and remembered
-    check_laws(setup, [(0.0, 0, x) for x in shifted([setup.x0[0]] * 2, 0, 1e-3)])
     if setup.sampling is not None:
         raise InputError(
             f"{setup.sampling.name} is called in Python, so the motion has no derivative. Take a "

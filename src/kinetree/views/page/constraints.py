@@ -6,7 +6,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import without_rounding
 from kinetree.errors import KinetreeError
 from kinetree.explain import Explanation
-from kinetree.explain.torque import dof_units
+from kinetree.model.units import units
 from kinetree.present.tables import escape, page_number
 from kinetree.views.loops import freedom_words, openness, ties
 from kinetree.views.page.document import scroll_table
@@ -76,7 +76,7 @@ def joint_forces(stage: Stage, explanation: Explanation) -> str:
     assert carried is not None
     load = explanation.tau - explanation.torque["constraints"]
     columns = [explanation.tau, load, *carried.joints.values()]
-    names = zip(stage.model.dof_names, dof_units(stage.model), strict=True)
+    names = zip(stage.model.dof_names, units(stage.model, "tau"), strict=True)
     rows = [
         (name, unit, *(number(column[d], columns) for column in columns))
         for d, (name, unit) in enumerate(names)

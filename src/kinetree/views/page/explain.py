@@ -6,7 +6,6 @@ from kinetree.core.arrays import is_numeric
 from kinetree.core.text import counted
 from kinetree.explain import Explanation, Node, packed, unfold_mass
 from kinetree.explain.html import STYLE, highlights, markup
-from kinetree.explain.steps import unfold_vectors
 from kinetree.model.units import entry_names, units
 from kinetree.present.tables import escape
 from kinetree.views.page.document import document, scroll_table
@@ -110,13 +109,13 @@ def _masses(explanation: Explanation) -> dict[str, Node]:
 
 
 def _vectors(explanation: Explanation) -> dict[str, Node]:
-    """V, dV and F of every link, of robots that are not too large and in the screw form."""
+    """V, dV and F of every link, of robots that are not too large."""
     links = len(explanation.model.links)
-    whole = len(explanation.links) == links and explanation.formulation == "screw"
+    whole = len(explanation.links) == links
     if links > VECTORS or not whole:
         return {}
     return {
-        f"{symbol},{steps.link}": unfold_vectors(explanation, steps.link, symbol)
+        f"{symbol},{steps.link}": explanation.unfold_vector(steps.link, symbol)
         for steps in explanation.links
         for symbol in ("V", "dV", "F")
     }

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.explain.torque import dof_units
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.meshes import MISSING
 from kinetree.files.description.records import Note
 from kinetree.files.report import masses
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
+from kinetree.model.units import units
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import upward
 from kinetree.views.loops import freedom_words, ties
@@ -61,12 +61,12 @@ def description(opened: Opened) -> dict[str, object]:
 
 def dof_data(model: Model) -> list[dict[str, object]]:
     """Name, units and limits of every degree of freedom; an infinite limit is none."""
-    bounds, units = bounds_of(model), dof_units(model)
+    bounds, units_of_tau = bounds_of(model), units(model, "tau")
     return [
         {
             "name": name,
             "unit": "m" if bounds.sliding[d] else "rad",
-            "torque_unit": units[d],
+            "torque_unit": units_of_tau[d],
             "velocity": float(bounds.velocity[d]),
             "effort": float(bounds.effort[d]),
             "lower": float(bounds.lower[d]),

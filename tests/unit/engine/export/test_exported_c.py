@@ -9,7 +9,7 @@ from c_programs import GCC, command, needs_board, needs_gcc, passes_on_board, se
 from code_robots import code_robot
 
 import kinetree as kt
-from kinetree.errors import InputError
+from kinetree.errors import GraphError, InputError
 
 DTYPES = ["double", "float"]
 CASES = [
@@ -36,6 +36,31 @@ def test_every_quantity_passes_its_self_test(key, quantity, options, dtype, tmp_
     code = kt.export(robot(key), quantity, dtype=dtype, name="f", **options)
     shown = self_test(code, tmp_path)
     assert re.fullmatch(r"8 states, largest difference 0\.\d\d of the allowed one: passed\n", shown)
+
+
+def walker() -> kt.Robot:
+    """A quadruped with a ball at each shank, whose contacts are found by loops."""
+    robot = kt.robots.quadruped()
+    shanks = [name for name in robot.model.link_names if name.endswith("shank")]
+    foot = kt.contacts.ContactPoint
+    return robot.with_contacts(
+        [foot(x, x, (0, 0, -0.2), radius=0.02, friction=0.7) for x in shanks]
+    )
+
+
+@needs_gcc
+@pytest.mark.parametrize("quantity", ["step_implicit", "contact_inverse_dynamics"])
+def test_loops_are_written_in_c(quantity, tmp_path):
+    code = kt.export(walker(), quantity, name="f")
+    assert "for (long x" in code.source
+    assert self_test(code, tmp_path).endswith("passed\n")
+
+
+def test_loops_that_cannot_be_written_are_refused():
+    with pytest.raises(GraphError, match="loop"):
+        kt.export(walker(), "step_implicit", "casadi")
+    with pytest.raises(InputError, match="float64"):  # its smallest numbers would vanish
+        kt.export(walker(), "step_implicit", dtype="float")
 
 
 @needs_gcc

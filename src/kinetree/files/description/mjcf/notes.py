@@ -62,7 +62,9 @@ def warnings_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple
 def notes_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[Note, ...]:
     """Notes on everything that is read differently from what a user may expect."""
     m, nodes = compiled.model, compiled.document.nodes
-    notes = [Note(f"MuJoCo notes: {m}") for m in compiled.messages if "deprecated" in m]
+    notes = [
+        Note(f"MuJoCo notes: {m}", code="mujoco") for m in compiled.messages if "deprecated" in m
+    ]
     for node in (x for x in nodes if x.tag == "replicate"):
         count = node.attributes.get("count", "1")
         notes.append(Note(f"<replicate> is written out as {count} copies", node.where))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kinetree.errors import InputError, ParseError
+from kinetree.errors import ParseError
 from kinetree.files.description.collisions import Collisions, with_own_names
 from kinetree.files.description.element import XACRO_HINT, Part
 from kinetree.files.description.findings import Findings
@@ -23,7 +23,7 @@ from kinetree.files.description.records import (
     RobotDescription,
 )
 from kinetree.files.description.source import decode, path_text, read_bytes
-from kinetree.files.description.tree import check_file_tree, follow
+from kinetree.files.description.tree import check_file_tree, follow, listed
 from kinetree.files.description.urdf.elements import (
     URDF,
     add_rotors,
@@ -53,75 +53,48 @@ WORLD_NAME = "world"
 
 
 def read_urdf(
-    path: str | os.PathLike[str],
-    *,
-    package_paths: Sequence[str | os.PathLike[str]] = (),
-    mimic: bool = True,
-    arguments: Mapping[str, ArgumentValue] | None = None,
-    environment: bool = False,
+    path: str | os.PathLike[str], *, mimic: bool = True, text: str | bytes | None = None
 ) -> RobotDescription:
-    """Read the robot of a URDF file, or of a .xacro file, which is expanded first.
-
-    No other file is opened for a URDF: meshes are kept as paths. A xacro file reads the files that
-    it includes, in its own package, in packages that it uses and in `package_paths`.
+    """Read the robot of a URDF file; no other file is opened, meshes are kept as paths.
 
     Args:
         path: the file.
-        package_paths: folders with ROS packages, for $(find ...) in xacro files.
         mimic: False leaves every <mimic> out, right or wrong; all joints then move on their own.
-        arguments: values of the <xacro:arg> elements of a xacro file.
-        environment: whether a xacro file sees environment variables.
+        text: the content, if it is not in a file; `path` is then its name in messages.
 
     Raises:
         ParseError: the file is not a URDF; the message has file:line:column and the remedy.
     """
-    file = Path(path_text(path)).name
-    if not file.lower().endswith(".xacro"):
-        refuse_arguments(file, arguments)
-        return read_urdf_text(read_bytes(path), name=file, mimic=mimic)
-    return read_xacro(path, package_paths, mimic, arguments, None, environment)
+    name = Path(path_text(path)).name
+    content = decode(read_bytes(path) if text is None else text, name)
+    root, findings = parse_xml(content, name), Findings()
+    if content.lstrip("\ufeff")[:1].isspace() and "<?xml" in content[:4096]:
+        findings.warn(root, "blank lines before the XML declaration are skipped.")
+    return _robot(root, findings, mimic)
 
 
 def read_xacro(
     path: str | os.PathLike[str],
-    package_paths: Sequence[str | os.PathLike[str]] = (),
+    folders: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
     arguments: Mapping[str, ArgumentValue] | None = None,
     text: str | None = None,
     environment: bool = False,
 ) -> RobotDescription:
-    """Read the robot of a xacro file, or of a text called `path`; the rest as of `read_urdf`."""
+    """Read the robot of a xacro file, or of a text called `path`, expanded first.
+
+    It reads the files that it includes, in its own package, in packages that it uses and in
+    `folders`; see `expand_xacro`.
+    """
     findings = Findings()
-    expanded = expand_xacro(path, package_paths, arguments, findings, text, environment)
+    expanded = expand_xacro(path, folders, arguments, findings, text, environment)
     if not expanded.root.all("link") and expanded.macros and expanded.root.tag == "robot":
-        names = ", ".join(expanded.macros[:6])
         raise ParseError(
             f"{expanded.root.place}: the file has no <link> of its own: it defines macros "
-            f"({names}{' and more' if len(expanded.macros) > 6 else ''}) and calls none that makes "
-            "one. Load the file that includes this one."
+            f"({listed(expanded.macros, 6)}) and calls none that makes one. Load the file that "
+            "includes this one."
         )
     return _robot(expanded.root, findings, mimic)
-
-
-def refuse_arguments(file: str, arguments: Mapping[str, ArgumentValue] | None) -> None:
-    """Raise InputError if arguments are given for a file that takes none."""
-    if arguments:
-        raise InputError(
-            f"{file} takes no arguments, found {', '.join(map(str, arguments))}; expected them for "
-            ".xacro files only. Leave arguments= (--arg) out, or load the .xacro file."
-        )
-
-
-def read_urdf_text(
-    text: str | bytes, *, name: str = "robot.urdf", mimic: bool = True
-) -> RobotDescription:
-    """Read the robot of a URDF text; `name` is the file in messages, the rest as of `read_urdf`."""
-    text = decode(text, name)
-    root = parse_xml(text, name)
-    findings = Findings()
-    if text.lstrip("\ufeff")[:1].isspace() and "<?xml" in text[:4096]:
-        findings.warn(root, "blank lines before the XML declaration are skipped.")
-    return _robot(root, findings, mimic)
 
 
 def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:

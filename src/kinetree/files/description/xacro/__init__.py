@@ -12,53 +12,49 @@ has the path, it is taken from there. The current folder never counts.
 """
 
 import glob
-import math
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from kinetree.errors import InputError, ParseError, argument, need
+from kinetree.errors import InputError, ParseError, argument
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.records import ArgumentValue
 from kinetree.files.description.source import decode, environment, is_confined, path_text, seen_path
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xacro.expressions import (
-    MOST_ENTRIES,
     Evaluator,
     ExpressionError,
     Function,
     Namespace,
-    bounded,
     literal,
+    tokens,
     truth,
+    yaml_of,
 )
-from kinetree.files.description.xacro.scope import Block, Lazy, Macro, Scope, macro_of, scanned
+from kinetree.files.description.xacro.scope import (
+    Block,
+    Default,
+    Lazy,
+    Macro,
+    Scope,
+    macro_of,
+    scanned,
+)
 from kinetree.files.description.xml import Element, clip, parse_xml, show
 
 PREFIX = "xacro:"
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NAME = re.compile(r"[A-Za-z_][\w.:-]*")
 PATTERN = re.compile(r"[*?[]")
-USED = re.compile(r"\$\(arg\s+([^\s()]+)\s*\)")
 MOST_ELEMENTS = 200_000  # visited, those of macros each time
 DEEPEST = 40  # files that include each other in a row
-YAML_SIZE = 2**19  # bytes of all YAML files of a robot: PyYAML takes seconds for a megabyte
-UNITS = {  # factor of the base unit: rad, m
-    "radians": 1.0, "degrees": math.pi / 180.0,
-    "meters": 1.0, "millimeters": 0.001, "foot": 0.3048, "inches": 0.0254,
-}  # fmt: skip
+YAML_SIZE = 2**19  # bytes of a YAML file: PyYAML takes seconds for a megabyte
 KNOWN = "find, arg, env, optenv, eval, dirname, cwd"
-
-
-def permission() -> str:
-    """How the user allows environment variables."""
-    return argument("environment", True)
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class Expanded:
     """The root of an expanded file, the arguments in force, and the names of its macros."""
 
     root: Element
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
     macros: tuple[str, ...] = ()
 
 
@@ -98,9 +94,9 @@ def expand_xacro(
     try:
         root = reader.expand()
     except ParseError as error:
-        if not (hint := reader.unknown()):
+        if not (unknown := reader.unknown()):
             raise
-        raise type(error)(f"{error} {hint}") from None
+        raise type(error)(f"{error} {unknown}") from None
     except RecursionError:
         raise ParseError(
             f"{reader.main.name}: macros, blocks or expressions are nested too deeply; does a "
@@ -112,9 +108,8 @@ def expand_xacro(
     if unknown := reader.unknown():
         findings.warn(source, f"{unknown} It is ignored. {reader.listed()}")
     if reader.values:
-        each = (
-            f"{k}:={clip(x)}{' (given)' * (k in reader.given)}" for k, x in reader.values.items()
-        )
+        given = {key: " (given)" if key in reader.given else "" for key in reader.values}
+        each = (f"{key}:={clip(x)}{given[key]}" for key, x in reader.values.items())
         findings.note(source, f"arguments: {', '.join(each)}.")
     return Expanded(root, reader.values, tuple(reader.macros))
 
@@ -161,8 +156,6 @@ class _Reader:
         self.given = argument_texts(arguments)
         self.values = dict(self.given)
         self.declared: dict[str, str | None] = {}  # defaults as written; None: required
-        self.yaml: dict[Path, Any] = {}
-        self.yaml_left = YAML_SIZE
         self.macros: dict[str, None] = {}  # an ordered set
         self.count = 0  # of elements visited
         self.current = Element("", {}, "", 0, 0)  # that an expression stands in
@@ -171,30 +164,26 @@ class _Reader:
 
     def expand(self) -> Element:
         """The root of the expanded file."""
-        source = self.load(self.main)
-        scope = Scope(None)
+        source, scope = self.load(self.main), Scope(None)
         root = Element(source.tag, {}, source.file, source.line, source.column)
-        with self.inside(self.main, source):
-            self.inner(source, root, scope)
-            # last: <robot name="$(arg name)"> may use an argument that is declared inside
-            root.attributes = self.attributes(source, scope) | root.attributes
+        self.read(self.main, source, root, scope)
+        # last: <robot name="$(arg name)"> may use an argument that is declared inside
+        root.attributes = self.attributes(source, scope) | root.attributes
         return root
 
-    # files
+    # files and arguments
 
     def load(self, path: Path) -> Element:
-        """The root of an XML file; the arguments that it declares or uses are remembered."""
+        """The root of an XML file; the arguments that it declares are remembered."""
         if path in self.roots:
             return self.roots[path]
         ends = ("/".join(path.parts[-k:]) for k in range(1, len(path.parts)))
         label = next((x for x in ends if x not in self.paths), str(path))
         self.paths[label] = path
-        if self.is_text(path):
-            root = parse_xml(self.source_text or "", label)
-        else:
-            root = self.sources.parse(path, label)
-        self.roots[path] = root
-        used: list[str] = []
+        is_text = self.source_text is not None and path == self.main
+        root = self.roots[path] = (
+            parse_xml(self.source_text or "", label) if is_text else self.sources.parse(path, label)
+        )
         waiting = [root]
         while waiting:
             element = waiting.pop()
@@ -202,44 +191,34 @@ class _Reader:
             name = element.attributes.get("name", "")
             if element.tag == "xacro:arg" and self.declared.get(name) is None:
                 self.declared[name] = element.attributes.get("default")
-            for text in (element.text, *element.attributes.values()):
-                used += USED.findall(text)
-        for name in used:
-            self.declared.setdefault(name, None)
         return root
-
-    def is_text(self, path: Path) -> bool:
-        """Return True if `path` is the name of a text that lies in no folder."""
-        return self.source_text is not None and path == self.main
 
     @property
     def folder(self) -> Path:
         """The folder of the file that is being read; raise ParseError if it is a text."""
-        if self.is_text(self.reading[-1]):
+        if self.source_text is not None and self.reading[-1] == self.main:
             raise ParseError(
                 f"{self.main.name}: a text has no folder of its own, which $(dirname) and patterns "
                 "of file names need. Load the file instead, by its path."
             )
         return self.reading[-1].parent
 
-    @contextmanager
-    def inside(self, path: Path, element: Element) -> Generator[None]:
-        """Read `path`, which `element` includes, for the duration of a with statement."""
+    def read(self, path: Path, source: Element, out: Element, scope: Scope) -> None:
+        """Expand the content of a file, which another one may include."""
         if len(self.reading) >= DEEPEST:
             chain = ", ".join(file.name for file in self.reading[-3:])
             text = f"{len(self.reading)} files include each other in a row ({chain})"
-            raise ParseError(f"{element.place}: {text}; does a file include itself?")
+            raise ParseError(f"{source.place}: {text}; does a file include itself?")
         self.reading.append(path)
-        try:
-            yield
-        finally:
-            self.reading.pop()
+        self.inner(source, out, scope)
+        self.reading.pop()
 
     def located(self, name: str, element: Element) -> Path:
         """The file of a name in the text of `element`, relative to the file being read."""
         files = [self.reading[-1], self.paths.get(element.file, self.reading[-1])]
-        near = [file.parent for file in files if not self.is_text(file)]
-        near += self.sources.folders if self.source_text is not None else []
+        is_text = self.source_text is not None
+        near = [file.parent for file in files if not (is_text and file == self.main)]
+        near += self.sources.folders if is_text else []
         return self.sources.locate(name, near, element.where)
 
     def matches(self, name: str, element: Element) -> list[Path]:
@@ -253,8 +232,6 @@ class _Reader:
         if not found:
             self.findings.warn(element, f"no file matches {clip(name, 200)!r}.")
         return [self.sources.check(path, name, element.where) for path in found]
-
-    # arguments
 
     def argument_value(self, name: str) -> str:
         """The value of an argument; ExpressionError if it has none."""
@@ -281,32 +258,27 @@ class _Reader:
             for name, default in self.declared.items()
         ]
         file = self.main.name
-        return f"The arguments of {file} are {', '.join(each)}." if each else (
-            f"{file} has no arguments."
-        )  # fmt: skip
+        listing = f"The arguments of {file} are {', '.join(each)}."
+        return listing if each else f"{file} has no arguments."
 
     def unknown(self) -> str:
         """A sentence about the first given argument that no file read so far has, or nothing."""
-        for name in self.given:
-            if name not in self.declared:
-                near = get_close_matches(name, list(self.declared), 1)
-                hint = f" Is {near[0]!r} meant?" if near else ""
-                return f"{self.main.name} has no argument {name!r}.{hint}"
-        return ""
+        name = next((x for x in self.given if x not in self.declared), None)
+        if name is None:
+            return ""
+        near = get_close_matches(name, list(self.declared), 1)
+        hint = f" Is {near[0]!r} meant?" if near else ""
+        return f"{self.main.name} has no argument {name!r}.{hint}"
 
     # elements
-
-    def content(self, source: Element, out: Element, scope: Scope) -> None:
-        """Expand the children of `source` into `out`."""
-        for child in source.children:
-            self.element(child, out, scope)
 
     def inner(self, source: Element, out: Element, scope: Scope) -> None:
         """Expand text and children of `source` into `out`, without `source` itself.
 
         The text comes last: it may use a property that a child before it defines.
         """
-        self.content(source, out, scope)
+        for child in source.children:
+            self.element(child, out, scope)
         if source.text:
             out.text += self.text(source.text, scope, source, "the text")
             out.interruption = out.interruption or source.interruption
@@ -337,14 +309,6 @@ class _Reader:
             if not key.startswith(PREFIX) and key != "xmlns:xacro"
         }
 
-    def text(self, text: str, scope: Scope, element: Element, what: str) -> str:
-        """A text of the expanded file; raise ParseError if XML has no such characters."""
-        expanded = str(self.evaluate(text, scope, element, what))
-        if wrong := NOT_XML.search(expanded):
-            reason = f"its value has the character {wrong[0]!r}, which XML does not allow"
-            raise self.fault(element, what, text, reason)
-        return expanded
-
     def if_(self, child: Element, out: Element, scope: Scope) -> None:
         (value,) = self.required(child, "value")
         if self.condition(value, scope, child) is (child.tag == f"{PREFIX}if"):
@@ -369,40 +333,35 @@ class _Reader:
         if not name.isidentifier() or name.startswith("__"):
             text = "expected letters, digits and underscores, and no two underscores first"
             raise self.fault(child, "name", name, text)
-        value = self._property_value(child, name, scope)
-        if value is None:
-            return
-        lazy = self.condition(child.attributes.get("lazy_eval", "true"), scope, child)
-        reach = child.attributes.get("scope", "local")
-        if reach not in ("local", "parent", "global"):
-            raise self.fault(child, "scope", reach, "expected 'local', 'parent' or 'global'")
-        if reach == "parent" and scope.parent is None:
-            self.findings.warn(child, f"property {show(name)} has no parent scope; not set.")
-            return
-        targets = {"global": scope.top, "parent": scope.calling, "local": lambda: scope}
-        target, lazy = targets[reach](), lazy and reach == "local"
-        if isinstance(value, Block):
-            target.values[f"**{name}"] = value
-        elif not lazy:
-            target.values[name] = literal(self.evaluate(value, scope, child, "value"))
-        else:
-            known = literal(value)
-            target.values[name] = Lazy(known, child) if isinstance(known, str) else known
-
-    def _property_value(self, child: Element, name: str, scope: Scope) -> "str | Block | None":
-        """The text or block that a <xacro:property> sets; None if there is nothing to set."""
         value, default = child.attributes.get("value"), child.attributes.get("default")
         remove = self.condition(child.attributes.get("remove", "false"), scope, child)
         if sum((value is not None, default is not None, remove)) > 1:
             text = "<xacro:property> has more than one of value, default and remove; expected one."
             raise ParseError(f"{child.place}: property {show(name)}: {text}")
-        known = name in scope or name in self.evaluator.functions
+        reach = child.attributes.get("scope", "local")
+        if reach not in ("local", "parent", "global"):
+            raise self.fault(child, "scope", reach, "expected 'local', 'parent' or 'global'")
         if remove:
-            scope.remove(name)
-            return None
-        if default is not None:
-            return None if known else default
-        return Block(child, whole=False) if value is None else value
+            for place in scope.chain():
+                place.values.pop(name, None)
+        elif default is None or not (scope.home(name) or name in self.evaluator.functions):
+            if reach == "parent" and scope.parent is None:
+                self.findings.warn(child, f"property {show(name)} has no parent scope; not set.")
+            else:
+                value = default if value is None else value
+                self._set(name, value, child, scope, reach)
+
+    def _set(self, name: str, value: str | None, child: Element, scope: Scope, reach: str) -> None:
+        """Set a property to a text, evaluated now or when it is first used, or to a block."""
+        target = scope.target(reach)
+        lazy = self.condition(child.attributes.get("lazy_eval", "true"), scope, child)
+        if value is None:
+            target.values[f"**{name}"] = Block(child, whole=False)
+        elif lazy and reach == "local":
+            known = literal(value)
+            target.values[name] = Lazy(known, child) if isinstance(known, str) else known
+        else:
+            target.values[name] = literal(self.evaluate(value, scope, child, "value"))
 
     def macro(self, child: Element, out: Element, scope: Scope) -> None:
         (name,) = self.required(child, "name", optional=("params",))
@@ -424,9 +383,7 @@ class _Reader:
         name = str(self.evaluate(spec, scope, child, "filename"))
         for path in self.matches(name, child):
             if path.is_file():
-                source = self.load(path)
-                with self.inside(path, child):
-                    self.inner(source, out, inside)
+                self.read(path, self.load(path), out, inside)
             elif not optional:
                 raise ParseError(
                     f"{child.place}: <xacro:include> names the file {clip(name, 200)!r}, which is "
@@ -435,16 +392,13 @@ class _Reader:
 
     def insert_block(self, child: Element, out: Element, scope: Scope) -> None:
         (name,) = self.required(child, "name")
-        block = scope.find(f"**{name}", scope.find(f"*{name}"))
+        block = scope.find(f"**{name}") or scope.find(f"*{name}")
         if not isinstance(block, Block):
             raise self.fault(child, "name", name, "no block of that name was given")
         (self.element if block.whole else self.inner)(block.element, out, scope)
 
     def named_element(self, child: Element, out: Element, scope: Scope) -> None:
-        text = child.attributes.get("xacro:name", "")
-        tag = str(self.evaluate(text, scope, child, "xacro:name"))
-        if not NAME.fullmatch(tag):
-            raise self.fault(child, "xacro:name", tag, "expected the name of an element")
+        tag = self._name_in(child, "xacro:name", scope, "an element")
         if not tag.startswith(PREFIX):
             self.plain(child, tag, out, scope)
             return
@@ -454,18 +408,23 @@ class _Reader:
         self.element(renamed, out, scope)
 
     def attribute(self, child: Element, out: Element, scope: Scope) -> None:
-        name, value = self.required(child, "name", "value")
-        name = str(self.evaluate(name, scope, child, "name"))
-        if not NAME.fullmatch(name):
-            raise self.fault(child, "name", name, "expected the name of an attribute")
+        _, value = self.required(child, "name", "value")
+        name = self._name_in(child, "name", scope, "an attribute")
         out.attributes[name] = self.text(value, scope, child, "value")
+
+    def _name_in(self, child: Element, key: str, scope: Scope, what: str) -> str:
+        """The name in an attribute, one that XML allows."""
+        name = str(self.evaluate(child.attributes.get(key, ""), scope, child, key))
+        if not NAME.fullmatch(name):
+            raise self.fault(child, key, name, f"expected the name of {what}")
+        return name
 
     def dynamic_call(self, child: Element, out: Element, scope: Scope) -> None:
         name = str(self.evaluate(child.attributes.get("macro", ""), scope, child, "macro"))
-        self.call(name, child, out, scope, skipped=("macro",))
+        self.call(name, child, out, scope, skipped="macro")
 
     def call(
-        self, name: str, child: Element, out: Element, scope: Scope, skipped: tuple[str, ...] = ()
+        self, name: str, child: Element, out: Element, scope: Scope, skipped: str = "xmlns"
     ) -> None:
         """Expand a macro: its parameters by name, its blocks in order, its body in a new scope.
 
@@ -477,14 +436,10 @@ class _Reader:
             hint = f" Is {near[0]!r} meant?" if near else ""
             text = f"there is no macro {show(name)} here; is an include missing?{hint}"
             raise ParseError(f"{child.place}: <{clip(child.tag)}>: {text}")
-        called, local, missing = (
-            f"macro {show(name)} of {macro.where}",
-            Scope(home),
-            macro.parameters,
-        )
-        missing = dict(missing)
+        called, local = f"macro {show(name)} of {macro.where}", Scope(home)
+        missing = dict(macro.parameters)
         for key, value in child.attributes.items():
-            if key in skipped or key.startswith("xmlns"):
+            if key == skipped or key.startswith("xmlns"):
                 continue
             if key not in missing or key.startswith("*"):
                 expected = ", ".join(macro.parameters) or "no parameters"
@@ -492,9 +447,24 @@ class _Reader:
                 raise ParseError(f"{child.place}: {called} {text}.")
             local.values[key] = literal(self.evaluate(value, scope, child, key))
             del missing[key]
-        expanded = Element(child.tag, {}, child.file, child.line, child.column)
-        self.content(child, expanded, scope)
-        blocks = iter(expanded.children)
+        given = Element(child.tag, {}, child.file, child.line, child.column)
+        for x in child.children:
+            self.element(x, given, scope)
+        self._take_blocks(called, child, given, missing, local)
+        for key, default in missing.items():
+            local.values[key] = self._default(key, default, macro, scope, child)
+        self.inner(macro.element, out, local)
+
+    def _take_blocks(
+        self,
+        called: str,
+        child: Element,
+        given: Element,
+        missing: dict[str, Default | None],
+        local: Scope,
+    ) -> None:
+        """Give the elements inside a call to the block parameters of the macro, in order."""
+        blocks = iter(given.children)
         for key in [key for key in missing if key.startswith("*")]:
             block = next(blocks, None)
             if block is None:
@@ -505,17 +475,13 @@ class _Reader:
         for block in blocks:
             text = f"has no use for <{clip(block.tag)}>; it takes fewer blocks."
             raise ParseError(f"{block.place}: {called} {text}")
-        for key, default in missing.items():
-            local.values[key] = self.default(key, default, macro, scope, child)
-        self.inner(macro.element, out, local)
 
-    def default(
-        self, key: str, default: "tuple[bool, str | None] | None", macro: Macro, scope: Scope,
-        child: Element,
-    ) -> Any:  # fmt: skip
+    def _default(
+        self, key: str, default: Default | None, macro: Macro, scope: Scope, child: Element
+    ) -> Any:
         """The value of a parameter that a call leaves out: the caller's (^), or the default."""
         forward, text = default or (False, None)
-        if forward and key in scope:
+        if forward and scope.home(key):
             return self.value_of(key, scope)
         if text is None:
             why = "nor is there a property of that name" if forward else "which has no default"
@@ -540,6 +506,14 @@ class _Reader:
 
     # texts
 
+    def text(self, text: str, scope: Scope, element: Element, what: str) -> str:
+        """A text of the expanded file; raise ParseError if XML has no such characters."""
+        expanded = str(self.evaluate(text, scope, element, what))
+        if wrong := NOT_XML.search(expanded):
+            reason = f"its value has the character {wrong[0]!r}, which XML does not allow"
+            raise self.fault(element, what, text, reason)
+        return expanded
+
     def evaluate(self, text: str, scope: Scope, element: Element, what: str) -> Any:
         """A text with its ${...} and $(...): the value itself if the text is one of them."""
         if "$" not in text:
@@ -560,13 +534,15 @@ class _Reader:
 
     def _piece(self, kind: str, inside: str, scope: Scope, element: Element, what: str) -> Any:
         inside = str(self.evaluate(inside, scope, element, what))
-        if kind == "${":
+        if kind == "expression":
             return self.evaluator.value(inside, lambda name: self.value_of(name, scope))
         return self.substitution(inside, scope)
 
     def value_of(self, name: str, scope: Scope) -> Any:
         """The value of a property, evaluated where it was defined when first used."""
         home = scope.home(name)
+        if home is None:
+            raise KeyError(name)
         value = home.values[name]
         if isinstance(value, Scope):
             return Namespace(value.namespace or "", _Values(self, value))
@@ -589,13 +565,12 @@ class _Reader:
             f"{element.place}: <{clip(element.tag)}> {what}={show(text)}: {reason.rstrip('.')}."
         )
 
-    # substitutions
+    # substitutions and functions
 
     def substitution(self, text: str, properties: Scope) -> str:
         """The text that $(TEXT) stands for."""
         word, _, rest = text.strip().partition(" ")
-        values = rest.split()
-        calls = self._substitutions()
+        values, calls = rest.split(), self._substitutions()
         if word == "eval":
             return str(self._eval(rest, properties))
         if word == "optenv" and values:
@@ -629,19 +604,19 @@ class _Reader:
             raise ExpressionError("two underscores are not allowed in $(eval ...)")
         calls = self._substitutions() | {"arg": self.converted}
         calls.pop("cwd")
-        own = {name: Function(name, call) for name, call in calls.items()}
         mathematics, python = (self.evaluator.functions[x].values for x in ("math", "python"))
-        truths = {"true": True, "false": False}
+        # names that hide arguments, as in ROS
+        known = {name: Function(name, call) for name, call in calls.items()}
+        known = {"true": True, "false": False, **mathematics, **known}
 
         def value(name: str) -> Any:
-            for known in (own, mathematics, truths):  # names that hide arguments, as in ROS
-                if name in known:
-                    return known[name]
+            if name in known:
+                return known[name]
             if name in self.values:
                 return self.converted(name)
             if name in python:
                 return python[name]
-            hint = f"; the property is ${{{name}}}" if name in properties else ""
+            hint = f"; the property is ${{{name}}}" if properties.home(name) else ""
             raise ExpressionError(
                 f"{name!r} is not an argument that has a value here, and $(eval ...) sees no "
                 f"properties{hint}. {self.listed()}"
@@ -654,26 +629,22 @@ class _Reader:
 
         A default is used instead, with a warning if the variable is set.
         """
-        known = f"the environment variable {show(name)} is"
-        if self.sees_environment and name in environment():
+        known, is_set = f"the environment variable {show(name)} is", name in environment()
+        allow = argument("environment", True)
+        if self.sees_environment and is_set:
             self.findings.note(self.current, f"{known} read.")
             return environment()[name]
+        if default is None and self.sees_environment:
+            raise ExpressionError(f"{known} not set")
         if default is None:
             raise ExpressionError(
-                f"{known} not set"
-                if self.sees_environment
-                else f"{known} not read: files see no environment. If the file is to be trusted, "
-                f"allow it by {permission()}"
+                f"{known} not read: files see no environment. If the file is to be trusted, allow "
+                f"it by {allow}"
             )
-        if name in environment():
-            self.findings.warn(
-                self.current,
-                f"{known} set, but files see no environment: the default {show(default)} is used. "
-                f"Reading it is allowed by {permission()}.",
-            )
+        if is_set:
+            text = f"{known} set, but files see no environment: the default {show(default)} is used"
+            self.findings.warn(self.current, f"{text}. Reading it is allowed by {allow}.")
         return default
-
-    # functions of expressions
 
     def _own_functions(self) -> dict[str, Function | Namespace]:
         own: dict[str, Callable[..., Any]] = {
@@ -681,7 +652,7 @@ class _Reader:
             "abs_filename": lambda name: seen_path(self.located(str(name), self.current)),
             "dotify": dict,
             "arg": lambda name: self.argument_value(str(name)),
-            "tokenize": _tokens,
+            "tokenize": tokens,
             "message": lambda *texts, **_: self._report(self.findings.note, texts),
             "warning": lambda *texts, **_: self._report(self.findings.warn, texts),
             "error": lambda *texts, **_: self._report(self.findings.warn, texts),
@@ -694,13 +665,10 @@ class _Reader:
 
     def _load_yaml(self, name: object) -> Any:
         path = self.located(str(name), self.current)
-        if path not in self.yaml:
-            if not path.is_file():
-                raise ExpressionError(f"there is no file {path}. {self._why_missing()}")
-            data = self.sources.read(path, self.yaml_left)
-            self.yaml_left -= len(data)
-            self.yaml[path] = yaml_of(decode(data, path.name), path.name, self.evaluator)
-        return self.yaml[path]
+        if not path.is_file():
+            raise ExpressionError(f"there is no file {path}. {self._why_missing()}")
+        text = decode(self.sources.read(path, YAML_SIZE), path.name)
+        return yaml_of(text, path.name, self.evaluator)
 
     def _why_missing(self) -> str:
         """A hint for a file that is not there: paths are often made of arguments."""
@@ -727,46 +695,6 @@ class _Values(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.scope.values)
-
-
-def yaml_of(text: str, name: str, evaluator: Evaluator) -> Any:
-    """Data of a YAML text, plain values only; !degrees and the like scale numbers."""
-    yaml = need("yaml", "xacro", f"{name} is a YAML file, which")
-
-    class Loader(yaml.SafeLoader):
-        """A class of this call alone: constructors added here do not affect other users of yaml."""
-
-        entries = 0  # of all mappings, those that merge keys (<<) copy counted each time
-
-        def flatten_mapping(self, node: Any) -> None:
-            super().flatten_mapping(node)
-            self.entries += len(node.value)
-            if self.entries > MOST_ENTRIES:
-                raise yaml.YAMLError(f"its mappings have more than {MOST_ENTRIES} entries")
-
-    def constructor(factor: float) -> Callable[[Any, Any], float]:
-        def construct(loader: Any, node: Any) -> float:
-            return float(evaluator.value(str(loader.construct_scalar(node)), _no_names)) * factor
-
-        return construct
-
-    for unit, factor in UNITS.items():
-        Loader.add_constructor(f"!{unit}", constructor(factor))
-    try:
-        return bounded(yaml.load(text, Loader))
-    except (yaml.YAMLError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise ExpressionError(f"{name} is not YAML that can be read: {reason[:300]}") from None
-
-
-def _no_names(name: str) -> object:
-    raise KeyError(name)
-
-
-def _tokens(text: object, sep: str = ",; ", skip_empty: bool = True) -> list[str]:
-    """The parts of a text between any of the characters in `sep`."""
-    parts = re.split(f"[{re.escape(str(sep))}]", str(text)) if sep else [str(text)]
-    return [part for part in parts if part or not skip_empty]
 
 
 def _stop(*texts: object) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from kinetree.errors import need
+
 T = TypeVar("T")
 
 MOST_STEPS = 1_000_000  # nodes evaluated for one description
@@ -384,6 +386,56 @@ def literal(value: object) -> Any:
         except ValueError:
             continue
     return {"true": True, "True": True, "false": False, "False": False}.get(value, value)
+
+
+UNITS = {  # of YAML, factor of the base unit: rad, m
+    "radians": 1.0,
+    "degrees": math.pi / 180.0,
+    "meters": 1.0,
+    "millimeters": 0.001,
+    "foot": 0.3048,
+    "inches": 0.0254,
+}
+
+
+def yaml_of(text: str, name: str, evaluator: Evaluator) -> Any:
+    """Data of a YAML text, plain values only; !degrees and the like scale numbers."""
+    yaml = need("yaml", "xacro", f"{name} is a YAML file, which")
+
+    class Loader(yaml.SafeLoader):
+        """A class of this call alone: constructors added here do not affect other users of yaml."""
+
+        entries = 0  # of all mappings, those that merge keys (<<) copy counted each time
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self.entries += len(node.value)
+            if self.entries > MOST_ENTRIES:
+                raise yaml.YAMLError(f"its mappings have more than {MOST_ENTRIES} entries")
+
+    def constructor(factor: float) -> Callable[[Any, Any], float]:
+        def construct(loader: Any, node: Any) -> float:
+            return float(evaluator.value(str(loader.construct_scalar(node)), _no_names)) * factor
+
+        return construct
+
+    for unit, factor in UNITS.items():
+        Loader.add_constructor(f"!{unit}", constructor(factor))
+    try:
+        return bounded(yaml.load(text, Loader))
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ExpressionError(f"{name} is not YAML that can be read: {reason[:300]}") from None
+
+
+def _no_names(name: str) -> object:
+    raise KeyError(name)
+
+
+def tokens(text: object, sep: str = ",; ", skip_empty: bool = True) -> list[str]:
+    """The parts of a text between any of the characters in `sep`."""
+    parts = re.split(f"[{re.escape(str(sep))}]", str(text)) if sep else [str(text)]
+    return [part for part in parts if part or not skip_empty]
 
 
 def truth(value: object) -> bool:

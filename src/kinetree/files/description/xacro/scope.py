@@ -22,6 +22,7 @@ PARAMETER = re.compile(
     r"(?P<default>\$\{[^}]*\}(?=\s|$)|\$\([^)]*\)(?=\s|$)|(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+)?)?"
     r"(?=\s|$)"
 )
+Default = tuple[bool, str | None]  # whether the caller's value is taken; the text
 
 
 @dataclass
@@ -43,10 +44,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro: its body, and (is forwarded, default) of each parameter, None without either."""
+    """A macro: its body, and its parameters with their defaults, None without one."""
 
     element: Element
-    parameters: dict[str, tuple[bool, str | None] | None]
+    parameters: dict[str, Default | None]
 
     @property
     def where(self) -> str:
@@ -63,8 +64,8 @@ class Scope:
 
     parent: "Scope | None"
     namespace: str | None = None
-    values: dict[str, Any] = field(default_factory=dict)
-    macros: dict[str, Macro] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    macros: dict[str, Macro] = field(default_factory=dict[str, Macro])
 
     def chain(self) -> Iterator["Scope"]:
         """The scope itself and those around it, inner ones first."""
@@ -73,33 +74,24 @@ class Scope:
             yield scope
             scope = scope.parent
 
-    def __contains__(self, name: str) -> bool:
-        return any(name in scope.values for scope in self.chain())
+    def home(self, name: str) -> "Scope | None":
+        """The nearest scope that has a value of that name."""
+        return next((scope for scope in self.chain() if name in scope.values), None)
 
-    def home(self, name: str) -> "Scope":
-        """The nearest scope that has a value of that name; KeyError if there is none."""
-        for scope in self.chain():
-            if name in scope.values:
-                return scope
-        raise KeyError(name)
+    def find(self, name: str) -> Any:
+        """The value as stored, without evaluation; None if there is none."""
+        home = self.home(name)
+        return None if home is None else home.values[name]
 
-    def find(self, name: str, default: object = None) -> Any:
-        """The value as stored, without evaluation."""
-        return self.home(name).values[name] if name in self else default
+    def target(self, reach: str) -> "Scope":
+        """The scope that a property is set in: "local", "parent" (of a macro, its caller's)...
 
-    def remove(self, name: str) -> None:
-        """Remove a value here and in all scopes around."""
-        for scope in self.chain():
-            scope.values.pop(name, None)
-
-    def top(self) -> "Scope":
-        """The outermost scope."""
-        return list(self.chain())[-1]
-
-    def calling(self) -> "Scope":
-        """The parent scope; from inside a macro that is the caller's, past all namespaces."""
-        scope = self.parent or self
-        while self.namespace is None and scope.namespace is not None and scope.parent is not None:
+        or "global". Namespaces between a macro and its caller are passed over.
+        """
+        if reach == "global":
+            return list(self.chain())[-1]
+        scope = self if reach == "local" else self.parent or self
+        while reach == "parent" and self.namespace is None and scope.namespace and scope.parent:
             scope = scope.parent
         return scope
 
@@ -111,63 +103,52 @@ class Scope:
             if scope.namespace is not None:
                 break
         *spaces, last = name.split(".")
-        inside: Scope = self
+        inside: Any = self
         for space in spaces:
-            found = inside.find(space)
-            if not isinstance(found, Scope):
+            inside = inside.find(space)
+            if not isinstance(inside, Scope):
                 return None, self
-            inside = found
         return (inside.macros.get(last), inside) if spaces else (None, self)
 
 
 def macro_of(element: Element) -> Macro:
     """The macro that an element <xacro:macro> defines."""
     text = element.attributes.get("params", "").rstrip()
-    parameters: dict[str, tuple[bool, str | None] | None] = {}
+    parameters: dict[str, Default | None] = {}
     position = 0
     while position < len(text):
         match = PARAMETER.match(text, position)
-        if match is None:
+        if match is None or match["name"] in parameters:
             rest = text[position : position + 40].strip()
+            why = "is not a parameter" if match is None else "is there twice"
             raise ParseError(
-                f"{element.place}: params of macro {element.attributes.get('name')!r}: {rest!r} is "
-                "not a parameter; expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK."
-            )
-        if match["name"] in parameters:
-            raise ParseError(
-                f"{element.place}: params of macro {element.attributes.get('name')!r} has "
-                f"{match['name']!r} twice; expected it once."
+                f"{element.place}: params of macro {element.attributes.get('name')!r}: {rest!r} "
+                f"{why}; expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK, each name once."
             )
         has_default = match["forward"] or match["default"]
-        parameters[match["name"]] = (
-            (bool(match["forward"]), match["default"]) if has_default else None
-        )
+        default = (bool(match["forward"]), match["default"]) if has_default else None
+        parameters[match["name"]] = default
         position = match.end()
     return Macro(element, parameters)
 
 
 def scanned(text: str) -> Iterator[tuple[str, str]]:
-    """The pieces of a text: ("text", ...), ("${", expression) or ("$(", substitution)."""
+    """The pieces of a text: ("text", ...), ("expression", ...) or ("substitution", ...)."""
     position = 0
     while position < len(text):
         if text.startswith(EVAL, position):
             end = _closing(text, position + len(EVAL))
-            yield "$(", text[position + 2 : end]
+            yield "substitution", text[position + 2 : end]
             position = end + 1
             continue
         match = PIECE.match(text, position)
-        if match is None:
+        if match is None or match.lastgroup is None:
             rest = text[position : position + 40]
             raise ExpressionError(f"{rest!r} is not closed; write a plain $ before a brace as $$")
-        kind, inside = match.lastgroup, match[match.lastgroup or 0]
-        if kind == "escaped":  # one $ of several is dropped
+        if match.lastgroup == "escaped":  # one $ of several is dropped
             yield "text", match[0][1:]
-        elif kind == "expression":
-            yield "${", inside
-        elif kind == "text":
-            yield "text", inside
         else:
-            yield "$(", inside
+            yield match.lastgroup, match[match.lastgroup]
         position = match.end()
 
 

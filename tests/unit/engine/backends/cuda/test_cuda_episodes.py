@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ground.episodes import episode_graph, episode_kernel
+from ground.tasks import TASKS
 
 import kinetree as kt
-from kinetree.contacts.episodes import episode_graph, episode_kernel
-from kinetree.contacts.tasks import TASKS
 from kinetree.engine import CudaKernel
 
 LAST, COUNT = 12, 37

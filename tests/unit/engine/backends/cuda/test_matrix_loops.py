@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cuda_harness import compile_for_gpu
 
-from kinetree.engine.compiler.loops import ADDRESS, WHOLE, Matrix, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Matrix, Vector
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.llvm import engine
@@ -34,7 +34,7 @@ def program(code):
     E, x, y, out = Matrix(memory["E"], n + m), memory["x"], memory["y"], memory["out"]
     code.products(C, C, A, B, K, (N, m))
     code.products(E, None, A, A, K, (N, n), below=True)  # A^T A, its lower half
-    with code.each(0, N) as i:
+    with code.rows(0, N) as i:
         with code.each(0, i) as j:
             E[j, i] = E[i, j]
         E[i, i] = E[i, i] + 1.0
@@ -115,7 +115,7 @@ def plan_arrays(lanes):
     }
 
 
-ARGUMENTS = [*((name, ADDRESS) for name in MEMORY), ("count", WHOLE)]
+ARGUMENTS = [*((name, ADDRESS) for name in MEMORY), ("count", INTEGER)]
 # program, arguments, arrays, whole numbers
 PROGRAMS = {
     "matrices": (program, ARGUMENTS, arrays, lambda lanes: [30]),
@@ -139,9 +139,11 @@ def run_llvm(case, lanes):
 THREADS = """
 #include <barrier>
 #include <cstdio>
+#include <memory>
 #include <thread>
 #include <vector>
-static std::barrier<> barrier({lanes});
+static std::barrier<> all({lanes} * {warps});
+static std::vector<std::unique_ptr<std::barrier<>>> some;
 {program}
 int main(int, char **names) {{
     std::vector<real> memory({size});
@@ -150,8 +152,10 @@ int main(int, char **names) {{
     if (std::fread(memory.data(), sizeof(real), {size}, file) != {size}) return 1;
     std::fclose(file);
     std::vector<std::thread> threads;
-    for (int lane = 0; lane < {lanes}; lane++)
-        threads.emplace_back([&, lane] {{ program({given}); }});
+    for (int k = 0; k < {warps}; k++)
+        some.push_back(std::make_unique<std::barrier<>>({lanes}));
+    for (int k = 0; k < {lanes} * {warps}; k++)
+        threads.emplace_back([&, lane = k % {lanes}, warp = k / {lanes}] {{ program({given}); }});
     for (auto &thread : threads) thread.join();
     file = std::fopen(names[1], "wb");
     std::fwrite(memory.data(), sizeof(real), {size}, file);
@@ -160,7 +164,7 @@ int main(int, char **names) {{
 """
 
 
-def run_c(case, lanes, folder):
+def run_c(case, lanes, warps, folder):
     """The memory after the program as C, run by so many threads together.
 
     The sanitizer ends it where two of them use one number without a barrier between.
@@ -169,17 +173,21 @@ def run_c(case, lanes, folder):
     if compiler is None:
         pytest.skip("no C++ compiler to run the program with")
     write, arguments, make, whole = PROGRAMS[case]
-    code = CLoops(lanes, "program", arguments, barrier="barrier.arrive_and_wait();")
+    barriers = ("some[warp]->arrive_and_wait();", "all.arrive_and_wait();")
+    if warps == 1:
+        barriers = barriers[::-1]
+    code = CLoops(lanes, "program", arguments, warps=warps, barriers=barriers)
     write(code)
     memory = make(lanes)
     starts = np.cumsum([0, *(x.size for x in memory.values())])
     given = [f"at[{k}]" for k in range(len(memory))] + list(map(str, whole(lanes)))
     text = prelude("float64") + THREADS.format(
         lanes=lanes,
+        warps=warps,
         program=code.text(),
         size=starts[-1],
         places=", ".join(f"&memory[{k}]" for k in starts[:-1]),
-        given=", ".join(given + ["lane"] * (lanes > 1)),
+        given=", ".join(given + code.place("")),
     )
     source, binary, data = folder / "program.cpp", folder / "program", folder / "data"
     source.write_text(text)
@@ -220,10 +228,11 @@ def test_bits_do_not_depend_on_the_lanes():
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("lanes", [1, 4])  # plain C, and the threads of a warp
+# plain C, the threads of a warp, those of several warps
+@pytest.mark.parametrize(("lanes", "warps"), [(1, 1), (4, 1), (2, 3)])
 @pytest.mark.parametrize("case", PROGRAMS)
-def test_c_has_the_bits_of_llvm(case, lanes, tmp_path):
-    expected, computed = run_llvm(case, lanes), run_c(case, lanes, tmp_path)
+def test_c_has_the_bits_of_llvm(case, lanes, warps, tmp_path):
+    expected, computed = run_llvm(case, lanes), run_c(case, lanes, warps, tmp_path)
     for name, x in expected.items():
         np.testing.assert_array_equal(computed[name], x)
     assert np.isfinite(np.concatenate([x.ravel() for x in expected.values()])).all()
@@ -232,10 +241,12 @@ def test_c_has_the_bits_of_llvm(case, lanes, tmp_path):
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_gpu_compilers_accept_the_text(case, tmp_path):
     write, arguments, _, whole = PROGRAMS[case]
-    code = CLoops(32, "program", arguments, "KT_FUNCTION")
+    code = CLoops(32, "program", arguments, "KT_FUNCTION", warps=2)
     write(code)
     names = [name for name, kind in arguments if kind == ADDRESS]
     parameters = ", ".join(f"real *{name}" for name in names)
-    call = f"program({', '.join([*names, *map(str, whole(32))])}, threadIdx.x);"
-    entry = f"KT_ENTRY(32, 1) kt_program({parameters}) {{ {call} }}"
+    call = (
+        f"program({', '.join([*names, *map(str, whole(32))])}, threadIdx.x % 32, threadIdx.x / 32);"
+    )
+    entry = f"KT_ENTRY(64, 1) kt_program({parameters}) {{ {call} }}"
     compile_for_gpu(f"{prelude('float64')}\n{code.text()}\n{entry}\n", tmp_path)

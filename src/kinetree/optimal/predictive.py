@@ -74,7 +74,7 @@ class MPC:
         >>> from kinetree import optimal
         >>> robot = kt.robots.planar_2r()
         >>> costs = [optimal.Posture(target=[1, 0.5], weight=100), optimal.Effort(weight=1e-4)]
-        >>> mpc = kt.controllers.MPC(optimal.Problem(robot, dt=0.02, steps=20, costs=costs))
+        >>> mpc = kt.optimal.MPC(optimal.Problem(robot, dt=0.02, steps=20, costs=costs))
         >>> run = robot.simulate([0, 0], controller=mpc, duration=0.1, dt=0.02)
         >>> mpc.tick.age
         0

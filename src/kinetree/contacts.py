@@ -1,7 +1,5 @@
-"""Contacts with known ground: records that `Robot.with_contacts` takes, forces, environments."""
+"""Contacts with known ground: records that `Robot.with_contacts` takes, forces."""
 
-from kinetree.contacts import environments
-from kinetree.contacts.tasks import Task, monoped
 from kinetree.dynamics.contacts.inverse import GroundForces
 from kinetree.explain.contacts import explain_contact as explain
 from kinetree.files.description.contacts import (
@@ -28,9 +26,6 @@ __all__ = [
     "GroundForces",
     "HeightField",
     "Plane",
-    "Task",
-    "environments",
     "explain",
-    "monoped",
     "stairs",
 ]

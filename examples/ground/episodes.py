@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.contacts.tasks import MAX_TILT, Task
+from ground.tasks import MAX_TILT, Task
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Node, Port, Sweep
 from kinetree.engine.compiler.optimise import optimise

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.contacts.episodes import episode_kernel, observation_kernel
-from kinetree.contacts.tasks import TASKS, Task
+from ground.episodes import episode_kernel, observation_kernel
+from ground.tasks import TASKS, Task
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.options import count
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError, need
 from kinetree.model import Model
-from kinetree.simulate.core.sources import constant
+from kinetree.simulate.core.inputs import constant
 
 __all__ = ["make"]
 

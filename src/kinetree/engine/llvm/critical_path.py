@@ -1,4 +1,4 @@
-"""The pace of straight-line code: chains of operations that wait for each other begin in time.
+"""The critical path of straight-line code: chains of dependent operations begin in time.
 
 The order of a graph keeps values in registers (`engine/compiler/schedule.py`) and does not consider
 time. A processor begins two operations in each cycle, has the result of a product four cycles later
@@ -37,7 +37,7 @@ def remaining(graph: Graph) -> list[int]:
     return cycles_left
 
 
-def paced(graph: Graph, order: Sequence[int]) -> list[int]:
+def in_time(graph: Graph, order: Sequence[int]) -> list[int]:
     """Return an order in which nodes at the beginning of long chains are not too late.
 
     In the order that is given, and in the result, arguments come before the nodes that use
@@ -52,11 +52,11 @@ def paced(graph: Graph, order: Sequence[int]) -> list[int]:
     steps.sort(key=time.__getitem__)
     known = set(steps)
     reads = {i for i in order if i not in known}
-    paced_order: list[int] = []
+    result: list[int] = []
     for i in steps:
         for arg in nodes[i].args:
             if arg in reads:
                 reads.remove(arg)
-                paced_order.append(arg)
-        paced_order.append(i)
-    return [*paced_order, *sorted(reads)]
+                result.append(arg)
+        result.append(i)
+    return [*result, *sorted(reads)]
