@@ -317,7 +317,7 @@ class Motion(RobotCore):
             next record, and contact_points, m, both in {s}, contact_gaps, m, contact_modes (0
             open, 1 sticking, 2 slipping) by contact, and contact_residual of each step, of which
             those above 1e-8 are logged; of joints that reached a stop stop_forces {joint: (T,
-            ...)}, N m or N; of robots with stops or dry friction residual (T, ...), logged likewise;
+            ...)}, N m or N; of robots with stops or dry friction residual (T, ...), logged, too;
             of a controller that follows joint positions stuck, the
             joints that friction keeps from their goal, and reference, {"t": (K,), "q": (K, nq)}.
 
