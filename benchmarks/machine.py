@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    "kinetree", "numpy", "llvmlite", "pin", "casadi", "mujoco", "dynibo", "frax", "adam-robotics",
-    "jaxsim", "jax", "example-robot-data",
+    "kinetree", "numpy", "llvmlite", "pin", "casadi", "mujoco", "dynibo", "frax",
+    "jax", "example-robot-data",
 )  # fmt: skip
 TELLING = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "neon", "sve")
 

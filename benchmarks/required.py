@@ -5,18 +5,15 @@ from dataclasses import dataclass
 
 from benchmarks.mechanisms import SIZES
 from benchmarks.peers.derivatives import SECOND
-from benchmarks.peers.labels import ADAM, CASADI, CONSTRAINED, FRAX, POOL, PYTHON_LOOP, SOLVERS
+from benchmarks.peers.labels import CASADI, CONSTRAINED, POOL, PYTHON_LOOP, SOLVERS
 from benchmarks.questions import (
     OWN_ROBOTS,
-    calls,
     constrained,
     growth,
     optimal,
     step,
-    task_space,
-    time_optimal,
 )
-from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, GRADIENT, HEAVY, READY, WARM
+from benchmarks.questions.labels import COLD, FIRST, FORBIDDEN, HEAVY, READY, WARM
 from benchmarks.robots import SOURCES
 from benchmarks.rows import Row, disturbed
 from benchmarks.simulation import CONSTANT, CONTROLLED, LOOP, MUJOCO
@@ -162,14 +159,6 @@ REQUIRED: list[tuple[str, str, tuple[float, float, float], str, Find]] = [
      two_threads(ID)),
     ("two threads over one, forward dynamics, large batches", AT_LEAST, (1.8, 1.8, 1.8), "x",
      two_threads(FD)),
-    ("inverse dynamics in JAX's vmap vs frax", AT_LEAST, (20, 20, 20), "x",
-     faster("tensors", ID, FRAX)),
-    ("inverse dynamics in JAX's vmap vs adam", AT_LEAST, (20, 20, 20), "x",
-     faster("tensors", ID, ADAM)),
-    ("forward dynamics in JAX's vmap vs frax", AT_LEAST, (20, 20, 20), "x",
-     faster("tensors", FD, FRAX)),
-    ("forward dynamics in JAX's vmap vs adam", AT_LEAST, (20, 20, 20), "x",
-     faster("tensors", FD, ADAM)),
 ]  # fmt: skip
 # the same for what is measured with the Panda alone
 OF_PANDA: list[tuple[str, str, float, str, Find]] = [
@@ -177,11 +166,6 @@ OF_PANDA: list[tuple[str, str, float, str, Find]] = [
     for quantity in (CONSTANT, CONTROLLED)
     for who, bound in ((MUJOCO, 20), (LOOP, 100))
 ]
-OF_PANDA += [
-    (f"gradient in JAX's vmap vs {who}", AT_LEAST, 20, "x",
-     faster("tensors", f"{GRADIENT} of {ID}", who))
-    for who in (FRAX, ADAM)
-]  # fmt: skip
 OF_PANDA += [
     (f"one step of one state, {method}, time over that of forward dynamics", AT_MOST, bound, "x",
      faster(step.ONE, method, step.FORWARD, inverse=True))
@@ -194,23 +178,6 @@ OF_PANDA += [
     for servos in ("", step.SERVOS)
     for who, bound in ((step.LOOP, 40), (step.ROLLOUT, 15))
 ]  # fmt: skip
-OF_PANDA += [
-    (f"{task_space.MANY} vs a Python loop over Pinocchio's parts", AT_LEAST, 20, "x",
-     faster("task_space", task_space.MANY, PYTHON_LOOP)),
-    (f"{task_space.ONE} vs the algorithm without a kernel", AT_LEAST, 200, "x",
-     faster("task_space", task_space.ONE, task_space.TEXTBOOK)),
-]  # fmt: skip
-OF_PANDA += [
-    (f"{kind}, {count} states, time over that of the kernel alone", AT_MOST, 1.15, "x",
-     faster(calls.question(kind), calls.quantity(count), calls.ALONE, inverse=True))
-    for kind in calls.DIRECT
-    for count in calls.SIZES
-    if count >= 256
-]  # fmt: skip
-OF_PANDA += [
-    (f"one state, {what}", AT_MOST, bound, " ns", value(calls.ONE, what, "kinetree"))
-    for what, bound in (("out=", 260), ("lists", 1500), ("linearize", 3000))
-]
 # robot, title, sense, bound, unit, where the number is
 OF_ONE: list[tuple[str, str, str, float, str, Find]] = [
     (robot, f"{what}, {held}, vs pin.constraintDynamics", AT_LEAST, bound, "x",
@@ -227,12 +194,6 @@ OF_ONE += [
      value(COLD, f"{constrained.FORWARD}, {held}", FIRST))
     for robot, cases in constrained.HELD.items()
     for held in cases
-]  # fmt: skip
-OF_ONE += [
-    (robot, f"{time_optimal.TITLE}, {path}, time over that of toppra", AT_MOST, 2, "x",
-     faster(time_optimal.TITLE, path, time_optimal.TOPPRA, inverse=True))
-    for robot in time_optimal.ROBOTS
-    for path in map(time_optimal.quantity, time_optimal.WAYPOINTS)
 ]  # fmt: skip
 OF_ONE += [
     (robot, f"an iteration of iLQR, N = {optimal.ROBOTS[robot][0]}, vs {who}", AT_LEAST, bound, "x",

@@ -162,12 +162,12 @@ def contact_rows(name: str) -> Iterator[Row]:
     servos = {x: kt.joints.Actuator.position(x, kp, kd) for x in robot.joint_names[1:]}
     robot = robot.with_contacts(feet(name), friction=FRICTION).with_actuators(servos)
     model = mujoco_model(robot, feet(name), FRICTION, DT)
-    q = np.array(robot.start_position())
+    q = np.array(kt.dynamics.start_position(robot))
     for k, joint in enumerate(robot.coordinate_names):
         q[k] = next((angle for word, angle in STANCE.items() if word in joint), q[k])
     starts = np.tile(q, (STARTS, 1))
     starts[:, 7:] += 0.05 * np.random.default_rng(0).normal(size=(STARTS, len(q) - 7))
-    starts = np.array([robot.on_ground(x, 0.005) for x in starts])
+    starts = np.array([kt.contacts.on_ground(robot, x, 0.005) for x in starts])
     options = {"duration": STEPS * DT, "dt": DT, "method": "implicitfast", "limits": "ignore"}
     ours = partial(robot.simulate, starts, controls=q[7:], progress=False, **options)
     run, base = mujoco_rollout(model, robot, starts, q[7:], STEPS)

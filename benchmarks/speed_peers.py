@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+import kinetree as kt
+
 BUILD = Path(__file__).parents[1] / "build" / "speed"  # compiled C of CasADi
 Call = Callable[[], Any]
 
@@ -79,7 +81,7 @@ def mujoco_model(robot: Any, feet: list[Any], friction: float, dt: float) -> Any
     """The robot with its servos, spheres as feet and a floor, for steps with rigid contacts."""
     import mujoco
 
-    spec = mujoco.MjSpec.from_string(robot.to_mjcf(losses="allow"))
+    spec = mujoco.MjSpec.from_string(kt.convert.to_mjcf(robot, losses="allow"))
     rough = [friction, 0.005, 0.0001]
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], friction=rough)
     for x in feet:

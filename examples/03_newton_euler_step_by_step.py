@@ -8,7 +8,7 @@ robot = kt.robots.planar_2r()
 q, dq, ddq = np.radians([90, 45]), [-0.8, 0.35], [-0.4, 0.1]
 
 # Outward: velocities and accelerations. Inward: forces and moments.
-steps = robot.newton_euler(q, dq, ddq, formulation="link")
+steps = kt.dynamics.newton_euler(robot, q, dq, ddq, formulation="link")
 for i, name in enumerate(robot.model.link_names):
     print(name)
     print("  angular velocity           ", steps.omega[i].round(4) + 0, "rad/s")

@@ -6,7 +6,7 @@ import kinetree as kt
 
 # 1. A robot with symbols: two point masses at the ends of two links, gravity along -y.
 L1, L2, m1, m2, g = sympy.symbols("L1 L2 m1 m2 g", positive=True)
-robot = kt.Robot.from_points(
+robot = kt.convert.from_points(
     P=[(0, 0, 0), (L1, 0, 0), (L1 + L2, 0, 0)],
     C=[(L1, 0, 0), (L1 + L2, 0, 0)],
     k=[(0, 0, 1), (0, 0, 1)],

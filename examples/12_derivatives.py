@@ -42,7 +42,9 @@ print(
 )
 
 # Derivatives of a motion with respect to its initial state, forces and masses.
-swing = pendulum.sensitivities([1.0, 0.0], duration=1.0, dt=0.005, wrt=("q0", "tau", "mass"))
+swing = kt.simulate.sensitivities(
+    pendulum, [1.0, 0.0], duration=1.0, dt=0.005, wrt=("q0", "tau", "mass")
+)
 print("d q(1 s)/d q0:", swing.by("q0")[-1, :2].round(4).tolist())
 energy, slopes = swing.cost(final=lambda q, dq: dq @ dq)
 print("d |dq|^2/d tau:", slopes["tau"].round(4), "and by the masses:", slopes["mass"].round(4))
@@ -57,7 +59,7 @@ print(
 )
 
 # Which combinations of the links' parameters can be identified from joint forces?
-base = robot.base_parameters(groups=["link"])
+base = kt.identify.base_parameters(robot, groups=["link"])
 print(base.count, "of", len(base.parameters), "parameters; the first of them:")
 for formula in base.formulas(digits=4)[:3]:
     print("   ", formula)

@@ -46,7 +46,7 @@ blind = reach.with_costs(
 )
 for name, problem in {"without barriers": blind, "with barriers": reach}.items():
     plan = problem.solve(start, iterations=200)
-    verdict = model.check(plan.trajectory)
+    verdict = kt.motion.check_limits(model, plan.trajectory)
     miss = 1e3 * np.linalg.norm((model.pose(plan.q[-1]) - goal)[:3, 3])
     print(f"{name}: {plan.reason}, {miss:.1f} mm beside the goal; limits violated:",
           len(verdict.violations))  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree import controllers, motion, optimal
+from kinetree.constraints import mobility
 
 # Knees bent; arms, neck and chest stiff. The legs have twelve joints and the waist two.
 whole = kt.robots.humanoid()
@@ -28,7 +29,7 @@ q[body.coordinate_names.index("base.z")] -= body.pose(q, frame="left_sole")[2, 3
 soles = {side: body.pose(q, frame=f"{side}_sole") for side in ("left", "right")}
 holds = {side: kt.constraints.Hold(f"{side}_sole", "pose", T) for side, T in soles.items()}
 robot = body.constrained(holds, actuated=body.joint_names[1:])
-print(f"{robot.n} degrees of freedom, {len(robot.mobility.independent)} of them with held feet")
+print(f"{robot.n} degrees of freedom, {len(mobility(robot).independent)} of them with held feet")
 
 # The way of the centre of mass: 60 mm to the left, to the right, and back.
 DT, TICKS, HORIZON = 0.04, 150, 20

@@ -70,7 +70,7 @@ def four_bar(cut: str = "rocker", kind: str = "axis", **options: Any) -> Any:
 
 def four_bar_position(robot: Any, angle: float) -> np.ndarray:
     """The position with the coupler above the ground, for an angle of the crank."""
-    return robot.project([angle, -angle + 0.7, 1.9], keep=["crank"])
+    return kt.constraints.project(robot, [angle, -angle + 0.7, 1.9], keep=["crank"])
 
 
 def tied_robot(seed: int, n: int = 5, types: tuple[str, ...] = ALL_TYPES) -> tuple[Any, Any, Any]:

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.model import Frame, JointFriction, bounds_of
+from kinetree.friction import Friction
+from kinetree.model import Frame, bounds_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Units:
             screw=screw,
             offset=joint.offset * own,
             armature=joint.armature * force * self.time / rate,
-            friction=JointFriction(
+            friction=Friction(
                 tuple(c * force / rate for c in x.viscous), tuple(c * force for c in x.coulomb)
             ),
             limits=replace(

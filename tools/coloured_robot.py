@@ -64,7 +64,9 @@ def write_coloured_robot(folder: Path) -> list[Path]:
     """Write the robot; gives its files, the URDF first."""
     folder.mkdir(parents=True, exist_ok=True)
     model = kt.robots.panda().model
-    text = kt.robots.panda().to_urdf().replace('name="Franka Panda"', 'name="coloured arm"')
+    text = kt.convert.to_urdf(kt.robots.panda()).replace(
+        'name="Franka Panda"', 'name="coloured arm"'
+    )
     files = {
         "colours.mtl": "".join(
             f"newmtl {name}\nKd {r} {g} {b}\n" for name, (r, g, b) in COLOURS.items()

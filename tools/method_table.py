@@ -30,6 +30,7 @@ RESULTS = {
     "Animation": "kinetree.motion.animation",
     "Explanation": "kinetree.explain",
     "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
+    "Model": "kinetree.model",
     "Report": "kinetree.files.report",
     "SparseBlock": "kinetree.engine.compiler.sparse",
     "SparsePattern": "kinetree.engine.compiler.sparse",
@@ -52,6 +53,7 @@ def public() -> dict[str, Callable[..., Any]]:
                 return
             found[path] = thing
             for name in dir(thing):
+                getattr(thing, name, None)  # imports functions that are methods
                 member = inspect.getattr_static(thing, name)
                 if not name.startswith("_") and not isinstance(member, property):
                     if callable(method := getattr(thing, name, None)):

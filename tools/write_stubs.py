@@ -54,7 +54,7 @@ from kinetree.engine.kernels.signatures import (
     Tensor,
     UfuncOptions,
 )
-from kinetree.model import HasModel, Model
+from kinetree.model import HasModel
 from kinetree.robot.core import RobotCore
 
 Form = TypeVar("Form")
@@ -69,7 +69,7 @@ class Compiled(Generic[Form]):
     def __get__(self, robot: HasModel, kind: type) -> Form: ...
     def __call__(self, robot: HasModel, *arrays: object, **options: object) -> Any: ...
 
-def framed_call(model: Model, name: str) -> Callable[..., Any]: ...
+def of_robots(name: str, path: str) -> Callable[..., Any]: ...
 '''
 # kind of a result -> (type of the first argument, type of the others, type of the result)
 FORMS = {
@@ -181,11 +181,11 @@ Written by tools/write_stubs.py from the declarations of the quantities; do not 
 from typing import Any
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.model import Model
+from kinetree.model import HasModel, Model
 from kinetree.model.inputs import TipWrench, Wrenches
 '''
 ARGUMENTS = {
-    "model": "Model",
+    "model": "Model | HasModel",
     "F_ext": "Wrenches = None",
     "F_tip": "TipWrench = None",
     "frame": "str | None = None",

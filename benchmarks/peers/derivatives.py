@@ -47,7 +47,7 @@ def pinocchio_job(case: Case, quantity: str, states: Arrays) -> dict[str, Job]:
     from benchmarks.peers.pinocchio import model_of
 
     if quantity == SECOND:
-        raise Absent("its Python has no second derivatives; its C++: benchmarks.second_order")
+        raise Absent("its Python has no second derivatives")
     model, data, columns = model_of(case)
     function = pin.computeRNEADerivatives if quantity == ID else pin.computeABADerivatives
     fields = ("dtau_dq", "dtau_dv") if quantity == ID else ("ddq_dq", "ddq_dv")

@@ -105,10 +105,10 @@ def states(made: Mechanism, count: int) -> Arrays:
     rng, robot = np.random.default_rng(17), made.robot
     away = rng.uniform(-SPREAD, SPREAD, (min(count, POSITIONS), robot.nq))
     away[:, : 7 if made.holds.floating else 0] = 0
-    closed = np.array([robot.project(q) for q in made.start + away])
+    closed = np.array([kt.constraints.project(robot, q) for q in made.start + away])
     q = np.repeat(closed, count // len(closed), axis=0)
     dq, tau = rng.normal(size=(2, count, robot.n))
-    return q, np.array(robot.project_rates(q, dq)), tau
+    return q, np.array(kt.constraints.project_rates(robot, q, dq)), tau
 
 
 def forward(answer: Answer, made: Mechanism, name: str, effort: Effort) -> None:
@@ -167,7 +167,10 @@ def pinocchio_job(made: Mechanism, x: Arrays, *, single: bool) -> Job:
     q, dq, tau = x
     own = [np.ascontiguousarray(a) for a in (there.q(q), there.dq(q, dq), there.tau(q, tau))]
     back = from_pinocchio(made.robot, joints)
-    ddq, lam = np.empty_like(own[1]), np.empty((len(q), len(made.robot.mobility.rows)))
+    ddq, lam = (
+        np.empty_like(own[1]),
+        np.empty((len(q), len(kt.constraints.mobility(made.robot).rows))),
+    )
 
     def run() -> None:
         for k, state in enumerate(zip(*own, strict=True)):

@@ -96,7 +96,7 @@ def starts(robot: kt.Robot) -> tuple[np.ndarray, np.ndarray]:
                 q[list(joint.coords)] = angle
     many = np.tile(q, (COUNT, 1))
     many[:, 7:] += 0.05 * np.random.default_rng(0).normal(size=(COUNT, len(q) - 7))
-    return np.array([robot.on_ground(x, 0.005) for x in many]), q[7:]
+    return np.array([kt.contacts.on_ground(robot, x, 0.005) for x in many]), q[7:]
 
 
 def rollout_job(robot: kt.Robot, name: str, q: np.ndarray, u: np.ndarray, end: np.ndarray) -> Job:
@@ -128,7 +128,7 @@ def mujoco_model(robot: kt.Robot, name: str) -> Any:
     """The robot as MJCF, with the feet, the floor and the servos."""
     import mujoco
 
-    spec = mujoco.MjSpec.from_string(robot.to_mjcf(losses="allow"))
+    spec = mujoco.MjSpec.from_string(kt.convert.to_mjcf(robot, losses="allow"))
     rough = {"friction": [FRICTION, 0.005, 0.0001], "condim": 3}
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], **rough)
     for foot in feet(name):

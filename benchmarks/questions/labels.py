@@ -4,4 +4,3 @@ COLD, WARM = "cold compile", "load from disk"
 FIRST, READY = "kinetree, first kernel of the process", "kinetree, LLVM initialised before"
 FORBIDDEN = ("llvmlite", "sympy", "matplotlib", "mujoco")
 HEAVY = "heavy packages that importing kinetree imports:"
-GRADIENT = "gradient"

@@ -1,6 +1,6 @@
 """Sphinx extension of the documentation: drawings, plots, scenes and solutions.
 
-    {drawing} NAME key=value ...   a line drawing by a function of docs/extension/drawings
+    {drawing} NAME                 a line drawing, docs/drawings/NAME.svg
     {plot}                         a plot of values of the snippets of the same page
     {scene} ROBOT                  a movable robot, or one that plays a motion
     {picture} ROBOT                a shaded picture of a robot

@@ -1,6 +1,5 @@
 """The directives of the documentation, which turn names and code into figures of a page."""
 
-import ast
 import os
 import shutil
 from collections.abc import Callable
@@ -13,10 +12,10 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from extension import snippets, store
-from extension.drawings import DRAWINGS
 from extension.plots import plot
 
 FIGURES = "figures"  # folder of the built site
+DRAWINGS = Path(__file__).parents[1] / "drawings"  # in the colours of figures.css
 
 
 class Figure(SphinxDirective):
@@ -85,19 +84,18 @@ class Figure(SphinxDirective):
 
 
 class Drawing(Figure):
-    """{drawing} NAME key=value ...: SVG by the function of this name; the body is the caption."""
+    """{drawing} NAME: the line drawing docs/drawings/NAME.svg; the body is the caption."""
 
     required_arguments = 1
-    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         """The figure."""
-        name, *settings = self.arguments[0].split()
-        if name not in DRAWINGS:
-            raise self.error(f"no drawing {name!r}; there are: {', '.join(sorted(DRAWINGS))}")
-        options = {key: literal(value) for key, _, value in (x.partition("=") for x in settings)}
-        markup = store.stored(self.key("drawing"), lambda: DRAWINGS[name](**options))
-        return self.figure(markup, list(self.content))
+        path = DRAWINGS / f"{self.arguments[0]}.svg"
+        if not path.exists():
+            known = ", ".join(sorted(x.stem for x in DRAWINGS.glob("*.svg")))
+            raise self.error(f"there is no drawing {self.arguments[0]!r}; there are {known}")
+        self.env.note_dependency(str(path))
+        return self.figure(path.read_text(encoding="utf-8"), list(self.content))
 
 
 class Plot(Figure):
@@ -224,14 +222,6 @@ def with_kinetree(names: dict[str, Any]) -> dict[str, Any]:
     import kinetree as kt
 
     return {"kt": kt, "np": np} | names
-
-
-def literal(value: str) -> Any:
-    """A value of a drawing's setting: a number, a tuple of numbers, or text."""
-    try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return value
 
 
 def still(path: Path, robot: Any, options: Any, **rest: Any) -> None:

@@ -6,7 +6,7 @@
 
 Every line is a card that leads to the section `anchor` of gallery.md. Its picture is made of the
 names of that section's snippet: `plot` draws curves and `dots` dots, `picture` renders a robot
-(expression: robot, q or motion), `drawing` calls a drawing, `markup` is SVG or HTML.
+(expression: robot, q or motion), `markup` is SVG or HTML.
 """
 
 import re
@@ -18,8 +18,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 
 from extension import snippets, store
-from extension.directives import Figure, literal, still, with_kinetree
-from extension.drawings import DRAWINGS
+from extension.directives import Figure, still, with_kinetree
 from extension.plots import thumbnail
 
 PAGE = "gallery"
@@ -85,10 +84,6 @@ class Gallery(Figure):
         if kind == "picture":
             path = store.stored_file(key, draw, "png")
             return f'<img src="{self.address(path)}" alt="">'
-        if kind == "drawing":
-            name, *settings = what.split()
-            options = {k: literal(v) for k, _, v in (x.partition("=") for x in settings)}
-            return store.stored(key, lambda: DRAWINGS[name](**options))
         if kind in ("plot", "dots"):
             return store.stored(key, lambda: thumbnail(snippets.run(what, names()), kind, key))
         return store.stored(key, lambda: str(snippets.run(what, names())))

@@ -132,5 +132,5 @@ def result(path: str, thing: Callable[..., Any]) -> str:
     if kind == "Array":
         letter, shape = re.match(LETTER, first), re.search(SHAPE, first)
         return f"{letter[1] if letter else ''} {shape[0] if shape else 'array'}".strip()
-    owner = path.split(".")[-2]
-    return {"Any": "", "Self": owner, "~AnyRecord": "of the same type"}.get(kind, kind)
+    owner, same = path.split(".")[-2], "of the same type"
+    return {"Any": "", "Self": owner, "~AnyRecord": same, "~Thing": same}.get(kind, kind)

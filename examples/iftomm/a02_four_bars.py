@@ -42,5 +42,5 @@ def measured(robot, run):
 if __name__ == "__main__":
     robot = build()
     run = robot.simulate(START, RATES, duration=SECONDS)
-    print(robot.mobility)
+    print(kt.constraints.mobility(robot))
     print(f"error at the end: {np.abs(measured(robot, run)[-1] - END).max():.1e} m and m/s")

@@ -56,5 +56,5 @@ if __name__ == "__main__":
     robot = build()
     options = {"method": "DOP853", "record": 1e-3, "limits": "ignore"}
     run = robot.simulate(START, RATES, duration=SECONDS, tau=TAU, **options)
-    print(robot.mobility)
+    print(kt.constraints.mobility(robot))
     print(f"error at the end: {np.abs(measured(robot, run)[-1] - END).max():.1e} rad")

@@ -4,4 +4,4 @@ import kinetree as kt
 
 robot = kt.load("arm.urdf")
 motion = kt.motion.read("move.csv", robot)
-print(robot.check(motion))
+print(kt.motion.check_limits(robot, motion))

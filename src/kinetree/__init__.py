@@ -11,6 +11,7 @@ if typing.TYPE_CHECKING:
         constraints,
         contacts,
         controllers,
+        convert,
         dynamics,
         errors,
         friction,
@@ -28,17 +29,14 @@ if typing.TYPE_CHECKING:
     )
     from kinetree.core.versions import __version__ as __version__
     from kinetree.engine.export import export
-    from kinetree.files import convert
     from kinetree.files.loading import load, load_string
     from kinetree.linting import lint
-    from kinetree.model import Model
     from kinetree.robot import Robot
     from kinetree.robot.builder import Builder
     from kinetree.symbols.robot import symbolic
 
 __all__ = [
     "Builder",
-    "Model",
     "Robot",
     "constraints",
     "contacts",
@@ -69,7 +67,6 @@ __all__ = [
 _LATER = {
     "__version__": "kinetree.core.versions",
     "Builder": "kinetree.robot.builder",
-    "Model": "kinetree.model",
     "Robot": "kinetree.robot",
     "export": "kinetree.engine.export",
     "lint": "kinetree.linting",
@@ -77,9 +74,6 @@ _LATER = {
     "load_string": "kinetree.files.loading",
     "symbolic": "kinetree.symbols.robot",
 }
-
-# public modules that lie in a folder
-_PLACES = {"convert": "kinetree.files.convert"}
 
 # functions of kinetree.views.notebook that show results, imported when a notebook first needs them
 _DISPLAYS = {
@@ -116,7 +110,7 @@ def __getattr__(name: str) -> typing.Any:
 
 def _module(name: str) -> types.ModuleType:
     """Import a public module."""
-    return importlib.import_module(_PLACES.get(name, f"kinetree.{name}"))
+    return importlib.import_module(f"kinetree.{name}")
 
 
 def _reachable() -> list[str]:

@@ -1,6 +1,8 @@
 """Contacts with known ground: records that `Robot.with_contacts` takes, forces."""
 
 from kinetree.dynamics.contacts.inverse import GroundForces
+from kinetree.dynamics.contacts.start import on_ground
+from kinetree.engine.kernels.contacts import contact_inverse_dynamics as inverse_dynamics
 from kinetree.explain.contacts import explain_contact as explain
 from kinetree.files.description.contacts import (
     Box,
@@ -27,5 +29,7 @@ __all__ = [
     "HeightField",
     "Plane",
     "explain",
+    "inverse_dynamics",
+    "on_ground",
     "stairs",
 ]

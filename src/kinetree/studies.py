@@ -29,21 +29,20 @@ from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.progress import Progress
 from kinetree.core.versions import __version__
+from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.engine.call.threads import threads
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.engine.kernels.free import OF_CONTACTS, check_free, free_ports, free_values, owners
 from kinetree.engine.kernels.memo import kernel
 from kinetree.engine.kernels.stored import model_hash
 from kinetree.errors import InputError, KinetreeWarning, NameLookupError, ShapeError, need
-from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SPHERICAL
-from kinetree.model import HasModel, Joint, Model, model_of
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import bounds_of, with_limits
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinate_axis, dof_axis, link_axis
 from kinetree.motion.inputs import positive
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment, Axis, vector_by_name
-from kinetree.present.tables import text_table
 from kinetree.simulate import signal
 from kinetree.simulate.core.controller import Controller, aligned
 from kinetree.simulate.core.outcome import record_rows
@@ -77,14 +76,12 @@ PARTS = {  # columns of the data of one link, spring or contact
     **dict.fromkeys(OF_CONTACTS, ("",)),
     "F_ext": ("nx", "ny", "nz", "fx", "fy", "fz"),
 }
-REACH_M = 1.0  # largest distance of free and planar joints from the origin along each axis
 BLOCK = 64  # samples that share a generator: one for each sample would cost as much as its rollout
 PART_BYTES = 64 << 20  # that a part may need while it is computed
 MOST_PARTS = 64  # of a study on an executor, by default
 ABOUT = "study.json"  # file of a folder with results that describes the study
 NEVER = ("violated_at", "lost_at")  # columns in which NaN means that it did not happen
 SAMPLES = "{task.completed}/{task.total}"  # in a progress bar
-STATISTICS = ("column", "mean", "std", "min", "5 %", "median", "95 %", "max", "NaN")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +141,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Anywhere:
-    """Positions within the joint limits; without limits, half a turn and half a metre around zero.
-
-    Quaternions are uniform over all rotations; free and planar joints stay within a metre.
-    """
+    """Positions within the joint limits, as `Robot.random` draws them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +266,7 @@ class Arguments:
                 point = np.unravel_index(samples // self.repeats, tuple(self.grids.values()))
                 return np.asarray(values)[point[list(self.grids).index(name)]]
             case Anywhere():
-                return of(lambda rng: anywhere(self.model, rng))
+                return of(lambda rng: random_positions(self.model, rng, BLOCK))
             case Spread(share):
                 data = self.own[name]
                 lead = () if name == "gravity" else data.shape[:1]
@@ -287,36 +281,6 @@ def moved(model: Model, q: Array, v: Array) -> Array:
     if model.nq == model.n:
         return q + v
     return np.array([dynamics.integrate(model, *row) for row in zip(q, v, strict=True)], float)
-
-
-def anywhere(model: Model, rng: np.random.Generator) -> Array:
-    """Random positions (BLOCK, nq) within the limits, quaternions uniform over all rotations."""
-    q = np.zeros((BLOCK, model.nq))
-    for joint in model.joints:
-        if joint.follows is not None:
-            continue
-        coords = list(joint.coords)
-        if len(coords) == 1:
-            q[:, coords[0]] = rng.uniform(*_limits(joint), BLOCK)
-            continue
-        turns = {SPHERICAL: 4, FREE: 4, PLANAR: 1}.get(joint.type, 0)
-        if joint.type == PLANAR:
-            q[:, coords[:1]] = rng.uniform(-np.pi, np.pi, (BLOCK, 1))
-        elif turns:
-            x = rng.normal(size=(BLOCK, 4))
-            q[:, coords[:4]] = x / np.linalg.norm(x, axis=1, keepdims=True)
-        place = coords[turns:]
-        q[:, place] = rng.uniform(-REACH_M, REACH_M, (BLOCK, len(place)))
-    return q
-
-
-def _limits(joint: Joint) -> tuple[float, float]:
-    """The limits of a joint; if one is missing, the reach beyond zero or beyond the other."""
-    reach = 0.5 if joint.type == PRISMATIC else np.pi
-    low, high = joint.limits.lower, joint.limits.upper
-    low = low if np.isfinite(low) else min(-reach, high - reach)
-    high = high if np.isfinite(high) else max(reach, low + reach)
-    return float(low), float(high)
 
 
 # arguments as they are given
@@ -1022,19 +986,6 @@ class Results:
                 lost |= np.isnan(x).reshape(self.samples, -1).any(axis=1)
         return np.flatnonzero(lost)
 
-    def summary(self, names: str | Sequence[str] | None = None) -> str:
-        """Mean, standard deviation and quantiles of columns over all rows, as text.
-
-        Args:
-            names: columns or groups; None: all.
-        """
-        chosen = [x for x in self._chosen(names) if x != "sample"]
-        rows = zip(chosen, self._read(chosen), strict=True)
-        lost = len(self.lost(chosen))
-        warned = [f"{lost} of {self.samples} samples have NaN: results.lost()"] if lost else []
-        table = text_table([STATISTICS, *((name, *described(x)) for name, x in rows)])
-        return "\n".join([self._headline(), *warned, *table])
-
     def _chosen(self, names: str | Sequence[str] | None) -> list[str]:
         if names is None:
             return list(self.columns)
@@ -1062,15 +1013,3 @@ class Results:
 
     def __repr__(self) -> str:
         return f"Results({self._headline()}; columns: {', '.join(self.columns[:8])}, ...)"
-
-
-def described(x: Array) -> list[str]:
-    """The STATISTICS of numbers (S,) as text, of all that are not NaN."""
-    kept = x[~np.isnan(x)]
-    lost = str(len(x) - len(kept))
-    if not len(kept):
-        return [*["-"] * 7, lost]
-    with np.errstate(invalid="ignore", over="ignore"):
-        spread = kept.std(ddof=1) if len(kept) > 1 else 0.0
-        numbers = [kept.mean(), spread, *np.quantile(kept, (0, 0.05, 0.5, 0.95, 1))]
-    return [*(f"{v:.5g}" for v in numbers), lost]

@@ -47,7 +47,7 @@ def test_terms(program, panda):
 
 def test_options_of_reading_change_the_robot(program, panda):
     friction = panda.with_friction({panda.joint_names[0]: kt.friction.Friction(2.0, 1.0)})
-    program.folder.joinpath("rubs.urdf").write_text(friction.to_urdf(), encoding="utf-8")
+    program.folder.joinpath("rubs.urdf").write_text(kt.convert.to_urdf(friction), encoding="utf-8")
     same(program.json(f"id rubs.urdf {MOTION}")["tau"], friction.inverse_dynamics(Q, DQ, DDQ))
     plain = program.json(f"id rubs.urdf {MOTION} --friction none")["tau"]
     np.testing.assert_allclose(plain, panda.inverse_dynamics(Q, DQ, DDQ), atol=1e-12)

@@ -59,7 +59,7 @@ builder.joint("j", "revolute", "base", "uper").build()
 builder.joint("j", "revolute", "base", "upper", axis=(0, 0, 0))
 builder.build()
 robot.with_friction({"joint1": kt.friction.Friction(viscous=-1)})
-kt.Robot.from_points([(0, 0, 0)], [(0, 0, 0)], [(0, 0, 1)], m=[1, 2], I_com=[np.eye(3)])
+kt.convert.from_points([(0, 0, 0)], [(0, 0, 0)], [(0, 0, 1)], m=[1, 2], I_com=[np.eye(3)])
 """,
     "States and options": """
 robot.inverse_dynamics([0.1], [0, 0], [0, 0])
@@ -110,7 +110,7 @@ kt.symbolic(robot, ["masses"])
 kt.export(robot, "mass")
 kt.export(robot, "mass_matrix", language="fortran")
 robot.explain([0, 0], [0, 0], [0])
-robot.explain([0, 0], [0, 0], [0, 0], formulation="lagrange")["elbow"]
+robot.newton_euler([0, 0], [0, 0], [0, 0], formulation="lagrange")["elbow"]
 kt.views.render(robot, path="robot.bmp")
 kt.views.render(robot, path="a.png", size=(0, 9))
 kt.views.render(robot, path="a.png", hide=["shadow"])
@@ -119,8 +119,8 @@ kt.views.session_page(panda, plan)
 kt.testing.check_robot(robot, kernel_names=["mass"])
 kt.testing.run_conformance(["speed"])
 kt.kernels.threads(-1)
-robot.to_urdf(losses="maybe")
-four_bar.to_urdf(losses="error")
+kt.convert.to_urdf(robot, losses="maybe")
+kt.convert.to_urdf(four_bar, losses="error")
 """,
     "Constraints and contacts": """
 robot.constrained({"h": kt.constraints.Hold("finger", "point", (0, 0, 0))})

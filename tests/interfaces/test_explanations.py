@@ -55,7 +55,7 @@ def test_shares_are_what_they_are_called(seed):
     zero = np.zeros(model.n)
 
     def tau(dq=zero, ddq=zero, gravity=False):
-        own = model if gravity else model.with_gravity((0, 0, 0))
+        own = model if gravity else kt.Robot.with_gravity(model, (0, 0, 0))
         return dynamics.inverse_dynamics(own, q, dq, ddq) - dynamics.friction_forces(own, dq)
 
     assert relative(shares["gravity"], dynamics.gravity_forces(model, q)) <= CLOSE
@@ -90,12 +90,12 @@ def test_a_slider_on_a_turning_arm_by_hand():
 @pytest.mark.parametrize("name", ["four_bar", "slider_crank", "delta"])
 def test_constraints_do_no_work_and_have_a_share(name):
     robot = getattr(kt.robots, name)()
-    q = robot.start_position()
-    dq = robot.project_rates(q, np.ones(robot.n))
-    ddq = robot.project_accelerations(q, dq, np.ones(robot.n))
+    q = kt.dynamics.start_position(robot)
+    dq = kt.constraints.project_rates(robot, q, np.ones(robot.n))
+    ddq = kt.constraints.project_accelerations(robot, q, dq, np.ones(robot.n))
     found = robot.explain(q, dq, ddq)
     assert relative(found.torque.total, found.tau) <= 1e-9
-    free = robot.unconstrained().explain(q, dq, ddq).torque
+    free = kt.constraints.unconstrained(robot).explain(q, dq, ddq).torque
     size = sum(np.abs(x).max() for x in free.shares.values())
     for cause in ("inertia", "gravity", "centrifugal"):
         assert np.abs(found.torque[cause] - free[cause]).max() <= CLOSE * size

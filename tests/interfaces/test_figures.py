@@ -59,7 +59,7 @@ def test_angles_and_lengths_have_axes_of_their_own():
 
 def test_more_than_four_joints_become_small_panels_with_one_time_axis():
     robot = kt.robots.panda()
-    start = robot.start_position()
+    start = kt.dynamics.start_position(robot)
     motion = kt.motion.quintic(start, start + 0.4, 0.2, robot=robot)
     figure = motion.plot(panels=["q", "energy"])
     drawn = panels(figure)
@@ -77,7 +77,7 @@ def test_more_than_four_joints_become_small_panels_with_one_time_axis():
 
 def test_limits_and_their_violations_are_shown():
     robot = kt.robots.panda()
-    start = robot.start_position()
+    start = kt.dynamics.start_position(robot)
     plan = kt.motion.quintic(start, start + 0.4, 0.2, robot=robot)
     drawn = panels(plan.plot(panels=["dq"]))
     for k, axes in enumerate(drawn.values()):

@@ -212,9 +212,10 @@ def test_displays_of_a_notebook_are_frames_of_pages():
         assert len(html) < 500_000 and "unsafe" not in found.pages[0]
     assert robot.model._repr_html_() in robot._repr_html_()
     results = (
-        kt.symbolic(robot), robot.mass_ellipsoid([0.1, 0.2]), motion.energy(),
+        kt.symbolic(robot), kt.dynamics.mass_ellipsoid(robot, [0.1, 0.2]), motion.energy(),
         kt.testing.check_robot(robot, states=1, kernel_names=()),
-        kt.load_string(robot.to_urdf(losses="allow")).report, robot.explain([0, 1], [0, 0], [0, 0]),
+        kt.load_string(kt.convert.to_urdf(robot, losses="allow")).report,
+        robot.explain([0, 1], [0, 0], [0, 0]),
     )  # fmt: skip
     for result in results:
         html = result._repr_html_()

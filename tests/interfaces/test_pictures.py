@@ -145,7 +145,7 @@ def test_scenes_have_proper_poses_and_bodies_for_all_moving_links(name):
 
 def test_bodies_and_joints_of_a_chain_stand_where_the_joints_are():
     robot = kt.robots.panda()
-    q = robot.start_position()
+    q = kt.dynamics.start_position(robot)
     poses, drawn = robot.link_poses(q), scene(robot)
     axes = robot.space_jacobian(q)
     for shape in drawn.of("joint"):
@@ -181,15 +181,15 @@ def test_slides_have_rails_between_their_limits():
 def test_arrows_are_the_vectors_of_the_recursion():
     """Twists are those of the space Jacobian; the force at the first joint carries the weight."""
     robot = kt.robots.panda()
-    q, dq = robot.start_position(), np.linspace(0.1, 0.7, 7)
+    q, dq = kt.dynamics.start_position(robot), np.linspace(0.1, 0.7, 7)
     V_s = robot.space_jacobian(q, robot.model.link_names[6]) @ dq
     for formulation in ("screw", "link", "space"):
-        found = robot.newton_euler(q, dq, 0 * dq, formulation=formulation)
+        found = kt.dynamics.newton_euler(robot, q, dq, 0 * dq, formulation=formulation)
         omega, v = (x for x in recursion_arrows(found, "V", 0.3) if x.link == 6)
         np.testing.assert_allclose(omega.value, V_s[:3], atol=1e-12)
         np.testing.assert_allclose(v.value, V_s[3:] + np.cross(V_s[:3], v.start), atol=1e-12)
         np.testing.assert_allclose(v.start, robot.link_poses(q)[6][:3, 3], atol=1e-12)
-    still = robot.newton_euler(q, 0 * dq, 0 * dq)
+    still = kt.dynamics.newton_euler(robot, q, 0 * dq, 0 * dq)
     arrows = [x for x in recursion_arrows(still, "F", 0.4) if x.name == "force"]
     weight = float(np.sum(robot.model.m)) * 9.81
     np.testing.assert_allclose(arrows[0].value, (0, 0, weight), atol=1e-10)

@@ -60,7 +60,7 @@ def grounded(draw, restitution=0.0):
     normal = tilt / np.linalg.norm(tilt)
     robot = free.with_contacts(points, Plane(tuple(tilt)), friction=mu, restitution=restitution)
     q, dq, _ = state(free, draw(SEEDS))
-    q = robot.on_ground(q, draw(st.sampled_from([0.0, 0.003])))
+    q = kt.contacts.on_ground(robot, q, draw(st.sampled_from([0.0, 0.003])))
     return Grounded(robot, free, q, dq, mu, normal)
 
 
@@ -78,7 +78,7 @@ def contact_jacobians(robot, q):
     model = robot.model
     T = dict(zip(model.link_names, dynamics.forward_kinematics(model, q), strict=True))
     J = dict(zip(model.link_names, dynamics.link_jacobians(model, q), strict=True))
-    points, found = robot.contact_points(q)[0], {}
+    points, found = robot.compile("contact_points")(q)[0], {}
     for x, point in zip(model.contacts.points, points, strict=True):
         R = T[x.link][:3, :3]
         arm = R.T @ (point - T[x.link][:3, 3])
@@ -158,7 +158,7 @@ def test_a_smooth_impact_rebounds_with_its_restitution(case, restitution):
     robot = case.robot.with_contacts(
         list(given.points)[:1], given.ground, friction=0, restitution=restitution
     )
-    q = robot.on_ground(case.q)
+    q = kt.contacts.on_ground(robot, case.q)
     J = next(iter(contact_jacobians(robot, q).values()))
     before = case.normal @ J @ case.dq
     assume(before < -0.3)
@@ -199,7 +199,9 @@ def test_forces_of_a_motion_in_contact_make_this_motion(case, seed, feasible):
     still = 0 * case.dq
     ddq = dynamics.forward_dynamics(case.free.model, case.q, still, made)
     ddq = ddq if feasible else 0.1 * ddq
-    found = case.robot.contact_inverse_dynamics(*(np.array([x, x]) for x in (case.q, still, ddq)))
+    found = kt.contacts.inverse_dynamics(
+        case.robot, *(np.array([x, x]) for x in (case.q, still, ddq))
+    )
     f, needed = found.forces[0], dynamics.inverse_dynamics(case.free.model, case.q, still, ddq)
     push = f @ case.normal
     size = 1 + np.abs(f).max() + np.abs(needed).max()

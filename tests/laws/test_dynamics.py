@@ -398,7 +398,10 @@ def test_rates_are_derivatives_along_the_motion(mechanism, seed):
 
     a = dynamics
     close(
-        a.body_jacobian_rate(model, q, dq), along(lambda q, dq: a.body_jacobian(model, q)), 1e-8, 1
+        a.body_jacobian_rate(model, q, dq),
+        along(lambda q, dq: a.body_jacobian(model, q)),
+        1e-8,
+        1,
     )
     close(
         a.space_jacobian_rate(model, q, dq),

@@ -242,7 +242,9 @@ def test_finer_output_and_events_change_no_sample(case, seed, finer):
 def test_sensitivities_are_differences_of_motions(case, seed):
     robot, q, dq, tau = case
     options = {"duration": 0.03, "dt": 0.003, "method": "rk4", **FREE}
-    found = robot.sensitivities(q, dq, tau=tau, wrt=("q0", "dq0", "tau", "mass"), **options)
+    found = kt.simulate.sensitivities(
+        robot, q, dq, tau=tau, wrt=("q0", "dq0", "tau", "mass"), **options
+    )
     rng, m = np.random.default_rng(seed), robot.model.m
     for name in ("q0", "dq0", "tau", "mass"):
         v = rng.normal(size=len(m) if name == "mass" else robot.n)

@@ -98,7 +98,7 @@ def symmetric_friction(mechanism, level):
 @given(IN_URDF, SEEDS)
 def test_written_urdf_reads_back(mechanism, seed):
     robot = build(replace(mechanism, gravity=(0, 0, -9.81)))
-    same_robot(kt.load_string(robot.to_urdf(losses="allow")), robot, seed)
+    same_robot(kt.load_string(kt.convert.to_urdf(robot, losses="allow")), robot, seed)
 
 
 @settings(max_examples=10)
@@ -107,7 +107,7 @@ def test_written_urdf_has_the_forces_of_pinocchio(mechanism, seed):
     pin = pytest.importorskip("pinocchio")
     plain = mechanism.changed(drive={})
     robot = build(replace(plain, gravity=(0, 0, -9.81)))
-    model = pin.buildModelFromXML(robot.to_urdf(losses="allow"))
+    model = pin.buildModelFromXML(kt.convert.to_urdf(robot, losses="allow"))
     q, dq, ddq = state(robot, seed)
     angles, rates, order = pin.neutral(model), np.zeros((2, model.nv)), []
     for i, name in enumerate(robot.dof_names):
@@ -132,7 +132,7 @@ def test_written_mjcf_reads_back(mechanism, seed):
     if first.type == "free":  # of MuJoCo measures from the world
         first = replace(first, turn=(0.0, 0.0, 0.0), place=(0.0, 0.0, 0.0))
     robot = build(replace(mechanism, parts=(first, *mechanism.parts[1:])))
-    same_robot(kt.load_string(robot.to_mjcf(losses="allow")), robot, seed)
+    same_robot(kt.load_string(kt.convert.to_mjcf(robot, losses="allow")), robot, seed)
 
 
 @settings(max_examples=10)
@@ -140,7 +140,7 @@ def test_written_mjcf_reads_back(mechanism, seed):
 def test_written_mjcf_has_the_forces_of_mujoco(mechanism, seed):
     mujoco = pytest.importorskip("mujoco")
     robot = build(mechanism)
-    model = mujoco.MjModel.from_xml_string(robot.to_mjcf(losses="allow"))
+    model = mujoco.MjModel.from_xml_string(kt.convert.to_mjcf(robot, losses="allow"))
     data = mujoco.MjData(model)
     q, dq, ddq = state(robot, seed)
     places = [int(model.joint(name).dofadr[0]) for name in robot.dof_names]
@@ -156,5 +156,8 @@ def test_written_mjcf_has_the_forces_of_mujoco(mechanism, seed):
 def test_friction_survives_files(mechanism, data):
     level = data.draw(st.integers(1, 9)) / 10
     robot = build(symmetric_friction(replace(mechanism, gravity=(0, 0, -9.81)), level))
-    for text in (robot.to_urdf(losses="allow"), robot.to_mjcf(losses="allow")):
+    for text in (
+        kt.convert.to_urdf(robot, losses="allow"),
+        kt.convert.to_mjcf(robot, losses="allow"),
+    ):
         same_robot(kt.load_string(text), robot, data.draw(SEEDS))

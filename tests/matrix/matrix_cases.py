@@ -35,10 +35,12 @@ def states(name: str) -> dict[str, np.ndarray]:
     found["activation"] = numbers(len(model.activation_names))
     if recipe(name).constraints:
         near = (x.integrate(x.neutral(), 0.25 * v) for v in found["dq"])
-        found["q"] = q = np.array([x.project(y) for y in near])
-        found["dq"] = np.array([x.project_rates(*y) for y in zip(q, found["dq"], strict=True)])
+        found["q"] = q = np.array([kt.constraints.project(x, y) for y in near])
+        found["dq"] = np.array(
+            [kt.constraints.project_rates(x, *y) for y in zip(q, found["dq"], strict=True)]
+        )
         motions = zip(q, found["dq"], found["ddq"], strict=True)
-        found["ddq"] = np.array([x.project_accelerations(*y) for y in motions])
+        found["ddq"] = np.array([kt.constraints.project_accelerations(x, *y) for y in motions])
     if recipe(name).feet:  # near rest and upright: the forces are within their cones
         found["q"] = np.array([x.integrate(x.neutral(), 0.05 * v) for v in found["dq"]])
         found |= {key: 0.1 * found[key] for key in ("dq", "ddq", "F_ext")}

@@ -212,7 +212,9 @@ class Reference:
             nq, self.n = nq + more, self.n + size
         self.poses, self.g = lru_cache(512)(self._poses), exact(recipe.gravity)
         if recipe.constraints:
-            self.independent = [robot.joint_names.index(x) for x in robot.mobility.independent]
+            self.independent = [
+                robot.joint_names.index(x) for x in kt.constraints.mobility(robot).independent
+            ]
         self._masses()
         self._drives()
 
@@ -651,7 +653,7 @@ FORMULAS = {
     "bias_forces_rate": lambda x, *motion: x.rate(x.bias_forces, *motion),
     "center_of_mass_jacobian": lambda x, q: x.slopes(x.center_of_mass, q),
     "centroidal_momentum_matrix_rate": lambda x, q, dq: x.rate(
-        lambda q, _: x.centroidal_momentum_matrix(q), q, dq
+        lambda q, _: x.compile("centroidal_momentum_matrix")(q), q, dq
     ),
     "body_jacobian": lambda x, q: x.jacobian(q),
     "space_jacobian": lambda x, q: x.jacobian(q, "space"),

@@ -104,8 +104,8 @@ def test_pinocchio(name):
 @pytest.mark.parametrize("name", ["chain", "tree", "spherical", "springs", "loop"])
 def test_mujoco(name):
     """M, and inverse dynamics with springs, damping and armature, of the MJCF that we write."""
-    robot, x = recipe(name).build().unconstrained(), states(name)
-    theirs = mujoco.MjModel.from_xml_string(robot.to_mjcf(losses="allow"))
+    robot, x = kt.constraints.unconstrained(recipe(name).build()), states(name)
+    theirs = mujoco.MjModel.from_xml_string(kt.convert.to_mjcf(robot, losses="allow"))
     data = mujoco.MjData(theirs)
     order = [theirs.joint(k).name for k in range(theirs.njnt)]
     there = kt.convert.to_mujoco(robot, joints=order)

@@ -40,7 +40,7 @@ def test_shapes_are_as_far_from_a_slope_as_in_mujoco(seed):
         data.qpos[7 * k + 3 : 7 * k + 7] = q[7 * k : 7 * k + 4]
     mujoco.mj_forward(model, data)
     names = robot.model.contacts.names
-    gaps = np.asarray(robot.contact_points(q)[1])
+    gaps = np.asarray(robot.compile("contact_points")(q)[1])
     theirs = lowest(model, data)
     for kind in SIZES:
         ours = min(g for name, g in zip(names, gaps, strict=True) if name.startswith(kind))
@@ -64,5 +64,5 @@ def test_public_robots_stand_on_their_feet(file):
     robot = kt.load(path).with_contacts(feet)
     contacts = robot.model.contacts
     assert len(contacts.points) == count and set(contacts.frictions) == {friction}
-    gaps = np.asarray(robot.contact_points(robot.start_position())[1])
+    gaps = np.asarray(robot.compile("contact_points")(kt.dynamics.start_position(robot))[1])
     assert abs(gaps.min()) < 1e-11

@@ -63,7 +63,7 @@ def test_steps_of_trees_with_paths_are_those_of_mujoco(seed):
     text = tree(seed, ("Euler", "implicitfast")[seed % 2])
     method = ("semi_implicit_euler", "implicitfast")[seed % 2]
     theirs, robot = mujoco.MjModel.from_xml_string(text), kt.load_string(text)
-    again = kt.load_string(robot.to_mjcf())
+    again = kt.load_string(kt.convert.to_mjcf(robot))
     assert len(robot.model.actuators) == len(again.model.actuators) == theirs.nu == 3
     data, rng = mujoco.MjData(theirs), np.random.default_rng(seed)
     data.qvel[:] = rng.normal(size=theirs.nv)

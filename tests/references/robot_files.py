@@ -39,7 +39,7 @@ def remarks(robot):
 
 def bare(robot):
     """The robot as a tree without friction and springs."""
-    robot = robot.unconstrained()
+    robot = kt.constraints.unconstrained(robot)
     robot = robot.with_friction({x.name: kt.friction.Friction() for x in robot.model.joints})
     return robot.with_springs({spring.name: None for spring in robot.model.springs})
 
@@ -93,7 +93,7 @@ def in_mujoco(mujoco, robot, theirs):
 
 def assert_as_mujoco(mujoco, robot, theirs, seed=0, tolerance=1e-11):
     """Inverse dynamics with damping and springs, poses, limits, dry friction: those of MuJoCo."""
-    robot = robot.unconstrained()
+    robot = kt.constraints.unconstrained(robot)
     assert_joints_as_mujoco(robot.model, theirs)
     there, back = in_mujoco(mujoco, robot, theirs)
     theirs.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)

@@ -19,7 +19,7 @@ from kinetree import dynamics
 def values(pin, name):
     """One state of a robot, and what Pinocchio makes of it."""
     robot = bare(getattr(kt.robots, name)())
-    theirs = pin.buildModelFromXML(robot.to_urdf(losses="allow"), mimic=True)
+    theirs = pin.buildModelFromXML(kt.convert.to_urdf(robot, losses="allow"), mimic=True)
     theirs.gravity = pin.Motion(np.array(robot.model.gravity[3:], float), np.zeros(3))
     names = [x for x in theirs.names[1:] if x in robot.joint_names]
     there, back = (f(robot, names) for f in (kt.convert.to_pinocchio, kt.convert.from_pinocchio))
@@ -51,7 +51,10 @@ def main():
 
     warnings.simplefilter("ignore")
     robots = [values(pin, name) for name in kt.robots.TREES]
-    closed = {x: getattr(kt.robots, x)().mobility.degrees_of_freedom for x in kt.robots.MECHANISMS}
+    closed = {
+        x: kt.constraints.mobility(getattr(kt.robots, x)()).degrees_of_freedom
+        for x in kt.robots.MECHANISMS
+    }
     found = {"peer": f"Pinocchio {pin.__version__}", "mobility": closed, "robots": robots}
     text = json.dumps(found).replace('{"name"', '\n{"name"')
     (HERE / "robot_values.json").write_text(text + "\n")

@@ -286,7 +286,7 @@ def test_an_impact_with_friction_and_restitution_gains_no_energy(seed):
     q = np.zeros((100, 7))
     q[:, :4] = rng.normal(size=(100, 4))
     q[:, :4] /= np.linalg.norm(q[:, :4], axis=1, keepdims=True)
-    q = np.array([robot.on_ground(x, 1e-4) for x in q])
+    q = np.array([kt.contacts.on_ground(robot, x, 1e-4) for x in q])
     dq = rng.normal(size=(100, 6)) * (5, 5, 5, 1, 1, 1)
     with_contacts, without = (
         x.kinetic_energy(*x.step(q, dq, np.zeros(6), 1e-3)) for x in (robot, free)
@@ -376,7 +376,7 @@ def test_a_box_stands_on_a_step_and_on_the_plane():
     robot = free_body(points(CORNERS), ground=ground, friction=0.5)
     for x, height in ((0.0, 0.0), (1.0, 0.3)):
         q = at(height + 0.13, x)
-        np.testing.assert_allclose(robot.contact_points(q)[1], 0.03, atol=1e-12)
+        np.testing.assert_allclose(robot.compile("contact_points")(q)[1], 0.03, atol=1e-12)
         motion = run(robot, q, duration=0.4)
         assert motion.q[-1, 6] == pytest.approx(height + 0.1, abs=1e-3)
         np.testing.assert_allclose(total_force(motion)[-1], [0, 0, 2 * G], atol=1e-4)
@@ -398,7 +398,7 @@ def test_contact_points_of_a_height_field_are_those_of_the_bilinear_surface():
         slope = [-([-1, 1] @ cell @ [1 - v, v]) / spacing, -([1 - u, u] @ cell @ [-1, 1]) / spacing]
         n = np.array([*slope, 1]) / np.linalg.norm([*slope, 1])
         q = np.array([*LEVEL, x, y, z + 0.03])
-        place, gap, normal = robot.contact_points(q)
+        place, gap, normal = robot.compile("contact_points")(q)
         np.testing.assert_allclose(normal[0], n, atol=1e-9)
         assert gap[0] == pytest.approx(0.03 * n[2], rel=1e-9)
         np.testing.assert_allclose(place[0], q[4:], atol=1e-9)
@@ -411,8 +411,8 @@ def test_a_point_below_the_ground_is_pushed_out_slowly_and_a_deep_start_is_refus
     assert motion.meta["contact_gaps"]["p0"][-1] > -1e-5
     with pytest.raises(KinetreeError):
         robot.simulate(at(0.05), duration=0.1)
-    assert robot.on_ground(at(0.05))[6] == pytest.approx(0.1, abs=1e-12)
-    assert robot.on_ground(at(2.0), gap=0.02)[6] == pytest.approx(0.12, abs=1e-12)
+    assert kt.contacts.on_ground(robot, at(0.05))[6] == pytest.approx(0.1, abs=1e-12)
+    assert kt.contacts.on_ground(robot, at(2.0), gap=0.02)[6] == pytest.approx(0.12, abs=1e-12)
 
 
 def test_a_body_beside_another_has_the_contacts_of_its_own():
@@ -526,7 +526,9 @@ def test_compliant_contacts_sink_by_their_compliance_and_have_derivatives():
     assert rest.q[-1, 6] == pytest.approx(0.1 - c * m * G, abs=2e-5)
     start, push, h = at(0.1 - c * m * G), np.array([0, 0, 0, 0.7, 0, 0]), 1e-6
     options = {"duration": 0.03, "dt": 1e-3}
-    found = robot.sensitivities(start, push, wrt=("dq0", "mass", "contact_friction"), **options)
+    found = kt.simulate.sensitivities(
+        robot, start, push, wrt=("dq0", "mass", "contact_friction"), **options
+    )
     model = robot.model
     for name, value, k in (("dq0", push, 3), ("mass", model.m, 0), ("contact_friction", [0.5], 0)):
         ends = []
@@ -556,7 +558,7 @@ def test_unknown_links_and_rigid_derivatives_are_refused_by_name():
         free_body([ContactPoint("foot", "ankle")])
     assert "ankle" in str(refused.value)
     with pytest.raises(KinetreeError):
-        ball().sensitivities(at(0.1), duration=0.01, dt=1e-3)
+        kt.simulate.sensitivities(ball(), at(0.1), duration=0.01, dt=1e-3)
 
 
 # forces of a motion
@@ -575,7 +577,7 @@ def standing():
 
 def test_ground_forces_balance_a_motion_within_the_cones():
     robot, legs, q, dq, ddq = standing()
-    found = robot.contact_inverse_dynamics(q, dq, ddq)
+    found = kt.contacts.inverse_dynamics(robot, q, dq, ddq)
     bare = kt.robots.quadruped()
     r = bare.inverse_dynamics(q, dq, ddq)
     assert found.feasible.all()
@@ -595,11 +597,11 @@ def test_forces_are_the_least_ones_and_effort_weighs_joint_forces():
     robot, legs, q, dq, ddq = standing()
     sums = []
     for effort in (0, 1, 100, 1e4):
-        found = robot.contact_inverse_dynamics(q[0], dq[0], ddq[0], effort=effort)
+        found = kt.contacts.inverse_dynamics(robot, q[0], dq[0], ddq[0], effort=effort)
         sums.append(((found.forces**2).sum(), (found.tau**2).sum()))
     assert all(a[0] <= b[0] + 1e-9 and a[1] >= b[1] - 1e-9 for a, b in pairwise(sums))
     least = robot.with_contacts(robot.model.contacts.points, friction=20.0)
-    found = least.contact_inverse_dynamics(q[0], dq[0], ddq[0])
+    found = kt.contacts.inverse_dynamics(least, q[0], dq[0], ddq[0])
     bare, G_ = kt.robots.quadruped(), []
     for leg in legs:
         J = bare.space_jacobian(q[0], f"{leg}_foot")[:, :6]
@@ -613,7 +615,7 @@ def test_forces_are_the_least_ones_and_effort_weighs_joint_forces():
 
 def test_a_motion_that_no_force_makes_has_the_least_residual():
     robot, legs, q, dq, ddq = standing()
-    found = robot.contact_inverse_dynamics(q, dq, 12 * ddq)
+    found = kt.contacts.inverse_dynamics(robot, q, dq, 12 * ddq)
     assert not found.feasible.all()
     bare = kt.robots.quadruped()
     angles = np.linspace(0, 2 * np.pi, 256, endpoint=False)
@@ -632,7 +634,7 @@ def test_a_motion_that_no_force_makes_has_the_least_residual():
 
 def test_contacts_in_the_air_carry_nothing():
     robot, legs, q, dq, ddq = standing()
-    found = robot.contact_inverse_dynamics(q[0], dq[0], ddq[0], contacts=legs[:3])
+    found = kt.contacts.inverse_dynamics(robot, q[0], dq[0], ddq[0], contacts=legs[:3])
     assert (found.forces[3] == 0).all() and (found.forces[:3, 2] > 0).any()
 
 

@@ -590,7 +590,7 @@ def test_a_loop_of_sdf_is_closed_by_one_of_its_joints():
     text = f'<sdf version="1.9"><model name="bars"><link name="base">{body}</link>{parts}{floor}'
     robot = parse(text + "</model></sdf>")
     assert set(robot.joint_names) == {"j1", "j2", "j3"}
-    assert robot.mobility.degrees_of_freedom == 1
+    assert kt.constraints.mobility(robot).degrees_of_freedom == 1
     assert np.abs(dynamics.constraint_errors(robot.model, np.zeros(3))).max() < 1e-14
     assert "'j4'" in remarks(robot)
 

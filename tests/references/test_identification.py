@@ -342,13 +342,15 @@ def test_a_closed_loop_is_found_from_its_motors():
     for k in range(len(t)):
         wanted = np.zeros(robot.n)
         wanted[motors] = q0[motors] + (a * np.sin(turn[k])).sum(0)
-        q = robot.project(np.where(np.isin(np.arange(robot.n), motors), wanted, q),
+        q = kt.constraints.project(robot, np.where(np.isin(np.arange(robot.n), motors), wanted, q),
                           keep=["left", "right"])  # fmt: skip
         v, ddv = np.zeros(robot.n), np.zeros(robot.n)
         v[motors] = (a * w * np.cos(turn[k])).sum(0)
         ddv[motors] = -(a * w * w * np.sin(turn[k])).sum(0)
-        dq = robot.project_rates(q, v, keep=["left", "right"])
-        rows.append((q, dq, robot.project_accelerations(q, dq, ddv, keep=["left", "right"])))
+        dq = kt.constraints.project_rates(robot, q, v, keep=["left", "right"])
+        rows.append(
+            (q, dq, kt.constraints.project_accelerations(robot, q, dq, ddv, keep=["left", "right"]))
+        )
     state = [np.array(x) for x in zip(*rows, strict=True)]
     tau = true.inverse_dynamics(*state)
     tau[:, motors] += np.random.default_rng(0).normal(0, 0.01, (len(t), 2))

@@ -192,7 +192,7 @@ def test_a_peak_beyond_a_limit_is_found_between_samples(quantity, side):
     }[quantity]
     robot = rail(**limits)
     plan = motion.sinusoid([0], [1], [0.7], 3, 0.0107, phase=0.2, robot=robot)
-    report = robot.check(plan)
+    report = kt.motion.check_limits(robot, plan)
     assert report.ok == (side > 0)
     assert {(v.joint, v.quantity) for v in report.violations} == (
         set() if side > 0 else {("rail", quantity)}
@@ -202,7 +202,9 @@ def test_a_peak_beyond_a_limit_is_found_between_samples(quantity, side):
 def test_a_report_has_the_means_and_peaks_of_a_sine():
     b = 0.3
     robot = rail(friction=kt.friction.Friction(viscous=b))
-    load = robot.check(motion.sinusoid([0], [1], [1.0], 3.0, 0.001, robot=robot)).joint("rail")
+    load = kt.motion.check_limits(
+        robot, motion.sinusoid([0], [1], [1.0], 3.0, 0.001, robot=robot)
+    ).joint("rail")
     peak = np.hypot(M * W * W, b * W)
     assert abs(load.peak_torque) == pytest.approx(peak, rel=1e-8)
     assert load.rms_torque == pytest.approx(peak / np.sqrt(2), rel=1e-9)
@@ -222,7 +224,9 @@ def test_a_report_has_the_means_and_peaks_of_a_sine():
 
 def test_violations_have_their_times():
     robot = rail(velocity=2.0, upper=0.5)
-    report = robot.check(motion.sinusoid([0], [1], [0.5], 2.0, 0.001, robot=robot))
+    report = kt.motion.check_limits(
+        robot, motion.sinusoid([0], [1], [0.5], 2.0, 0.001, robot=robot)
+    )
     first = {v.quantity: v for v in reversed(report.violations)}
     upper = first["position"]
     assert (upper.start, upper.t, upper.end) == pytest.approx((1 / 6, 0.5, 5 / 6), abs=1e-5)
@@ -245,48 +249,56 @@ def test_the_slower_motion_has_the_factor_of_its_equation(case):
         robot = rail(effort=12.0, friction=kt.friction.Friction(viscous=4.0, coulomb=2.0))
         one = motion.Trajectory(t=[0], q=[[0]], dq=[[3.0]], ddq=[[5.0]], model=robot.model)
         s = np.roots([M * 5.0, 12.0, 2.0 - 12.0]).max()
-        assert robot.check(one).slower == pytest.approx(1 / s, rel=1e-9)
+        assert kt.motion.check_limits(robot, one).slower == pytest.approx(1 / s, rel=1e-9)
         return
     plan = motion.sinusoid([0], [1], [1.0], 2.0, 0.0107, phase=0.2, robot=robot)
-    report = robot.check(plan)
+    report = kt.motion.check_limits(robot, plan)
     assert report.slower == pytest.approx(factor, rel=1e-6)
     slow = motion.scale_time(plan, report.slower)
-    assert robot.check(slow).ok
+    assert kt.motion.check_limits(robot, slow).ok
     np.testing.assert_array_equal(slow.q, plan.q)
     np.testing.assert_allclose(slow.dq * factor, plan.dq, rtol=1e-5, atol=1e-9)
-    assert not robot.check(motion.scale_time(plan, report.slower * (1 - 1e-5))).ok
+    assert not kt.motion.check_limits(robot, motion.scale_time(plan, report.slower * (1 - 1e-5))).ok
 
 
 def test_friction_of_the_load_counts_when_it_drives_and_when_it_brakes():
     """(1 + 0.25) m a while the motor pushes ahead, (1 - 0.2) m a while it brakes."""
     robot = rail(friction=kt.friction.Friction(2.0, load=(0.25, 0.2)))
     plan = motion.quintic([0], [1], 1, 0.001, robot=robot)
-    tau = robot.without_load_friction().inverse_dynamics(plan.q, plan.dq, plan.ddq)
+    tau = kt.motion.without_load_friction(robot).inverse_dynamics(plan.q, plan.dq, plan.ddq)
     pushes = (plan.ddq * plan.dq > 0) * 1.25 + (plan.ddq * plan.dq < 0) * 0.8
     expected = pushes * M * plan.ddq + 2.0 * plan.dq
-    np.testing.assert_allclose(robot.motor_forces(tau, plan.dq), expected, atol=1e-9)
+    np.testing.assert_allclose(kt.motion.motor_forces(robot, tau, plan.dq), expected, atol=1e-9)
     robot = rail(friction=kt.friction.Friction(load=(0.25, 0.2)))
     peak = M * np.abs(plan.ddq).max()
-    assert robot.check(plan).joint("rail").peak_torque == pytest.approx(1.25 * peak, rel=1e-4)
-    report = robot.check(plan, effort=1.25 * peak / 2)
+    assert kt.motion.check_limits(robot, plan).joint("rail").peak_torque == pytest.approx(
+        1.25 * peak, rel=1e-4
+    )
+    report = kt.motion.check_limits(robot, plan, effort=1.25 * peak / 2)
     assert report.slower == pytest.approx(np.sqrt(2), rel=1e-4)
 
 
 def test_what_gravity_breaks_no_slower_motion_mends():
     robot = pendulum(1.0, 1.0, 0.0, limits=kt.joints.Limits(effort=0.99 * G))
-    report = robot.check(motion.quintic([0], [np.pi / 2], 100, 0.05, robot=robot))
+    report = kt.motion.check_limits(robot, motion.quintic([0], [np.pi / 2], 100, 0.05, robot=robot))
     assert report.slower is None and report.scaling.overloads[0].joint == "hinge"
     strong = pendulum(1.0, 1.0, 0.0, limits=kt.joints.Limits(effort=1.001 * G))
-    assert strong.check(motion.quintic([0], [np.pi / 2], 100, 0.05, robot=strong)).ok
+    assert kt.motion.check_limits(
+        strong, motion.quintic([0], [np.pi / 2], 100, 0.05, robot=strong)
+    ).ok
 
 
 def test_a_slower_motion_of_an_arm_fits_and_no_faster_one_does():
     plan = motion.excitation(PANDA, 2.0, 0.005, seed=2)
     tau = np.abs(PANDA.inverse_dynamics(plan.q, plan.dq, plan.ddq)).max(0)
     limits = {"effort": np.maximum(0.8 * tau, 1.05 * np.abs(PANDA.gravity_forces(plan.q)).max(0))}
-    factor = PANDA.check(plan, **limits).slower
-    assert factor > 1 and PANDA.check(motion.scale_time(plan, factor), **limits).ok
-    assert not PANDA.check(motion.scale_time(plan, factor * (1 - 1e-5)), **limits).ok
+    factor = kt.motion.check_limits(PANDA, plan, **limits).slower
+    assert (
+        factor > 1 and kt.motion.check_limits(PANDA, motion.scale_time(plan, factor), **limits).ok
+    )
+    assert not kt.motion.check_limits(
+        PANDA, motion.scale_time(plan, factor * (1 - 1e-5)), **limits
+    ).ok
 
 
 @pytest.mark.parametrize("dq", [3.0, -3.0])
@@ -297,7 +309,7 @@ def test_a_torque_speed_curve_limits_what_pushes_ahead(dq):
 
     def at(tau):
         rows = {"t": [0], "q": [[0]], "dq": [[dq]], "ddq": [[tau / M]]}
-        return robot.check(motion.Trajectory(**rows, model=robot.model))
+        return kt.motion.check_limits(robot, motion.Trajectory(**rows, model=robot.model))
 
     sign = np.sign(dq)
     assert at(sign * 0.999 * limit).ok and not at(sign * 1.01 * limit).ok
@@ -411,7 +423,10 @@ def test_the_fastest_motion_of_an_arm_keeps_its_limits_on_its_path(name):
     use = np.maximum(np.abs(tau) / [x.effort for x in limits],
                      np.abs(fine.dq) / [x.velocity for x in limits]).max(axis=1)  # fmt: skip
     assert use.max() <= 1 + 1e-5 and use.mean() > 0.97
-    assert found.report.ok and found.duration < PANDA.check(plan).scaling.fastest * plan.t[-1]
+    assert (
+        found.report.ok
+        and found.duration < kt.motion.check_limits(PANDA, plan).scaling.fastest * plan.t[-1]
+    )
     dense = plan.resample(1e-3)
     for q in fine.q[:: len(fine) // 15]:
         assert np.abs(dense.q - q).max(axis=1).min() < 5e-3
@@ -419,8 +434,8 @@ def test_the_fastest_motion_of_an_arm_keeps_its_limits_on_its_path(name):
 
 def test_motions_within_limits_take_their_share_of_speed():
     plan = motion.within_limits(PANDA, [HOME, GOAL], 0.01, speed=0.5)
-    assert PANDA.check(plan).ok
-    assert PANDA.check(plan).scaling.fastest == pytest.approx(0.5, rel=2e-3)
+    assert kt.motion.check_limits(PANDA, plan).ok
+    assert kt.motion.check_limits(PANDA, plan).scaling.fastest == pytest.approx(0.5, rel=2e-3)
     np.testing.assert_allclose(plan.q[[0, -1]], [HOME, GOAL], atol=1e-12)
 
 
@@ -461,7 +476,7 @@ def test_the_energy_of_a_motion_is_balanced():
         lambda: motion.cubic([0], [np.nan], 1), lambda: motion.spline([[0], [1]], [0, 0]),
         lambda: motion.trapezoid([0], [1], acceleration=-3), lambda: motion.scale_time(None, 2),
         lambda: PANDA.inverse_kinematics(2 * np.eye(4)),
-        lambda: PANDA.check(motion.quintic([0], [1], 1)),
+        lambda: kt.motion.check_limits(PANDA, motion.quintic([0], [1], 1)),
         lambda: motion.time_optimal(rail(effort=0.4, friction=kt.friction.Friction(coulomb=0.5)),
                                     motion.quintic([0], [1], 1, robot=rail())),
     ],

@@ -475,12 +475,12 @@ def test_what_pushes_a_plan_is_in_balance():
 def test_a_plan_of_a_closed_loop_stays_closed():
     robot = kt.robots.four_bar()
     q = robot.neutral()
-    goal = robot.project(q + 0.6 * np.eye(3)[0], keep=["crank"])
+    goal = kt.constraints.project(robot, q + 0.6 * np.eye(3)[0], keep=["crank"])
     costs = [optimal.Posture(goal, final=100.0), optimal.Rates(final=5.0),
              optimal.Effort(weight=1e-3)]  # fmt: skip
     problem = optimal.Problem(robot, dt=0.02, steps=15, costs=costs)
     plan = problem.solve(q, tolerance=1e-12)
-    assert plan.converged and np.abs(robot.constraint_errors(plan.q)).max() < 1e-9
+    assert plan.converged and np.abs(kt.constraints.errors(robot, plan.q)).max() < 1e-9
     assert not plan.tau[:, 1:].any()
     np.testing.assert_allclose(plan.q[-1], goal, atol=1e-2)
     at, rates = q, np.zeros(3)

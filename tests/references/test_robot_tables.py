@@ -58,7 +58,7 @@ def frames(convention, q):
 
 
 def by_dh(convention):
-    return kt.Robot.from_dh(TABLE, types=TYPES, convention=convention, tool=TOOL, **BODIES)
+    return kt.convert.from_dh(TABLE, types=TYPES, convention=convention, tool=TOOL, **BODIES)
 
 
 def screws(convention):
@@ -95,13 +95,13 @@ def test_a_table_its_screws_and_its_transforms_are_one_robot(convention):
     S, home = screws(convention)
     G = [spatial_inertia(*body) for body in zip(*BODIES.values(), strict=True)]
     robot = by_dh(convention)
-    assert_same_motion(kt.Robot.from_screws(S, [*home, home[-1] @ TOOL], G), robot)
+    assert_same_motion(kt.convert.from_screws(S, [*home, home[-1] @ TOOL], G), robot)
     pairs = zip([np.eye(4), *home], [*home, home[-1] @ TOOL], strict=True)
     steps = [np.linalg.solve(parent, link) for parent, link in pairs]
     own = [Ad(np.linalg.inv(T)) @ axis for T, axis in zip(home, S, strict=True)]
-    assert_same_motion(kt.Robot.from_transforms(steps, G, A=own), robot)
+    assert_same_motion(kt.convert.from_transforms(steps, G, A=own), robot)
     before = [Ad(T) @ axis for T, axis in zip(steps, own, strict=False)]
-    assert_same_motion(kt.Robot.from_transforms(steps, G, S=before), robot)
+    assert_same_motion(kt.convert.from_transforms(steps, G, S=before), robot)
 
 
 def test_energy_of_a_table_is_that_of_its_bodies():
@@ -123,7 +123,7 @@ def test_points_and_axes_move_as_their_screws():
     body = {"m": [1, 2], "I_com": [np.eye(3), 2 * np.eye(3)]}
     for h in (None, 0.2):
         more = {} if h is None else {"types": "helical", "pitch": [h, h]}
-        robot = kt.Robot.from_points(P, C, k, **body, **more)
+        robot = kt.convert.from_points(P, C, k, **body, **more)
         for q in RNG.normal(size=(3, 2)):
             T = np.eye(4)
             for p, axis, angle in zip(P, k, q, strict=False):
@@ -133,7 +133,7 @@ def test_points_and_axes_move_as_their_screws():
 
 
 def test_options_of_a_table_reach_their_joints():
-    robot = kt.Robot.from_dh(
+    robot = kt.convert.from_dh(
         TABLE, types=TYPES, **BODIES, joint_names=["a", None, "b", None], base_name="floor",
         armature=[0.5, None, 0, 0], friction=[None, Friction(0.1, (0.2, 0.3)), None, None],
         limits=Limits(-1, 2, 3, 4),
@@ -165,4 +165,4 @@ FAULTS = [
 @pytest.mark.parametrize(("change", "error", "word"), FAULTS)
 def test_a_fault_of_a_table_names_the_entry(change, error, word):
     with pytest.raises(error, match=word):
-        kt.Robot.from_dh(**(GOOD | change))
+        kt.convert.from_dh(**(GOOD | change))

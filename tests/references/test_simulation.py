@@ -828,7 +828,9 @@ def test_sensitivities_are_differences_of_motions(method):
     robot = double_pendulum(*[{"friction": Friction(0.3)}] * 2)
     tau, mass, h = np.array([1.0, -0.5]), robot.model.m, 1e-5
     run = {"duration": 0.2, "dt": 0.01, "method": method}
-    found = robot.sensitivities(*START, tau=tau, wrt=("q0", "dq0", "tau", "mass"), **run)
+    found = kt.simulate.sensitivities(
+        robot, *START, tau=tau, wrt=("q0", "dq0", "tau", "mass"), **run
+    )
     at = {"q0": START[0], "dq0": START[1], "tau": tau, "mass": mass}
 
     def states(values):
@@ -852,7 +854,9 @@ def test_sensitivities_pass_through_controllers_and_samples_of_signals(method):
     law, times = controllers.PD([0.2, -0.1], kp=20.0, kd=3.0), np.array([0, 0.05, 0.1])
     values, q0, h = rng.normal(size=(3, 2)), np.array([START[0], -START[0]]), 1e-5
     run = {"duration": 0.12, "dt": 0.01, "method": method, "controller": law}
-    found = robot.sensitivities(q0, START[1], wrt=("q0", "tau"), tau=signal(times, values), **run)
+    found = kt.simulate.sensitivities(
+        robot, q0, START[1], wrt=("q0", "tau"), tau=signal(times, values), **run
+    )
 
     def ends(q0, values):
         motion = robot.simulate(q0, START[1], tau=signal(times, values), **run)

@@ -52,7 +52,7 @@ def round_cone(mu):
 
 
 def state_of(robot, rng, speed):
-    q = robot.start_position() + rng.normal(size=robot.nq) * 0.1
+    q = kt.dynamics.start_position(robot) + rng.normal(size=robot.nq) * 0.1
     return q, rng.normal(size=robot.n) * speed
 
 
@@ -90,9 +90,9 @@ def contact_rows(robot, feet, q, dq):
     """Normals and tangents of points on level ground, (3 c, n), and b of gaps that close."""
     parts = [robot.pose(q, x)[:3, :3] @ robot.body_jacobian(q, x)[3:] for x in feet]
     J = np.concatenate([x[[2, 0, 1]] for x in parts])
-    gaps, h = robot.contact_points(q)[1], 1e-6
+    gaps, h = robot.compile("contact_points")(q)[1], 1e-6
     ahead = robot.integrate(q, dq * h), robot.integrate(q, -dq * h)
-    curve = sum(robot.contact_points(x)[1] for x in ahead) - 2 * gaps
+    curve = sum(robot.compile("contact_points")(x)[1] for x in ahead) - 2 * gaps
     b = np.zeros(len(J))
     b[::3] = np.maximum(gaps, 0) / H + (curve / (h * h) - J[::3] @ turning(dq)) * H / 2
     return J, b
@@ -109,12 +109,12 @@ def test_friction_contacts_and_stops_are_those_of_gauss_seidel():
     rng, acting = np.random.default_rng(1), 0
     limits = [plain.model.joints[i].limits for i in plain.model.links if plain.model.joints[i].dofs]
     for _ in range(6):
-        q, dq = robot.start_position(), rng.normal(size=robot.n) * 0.2
+        q, dq = kt.dynamics.start_position(robot), rng.normal(size=robot.n) * 0.2
         q[7:] += rng.normal(size=len(q) - 7) * 0.05
         q[7:] = np.clip(q[7:], [x.lower for x in limits[1:]], [x.upper for x in limits[1:]])
         q[9] = limits[3].upper - 1e-4
         dq[8] = 0.5
-        q = robot.on_ground(q)
+        q = kt.contacts.on_ground(robot, q)
         dq[5] = -0.3
         tau = np.concatenate([np.zeros(6), rng.normal(size=robot.n - 6)])
         fly = plain.simulate(q, dq, duration=H, dt=H, tau=tau, **LAW, limits="ignore")

@@ -105,7 +105,7 @@ def test_names_in_a_robot_file_are_shown_as_they_are(program, name):
     limits = kt.joints.Limits(lower=-1, upper=1, effort=1)
     arm.joint(name, "revolute", "base", name, axis=(0, 0, 1), limits=limits)
     path = program.folder / "arm.urdf"
-    path.write_text(arm.build().to_urdf(), encoding="utf-8")
+    path.write_text(kt.convert.to_urdf(arm.build()), encoding="utf-8")
     for line, words in {
         ("--q", "nothing=1"): f"expected some of {name}.",
         ("--q", "3"): f"beyond the limits: {name} = 3 rad",

@@ -97,7 +97,7 @@ def test_impacts_without_friction_rebound_with_the_restitution(e):
     """139 impacts of a spinning body: (1 + e) times the impulse that stops the point."""
     count, place, rng = 139, np.array([0.03, 0.02, -0.1]), np.random.default_rng(0)
     robot = body([tuple(place)], gravity=0, friction=0, restitution=e)
-    q = np.array([robot.on_ground(x, 1e-4) for x in random_poses(count, rng)])
+    q = np.array([kt.contacts.on_ground(robot, x, 1e-4) for x in random_poses(count, rng)])
     R = robot.pose(q, "body")[:, :3, :3]
     dq, up, approach = rng.normal(size=(count, 6)) * 4, R[:, 2], rng.uniform(0.5, 3, count)
     speed = np.sum(up * (dq[:, 3:] + np.cross(dq[:, :3], place)), axis=1)
@@ -118,7 +118,7 @@ def test_impacts_of_both_ends_without_friction_gain_no_energy_and_rebound(restit
     lean = rng.uniform(-1, 1, count) * 2e-3  # nearly flat: one end hits, or both
     q = np.zeros((count, 7))
     q[:, 0], q[:, 2] = np.cos(lean / 2), np.sin(lean / 2)
-    q = np.array([robot.on_ground(x, 1e-4) for x in q])
+    q = np.array([kt.contacts.on_ground(robot, x, 1e-4) for x in q])
     dq = rng.normal(size=(count, 6)) * (0, 8, 0, 1, 1, 1)
     energy, free = (
         x.kinetic_energy(*x.step(q, dq, np.zeros(6), DT))
@@ -174,7 +174,7 @@ def test_recorded_contact_forces_integrate_to_the_change_of_momentum(every, law)
     corners = [(x, y, -0.1) for x in (-0.15, 0.15) for y in (-0.1, 0.1)]
     robot = body(corners, friction=0.5, restitution=0.5)
     start = np.array([0.9, 0.3, 0.2, 0.1, 0, 0, 0]) / np.linalg.norm([0.9, 0.3, 0.2, 0.1])
-    q = np.tile(robot.on_ground(start, 0.05), (2, 1))
+    q = np.tile(kt.contacts.on_ground(robot, start, 0.05), (2, 1))
     q[1, 6] += 0.03
     laws = {
         "none": None,
@@ -195,7 +195,7 @@ def test_recorded_contact_forces_integrate_to_the_change_of_momentum(every, law)
 
 def test_states_and_modes_are_those_of_the_steps_that_are_recorded():
     robot = body([(x, 0, -0.1) for x in (-0.1, 0, 0.1)], friction=0.5)
-    q = robot.on_ground(np.array([1.0, 0, 0, 0, 0, 0, 0]), 0.01)
+    q = kt.contacts.on_ground(robot, np.array([1.0, 0, 0, 0, 0, 0, 0]), 0.01)
     all_steps, some = (robot.simulate(q, duration=0.1, dt=DT, every=k) for k in (1, 10))
     np.testing.assert_array_equal(some.q, all_steps.q[::10])
     for name in robot.model.contacts.names:

@@ -38,14 +38,14 @@ def law(t: float, q: Vector, dq: Vector) -> Vector:
 motion = robot.simulate(q, duration=0.5, controller=law, method="rk4", dt=1e-3)
 fallen = robot.simulate([0.0] * 7, duration=0.5, events=[lambda t, q, dq: q[1] - 1.0])
 last: Vector = motion.q[-1]
-verdict = robot.check(motion, tolerance=1e-3)
-slopes = robot.sensitivities(q, duration=0.1, wrt=["q0", "mass"])
+verdict = kt.motion.check_limits(robot, motion, tolerance=1e-3)
+slopes = kt.simulate.sensitivities(robot, q, duration=0.1, wrt=["q0", "mass"])
 softer = robot.with_payload(1.5, (0, 0, 0.1)).with_friction({"panda_joint1": Friction(0.3)})
-arm = kt.Robot.from_dh(
+arm = kt.convert.from_dh(
     [[0, 0.4, 0, 0]], m=[1.0], com=[[0.1, 0, 0]], I_com=[np.eye(3) * 0.01], name="one link"
 )
-text: str = robot.to_urdf(losses="allow") + softer.to_mjcf()
-parts: str = str(arm.explain([0.3], [0], [1], formulation="link"))
+text: str = kt.convert.to_urdf(robot, losses="allow") + kt.convert.to_mjcf(softer)
+parts: str = str(arm.explain([0.3], [0], [1]))
 
 # help for editors: names, robots that are built, kernels as attributes of the class
 names: tuple[str, ...] = robot.joint_names

@@ -31,8 +31,8 @@ both: pd.DataFrame = by_q + by_dq
 J: pd.DataFrame = robot.body_jacobian(series, "link2")
 twist: pd.Series = robot.frame_velocity(series, series, "link2", expressed="aligned")
 rates: pd.DataFrame = robot.frame_acceleration(frame, frame, state)
-A_G: pd.DataFrame = robot.centroidal_momentum_matrix(series)
-Y: pd.DataFrame = robot.reference_regressor(series, series, state, state)
+A_G: pd.DataFrame = robot.compile("centroidal_momentum_matrix")(series)
+Y: pd.DataFrame = robot.compile("reference_regressor")(series, series, state, state)
 
 table = pl.DataFrame([state, state])
 columns: pl.DataFrame = robot.bias_forces(table, table)
@@ -42,4 +42,4 @@ poses: pl.DataFrame = robot.pose(table)
 # states of other methods may be given by name too
 motion = robot.simulate(state, {"joint1": 0.0, "joint2": 0.0}, duration=0.1)
 space = robot.task_space(state, state)
-steps = robot.newton_euler(state, state, state)
+steps = kt.dynamics.newton_euler(robot, state, state, state)

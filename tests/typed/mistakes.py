@@ -18,7 +18,7 @@ robot.task_space(q, expresed="space")  # mistake: misspelt option
 robot.frame_velocity(q, q, expressed="world")  # mistake: unknown axes
 robot.compile("inverse_dynamics", free="mass", target="gpu")  # mistake: unknown target
 robot.with_friction({"panda_joint1": 0.3})  # mistake: a number is not a Friction
-robot.to_urdf(losses="silent")  # mistake: unknown choice
+kt.convert.to_urdf(robot, losses="silent")  # mistake: unknown choice
 robot.pose("home")  # mistake: text where a vector belongs
 robot.rnea(q, q, q)  # mistake: a name of another library
 robot.joint_names.append("elbow")  # mistake: a tuple does not grow

@@ -1,6 +1,7 @@
 """Errors: one root, and each is also the builtin error that it refines."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -51,12 +52,12 @@ def test_characters_without_a_picture_are_escaped_in_messages(code):
 
 def impossible_robot() -> kt.Robot:
     points, inertia = [(0, 0, 0)], [np.diag([1, 1, 9])]
-    return kt.Robot.from_points(
+    return kt.convert.from_points(
         points, points, [(0, 0, 1)], m=[1], I_com=inertia, unphysical="warn"
     )
 
 
-@pytest.mark.parametrize("call", [impossible_robot, kt.robots.panda().to_mjcf])
+@pytest.mark.parametrize("call", [impossible_robot, partial(kt.convert.to_mjcf, kt.robots.panda())])
 def test_warnings_point_at_the_line_of_the_caller(call):
     with pytest.warns(kt.errors.KinetreeWarning) as told:
         call()

@@ -166,7 +166,6 @@ def test_limits_and_lost_numbers_are_noted():
     for name in ("q", "dq", "peak_dq", "peak_tau"):
         assert np.isfinite(noted[name][0]).all() and np.isnan(noted[name][1]).all()
     assert wild.lost().tolist() == noted.lost().tolist() == [1]
-    assert "1 of 2 samples have NaN" in noted.summary()
 
 
 @pytest.mark.parametrize("parameters", [{}, {"mass": Spread(0.1), "gravity": Spread(0.05)}])
@@ -182,7 +181,7 @@ def test_an_envelope_is_where_a_limit_is_met(parameters):
         np.testing.assert_allclose(found["p"][k], PANDA.pose(q)[:3, 3], rtol=0, atol=1e-15)
         g = dynamics.gravity_forces(model, q)
         assert np.isclose(found["holding"][k], max(abs(g) / effort), rtol=1e-12)
-        loaded = dynamics.gravity_forces(model.with_payload(found["payload"][k]), q)
+        loaded = dynamics.gravity_forces(kt.Robot.with_payload(model, found["payload"][k]), q)
         assert np.isclose(max(abs(loaded) / effort), 1, rtol=1e-9)
         J = PANDA.body_jacobian(q)[3:]
         f = rng.normal(size=(200, 3))
@@ -287,7 +286,6 @@ def test_a_killed_study_goes_on_with_the_parts_that_are_missing(tmp_path):
     assert sorted(x.name for x in folder.iterdir() if x.suffix != ".parquet") == ["study.json"]
     same(found, rollouts(ARM, 50, **STUDY))
     same(read(folder), found)
-    assert found.summary().splitlines()[1:] == rollouts(ARM, 50, **STUDY).summary().splitlines()[1:]
 
 
 def test_another_study_is_not_gone_on_with(tmp_path):

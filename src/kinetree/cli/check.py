@@ -16,6 +16,7 @@ from kinetree.cli.loads import load_documents, load_table, print_remarks, violat
 from kinetree.cli.output import compiling, print_json, waiting
 from kinetree.cli.states import factors
 from kinetree.cli.tables import console
+from kinetree.motion.limits.check import check_limits
 from kinetree.motion.limits.report import MOST_VIOLATIONS, LimitReport
 
 
@@ -62,7 +63,7 @@ def check(
     )
     speed = None if velocity is None else velocity * factors(loaded.model, "dq", degrees)
     with waiting(compiling("the dynamics", loaded.model)):
-        report = loaded.check(motion, tolerance=tolerance, effort=effort, velocity=speed)
+        report = check_limits(loaded, motion, tolerance=tolerance, effort=effort, velocity=speed)
     if options.json:
         print_json(document(report, degrees))
     else:

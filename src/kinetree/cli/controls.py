@@ -28,7 +28,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import counted, listing
 from kinetree.errors import InputError, ParseError, ShapeError
 from kinetree.model import Model
-from kinetree.model.actuators import actuator_kind
+from kinetree.model.elements import actuator_kind
 from kinetree.model.units import RAD, control_factors, goal_kind, kinds
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from kinetree.cli.messages import notify
 from kinetree.cli.output import check_output, print_json, print_text
 from kinetree.cli.terminal import Terminal
 from kinetree.errors import InputError
+from kinetree.files.description.friction import Friction
 from kinetree.model import Model
-from kinetree.model.friction import JointFriction
 
 if TYPE_CHECKING:
     from kinetree.symbols.robot import SymbolicRobot
@@ -114,7 +114,7 @@ def equations(
 
 def report_left_out(model: Model) -> None:
     """Print on stderr the forces of a robot that M, C and g do not have."""
-    rubs = any(joint.friction != JointFriction() for joint in model.joints)
+    rubs = any(joint.friction != Friction() for joint in model.joints)
     names = [x for x, present in (("friction", rubs), ("springs", bool(model.springs))) if present]
     if names:
         notify(

@@ -21,6 +21,8 @@ from kinetree.cli.output import progress_bar, waiting
 from kinetree.cli.plan import Planned
 from kinetree.cli.simulate import MotionFile, Plot, check_files
 from kinetree.cli.states import factors, vector
+from kinetree.constraints import unconstrained
+from kinetree.motion.limits.check import check_limits
 
 
 def excite(
@@ -90,10 +92,10 @@ def excite(
     with waiting("checking the motion"):
         tree, motion = loaded, found.motion
         if model.constraints is not None:  # limits are those of joints: forces are the motors'
-            tree = loaded.unconstrained()
+            tree = unconstrained(loaded)
             tau = loaded.inverse_dynamics(motion.q, motion.dq, motion.ddq)
             motion = motion.replace(tau=tau, model=tree.model)
-        report = tree.check(motion)
+        report = check_limits(tree, motion)
     Planned(
         loaded, found.motion, report, degrees,
         f"condition number {found.condition:.0f}, {round(found.before, -1):.0f} before the search",

@@ -29,6 +29,7 @@ from kinetree.cli.output import PAGES, check_output, check_page, print_json
 from kinetree.cli.tables import console
 from kinetree.cli.terminal import Terminal
 from kinetree.errors import InputError, need
+from kinetree.files.write import to_mjcf, to_urdf
 
 if TYPE_CHECKING:
     from kinetree.identify import Identification, KnownLoad, Recording
@@ -198,7 +199,7 @@ def identify(
             torque_cutoff=torque_cutoff, watch=lambda text: status.update(escape(text)),
         )  # fmt: skip
     urdf = output.suffix.lower() in URDF
-    text = result.robot.to_urdf() if urdf else result.robot.to_mjcf()
+    text = to_urdf(result.robot) if urdf else to_mjcf(result.robot)
     output.write_text(text, encoding="utf-8", newline="\n")
     page = None if report is None else str(write_report(result, report))
     if json:

@@ -23,16 +23,16 @@ from kinetree.cli.tables import (
     unit_column,
 )
 from kinetree.core.text import counted, number
+from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, drive_parts
 from kinetree.files.description.friction import law_numbers, smooth_laws
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.files.description.records import Note
 from kinetree.model import WORLD, Joint, JointSpring, Model
-from kinetree.model.actuators import JointActuator, actuator_kind
+from kinetree.model.elements import JointActuator, actuator_kind, spring_units
 from kinetree.model.friction import is_zero, law_texts
 from kinetree.model.model import tool_words
-from kinetree.model.springs import spring_units
 from kinetree.model.units import RAD, control_units, goal_kind
 from kinetree.robot import Robot
 from kinetree.scalars import Scalar
@@ -99,7 +99,7 @@ def document(robot: Robot, degrees: bool, folder: Path | None) -> dict[str, Any]
         "actuators": [_actuator(model, x, degrees) for x in model.actuators],
         "contacts": None if model.contacts is None else dataclasses.asdict(model.contacts),
         "constraints": [dataclasses.asdict(x) for x in constraint_rows(model)],
-        "mobility": None if model.constraints is None else dataclasses.asdict(robot.mobility),
+        "mobility": None if model.constraints is None else dataclasses.asdict(mobility(robot)),
         "effects": list(tau_effects(model)),
         "notes": _remarks(model.notes),
         "warnings": _remarks(model.warnings),
@@ -148,8 +148,8 @@ def _laws(joint: Joint) -> dict[str, Any]:
         shape = {"speed": bend.speed, "exponent": bend.exponent}
         laws["stribeck"] = {"static": list(bend.static), **shape}
     laws |= {name: law_numbers(law) for name, law in smooth_laws(friction).items()}
-    if not is_zero(friction.load):
-        laws["load"] = list(friction.load)
+    if not is_zero(joint.loss):
+        laws["load"] = list(joint.loss)
     return laws
 
 
@@ -205,7 +205,7 @@ def print_robot(robot: Robot, degrees: bool, folder: Path | None) -> None:
     if model.contacts is not None:
         screen.print(f"contacts: {contact_words(model.contacts)}")
     if model.constraints is not None:
-        for line in str(robot.mobility).splitlines()[1:]:
+        for line in str(mobility(robot)).splitlines()[1:]:
             screen.print(wrapped(line, screen.width, "  "), soft_wrap=True)
     if model.joints:
         parts = [joint_table(model, degrees, screen.width >= WIDE), link_table(model)]

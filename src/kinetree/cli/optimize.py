@@ -33,6 +33,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import counted, number
 from kinetree.errors import InputError
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector
+from kinetree.motion.limits.check import check_limits
 from kinetree.robot import Robot
 from kinetree.spatial.so3 import quaternion_rotation
 
@@ -124,7 +125,7 @@ def optimize(
         motion = solution.trajectory
         if not np.isfinite(motion.q).all() or not np.isfinite(motion.tau).all():  # type: ignore[arg-type]
             raise InputError(f"no motion was found: {solution.reason}.")
-        report = loaded.check(motion, effort=effort, velocity=speed)
+        report = check_limits(loaded, motion, effort=effort, velocity=speed)
         missed = float(np.abs(solution.step_errors[-1]).max())
     misses = {
         name: float(np.sqrt(2 * cost / GOAL))

@@ -32,6 +32,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.model import Model
+from kinetree.motion.limits.check import check_limits
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def plan(
             motion = within_limits(
                 loaded, points, dt, speed=share, duration=duration, effort=effort, **rates
             )
-        report = loaded.check(motion, effort=effort, velocity=rates["velocity"])
+        report = check_limits(loaded, motion, effort=effort, velocity=rates["velocity"])
     kind = "straight line" if len(points) == 2 else f"spline through {len(points)} points"
     kind = f"{kind}, time-optimal" if time_optimal else kind
     speed_words = "" if duration is not None else f", {share:.0%} of the fastest"

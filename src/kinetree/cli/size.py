@@ -29,6 +29,7 @@ from kinetree.errors import InputError, ParseError
 from kinetree.files.description.joints import REVOLUTE
 from kinetree.model import WORLD, Model
 from kinetree.model.bounds import Bounds, bounds_of
+from kinetree.motion.limits.check import check_limits
 from kinetree.present.charts import Chart, Series, draw
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def size(
             notify("the forces of the file are without the payload: computed anew from the motion.")
         recorded = recorded.replace(tau=None, model=loaded.model)
     with waiting(compiling("the dynamics", loaded.model)):
-        report = loaded.check(recorded)
+        report = check_limits(loaded, recorded)
         compared = None if candidates is None else motor_loads(loaded, recorded, candidates)
         if plot is not None:
             draw_plane(report, recorded, bounds_of(loaded.model), plot)
@@ -154,7 +155,7 @@ def payload_place(model: Model, frame: str) -> str:
 
 def draw_plane(report: "LimitReport", motion: "Trajectory", bounds: Bounds, path: Path) -> None:
     """Draw the operating points of every joint on its torque-speed plane, with the limits."""
-    from kinetree.motion.motor_forces import forces_in_motion
+    from kinetree.motion.gear_losses import forces_in_motion
 
     assert motion.model is not None  # it was read with a robot
     tau = forces_in_motion(motion.model, motion.q, motion.dq, motion.ddq, motion.tau)

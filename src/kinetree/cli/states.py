@@ -20,6 +20,7 @@ from kinetree import dynamics
 from kinetree.cli.arguments import STREAM
 from kinetree.cli.messages import notify
 from kinetree.cli.tables import clear_rounding, column_table, console, unit_column
+from kinetree.constraints import project, project_accelerations, project_rates
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, nearest, number
 from kinetree.dynamics.joints.configuration import rest_position, start_position
@@ -165,12 +166,12 @@ def constraint_errors(
 ) -> dict[str, tuple[Array, Array]]:
     """Errors of rows of q, dq and ddq, and their shares of the terms that should cancel."""
     q, dq = np.asarray(states["q"], float), np.asarray(states["dq"], float)
-    position = np.abs(robot.constraint_errors(q))
+    position = np.abs(robot.compile("constraint_errors")(q))
     found = {"q": (position, position)}
-    J = np.asarray(robot.constraint_jacobian(q))
+    J = np.asarray(robot.compile("constraint_jacobian")(q))
     found["dq"] = _balance(J, dq, np.zeros(J.shape[:-1]))
     if "ddq" in states:
-        bias = np.asarray(robot.constraint_bias(q, dq))
+        bias = np.asarray(robot.compile("constraint_bias")(q, dq))
         found["ddq"] = _balance(J, np.asarray(states["ddq"], float), bias)
     return found
 
@@ -193,10 +194,10 @@ def closed_start(
     if robot.model.constraints is None:
         return state
     q, dq = closed_position(robot, state[0], given[0], degrees), state[1]
-    J = np.asarray(robot.constraint_jacobian(q))
+    J = np.asarray(robot.compile("constraint_jacobian")(q))
     typed = typed_entries(robot.model, "dq", given[1])
     if len(typed) < robot.n and np.abs(J @ dq).max(initial=0) > CLOSED:
-        dq = robot.project_rates(q, dq, keep=[robot.dof_names[d] for d in typed])
+        dq = project_rates(robot, q, dq, keep=[robot.dof_names[d] for d in typed])
         report_closed(robot.model, "dq", typed, dq, degrees)
     return q, dq
 
@@ -218,7 +219,7 @@ def closed_position(
     model, typed = robot.model, typed_entries(robot.model, "q", words)
     if len(typed) == robot.nq:
         return q
-    if np.abs(robot.constraint_errors(q)).max(initial=0) > CLOSED:
+    if np.abs(robot.compile("constraint_errors")(q)).max(initial=0) > CLOSED:
         if start is None:
             q = _followed(robot, q, typed, start_position(model))
         else:
@@ -252,11 +253,11 @@ def _followed(robot: "Robot", q: Array, typed: Sequence[int], start: Array) -> A
             for k in range(1, steps + 1):
                 at = at.copy()
                 at[typed] = q[typed] if k == steps else (start + (q - start) * (k / steps))[typed]
-                at = robot.project(at, keep=keep)
+                at = project(robot, at, keep=keep)
             return at
         except InputError:
             pass
-    return robot.project(q, keep=keep)
+    return project(robot, q, keep=keep)
 
 
 def closed_acceleration(
@@ -280,7 +281,7 @@ def closed_acceleration(
             f"{constraints.owner(row)!r} opens with {missing[row]:.3g} rad/s^2 or m/s^2; expected "
             "0. Name fewer joints, as in --ddq NAME=VALUE, and the others follow."
         )
-    ddq = robot.project_accelerations(q, dq, ddq, keep=[robot.dof_names[d] for d in typed])
+    ddq = project_accelerations(robot, q, dq, ddq, keep=[robot.dof_names[d] for d in typed])
     report_closed(robot.model, "ddq", typed, ddq, degrees)
     return ddq
 

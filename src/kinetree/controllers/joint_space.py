@@ -173,9 +173,9 @@ class ComputedTorque(Following):
     that the joint starts with it. A joint that rests beside a goal at rest stays there if its error
     asks for less than its dry friction; `meta["stuck"]` of the simulated motion lists such joints.
 
-    Of a robot with constraints the errors of the independent joints (`robot.mobility`) obey it, and
-    the other joints follow: their errors, gains and reference rates are not used. The positions of
-    the reference must satisfy the constraints.
+    Of a robot with constraints the errors of the independent joints (`kt.constraints.mobility`)
+    obey it, and the other joints follow: their errors, gains and reference rates are not used. The
+    positions of the reference must satisfy the constraints.
 
     Args:
         reference: as in `PD`.

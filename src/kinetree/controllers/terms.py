@@ -220,7 +220,7 @@ def check_reference(model: Model, reference: Reference, law: str) -> None:
             f"the reference of {law} does not satisfy the constraints of {model.name!r}{where}: "
             f"constraint {constraints.owner(int(row))!r} is open by {off[at, row]:.3g} (rad or m) "
             f"in {constraints.row_names[row]!r}, expected at most {REFERENCE_OPEN:g}. "
-            "robot.project(q, keep=[...]) closes a position."
+            "kt.constraints.project(robot, q, keep=[...]) closes a position."
         )
 
 

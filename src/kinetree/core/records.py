@@ -1,24 +1,83 @@
-"""Numbers of records, found by the types of their fields, changed and listed; names of records.
+"""Numbers of records, found by the types of their fields, checked, changed and listed; names, too.
 
 A field holds numbers of any kind (floats, symbols, traced scalars) if `Scalar` or `Array` is a part
 of its type. Other fields are plain: indices, names, and floats that decide no result or the form of
-one, such as limits and exponents. `field(metadata=PLAIN)` makes any field plain.
+one, such as limits and exponents. `field(metadata=PLAIN)` makes any field plain. A field declared
+by `number(unit, low)` has a unit and a range, which `checked` looks at where a record enters.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from functools import cache
-from typing import Any, TypeVar, get_args
+from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import field as dataclass_field
+from functools import cache, partial
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
-from kinetree.core.arrays import Named, converted
+from kinetree.core.arrays import Named, converted, known_number, scalar
+from kinetree.core.options import finite
+from kinetree.errors import InputError
 from kinetree.scalars import Scalar
 
 Record = TypeVar("Record")
 PLAIN = {"plain": True}
 # numbers that stay as they are in another kind of numbers, because they cost nothing
 KEPT = {"scale": 1, "arms": 1, "offset": 0, "rest": 0, "damping": 0, "play": 0}
+
+# ranges of numbers, as `number` names them
+RANGES: dict[str, Callable[[float], bool]] = {
+    "": lambda x: True,
+    "at least 0": lambda x: x >= 0,
+    "above 0": lambda x: x > 0,
+    "at least 1": lambda x: x >= 1,
+}
+
+
+def number(unit: str, low: str = "", *, default: Any = MISSING, **metadata: Any) -> Any:
+    """A field of a record that holds a number, or a pair of numbers.
+
+    Args:
+        unit: its unit, or what it is like.
+        low: one of RANGES, in which it has to be.
+        default: of the field.
+        metadata: more that is said about it.
+    """
+    return dataclass_field(default=default, metadata={"unit": unit, "low": low, **metadata})
+
+
+def checked(record: Any, kind: type[Record], what: str) -> Record:
+    """The record, if it is of a kind, its words are known and its numbers in their ranges.
+
+    Args:
+        record: what a user gave.
+        kind: class of records.
+        what: the record in messages, such as "friction of joint 'elbow'".
+    """
+    if not isinstance(record, kind):
+        names = ", ".join(x.name for x in fields(kind))  # type: ignore[arg-type]
+        raise InputError(f"{what} is {record!r:.60}; expected a record {kind.__name__}({names}).")
+    changes: dict[str, Any] = {}
+    for x in fields(record):  # type: ignore[arg-type]
+        old, name, words = getattr(record, x.name), f"{x.name} of {what}", get_args(x.type)
+        if get_origin(x.type) is Literal and old not in words:
+            raise InputError(f"{name} is {old!r:.60}; expected one of {', '.join(words)}.")
+        if "low" in x.metadata:
+            read = scalar
+            if x.type is float:  # which cannot be a symbol
+                read = partial(finite, infinite=x.metadata.get("infinite", False))
+            several = isinstance(old, tuple)
+            new = tuple(read(entry, name) for entry in (old if several else (old,)))
+            for entry in new:
+                check_range(entry, name, **x.metadata)
+            changes[x.name] = new if several else new[0]
+    return unchecked(record, **changes)
+
+
+def check_range(x: Scalar, name: str, low: str, unit: str, **_: Any) -> None:
+    """Raise InputError for a number out of its range; symbols and traced scalars are trusted."""
+    value = known_number(x)
+    if value is not None and not RANGES[low](value):
+        raise InputError(f"{name} is {x}; expected {low}, {unit}.")
 
 
 @cache

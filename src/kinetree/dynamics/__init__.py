@@ -14,10 +14,8 @@ from kinetree.dynamics.quantities import DECLARED
 
 # public functions beside the quantities, by file
 OTHERS = {
-    "base_parameters": "BaseParameters base_parameters",
     "constraints.at_state": "constrained_forward_dynamics_derivatives project_accelerations "
     "project_rates",
-    "constraints.mobility": "Mobility constrain mobility",
     "constraints.projection": "project",
     "coriolis_matrix": "christoffel_symbols",
     "derivatives": "Linearization TaskSpaceDerivatives linearize tangent_map "
@@ -25,7 +23,7 @@ OTHERS = {
     "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
     "energy": "total_mass",
     "forward_dynamics": "forward_dynamics_by_articulated_bodies",
-    "joints.configuration": "difference integrate neutral random",
+    "joints.configuration": "difference integrate neutral random start_position",
     "joints.springs": "spring_energy spring_stiffness",
     "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
     "parameters": "Parameter parameter_list parameters with_parameters",

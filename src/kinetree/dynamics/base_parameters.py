@@ -31,7 +31,7 @@ from kinetree.dynamics.parameters import GROUPS, LINK, Parameter, parameter_list
 from kinetree.dynamics.regressor import regressor
 from kinetree.errors import InputError, KinetreeWarning, ModelError, SingularityError
 from kinetree.files.description.joints import FREE, SPHERICAL
-from kinetree.model import Model
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import constraints_of
 from kinetree.model.documented import documented
 from kinetree.present.tables import Table
@@ -113,12 +113,12 @@ class BaseParameters:
 
 @documented
 def base_parameters(
-    model: Model, *, groups: Sequence[str] = GROUPS, seed: int = 0
+    robot: Model | HasModel, *, groups: Sequence[str] = GROUPS, seed: int = 0
 ) -> BaseParameters:
     """Base parameters from the numeric rank of Y over random states.
 
     Args:
-        model: the robot, of numbers.
+        robot: a Robot or a Model, of numbers.
         seed: seed of the random states.
 
     Raises:
@@ -126,7 +126,12 @@ def base_parameters(
 
     Warns:
         KinetreeWarning: the number of independent parameters is unclear because of rounding.
+
+    Example:
+        >>> len(kt.identify.base_parameters(kt.robots.planar_2r(), groups=["link"]).kept)
+        6
     """
+    model = model_of(robot)
     columns = _columns(model, groups)
     if not columns:
         return BaseParameters((), (), (), np.zeros((0, 0)), 0.0)

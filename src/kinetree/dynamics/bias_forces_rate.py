@@ -21,12 +21,13 @@ from kinetree.model.quantity import quantity
     unit="N m/s or N/s",
     formula="dh/dt along dq and ddq",
     weighs=True,
+    method=False,
 )
 def bias_forces_rate(tree: Tree, dq: Array, ddq: Array) -> Array:
     """Rate of `bias_forces` along a motion: dh/dt, with h = c + g + springs + friction.
 
     Example:
-        >>> robot.bias_forces_rate([0.1, 0.2], [1, 0.5], [0, 2]).round(3)
+        >>> robot.compile("bias_forces_rate")([0.1, 0.2], [1, 0.5], [0, 2]).round(3)
         array([-76.145, -29.325])
     """
     dtau_dq, dtau_dv = inverse_dynamics_derivatives(tree, dq, zeros(tree.model.n))

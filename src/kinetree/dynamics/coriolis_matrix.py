@@ -168,8 +168,7 @@ def moving_bodies(
     if base is not None:
         velocities[WORLD] = VelocityMoments(zeros(3), np.zeros((3, 3), int))
     tree.gathered(
-        velocities,
-        lambda i, link, x, parent: parent + x.inward(bodies[i], link.to, times * u[i]),
+        velocities, lambda i, link, x, parent: parent + x.inward(bodies[i], link.to, times * u[i])
     )
     return MovingBodies(omega, u, bodies, velocities)
 
@@ -179,12 +178,13 @@ def moving_bodies(
     meaning="rate of the mass matrix",
     unit="the units of M per second",
     formula="dM/dt",
+    method=False,
 )
 def mass_matrix_rate(tree: Tree, dq: Array) -> Array:
     """Rate of the mass matrix: dM/dt = C + C^T.
 
     Example:
-        >>> robot.mass_matrix_rate([0.1, 0.2], [1, 0.5]).round(3)
+        >>> robot.compile("mass_matrix_rate")([0.1, 0.2], [1, 0.5]).round(3)
         array([[-1.51 , -0.755],
                [-0.755,  0.   ]])
     """

@@ -16,6 +16,7 @@ from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
+from kinetree.model.model import for_robots
 from kinetree.present.tables import Table
 from kinetree.spatial.matrices import solve
 
@@ -41,6 +42,7 @@ class Ellipsoid:
         return Table("Ellipsoid", ("axis", "length", "x", "y", "z"), rows, text=0).html()
 
 
+@for_robots
 @documented
 def mass_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
@@ -58,6 +60,7 @@ def mass_ellipsoid(
     return inverse_ellipsoid(J @ solve(factor_mass_matrix(model, M), J.T), 1.0)
 
 
+@for_robots
 @documented
 def force_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"

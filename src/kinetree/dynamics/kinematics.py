@@ -14,13 +14,7 @@ without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt d
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.frames import (
-    body_walk,
-    frame_motions,
-    seen,
-    tree_frame_jacobian,
-    tree_pose,
-)
+from kinetree.dynamics.frames import body_walk, frame_motions, seen, tree_frame_jacobian, tree_pose
 from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import rates
@@ -149,12 +143,13 @@ def space_jacobian(tree: Tree, frame: Frame) -> Array:
     unit="the units of J_b per second",
     formula="dJ_b/dt",
     over="frame",
+    method=False,
 )
 def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the body Jacobian of a frame, dJ_b/dt.
 
     Example:
-        >>> robot.body_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 0].round(3)
+        >>> robot.compile("body_jacobian_rate")([0.1, 0.2], [1, 0.5])[:, 0].round(3)
         array([ 0.   ,  0.   ,  0.   ,  0.49 , -0.099,  0.   ])
     """
     return tree_frame_jacobian(tree, frame, "body", dq)[1]
@@ -166,12 +161,13 @@ def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     unit="the units of J_s per second",
     formula="dJ_s/dt",
     over="frame",
+    method=False,
 )
 def space_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the space Jacobian of a frame, dJ_s/dt.
 
     Example:
-        >>> robot.space_jacobian_rate([0.1, 0.2], [1, 0.5])[:, 1].round(3)
+        >>> robot.compile("space_jacobian_rate")([0.1, 0.2], [1, 0.5])[:, 1].round(3)
         array([0.   , 0.   , 0.   , 0.995, 0.1  , 0.   ])
     """
     return tree_frame_jacobian(tree, frame, "space", dq)[1]

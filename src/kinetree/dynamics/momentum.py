@@ -77,12 +77,13 @@ def centroidal_momentum(tree: Tree, dq: Array) -> Array:
     unit="m/s for a unit of each rate",
     formula="velocity of the centre of mass is J dq",
     whole=True,
+    method=False,
 )
 def center_of_mass_jacobian(tree: Tree) -> Array:
     """Jacobian of the centre of mass: its velocity in {s} is J dq.
 
     Example:
-        >>> robot.center_of_mass_jacobian([0.1, 0.2]).round(3)
+        >>> robot.compile("center_of_mass_jacobian")([0.1, 0.2]).round(3)
         array([[-0.128, -0.055],
                [ 0.905,  0.177],
                [ 0.   ,  0.   ]])
@@ -102,12 +103,13 @@ def center_of_mass_jacobian(tree: Tree) -> Array:
     unit="N m s and N s for a unit of each rate",
     formula="A_G, h_G = A_G dq",
     whole=True,
+    method=False,
 )
 def centroidal_momentum_matrix(tree: Tree) -> Array:
     """Centroidal momentum matrix A_G: `centroidal_momentum` is A_G dq.
 
     Example:
-        >>> robot.centroidal_momentum_matrix([0.1, 0.2])[2].round(3)
+        >>> robot.compile("centroidal_momentum_matrix")([0.1, 0.2])[2].round(3)
         array([8.877, 3.93 ])
     """
     bodies, places = tree.composite_bodies(base_body(tree)), frame_motions(tree)
@@ -127,12 +129,13 @@ def centroidal_momentum_matrix(tree: Tree) -> Array:
     unit="the units of A_G per second",
     formula="dA_G/dt",
     whole=True,
+    method=False,
 )
 def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
     """Rate of A_G: the rate of `centroidal_momentum` is A_G ddq + dA_G dq.
 
     Example:
-        >>> robot.centroidal_momentum_matrix_rate([0.1, 0.2], [1, 0.5])[3].round(3)
+        >>> robot.compile("centroidal_momentum_matrix_rate")([0.1, 0.2], [1, 0.5])[3].round(3)
         array([-40.741, -10.891])
     """
     mass = mass_to_divide_by(tree.model)

@@ -31,12 +31,13 @@ from kinetree.spatial import cross
     meaning="forces C^T dq, C of the Christoffel symbols",
     unit="N m or N",
     formula="C^T dq = dM/dt dq - c",
+    method=False,
 )
 def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
     """C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.
 
     Example:
-        >>> robot.transposed_coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)
+        >>> robot.compile("transposed_coriolis_forces")([0.1, 0.2], [1, 0.5]).round(3)
         array([ 0.   , -2.265])
     """
     twists = tree.twists(dq)
@@ -46,14 +47,8 @@ def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
 
 @quantity(
     "q dq tau -> p: n, f: n",
-    meaning=(
-        "momentum of the joints",
-        "rate of the momentum without contacts",
-    ),
-    unit=(
-        "kg m^2/s or kg m/s",
-        "N m or N",
-    ),
+    meaning=("momentum of the joints", "rate of the momentum without contacts"),
+    unit=("kg m^2/s or kg m/s", "N m or N"),
     formula="p = M dq and dp/dt without contacts",
     refused="The forces of constraints would be taken for contacts; use a robot without them",
     method=False,

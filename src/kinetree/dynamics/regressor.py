@@ -74,6 +74,7 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
         "The joint forces of a robot with constraints are not linear in its parameters "
         "alone; use the tree without constraints"
     ),
+    method=False,
 )
 def reference_regressor(
     model: Model, q: StateLike, dq: StateLike, dq_r: StateLike, ddq_r: StateLike
@@ -81,7 +82,7 @@ def reference_regressor(
     """Regressor of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.
 
     Example:
-        >>> robot.reference_regressor([0.1, 0.2], [1, 0], [0.5, 0], [0, 2]).shape
+        >>> robot.compile("reference_regressor")([0.1, 0.2], [1, 0], [0.5, 0], [0, 2]).shape
         (2, 30)
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
@@ -188,22 +189,17 @@ def _motor_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
 
 @quantity(
     "q dq -> y_T: p, y_U: p",
-    meaning=(
-        "regressor of the kinetic energy",
-        "regressor of the potential energy",
-    ),
-    unit=(
-        "J for a unit of each parameter",
-        "J for a unit of each parameter",
-    ),
+    meaning=("regressor of the kinetic energy", "regressor of the potential energy"),
+    unit=("J for a unit of each parameter", "J for a unit of each parameter"),
     formula="y_T, y_U: energies = y pi",
     over="model",
+    method=False,
 )
 def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, Array]:
     """Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.
 
     Example:
-        >>> robot.energy_regressor([0.1, 0.2], [1, 0])[0].shape
+        >>> robot.compile("energy_regressor")([0.1, 0.2], [1, 0])[0].shape
         (30,)
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")
@@ -242,12 +238,13 @@ def _drive_row(squared: Scalar) -> Array:
     unit="N m s and N s for a unit of each parameter",
     formula="momentum = Y pi",
     over="model",
+    method=False,
 )
 def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     """Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.
 
     Example:
-        >>> robot.momentum_regressor([0.1, 0.2], [1, 0]).shape
+        >>> robot.compile("momentum_regressor")([0.1, 0.2], [1, 0]).shape
         (6, 30)
     """
     q, dq = coordinates(model, q), rates(model, dq, "dq")

@@ -31,7 +31,7 @@ class Carried:
         joints: -J^T lambda of each constraint by its name, (n,) each; they add up to the share
             `constraints`.
         forces: lambda by the name of its equation, N m or N, as in
-            `robot.constrained_inverse_dynamics`.
+            `kt.constraints.inverse_dynamics`.
         units: units of these forces, by the same names.
         open: a sentence on a position that does not satisfy the constraints, or empty.
     """

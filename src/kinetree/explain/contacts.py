@@ -23,11 +23,12 @@ from kinetree.dynamics.contacts.points import book_places, touches
 from kinetree.errors import InputError
 from kinetree.explain.node import Node, Quantity, vector
 from kinetree.model.contacts import contacts_of_model
+from kinetree.model.edit import with_gravity
 
 DIFFERENCE = 1e-4  # of each cause; errors of f are below 1e-10 of its size
 SMALLEST_SHARE = 1e-6  # of the size of the force, that is shown
 CAUSES: dict[str, tuple[str, Callable[[dict[str, Any], float], dict[str, Any]]]] = {
-    "gravity": ("g", lambda x, k: {"model": x["model"].with_gravity(k * x["model"].gravity[3:])}),
+    "gravity": ("g", lambda x, k: {"model": with_gravity(x["model"], k * x["model"].gravity[3:])}),
     "acceleration": (r"M \ddot q", lambda x, k: {"ddq": k * x["ddq"]}),
     "velocity": ("c", lambda x, k: {"dq": math.sqrt(k) * x["dq"]}),
     "loads": (r"-J^T F_\mathrm{ext}", lambda x, k: {"F_ext": k * x["F_ext"]}),
@@ -38,7 +39,7 @@ def explain_contact(forces: GroundForces, contact: str) -> Node:
     """One contact force in {s} as a sum of its shares by cause, N.
 
     Args:
-        forces: of one state, from `Robot.contact_inverse_dynamics`.
+        forces: of one state, from `kt.contacts.inverse_dynamics`.
         contact: name of the contact.
 
     Returns:

@@ -11,8 +11,8 @@ from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.rotors import armature
 from kinetree.explain.bodies import Bodies
 from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
-from kinetree.files.description.friction import law_numbers, smooth_laws
-from kinetree.model import WORLD, GearedMotor, JointFriction, JointRotor, Model
+from kinetree.files.description.friction import Friction, law_numbers, smooth_laws
+from kinetree.model import WORLD, GearedMotor, JointRotor, Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import Motion
 
@@ -76,7 +76,7 @@ def friction_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
 
 
 def _friction(
-    friction: JointFriction,
+    friction: Friction,
     rate: float,
     scale: float,
     unit: str,
@@ -95,10 +95,10 @@ def _ratio(motor: GearedMotor, dof: int) -> float:
     return float(dict(zip(motor.dofs, motor.arms, strict=True)).get(dof, 0))
 
 
-def _laws(friction: JointFriction) -> list[tuple[str, str, JointFriction, str]]:
+def _laws(friction: Friction) -> list[tuple[str, str, Friction, str]]:
     """The laws of a joint's friction one by one: name, formula, record, line of code."""
-    none = JointFriction()
-    laws: list[tuple[str, str, JointFriction, str]] = []
+    none = Friction()
+    laws: list[tuple[str, str, Friction, str]] = []
     if not is_zero(friction.viscous):
         law = replace(none, viscous=friction.viscous)
         laws.append(("viscous friction", r"v\, \dot q", law, "viscous"))
@@ -114,7 +114,7 @@ def _laws(friction: JointFriction) -> list[tuple[str, str, JointFriction, str]]:
     return laws
 
 
-def _coefficients(law: JointFriction) -> list[tuple[str, float, str]]:
+def _coefficients(law: Friction) -> list[tuple[str, float, str]]:
     """Coefficients of one law; of a pair, one if both directions have the same."""
     pairs = [("viscous coefficient", law.viscous), ("dry friction", law.coulomb)]
     found: list[tuple[str, float, str]] = []

@@ -20,7 +20,9 @@ from kinetree.explain.sections import Page, page_of
 from kinetree.explain.text import text
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of
+from kinetree.model.documented import documented
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
+from kinetree.model.model import for_robots
 from kinetree.scalars import Scalar
 
 SNAP = 1e-10  # of rotations of files, as in `kinetree.symbolic`
@@ -187,6 +189,8 @@ class Explanation:
         return self.html()
 
 
+@for_robots
+@documented
 def explain(
     model: Model,
     q: StateLike,
@@ -198,14 +202,14 @@ def explain(
     V_base: ArrayLike | None = None,
     dV_base: ArrayLike | None = None,
 ) -> Explanation:
-    """Both passes of the recursion as data, each quantity with the parts that make it.
-
-    Arguments as in `kinetree.dynamics.newton_euler`; numbers or symbols, one state. The recursion
-    of a robot with constraints is that of its tree; its joint forces have the share `constraints`.
+    """Inverse dynamics at one state, with the parts that make every intermediate.
 
     Returns:
-        For each link its pose, then V, dV, F in its own frame and tau; and the shares of the joint
-        forces by cause.
+        A document that prints as a table, and as HTML; every number unfolds into its parts.
+
+    Example:
+        >>> robot = kt.robots.planar_2r()
+        >>> text = str(robot.explain([0.1, 0.2], [1, 0], [0, 2]))
     """
     loads: dict[str, Any] = {"F_ext": F_ext, "F_tip": F_tip, "V_base": V_base, "dV_base": dV_base}
     whole, model = model, tree_of(model)

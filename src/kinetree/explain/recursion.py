@@ -24,6 +24,7 @@ from kinetree.errors import NameLookupError
 from kinetree.explain.node import Node, Quantity, code_line, vector
 from kinetree.files.description.joints import PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Joint, Model
+from kinetree.model.edit import with_gravity
 from kinetree.model.inputs import Motion, link_adjoints, link_pose, zeros
 from kinetree.model.joint import rate_names
 from kinetree.spatial import ad
@@ -119,7 +120,7 @@ class Recorded:
 
 def record(model: Model, x: Motion, dV_base: Array, loads: Mapping[str, Any]) -> Recorded:
     """The recursion with everything, without gravity, and at rest under gravity alone."""
-    still, rest = model.with_gravity(zeros(3)), zeros(model.n)
+    still, rest = with_gravity(model, zeros(3)), zeros(model.n)
     return Recorded(
         model,
         x,

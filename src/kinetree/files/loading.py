@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from kinetree.constraints import unconstrained
 from kinetree.core.options import typed
 from kinetree.core.text import counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, SingularityError, argument, warn
@@ -387,7 +388,7 @@ def _with_options(robot: Robot, name: str, options: Options) -> Robot:
             "robot.with_contacts([kt.contacts.ContactPoint('tip', 'tool')])."
         )
     if options.constraints == "none":
-        robot = robot.unconstrained()
+        robot = unconstrained(robot)
     if options.mimic and not options.floating and options.friction == "file":
         return robot
     description = robot.model.description

@@ -13,9 +13,9 @@ from kinetree.dynamics import total_mass
 from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
+from kinetree.files.description.contacts import Contacts
 from kinetree.files.description.records import ArgumentValue, Note, RobotDescription
 from kinetree.model import Joint, Model
-from kinetree.model.contacts import Contacts
 from kinetree.model.friction import law_texts
 from kinetree.model.model import tool_words
 from kinetree.present.tables import Table

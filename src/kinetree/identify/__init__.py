@@ -1,5 +1,6 @@
 """From measured motion to the robot: parameters with errors, and a physically possible robot."""
 
+from kinetree.dynamics.base_parameters import BaseParameters, base_parameters
 from kinetree.identify.base import Base, find_base
 from kinetree.identify.excite import Excitation, excite
 from kinetree.identify.findings import Finding, Verdict
@@ -20,6 +21,7 @@ from kinetree.identify.unknowns import Unknowns, unknowns
 
 __all__ = [
     "Base",
+    "BaseParameters",
     "Excitation",
     "Finding",
     "Gains",
@@ -31,6 +33,7 @@ __all__ = [
     "Spectrum",
     "Unknowns",
     "Verdict",
+    "base_parameters",
     "excite",
     "find_base",
     "identify",

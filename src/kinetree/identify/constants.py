@@ -2,8 +2,8 @@
 
 Each has its meaning and unit, and where it is not plain, the reason for its value. Names that end
 in _Z are numbers of standard errors or deviations. Shares and ratios have no unit. Values were set
-on the random robots of tools/identification_corruptions.py (seeds below 200) and on recordings
-of real arms; benchmarks/results has the records.
+on random robots with corrupted recordings and on recordings of real arms; benchmarks/results has
+the records.
 """
 
 import numpy as np

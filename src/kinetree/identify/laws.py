@@ -19,10 +19,11 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.dynamics.natural_units import NaturalUnits
 from kinetree.errors import InputError, NameLookupError
+from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.loops import motor_dofs
-from kinetree.model import JointFriction, Model
+from kinetree.model import Model
 
 FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid"]
 FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
@@ -158,7 +159,7 @@ def shape_units(law: Law, units: NaturalUnits) -> Array:
     return np.array({"stribeck": [rate], "sigmoid": [1 / rate, rate]}[law.kind])
 
 
-def described_shapes(law: Law, friction: JointFriction) -> Array | None:
+def described_shapes(law: Law, friction: Friction) -> Array | None:
     """Shapes of the law in a description, (s,); None if it has no such law."""
     if law.kind == "stribeck":
         bend = friction.stribeck

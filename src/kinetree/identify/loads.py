@@ -15,6 +15,7 @@ from kinetree.core.text import counted
 from kinetree.dynamics import parameters
 from kinetree.errors import InputError
 from kinetree.identify.recording import Recording
+from kinetree.model.edit import with_payload
 from kinetree.robot import Robot
 
 
@@ -76,7 +77,7 @@ def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
         return np.zeros(data.tau.shape)
     if not (np.isfinite(load.m) and load.m > 0):
         raise InputError(f"the payload has a mass of {load.m} kg; expected a number above 0.")
-    loaded = robot.model.with_payload(load.m, load.com, load.I_com, load.frame)
+    loaded = with_payload(robot.model, load.m, load.com, load.I_com, load.frame)
     change = np.asarray(parameters(loaded), float) - np.asarray(parameters(robot.model), float)
     if not change.any():
         raise InputError(

@@ -190,14 +190,14 @@ def _closed_motion(
         )
     to_z = np.linalg.pinv(S_m)
     dq = _times(S, _times(to_z, dq[:, motors]))
-    p = -_times(inverse, robot.constraint_bias(q, dq))
+    p = -_times(inverse, robot.compile("constraint_bias")(q, dq))
     return q, dq, p + _times(S, _times(to_z, ddq[:, motors] - p[:, motors]))
 
 
 def check_closed(robot: Robot, t: Array, q: Array) -> None:
     """Raise InputError for positions, (T, nq), at which a mechanism is not closed."""
     if robot.model.constraints is not None:
-        _check_closed(robot.model, t, np.asarray(robot.constraint_errors(q)))
+        _check_closed(robot.model, t, np.asarray(robot.compile("constraint_errors")(q)))
 
 
 def _check_closed(model: Model, t: Array, Phi: Array) -> None:
@@ -272,7 +272,7 @@ def _closed(robot: Robot, q: Array, target: Array) -> tuple[Array, Array]:
     """Positions near q, (T, nq), with the motors at their targets, and what stays open, (T, m)."""
     motors = motor_dofs(robot.model)
     coords = bounds_of(robot.model).coords[motors]
-    Phi = np.asarray(robot.constraint_errors(q))
+    Phi = np.asarray(robot.compile("constraint_errors")(q))
     for _ in range(const.CLOSING_STEPS):
         inverse, S = _split(robot, q)
         p = -_times(inverse, Phi)
@@ -281,7 +281,7 @@ def _closed(robot: Robot, q: Array, target: Array) -> tuple[Array, Array]:
         )
         longest = np.abs(v).max(axis=1, initial=0, keepdims=True)
         q = _moved(robot, q, v * np.minimum(1, 0.5 / np.maximum(longest, 1e-300)))
-        Phi = np.asarray(robot.constraint_errors(q))
+        Phi = np.asarray(robot.compile("constraint_errors")(q))
         if longest.max(initial=0) < const.CLOSING_STEP:
             break
     return q, Phi
@@ -297,7 +297,7 @@ def _moved(robot: Robot, q: Array, v: Array) -> Array:
 def _split(robot: Robot, q: Array) -> tuple[Array, Array]:
     """J^+, (T, n, m), and an orthonormal basis S of the null space of J, (T, n, d)."""
     rank = len(constraints_of(robot.model, "identify").basis)
-    U, s, V = np.linalg.svd(np.asarray(robot.constraint_jacobian(q)))
+    U, s, V = np.linalg.svd(np.asarray(robot.compile("constraint_jacobian")(q)))
     V = V.transpose(0, 2, 1)
     near = np.maximum(s[:, None, :rank], 1e-12)
     return (V[:, :, :rank] / near) @ U[:, :, :rank].transpose(0, 2, 1), V[:, :, rank:]

@@ -25,6 +25,7 @@ from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Dahl, Friction, LuGre
 from kinetree.model import Model
+from kinetree.model.edit import with_friction
 from kinetree.model.model import HasModel, model_of
 from kinetree.motion.inputs import check_single
 from kinetree.motion.record import Record
@@ -89,8 +90,8 @@ def identify_presliding(
         )
     if motion.tau is None:
         raise InputError("the motion has no joint forces; expected the measured forces tau.")
-    viscous = Friction(chosen.friction.record.viscous)
-    bare = Robot(model.with_friction({joint: viscous}))
+    viscous = Friction(chosen.friction.viscous)
+    bare = Robot(with_friction(model, {joint: viscous}))
     (d,), (coord,) = chosen.dofs, chosen.coords
     force = (
         motion.tau[:, d] - np.asarray(bare.inverse_dynamics(motion.q, motion.dq, motion.ddq))[:, d]

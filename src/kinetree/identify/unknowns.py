@@ -20,7 +20,7 @@ from kinetree.dynamics.joints.motors import with_motor_friction
 from kinetree.dynamics.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.dynamics.parameters import JOINT, ParameterLayout, motor_entries, with_parameters
 from kinetree.errors import InputError, NameLookupError
-from kinetree.files.description.friction import Sigmoid
+from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
@@ -37,13 +37,13 @@ from kinetree.identify.laws import (
     shape_units,
 )
 from kinetree.identify.loops import forces_at_motors, motor_dofs
-from kinetree.model import GearedMotor, Joint, JointFriction, JointStribeck, Model
+from kinetree.model import GearedMotor, Joint, Model
 from kinetree.model.bounds import bounds_of, positions
+from kinetree.model.elements import spring_units
 from kinetree.model.friction import (
     beyond_coefficients,
     has_more_laws,
 )
-from kinetree.model.springs import spring_units
 from kinetree.robot import Robot
 
 Column = tuple[str, str, list[int]]  # name, unit, indices in pi
@@ -300,7 +300,7 @@ class Unknowns:
         """Friction of the description that is kept as it is, (T, n)."""
         joints, sought = self.robot.model.joints, {law.index: law.kind for law in self.laws}
         kept = [
-            _without(x.friction, sought.get(i)) if has_more_laws(x.friction) else JointFriction()
+            _without(x.friction, sought.get(i)) if has_more_laws(x.friction) else Friction()
             for i, x in enumerate(joints)
         ]
         model = with_motor_friction(self.robot.model, beyond_coefficients)
@@ -360,7 +360,7 @@ class Unknowns:
             own, shapes = joints[law.index].friction, x[at].tolist()
             size = float(x[self.names.index(law.size)])
             if law.kind == "stribeck":
-                bend = JointStribeck((size, size), shapes[0], law.exponent)
+                bend = Stribeck((size, size), shapes[0], law.exponent)
                 own = dataclasses.replace(own, stribeck=bend)
             else:
                 own = dataclasses.replace(own, sigmoid=Sigmoid(size, *shapes))
@@ -376,7 +376,7 @@ def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, d
     return np.concatenate([of(q[own], dq[own], ddq[own]) for own in parts])
 
 
-def _without(friction: JointFriction, sought: str | None) -> JointFriction:
+def _without(friction: Friction, sought: str | None) -> Friction:
     """The part of described friction that is no coefficient and not sought.
 
     Static friction less Coulomb friction stays as described where only the second is sought.

@@ -1,17 +1,15 @@
 """Description -> Model: order the links, merge fixed joints, name the frames, check everything."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isnan
-from numbers import Real
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, frozen, is_numeric, times
+from kinetree.core.records import checked
 from kinetree.core.text import counted, listing
-from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, warn
-from kinetree.files.description.actuators import Actuator
+from kinetree.errors import InertiaError, ModelError, NameLookupError, warn
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import (
@@ -19,27 +17,22 @@ from kinetree.files.description.records import (
     Limits,
     LinkDescription,
     Mimic,
-    Motor,
     Note,
     RobotDescription,
     Rotor,
-    Spring,
 )
 from kinetree.files.description.tree import check_tree, check_unique
-from kinetree.model.actuators import build_actuator
 from kinetree.model.contacts import moving_contacts
-from kinetree.model.drives import build_joints, build_rotors, unused_limits
-from kinetree.model.joint import is_plain
+from kinetree.model.elements import build_actuator, build_motor, build_spring
+from kinetree.model.joint import build_joints, build_rotors, is_plain, unused_limits
 from kinetree.model.model import WORLD, Frame, Model, free_fall
-from kinetree.model.motors import build_motor
-from kinetree.model.springs import build_spring
 from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body, physical_faults
 from kinetree.spatial.se3 import check_pose
 
 HOME = frozen(np.eye(4, dtype=int))
 UNPHYSICAL = ("error", "warn", "allow")
-Record = TypeVar("Record", Spring, Actuator, Motor)
+ELEMENTS = {"spring": build_spring, "actuator": build_actuator, "motor": build_motor}
 
 
 @dataclass
@@ -81,9 +74,13 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     if tool is not None and tool not in frames:
         raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
     joints = build_joints(parts.joints)
-    springs = _moving("spring", description.springs, description, parts, frames)
-    actuators = _moving("actuator", description.actuators, description, parts, frames)
-    motors = _moving("motor", description.motors, description, parts, frames)
+    elements: dict[str, Any] = {
+        f"{kind}s": tuple(
+            build(name, record, joints, frames)
+            for name, record in _moving(kind, description, parts, frames)
+        )
+        for kind, build in ELEMENTS.items()
+    }
     contacts, idle = moving_contacts(description.contacts, frames, description.name)
     parts.notes += [*idle, *unused_limits(parts.joints)]
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
@@ -107,9 +104,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         frames=frames,
         tool=tool,
         base=compose(*parts.bodies[WORLD]) if parts.bodies[WORLD] else _no_body(),
-        springs=tuple(build_spring(*x, joints, frames) for x in springs.items()),
-        actuators=tuple(build_actuator(*x, joints, frames) for x in actuators.items()),
-        motors=tuple(build_motor(*x, joints) for x in motors.items()),
+        **elements,
         contacts=contacts,
         collisions=description.collisions,
         notes=(*description.notes, *parts.notes),
@@ -168,30 +163,22 @@ def idle_drive(joint: JointDescription) -> list[Note]:
 
 
 def _moving(
-    kind: str,
-    records: Mapping[str, Record],
-    description: RobotDescription,
-    parts: Parts,
-    frames: Mapping[str, Frame],
-) -> dict[str, Record]:
-    """Springs, actuators or motors that move; one whose joints are all fixed gets a note."""
+    kind: str, description: RobotDescription, parts: Parts, frames: Mapping[str, Frame]
+) -> Iterator[tuple[str, Any]]:
+    """Springs, actuators or motors that move; one whose ends are all fixed gets a note."""
     fixed = {joint.name for joint in description.joints if joint.type == FIXED}
-    moving: dict[str, Record] = {}
-    for name, record in records.items():
-        points = None if isinstance(record, Motor) else record.points
+    for name, record in getattr(description, f"{kind}s").items():
+        points = getattr(record, "points", None)
+        ends = [name] if getattr(record, "joints", None) is None else list(record.joints)
         if points is not None:
             links = {frames[point[0]].link for point in points if point[0] in frames}
-            if len(links) == 1:
-                parts.notes.append(Note(f"{kind} {name!r} has no effect: its points move together"))
-            else:
-                moving[name] = record
-            continue
-        ends = [name] if record.joints is None else list(record.joints)
-        if ends and fixed.issuperset(ends):
-            parts.notes.append(Note(f"{kind} {name!r} has no effect: its joints are fixed"))
+            idle, reason = len(links) == 1, "its points move together"
         else:
-            moving[name] = record
-    return moving
+            idle, reason = bool(ends) and fixed.issuperset(ends), "its joints are fixed"
+        if idle:
+            parts.notes.append(Note(f"{kind} {name!r} has no effect: {reason}"))
+        else:
+            yield name, record
 
 
 def outward(description: RobotDescription) -> list[JointDescription]:
@@ -327,36 +314,13 @@ def check_link(name: str, m: Scalar, I_com: Array, unphysical: str) -> str | Non
 
 
 def check_joint(joint: JointDescription) -> None:
-    """Raise unless friction, limits, rotor and mimic are records of their types, limits valid."""
-    for name, kind, optional in (
-        ("friction", Friction, False),
-        ("limits", Limits, False),
-        ("rotor", Rotor, True),
-        ("mimic", Mimic, True),
-    ):
-        value = getattr(joint, name)
-        if not (isinstance(value, kind) or (optional and value is None)):
-            raise InputError(
-                f"{name} of joint {joint.name!r} is {value!r}; expected a record {kind.__name__}"
-                f"(...){' or None' if optional else ''}."
-            )
-    check_limits(joint)
-
-
-def check_limits(joint: JointDescription) -> None:
-    """Raise unless limits are numbers, lower <= upper, velocity and effort not negative."""
-    limits = joint.limits
-    for name in ("lower", "upper", "velocity", "effort"):
-        value = getattr(limits, name)
-        if not isinstance(value, Real) or isnan(value):
-            raise ModelError(f"{name} limit of joint {joint.name!r} is {value}; expected a number.")
-    if limits.lower > limits.upper:
+    """Raise unless limits, rotor and mimic are records of their types with possible numbers."""
+    checked(joint.limits, Limits, f"limits of joint {joint.name!r}")
+    for name, kind in (("rotor", Rotor), ("mimic", Mimic)):
+        if getattr(joint, name) is not None:
+            checked(getattr(joint, name), kind, f"{name} of joint {joint.name!r}")
+    if joint.limits.lower > joint.limits.upper:
         raise ModelError(
-            f"joint {joint.name!r} has lower limit {limits.lower} above its upper limit "
-            f"{limits.upper}; expected lower <= upper."
+            f"joint {joint.name!r} has lower limit {joint.limits.lower} above its upper limit "
+            f"{joint.limits.upper}; expected lower <= upper."
         )
-    for name in ("velocity", "effort"):
-        if getattr(limits, name) < 0:
-            raise ModelError(
-                f"{name} limit of joint {joint.name!r} is {getattr(limits, name)}; expected >= 0."
-            )

@@ -5,11 +5,12 @@ instead of ignoring them.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import known, scalar
+from kinetree.core.arrays import Array, known, scalar
+from kinetree.core.records import checked
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
@@ -19,8 +20,6 @@ from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import placement
 
-LOOPS = ("point", "axis", "plane", "pose")
-HOLDS = ("point", "pose")
 CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
 LARGEST_RATIO = 1e3  # of weights of motors
 
@@ -43,8 +42,8 @@ def without_constraints(model: Model, what: str, instead: str = "") -> Model:
         names = listing(list(model.constraints.given), 5)
         raise ModelError(
             f"{what} does not honour constraints, and {model.name!r} has some: {names}. "
-            f"{instead or 'Use a robot without them'}: robot.unconstrained() is the tree (on the "
-            "command line, --constraints none)."
+            f"{instead or 'Use a robot without them'}: kt.constraints.unconstrained(robot) is the "
+            "tree (on the command line, --constraints none)."
         )
     return model
 
@@ -75,27 +74,6 @@ def moving_constraints(model: Model, what: str, instead: str) -> Constraints:
 def resolve(model: Model, given: Mapping[str, Constraint]) -> tuple[Closure | Coupling, ...]:
     """Constraints by name, over the frames and joints of a model, checked."""
     return tuple(_resolved(model, name, record) for name, record in given.items())
-
-
-def changed_records(
-    own: Mapping[str, Constraint], changes: Mapping[str, Constraint | None]
-) -> dict[str, Constraint]:
-    """The records with some added or replaced by name; None removes one."""
-    if not isinstance(changes, Mapping):
-        raise InputError(
-            f"constraints are {changes!r:.60}; expected them by name, such as "
-            "{'loop': kt.constraints.Loop('tip', 'slider')}."
-        )
-    records = dict(own)
-    for name, record in changes.items():
-        if record is not None:
-            records[name] = record
-        elif records.pop(name, None) is None:
-            raise NameLookupError(
-                f"there is no constraint {name!r} to remove; the constraints are "
-                f"{', '.join(records) or 'none'}."
-            )
-    return records
 
 
 def motor_dofs(
@@ -160,54 +138,35 @@ def dofs_named(model: Model, name: str, what: str) -> tuple[int, ...]:
 def _resolved(model: Model, name: str, record: Constraint) -> Closure | Coupling:
     if not isinstance(name, str) or not name:
         raise InputError(f"a constraint has the name {name!r}; expected a text.")
-    if isinstance(record, Loop):
-        _choice(name, "kind", record.kind, LOOPS)
-        _choice(name, "axis", record.axis, AXES)
-        a, b = _frame(model, name, record.frame_a), _frame(model, name, record.frame_b)
-        _check_apart(model, name, a, b, (record.frame_a, record.frame_b))
-        return _closure(name, record.kind, a, b, axis=AXES.index(record.axis))
-    if isinstance(record, Hold):
-        _choice(name, "kind", record.kind, HOLDS)
-        at = placement(record.at, f"'at' of constraint {name!r}")
-        shape = np.asarray(record.at).shape
-        if record.kind == "pose" and shape != (4, 4):
-            raise InputError(
-                f"'at' of constraint {name!r} has shape {shape}; expected a pose "
-                "(4, 4), because kind is 'pose'. A position is enough for kind='point'."
-            )
-        a, b = Frame(WORLD, at), _frame(model, name, record.frame)
-        _check_apart(model, name, a, b, ("the world", record.frame))
-        return _closure(name, record.kind, a, b)
-    if isinstance(record, Rod):
-        a, b = _frame(model, name, record.frame_a), _frame(model, name, record.frame_b)
-        _check_apart(model, name, a, b, (record.frame_a, record.frame_b))
-        length = scalar(record.length, f"length of constraint {name!r}")
-        number = known(np.asarray(length))
-        if number is not None and not number > 0:
-            raise InputError(
-                f"length of constraint {name!r} is {length} m; expected a number > 0. Origins "
-                "that coincide are a Loop of kind 'point'."
-            )
-        return _closure(name, ROD, a, b, length=length)
-    if isinstance(record, Couple):
-        return _coupling(model, name, record)
-    raise InputError(
-        f"constraint {name!r} is {record!r:.60}; expected a Loop, Hold, Couple or Rod of "
-        "kt.constraints."
-    )
-
-
-def _closure(
-    name: str, kind: str, a: Frame, b: Frame, *, axis: int = 2, length: Scalar = 0
-) -> Closure:
-    return Closure(name, kind, a.link, a.T_if, b.link, b.T_if, axis, length)
-
-
-def _choice(name: str, what: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
+    if not isinstance(record, Constraint):
         raise InputError(
-            f"{what} of constraint {name!r} is {value!r}; expected one of {', '.join(choices)}."
+            f"constraint {name!r} is {record!r:.60}; expected a Loop, Hold, Couple or Rod of "
+            "kt.constraints."
         )
+    x = checked(record, type(record), f"constraint {name!r}")
+    if isinstance(x, Couple):
+        return _coupling(model, name, x)
+    if isinstance(x, Hold):
+        a, names = Frame(WORLD, _held_at(name, x)), ("the world", x.frame)
+    else:
+        a, names = _frame(model, name, x.frame_a), (x.frame_a, x.frame_b)
+    b = _frame(model, name, names[1])
+    _check_apart(model, name, a, b, names)
+    if isinstance(x, Rod):
+        return Closure(name, ROD, a.link, a.T_if, b.link, b.T_if, length=x.length)
+    axis = AXES.index(x.axis) if isinstance(x, Loop) else 2
+    return Closure(name, x.kind, a.link, a.T_if, b.link, b.T_if, axis)
+
+
+def _held_at(name: str, record: Hold) -> Array:
+    """The pose in {s} at which a frame is held."""
+    shape = np.asarray(record.at).shape
+    if record.kind == "pose" and shape != (4, 4):
+        raise InputError(
+            f"'at' of constraint {name!r} has shape {shape}; expected a pose (4, 4), because kind "
+            "is 'pose'. A position is enough for kind='point'."
+        )
+    return placement(record.at, f"'at' of constraint {name!r}")
 
 
 def _frame(model: Model, name: str, frame: str) -> Frame:
@@ -239,7 +198,10 @@ def _coupling(model: Model, name: str, record: Couple) -> Coupling:
         several = isinstance(coefficients, Sequence) or np.ndim(np.asarray(coefficients)) == 1
         values: list[Any] = list(coefficients) if several else [coefficients]  # type: ignore[arg-type]
         if not values:
-            _refuse_coefficients(name, joint)
+            raise InputError(
+                f"constraint {name!r} has no coefficient for joint {joint!r}; expected a number, "
+                "or the coefficients of q, q^2, and so on."
+            )
         powers = [scalar(c, f"coefficient of {joint!r} in constraint {name!r}") for c in values]
         terms.append(_term(model, name, joint, tuple(-c for c in powers)))
     numbers = [term.dof for term in terms]
@@ -250,14 +212,7 @@ def _coupling(model: Model, name: str, record: Couple) -> Coupling:
                 "it uses twice (a joint that follows another one shares its position); expected "
                 "different joints that move by themselves."
             )
-    return Coupling(name, tuple(terms), scalar(record.offset, f"offset of constraint {name!r}"))
-
-
-def _refuse_coefficients(name: str, joint: str) -> NoReturn:
-    raise InputError(
-        f"constraint {name!r} has no coefficient for joint {joint!r}; expected a number, or the "
-        "coefficients of q, q^2, and so on."
-    )
+    return Coupling(name, tuple(terms), record.offset)
 
 
 def _term(model: Model, name: str, key: str, powers: tuple[Scalar, ...]) -> Term:

@@ -10,47 +10,16 @@ from kinetree.core.arrays import Array, times
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError, argument
 from kinetree.files.description.collisions import (
-    DEFAULT_FRICTION,
     Collisions,
     CollisionShape,
     contacts_of,
 )
 from kinetree.files.description.contacts import (
-    Box,
-    Boxes,
     Contact,
-    ContactPoint,
     ContactRim,
     Contacts,
-    Ground,
-    HeightField,
-    Plane,
 )
 from kinetree.files.description.records import Note
-
-__all__ = [
-    "DEFAULT_FRICTION",
-    "Box",
-    "Boxes",
-    "Collisions",
-    "Contact",
-    "ContactPoint",
-    "ContactRim",
-    "Contacts",
-    "Ground",
-    "HeightField",
-    "Plane",
-    "check_chosen",
-    "check_no_contacts",
-    "check_places",
-    "chosen_contacts",
-    "contact_places",
-    "contacts_of_model",
-    "contacts_on",
-    "joined_contacts",
-    "moving_contacts",
-    "shapes_on",
-]
 
 
 def contact_places(contacts: Contacts, frames: Mapping[str, Any]) -> list[tuple[int, Array, Array]]:
@@ -161,17 +130,6 @@ def joined_contacts(ours: Contacts | None, theirs: Contacts | None) -> Contacts 
 def shapes_on(collisions: Collisions, frames: Collection[str]) -> Collisions:
     """The collision shapes on some links and frames, by name."""
     return replace(collisions, shapes=tuple(x for x in collisions.shapes if x.link in frames))
-
-
-def check_chosen(model: Any, feet: Sequence[str | Contact], ground: Any, friction: Any) -> None:
-    """Raise ModelError where ground or friction of the file would be taken, but changed."""
-    changed = model.collisions.changed
-    of_file = friction is None and any(isinstance(x, str) for x in feet)
-    if changed and (ground is None or of_file):
-        raise ModelError(
-            f"ground and friction of the file of {model.name!r} cannot be those of contacts: "
-            f"{'; '.join(changed[:6])}. Give both: robot.with_contacts(feet, ground, friction=...)."
-        )
 
 
 def chosen_contacts(

@@ -13,102 +13,114 @@ motor.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import known, scalar
 from kinetree.core.options import name as read_name
+from kinetree.core.records import check_range, checked, number
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE, SCREW_TYPES
 from kinetree.files.description.records import (
     JointDescription,
-    Limits,
     LinkDescription,
     RobotDescription,
     Spring,
 )
-from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.joint import Joint, is_plain
-from kinetree.model.model import Model
+from kinetree.model.edit import edited
+from kinetree.model.joint import is_plain
+from kinetree.model.model import Model, edit
 from kinetree.scalars import Scalar
+
+
+@dataclass(frozen=True)
+class ElasticJoint:
+    """The gear of an elastic joint; see `with_elastic_joint`."""
+
+    stiffness: Scalar = number("N m/rad or N/m", "above 0")
+    damping: Scalar = number("N m s/rad or N s/m", "at least 0")
+    play: Scalar = number("rad or m", "at least 0")
+
 
 DEFLECTION, CARRIER = "_elastic", "_motor"  # after the joint's name: the new joint, the new link
 
 
+@edit
 def with_elastic_joint(
     model: Model,
     joint: str,
     stiffness: Scalar,
     damping: Scalar = 0,
     motor_inertia: Scalar | None = None,
+    *,
     play: Scalar = 0,
 ) -> Model:
-    """Return the robot with a spring between the motor of a joint and its link.
+    """The same robot with a spring between the motor of a joint and its link.
 
-    The joint keeps its name for the position of the motor. A new joint, the name with "_elastic"
-    after it, is the deflection; it follows the first one in q. Friction, drive, actuators and all
-    limits stay with the motor: a limit of position is that of the motor, which differs from the
-    link by the deflection. Springs on the joint act on the link, at the sum of both positions.
-    Arguments as in `Robot.with_elastic_joint`.
+    The joint keeps its name for the position of the motor, and with it its friction, drive,
+    actuators and limits: a limit of position is that of the motor, which differs from the link by
+    the deflection. A new joint behind it, the name with "_elastic" after it, is the deflection; it
+    follows the first one in q. Springs on the joint act on the link, at the sum of both positions.
+
+    Args:
+        model: the robot.
+        joint: name of a joint of one degree of freedom that moves by itself.
+        stiffness: stiffness of the gear at the joint, above 0, N m/rad or N/m.
+        damping: damping of the deflection, N m s/rad or N s/m.
+        motor_inertia: inertia of the motor as seen by the joint, kg m^2 or kg, in place of the
+            joint's armature and rotor; None: these.
+        play: backlash of the gear at the joint, the whole width in which the deflection has
+            neither stiffness nor damping, rad or m.
+
+    Example:
+        >>> arm = kt.robots.planar_2r().with_elastic_joint("joint1", 5000, motor_inertia=0.2)
+        >>> arm.joint_names
+        ('joint1', 'joint1_elastic', 'joint2')
     """
     without_constraints(model, "with_elastic_joint")
-    elastic = _checked_joint(model, read_name(joint, "joint"))
-    k = _number(stiffness, f"stiffness of the elastic joint {joint!r}", zero=False)
-    b = _number(damping, f"damping of the elastic joint {joint!r}", zero=True)
-    w = _number(play, f"play of the elastic joint {joint!r}", zero=True)
-    spring, c = Spring(k), b
-    if not is_plain(w, 0):  # there is no damping within the play
-        spring, c = Spring(k, damping=b, play=w), 0
+    _check_joint(model, read_name(joint, "joint"))
+    gear = checked(ElasticJoint(stiffness, damping, play), ElasticJoint, f"elastic joint {joint!r}")
+    spring, damper = Spring(gear.stiffness), gear.damping
+    if not is_plain(gear.play, 0):  # there is no damping within the play
+        spring, damper = Spring(gear.stiffness, damping=gear.damping, play=gear.play), 0
     description = model.description
     _check_names(description, joint)
-    records: list[JointDescription] = []
-    for record in description.joints:
-        if record.name == joint:
-            records += _split(record, elastic, c, _motor(record, motor_inertia))
-        else:
-            records.append(record)
-    carrier = LinkDescription(joint + CARRIER)
-    springs = {name: _on_link(name, x, joint) for name, x in description.springs.items()}
-    changed = replace(
-        description,
-        links=(*description.links, carrier),
-        joints=tuple(records),
-        springs={**springs, joint + DEFLECTION: spring},
-    )
-    return build_model(changed, unphysical="allow")
-
-
-def _split(
-    record: JointDescription, elastic: Joint, damping: Scalar, motor: JointDescription
-) -> list[JointDescription]:
-    """The joint of the motor, onto the carrier, and that of the deflection, from there."""
+    at = next(k for k, x in enumerate(description.joints) if x.name == joint)
+    record = description.joints[at]
     deflection = JointDescription(
-        name=record.name + DEFLECTION,
-        type=elastic.type,
-        parent=record.name + CARRIER,
+        name=joint + DEFLECTION,
+        type=record.type,
+        parent=joint + CARRIER,
         child=record.child,
         M_pc=np.eye(4, dtype=int),
         A=record.A,
-        friction=Friction(viscous=damping),
-        limits=Limits(),
+        friction=Friction(viscous=damper),
     )
-    return [replace(motor, child=record.name + CARRIER), deflection]
+    motor = replace(_with_inertia(record, motor_inertia), child=joint + CARRIER)
+    springs = {name: _on_link(name, x, joint) for name, x in description.springs.items()}
+    return edited(
+        model,
+        links=(*description.links, LinkDescription(joint + CARRIER)),
+        joints=(*description.joints[:at], motor, deflection, *description.joints[at + 1 :]),
+        springs={**springs, joint + DEFLECTION: spring},
+    )
 
 
-def _motor(record: JointDescription, inertia: Scalar | None) -> JointDescription:
+def _with_inertia(record: JointDescription, inertia: Scalar | None) -> JointDescription:
     """The joint with the inertia of its motor, which must not be zero."""
     if inertia is not None:
-        value = _number(inertia, f"motor inertia of the elastic joint {record.name!r}", zero=False)
-        return replace(record, armature=value, rotor=None)
+        name = f"motor_inertia of the elastic joint {record.name!r}"
+        check_range(scalar(inertia, name), name, "above 0", "kg m^2 or kg")
+        return replace(record, armature=inertia, rotor=None)
     rotor = record.rotor
     total = record.armature
     if rotor is not None:
         total = total + rotor.inertia * rotor.ratio * rotor.ratio
-    number = known(np.asarray(total))
-    if number is not None and number == 0:
+    value = known(np.asarray(total))
+    if value is not None and value == 0:
         raise ModelError(
             f"joint {record.name!r} has no motor inertia, so nothing would move between the force "
             "of the motor and the spring; expected an armature or a rotor. Give motor_inertia: the "
@@ -125,24 +137,20 @@ def _on_link(name: str, spring: Spring, joint: str) -> Spring:
     return replace(spring, joints={**joints, joint + DEFLECTION: joints[joint]})
 
 
-def _checked_joint(model: Model, name: str) -> Joint:
+def _check_joint(model: Model, name: str) -> None:
     joint = model.joint(name)
     if joint.type not in SCREW_TYPES:
         raise ModelError(
             f"joint {name!r} is {joint.type}; expected a joint of one degree of freedom "
             f"({', '.join(SCREW_TYPES)}) to be elastic."
         )
-    followers = [x.name for x in model.joints if x.follows == name]
-    if joint.follows is not None or followers:
-        leader, follower = (
-            (joint.follows, name) if joint.follows is not None else (name, followers[0])
-        )
-        raise ModelError(
-            f"joint {follower!r} follows {leader!r}, so the deflection of {name!r} would have two "
-            "meanings; expected a joint that moves by itself and is followed by no other. Build "
-            "the robot without this mimic joint."
-        )
-    return joint
+    for follower in model.joints:
+        if follower.follows is not None and name in (follower.name, follower.follows):
+            raise ModelError(
+                f"joint {follower.name!r} follows {follower.follows!r}, so the deflection of "
+                f"{name!r} would have two meanings; expected a joint that moves by itself and is "
+                "followed by no other. Build the robot without this mimic joint."
+            )
 
 
 def _check_names(description: RobotDescription, joint: str) -> None:
@@ -161,14 +169,6 @@ def _check_names(description: RobotDescription, joint: str) -> None:
                 f"{description.name!r} has a {kind} {new!r} already; expected this name to be free "
                 f"for the elastic joint {joint!r}. A joint can be made elastic once."
             )
-
-
-def _number(value: Scalar, name: str, *, zero: bool) -> Scalar:
-    checked = scalar(value, name)
-    number = known(np.asarray(checked))
-    if number is not None and not (number >= 0 if zero else number > 0):
-        raise InputError(f"{name} is {checked}; expected {'0 or more' if zero else 'above 0'}.")
-    return checked
 
 
 def motor_rows(model: Model, actuated: Sequence[str] | None) -> tuple[int, ...]:

@@ -1,35 +1,33 @@
-"""Joint: the motion of a link relative to its parent, and the drive of that motion."""
+"""Joints and rotors: the motion of a link relative to its parent, and the drive of that motion."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from sys import intern
+from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, frozen, known
-from kinetree.core.text import number
+from kinetree.core.arrays import Array, frozen, known, times, unit
+from kinetree.core.records import checked
+from kinetree.core.text import listing, number
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, checked_drive
-from kinetree.files.description.joints import FREE, PLANAR, REVOLUTE, SCREW_TYPES, SPHERICAL
-from kinetree.files.description.records import Limits
-from kinetree.model.friction import JointFriction, with_efficiency, without_efficiency
+from kinetree.files.description.friction import Friction, Pair
+from kinetree.files.description.joints import (
+    FREE,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    SCREW_TYPES,
+    SPHERICAL,
+    check_kind,
+)
+from kinetree.files.description.records import JointDescription, Limits, Mimic, Note, Rotor
+from kinetree.model.friction import checked_friction, is_zero
 from kinetree.scalars import Scalar
-from kinetree.spatial.se3 import exp_se3, pose
+from kinetree.spatial.se3 import check_screw, exp_se3, inverse, pose
 from kinetree.spatial.so3 import cross, quaternion_rotation, rotation
-
-
-class NamedPart(Protocol):
-    """A part of the model that has a name."""
-
-    @property
-    def name(self) -> str:
-        """Name of the part."""
-        ...
-
-
-Part = TypeVar("Part", bound=NamedPart)  # a spring or an actuator of the model
-Record = TypeVar("Record")  # its description
 
 # names of the coordinates q and of the rates dq, angular first
 COORDINATES = {
@@ -52,8 +50,7 @@ class Joint:
     coords, dofs: which entries of q and of dq are its own. A: the link's twist in {i} for unit
     rates, (6, k). A joint of one degree of freedom stands at scale * q + offset along `screw`;
     a mimic joint shares coords and dofs with the joint that it follows, at another scale.
-    `drive` has plain floats, checked; its loss is part of `friction`. actuation: least and most
-    force of all actuators together.
+    `drive` has plain floats, checked. actuation: least and most force of all actuators together.
     """
 
     name: str
@@ -64,7 +61,7 @@ class Joint:
     scale: Scalar = 1
     offset: Scalar = 0
     armature: Scalar = 0
-    friction: JointFriction = JointFriction()
+    friction: Friction = Friction()
     limits: Limits = Limits()
     drive: Drive | None = None
     actuation: Range = UNLIMITED
@@ -75,6 +72,16 @@ class Joint:
             object.__setattr__(self, "screw", frozen(self.screw))
 
     @property
+    def loss(self) -> Pair:
+        """Load friction (driving, braking), that of the drive included.
+
+        A drive of efficiency eta needs the force load / eta where it drives the motion, and
+        eta * load where the load drives it.
+        """
+        eta = 1 if self.drive is None else self.drive.efficiency
+        return self.friction.load if eta == 1 else (1 / eta - 1, 1 - eta)
+
+    @property
     def A(self) -> Array:
         """Twist of the link in its own frame for unit rates, (6, k), constant."""
         if self.screw is None:
@@ -83,89 +90,23 @@ class Joint:
         return (A if is_plain(self.scale, 1) else A * self.scale)[:, None]
 
 
-def joint_named(key: str, joints: Sequence[Joint], owner: str, hint: str = "") -> Joint:
-    """The joint of this name that `owner`, such as a spring, acts on; `hint` ends the error."""
-    for joint in joints:
-        if joint.name == key:
-            return joint
-    names = ", ".join(joint.name for joint in joints)
-    raise NameLookupError(
-        f"{owner} acts on {key!r}, which is not a moving joint; the moving joints are {names}."
-        f"{hint}"
-    )
+@dataclass(frozen=True, eq=False)
+class JointRotor:
+    """A rotor of joint `joint` on link `link`, spinning at ratio * dq[dof] about s in {link}.
 
-
-def changed_by_name(
-    kind: str,
-    own: Sequence[Part],
-    changes: Mapping[str, Record | None],
-    build: Callable[[str, Record], Part],
-    example: str,
-) -> tuple[Part, ...]:
-    """Springs or actuators with some added or replaced by name; None removes one.
-
-    Args:
-        kind: "spring" or "actuator", for messages.
-        own: those of the model.
-        changes: records by name.
-        build: makes the part of a name and its record.
-        example: what the error for changes that are no dict expects.
+    gear: the same ratio to the rate of the joint itself, which may follow another joint.
     """
-    if not isinstance(changes, Mapping):
-        raise InputError(f"{kind}s are {changes!r:.60}; expected them by name, {example}")
-    kept = {part.name: part for part in own}
-    for name, record in changes.items():
-        if record is not None:
-            kept[name] = build(name, record)
-        elif kept.pop(name, None) is None:
-            raise NameLookupError(
-                f"there is no {kind} {name!r} to remove; the {kind}s are "
-                f"{', '.join(kept) or 'none'}."
-            )
-    return tuple(kept.values())
 
+    joint: int
+    dof: int
+    link: int
+    inertia: Scalar
+    ratio: Scalar
+    s: Array
+    gear: Scalar = 1
 
-def changed_drives(
-    joints: Sequence[Joint], changes: Mapping[str, Drive | None], robot: str
-) -> tuple[Joint, ...]:
-    """The joints with some drives added, replaced or removed (None), by the joint's name."""
-    if not isinstance(changes, Mapping):
-        raise InputError(
-            f"drives are {changes!r:.60}; expected them by joint, {{name: Drive(...)}}. "
-            "For all alike: {name: drive for name in robot.joint_names}."
-        )
-    names = [joint.name for joint in joints]
-    known_names = set(names)
-    for name in changes:
-        if name not in known_names:
-            raise NameLookupError(
-                f"{robot!r} has no joint {name!r} to give a drive to; its joints are "
-                f"{', '.join(names)}."
-            )
-
-    def changed(x: Joint) -> Joint:
-        drive = joint_drive(changes[x.name], x.name, x.type, follows=x.follows is not None)
-        own = without_efficiency(x.friction, x.drive)
-        return replace(x, drive=drive, friction=with_efficiency(own, drive, x.name))
-
-    return tuple(changed(x) if x.name in changes else x for x in joints)
-
-
-def joint_drive(drive: Drive | None, joint: str, kind: str, *, follows: bool) -> Drive | None:
-    """The drive of a joint, checked; a joint that follows another or has several rates has none."""
-    if drive is None:
-        return None
-    if follows:
-        raise ModelError(
-            f"joint {joint!r} follows another joint and has a drive; expected a joint that moves "
-            "by itself. Give the drive to the joint that it follows."
-        )
-    if kind not in SCREW_TYPES:
-        raise ModelError(
-            f"joint {joint!r} of type {kind!r} has a drive; expected a joint of one degree of "
-            f"freedom ({', '.join(SCREW_TYPES)})."
-        )
-    return checked_drive(drive, joint)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "s", frozen(self.s))
 
 
 def _without_pitch(S: Array) -> Array:
@@ -221,3 +162,192 @@ def limit_cells(joint: Joint) -> tuple[float | str, ...]:
         "" if abs(x) == float("inf") else x
         for x in (limits.lower, limits.upper, limits.velocity, limits.effort)
     )
+
+
+def build_joints(described: Sequence[JointDescription]) -> tuple[Joint, ...]:
+    """One joint per moving link; q and dq are numbered in order, mimic joints share numbers."""
+    numbers: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    nq = n = 0
+    for joint in described:
+        if joint.mimic is None:
+            size, rates = len(COORDINATES.get(joint.type, "1")), len(RATES.get(joint.type, "1"))
+            numbers[joint.name] = tuple(range(nq, nq + size)), tuple(range(n, n + rates))
+            nq, n = nq + size, n + rates
+    by_name = {joint.name: joint for joint in described}
+    return tuple(_joint(joint, by_name, numbers) for joint in described)
+
+
+def _joint(
+    joint: JointDescription,
+    by_name: Mapping[str, JointDescription],
+    numbers: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
+) -> Joint:
+    joint = checked(joint, JointDescription, f"joint {joint.name!r}")
+    source, scale, offset = resolve_mimic(joint, by_name)
+    coords, dofs = numbers[source]
+    _check_force(joint)
+    return Joint(
+        name=intern(joint.name),  # machine code knows a name by its address, see engine/call/named
+        type=joint.type,
+        coords=coords,
+        dofs=dofs,
+        screw=_screw(joint) if joint.type in SCREW_TYPES else None,
+        scale=scale,
+        offset=joint.offset if joint.mimic is None else offset + joint.offset,
+        armature=joint.armature,
+        friction=checked_friction(joint.friction, joint.name),
+        limits=joint.limits if joint.mimic is None else Limits(),
+        drive=None if joint.drive is None else checked_drive(joint.drive, joint.name),
+        actuation=joint.actuation,
+        follows=None if joint.mimic is None else source,
+    )
+
+
+def _check_force(joint: JointDescription) -> None:
+    """Raise for parts that need a force of the joint, or one degree of freedom, which it lacks."""
+    owner = f"joint {joint.name!r}"
+    lossy = isinstance(joint.friction, Friction) and not is_zero(joint.friction.load)
+    lossless = joint.drive is None or getattr(joint.drive, "efficiency", 1) == 1
+    if joint.type in (FREE, PLANAR) and not is_plain(joint.armature, 0):
+        raise ModelError(  # its rates turn with the link
+            f"{owner} is {joint.type} and has armature {joint.armature}; expected 0: armature is "
+            "the inertia of a motor. Add it to the mass and inertia of the link."
+        )
+    if joint.mimic is not None and (lossy or joint.drive is not None):
+        leader, part = joint.mimic.joint, "load friction" if lossy else "a drive"
+        raise ModelError(
+            f"{owner} follows {leader!r} and has no force of its own, but {part}; expected it at "
+            f"the joint whose force moves both. Give it to {leader!r}."
+        )
+    if joint.drive is not None and joint.type not in SCREW_TYPES:
+        raise ModelError(
+            f"{owner} of type {joint.type!r} has a drive; expected a joint of one degree of "
+            f"freedom ({', '.join(SCREW_TYPES)})."
+        )
+    if lossy and not lossless:
+        raise InputError(
+            f"{owner} has load friction and a drive of efficiency below 1; expected one of them, "
+            "since both describe the loss in its gear. Leave out load in its friction, or set the "
+            "efficiency to 1."
+        )
+
+
+def unused_limits(described: Sequence[JointDescription]) -> list[Note]:
+    """Notes on limits of mimic joints: those of the joints that they follow count instead.
+
+    Files often repeat limits there, and not always in agreement with the multiplier, so that they
+    cannot be put together with those of the other joint; a range that differs is a note of its own.
+    """
+    by_name = {joint.name: joint for joint in described}
+    followers = [x for x in described if x.mimic is not None and x.limits != Limits()]
+    if not followers:
+        return []
+    names = listing([x.name for x in followers], 6)
+    text = "limits of mimic joints are not used; those of the joints that they follow count"
+    return [
+        Note(f"{text}: {names}", followers[0].where),
+        *(note for joint in followers for note in _wider_range(joint, by_name)),
+    ]
+
+
+def _wider_range(joint: JointDescription, by_name: Mapping[str, JointDescription]) -> list[Note]:
+    """A note if the joint that a mimic joint follows moves it beyond its own range or speed."""
+    leader, scale, offset = resolve_mimic(joint, by_name)
+    numbers = known(np.array([scale, offset], dtype=object))
+    if numbers is None or numbers[0] == 0:
+        return []
+    factor, shift = (float(x) for x in numbers)
+    limits, its = joint.limits, by_name[leader].limits
+    low, high = sorted(factor * end + shift for end in (its.lower, its.upper))
+    speed, slack = abs(factor) * its.velocity, 1e-6 * (1 + abs(limits.lower) + abs(limits.upper))
+    unit = "m" if joint.type == PRISMATIC else "rad"
+    parts: list[str] = []
+    if low < limits.lower - slack or high > limits.upper + slack:
+        parts.append(
+            f"from {low:g} to {high:g} {unit} (its own: {limits.lower:g} to {limits.upper:g})"
+        )
+    if speed > limits.velocity * (1 + 1e-6):
+        parts.append(f"at up to {speed:g} {unit}/s (its own: {limits.velocity:g})")
+    if not parts:
+        return []
+    text = f"joint {joint.name!r} follows {leader!r}, which may move it {' and '.join(parts)}"
+    return [Note(text, joint.where)]
+
+
+def resolve_mimic(
+    joint: JointDescription, by_name: Mapping[str, JointDescription]
+) -> tuple[str, Scalar, Scalar]:
+    """The joint at the end of a chain of mimic joints, with the scale and offset on the way."""
+    scale, offset, trail = 1, 0, [joint.name]
+    while joint.mimic is not None:
+        mimic = joint.mimic
+        target = by_name.get(mimic.joint)
+        if target is None:
+            raise NameLookupError(
+                f"joint {joint.name!r} mimics {mimic.joint!r}, which is not a moving joint; "
+                f"the moving joints are {', '.join(by_name)}."
+            )
+        if target.name in trail:
+            raise ModelError(
+                f"the joints {' -> '.join([*trail, target.name])} mimic each other in a circle; "
+                "one of them must move by itself."
+            )
+        if joint.type not in SCREW_TYPES or target.type not in SCREW_TYPES:
+            raise ModelError(
+                f"joint {joint.name!r} ({joint.type}) mimics {target.name!r} ({target.type}); "
+                "both must have one degree of freedom."
+            )
+        mimic = checked(mimic, Mimic, f"mimic of joint {joint.name!r}")
+        offset, scale = offset + scale * mimic.offset, scale * mimic.multiplier
+        trail.append(target.name)
+        joint = target
+    return joint.name, scale, offset
+
+
+def build_rotors(
+    described: Sequence[JointDescription],
+    joints: Sequence[Joint],
+    places: Mapping[str, tuple[int, Array]],
+    home: Callable[[int], Array],
+) -> tuple[JointRotor, ...]:
+    """Rotors of the model.
+
+    Args:
+        described: joints of the moving links.
+        joints: the same joints as built.
+        places: described link -> the moving link it is part of, and its pose there.
+        home: moving link -> its pose in {s} at q = 0.
+    """
+    rotors: list[JointRotor] = []
+    for i, joint in enumerate(described):
+        if joint.rotor is None:
+            continue
+        rotor = checked(joint.rotor, Rotor, f"rotor of joint {joint.name!r}")
+        if joint.type not in SCREW_TYPES:
+            raise ModelError(
+                f"joint {joint.name!r} of type {joint.type!r} has a rotor; only a joint of one "
+                "degree of freedom can drive one."
+            )
+        carrier = joint.parent if rotor.link is None else rotor.link
+        if carrier not in places:
+            raise NameLookupError(
+                f"rotor of joint {joint.name!r} is mounted on {carrier!r}, which is not a link; "
+                f"the links are {', '.join(places)}."
+            )
+        link, T = places[carrier]
+        if rotor.axis is None:
+            screw = _screw(joint)
+            direction = screw[:3] if np.any(screw[:3] != 0) else screw[3:]
+            s = times(times(inverse(home(link)), home(i))[:3, :3], direction)
+        else:
+            s = times(T[:3, :3], unit(rotor.axis, f"rotor axis of joint {joint.name!r}"))
+        own, ratio = joints[i], rotor.ratio
+        rotors.append(JointRotor(i, own.dofs[0], link, rotor.inertia, ratio * own.scale, s, ratio))
+    return tuple(rotors)
+
+
+def _screw(joint: JointDescription) -> Array:
+    if joint.A is None:
+        raise InputError(f"joint {joint.name!r} of type {joint.type!r} has no screw axis.")
+    name = f"screw axis of joint {joint.name!r}"
+    return check_kind(check_screw(joint.A, name), joint.type, name)

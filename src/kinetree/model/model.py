@@ -3,87 +3,51 @@
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
 from kinetree.core.text import counted, listing
-from kinetree.errors import InputError, NameLookupError, ShapeError, argument, visible
-from kinetree.files.description.actuators import Actuator
+from kinetree.errors import InputError, NameLookupError, argument, visible
+from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
-from kinetree.files.description.drive import Drive
-from kinetree.files.description.friction import Friction
-from kinetree.files.description.joints import FREE
+from kinetree.files.description.contacts import Contacts
 from kinetree.files.description.records import (
     Body,
     FrameDescription,
     JointDescription,
     LinkDescription,
     Mimic,
-    Motor,
     Note,
     RobotDescription,
     Rotor,
-    Spring,
 )
-from kinetree.model.actuators import JointActuator, build_actuator
 from kinetree.model.constraints import Constraints
-from kinetree.model.contacts import Collisions, Contacts, check_places
-from kinetree.model.friction import (
-    JointFriction,
-    joint_friction,
-    with_efficiency,
-    without_efficiency,
-)
+from kinetree.model.contacts import check_places
+from kinetree.model.elements import GearedMotor, JointActuator, JointSpring, motor_matrix
 from kinetree.model.joint import (
     Joint,
-    changed_by_name,
-    changed_drives,
+    JointRotor,
     coordinate_names,
     limit_cells,
     rate_names,
     type_words,
 )
-from kinetree.model.motors import GearedMotor, build_motor, motor_matrix
-from kinetree.model.springs import JointSpring, build_spring
 from kinetree.present.tables import Table
-from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import (
     BodyParts,
     Moments,
-    check_physical,
-    compose,
     moments_of,
-    move_body,
     spatial_inertia,
 )
 from kinetree.spatial.se3 import inverse
 
 WORLD = -1  # the number of the base in `parent` and in frames
 BODY = ("m", "com", "I_com")
-
-
-@dataclass(frozen=True, eq=False)
-class JointRotor:
-    """A rotor of joint `joint` on link `link`, spinning at ratio * dq[dof] about s in {link}.
-
-    gear: the same ratio to the rate of the joint itself, which may follow another joint.
-    """
-
-    joint: int
-    dof: int
-    link: int
-    inertia: Scalar
-    ratio: Scalar
-    s: Array
-    gear: Scalar = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "s", frozen(self.s))
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +213,8 @@ class Model:
         frames. Joints that follow others name the joint at the end of their chain.
         """
         names, held = self.names, self.constraints
-        bodies = zip(names.values(), [self.base, *zip(*self._bodies, strict=True)], strict=True)
+        parts = [self.base, *zip(self.m, self.com, self.I_com, strict=True)]
+        bodies = zip(names.values(), parts, strict=True)
         motors = () if held is None else tuple(self.dof_names[k] for k in held.actuated)
         return RobotDescription(
             name=self.name,
@@ -285,7 +250,7 @@ class Model:
             A=joint.screw,
             offset=0 if follows else joint.offset,
             mimic=None if follows is None else Mimic(follows, joint.scale, joint.offset),
-            friction=without_efficiency(joint.friction, joint.drive).record,
+            friction=joint.friction,
             armature=joint.armature,
             rotor=rotor,
             limits=joint.limits,
@@ -383,198 +348,10 @@ class Model:
         names = ", ".join(joint.name for joint in self.joints)
         raise NameLookupError(f"{self.name!r} has no joint {name!r}; its joints are {names}.")
 
-    def with_gravity(self, gravity: ArrayLike) -> "Model":
-        """Return the same robot under another gravity.
-
-        Args:
-            gravity: acceleration of free fall in {s}, shape (3,), m/s^2.
-        """
-        return self.replace(gravity=free_fall(gravity))
-
-    def with_payload(
-        self,
-        m: Scalar,
-        com: ArrayLike = (0, 0, 0),
-        I_com: ArrayLike | None = None,
-        frame: str | None = None,
-    ) -> "Model":
-        """Return the same robot with a body fixed to `frame` (None: the tool).
-
-        Args:
-            m: mass of the body, kg.
-            com: centre of mass in the frame, shape (3,), m.
-            I_com: inertia about the centre of mass in the axes of the frame, shape (3, 3), kg m^2;
-                None: a point mass.
-            frame: name of a frame of the robot.
-        """
-        place, name = self.frame(frame), self._payload_name(frame)
-        body = check_physical(m, com, np.zeros((3, 3), int) if I_com is None else I_com, name)
-        if place.link == WORLD:
-            return self.replace(base=compose(self.base, move_body(*body, place.T_if)))
-        merged = self._loaded_link(body, place)
-        changed = {
-            key: np.array([value if k == place.link else x for k, x in enumerate(robot_values)])
-            for key, robot_values, value in zip(BODY, self._bodies, merged, strict=True)
-        }
-        return self.replace(**changed)
-
-    def payload_parameters(
-        self,
-        m: ArrayLike,
-        com: ArrayLike = (0, 0, 0),
-        I_com: ArrayLike | None = None,
-        frame: str | None = None,
-    ) -> dict[str, Array]:
-        """Return "mass", "com" and "inertia" of the links with each of many payloads.
-
-        They are what `with_payload` makes of each payload, for `simulate(parameters=...)` and for
-        kernels with `free=["mass", "com", "inertia"]`. A payload changes all three: "mass" alone
-        would put it at the centre of its link.
-
-        Args:
-            m: masses of the payloads, shape (...), kg.
-            com: centres of mass in the frame, shape (..., 3), m.
-            I_com: inertias about the centres of mass in the axes of the frame, shape (..., 3, 3),
-                kg m^2; None: point masses.
-            frame: name of a frame of the robot; None: the tool.
-
-        Returns:
-            "mass" (..., l), kg; "com" (..., l, 3), m; "inertia" (..., l, 3, 3), kg m^2. Leading
-            axes broadcast.
-
-        Example:
-            >>> robot = kt.robots.panda()
-            >>> data = robot.payload_parameters([0.0, 1.0, 2.0], com=(0, 0, 0.06))
-            >>> gravity = robot.compile("gravity_forces", free=list(data))
-            >>> gravity(robot.neutral(), *data.values()).shape
-            (3, 7)
-        """
-        place, name = self.frame(frame), self._payload_name(frame)
-        if place.link == WORLD:
-            raise InputError(
-                f"{name} is fixed to the base, which no joint moves; expected a frame on a link "
-                f"that moves ({', '.join(self.link_names)})."
-            )
-        try:
-            masses, centres = np.asarray(m), np.asarray(com)
-            inertias = np.zeros((3, 3)) if I_com is None else np.asarray(I_com)
-            batch = np.broadcast_shapes(masses.shape, centres.shape[:-1], inertias.shape[:-2])
-        except ValueError as problem:
-            raise ShapeError(
-                f"leading axes of m, com and I_com of {name} do not broadcast: "
-                f"{str(problem).rstrip('.')}. Expected "
-                "such as m (100,), com (3,) and I_com (100, 3, 3)."
-            ) from None
-        masses = np.broadcast_to(masses, batch)
-        centres = np.broadcast_to(centres, (*batch, *centres.shape[-1:]))
-        inertias = np.broadcast_to(inertias, (*batch, *inertias.shape[-2:]))
-        bodies = [np.empty((*batch, *np.shape(x))) for x in self._bodies]
-        for x, robot_values in zip(bodies, self._bodies, strict=True):
-            x[...] = robot_values
-        for k in np.ndindex(batch):
-            body = check_physical(masses[k], centres[k], inertias[k], self._payload_name(frame, k))
-            for x, value in zip(bodies, self._loaded_link(body, place), strict=True):
-                x[(*k, place.link)] = value
-        return dict(zip(("mass", "com", "inertia"), bodies, strict=True))
-
-    @property
-    def _bodies(self) -> tuple[Array, Array, Array]:
-        """Mass, centre and inertia of every link, in the order of `BODY`."""
-        return self.m, self.com, self.I_com
-
-    def _payload_name(self, frame: str | None, k: tuple[int, ...] = ()) -> str:
-        return f"payload{list(k) if k else ''} on {self.frame_name(frame)!r}"
-
-    def _loaded_link(self, body: BodyParts, place: Frame) -> BodyParts:
-        """The link of a frame together with a body that is fixed to the frame."""
-        m, com, I_com = (x[place.link] for x in self._bodies)
-        return compose((m, com, I_com), move_body(*body, place.T_if))
-
-    def with_friction(self, friction: Friction | Mapping[str, Friction]) -> "Model":
-        """Return the same robot with other friction at all joints, or at some.
-
-        Args:
-            friction: Friction(...), of every joint but free ones and those that follow another;
-                or {joint name: Friction(...)}. Coefficients in N m s/rad or N s/m, and N m or N.
-        """
-        names = [joint.name for joint in self.joints]  # mimic joints can have friction too
-        if isinstance(friction, Friction):
-            rubbing = [x for x in self.joints if x.type != FREE and x.follows is None]
-            friction = {joint.name: friction for joint in rubbing}
-        if not isinstance(friction, Mapping):
-            raise InputError(
-                f"friction is {friction!r}; expected Friction(...), of all joints alike, or "
-                "{name: Friction(...)}."
-            )
-        own_names = set(names)
-        unknown = [name for name in friction if name not in own_names]
-        if unknown:
-            raise NameLookupError(
-                f"{self.name!r} has no joint {unknown[0]!r} to give friction to; its joints are "
-                f"{', '.join(names)}."
-            )
-
-        def own(joint: Joint) -> JointFriction:
-            checked = joint_friction(friction[joint.name], joint.name, joint.follows)
-            return with_efficiency(checked, joint.drive, joint.name)
-
-        joints = [
-            dataclasses.replace(joint, friction=own(joint)) if joint.name in friction else joint
-            for joint in self.joints
-        ]
-        return self.replace(joints=tuple(joints))
-
-    def with_springs(self, springs: Mapping[str, Spring | None]) -> "Model":
-        """Return the same robot with some springs added, replaced by name, or removed (None).
-
-        Args:
-            springs: by name. A spring that lists no joints belongs to the joint of its name:
-                {"knee": Spring(20, rest=0.1), "legs": Spring(5, joints={"hip": 1, "knee": -1})}.
-        """
-        build = partial(build_spring, joints=self.joints, frames=self.frames)
-        expected = (
-            "{name: Spring(...)}: the name of a joint for the spring of that joint, or a new name "
-            "for a spring between joints."
-        )
-        return self.replace(
-            springs=changed_by_name("spring", self.springs, springs, build, expected)
-        )
-
-    def with_actuators(self, actuators: Mapping[str, Actuator | None]) -> "Model":
-        """Return the same robot with some actuators added, replaced by name, or removed (None).
-
-        Args:
-            actuators: by name, {"servo": Actuator.position("knee", kp=100, kd=5)}.
-        """
-        build = partial(build_actuator, joints=self.joints, frames=self.frames)
-        expected = "such as {'servo': Actuator.position('knee', kp=100)}."
-        return self.replace(
-            actuators=changed_by_name("actuator", self.actuators, actuators, build, expected)
-        )
-
-    def with_motors(self, motors: Mapping[str, Motor | None]) -> "Model":
-        """Return the same robot with some motors added, replaced by name, or removed (None).
-
-        Args:
-            motors: by name, {"motor6": Motor({"joint5": 1, "joint6": 1}, inertia=0.02)}.
-        """
-        build = partial(build_motor, joints=self.joints)
-        expected = "such as {'motor6': Motor({'joint5': 1, 'joint6': 1}, inertia=0.02)}."
-        return self.replace(motors=changed_by_name("motor", self.motors, motors, build, expected))
-
     @property
     def motor_matrix(self) -> Array:
         """N, (k, n): rates of the motors over those of the joints; tau = N^T of their forces."""
         return motor_matrix(self.motors, self.n)
-
-    def with_drives(self, drives: Mapping[str, Drive | None]) -> "Model":
-        """Return the same robot with drives at some joints added, replaced, or removed (None).
-
-        Args:
-            drives: {joint name: Drive(...)}, joints of one degree of freedom that move by
-                themselves; speeds in rad/s or m/s, forces in N m or N, times in s.
-        """
-        return self.replace(joints=changed_drives(self.joints, drives, self.name))
 
     def astype(self, scalar: Callable[[Any], Any]) -> "Model":
         """Return the same robot with every number converted, e.g. `model.astype(mpmath.mpf)`.
@@ -623,6 +400,36 @@ class HasModel(Protocol):
     def model(self) -> Model:
         """The frozen data."""
         ...
+
+
+Thing = TypeVar("Thing", bound="Model | HasModel")
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def edit(
+    change: Callable[Concatenate[Model, Given], Model],
+) -> Callable[Concatenate[Thing, Given], Thing]:
+    """Let a function that returns a changed model take a robot, too, and return a robot."""
+
+    @wraps(change)
+    def call(model: Thing, *args: Given.args, **options: Given.kwargs) -> Thing:
+        changed: Any = change(model_of(model), *args, **options)
+        return changed if isinstance(model, Model) else cast("Any", model)._with_model(changed)
+
+    return call
+
+
+def for_robots(
+    function: Callable[Concatenate[Model, Given], Result],
+) -> "Callable[Concatenate[Model | HasModel, Given], Result]":
+    """Let a function of a model take a robot, too."""
+
+    @wraps(function)
+    def call(model: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
+        return function(model_of(model), *args, **options)
+
+    return call
 
 
 def tool_words(model: Model) -> str:

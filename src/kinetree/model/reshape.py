@@ -1,7 +1,7 @@
 """New robots from old ones: joints locked, a part of the tree, a tool, another robot attached.
 
-Each function returns a new model and keeps names: a link that no longer moves by itself stays as a
-frame, its inertia merged into the link that carries it.
+Each function takes a model or a robot, returns one of the same kind and keeps names: a link that no
+longer moves by itself stays as a frame, its inertia merged into the link that carries it.
 """
 
 from collections.abc import Mapping, Set
@@ -10,14 +10,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, array, known, length, scalar, times
+from kinetree.core.arrays import Array, ArrayLike, array, scalar, times
 from kinetree.core.containers import SERIES, label_kind
 from kinetree.core.options import optional_name
 from kinetree.core.records import renamed
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
-from kinetree.files.description.actuators import Actuator, Points
-from kinetree.files.description.joints import FIXED, FREE, SCREW_TYPES, SPHERICAL
+from kinetree.files.description.actuators import Actuator
+from kinetree.files.description.joints import FIXED, SCREW_TYPES
 from kinetree.files.description.records import (
     JointDescription,
     Motor,
@@ -25,16 +25,13 @@ from kinetree.files.description.records import (
     RobotDescription,
     Spring,
 )
-from kinetree.model.actuators import shifted_law
-from kinetree.model.build import build_model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.contacts import (
-    contacts_on,
-    joined_contacts,
-    shapes_on,
-)
+from kinetree.model.contacts import contacts_on, joined_contacts, shapes_on
+from kinetree.model.edit import edited, with_payload
+from kinetree.model.elements import shifted_law
+from kinetree.model.inputs import check_quaternion
 from kinetree.model.joint import COORDINATES, Joint, joint_pose
-from kinetree.model.model import WORLD, Frame, Model
+from kinetree.model.model import WORLD, Frame, HasModel, Model, edit, model_of
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
 
@@ -42,15 +39,20 @@ Record = TypeVar("Record", Spring, Actuator, Motor)
 AFTERWARDS = "Change the tree first, and add the constraints to the result"
 
 
+@edit
 def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
-    """Return the robot with some joints held at given positions; they no longer appear in q.
+    """The robot with some joints fixed at given positions; they no longer appear in q.
 
     The links stay as frames, their inertias merged. A locked joint has no drive: it loses its
     friction, limits and springs, and its rotor stands still, as part of the link that carries it.
     Joints that follow a locked one are locked with it. A spring between a locked joint and others
     stays on the others, its rest position shifted; actuators and motors likewise. One whose joints
     are all locked is left out, and a note names it.
-    A position is as in q, quaternions first (w x y z); limits are not enforced.
+
+    Args:
+        model: the robot.
+        values: {joint name: position}: a number, rad or m, or the coordinates (k,) of a spherical,
+            planar or free joint, quaternions first (w x y z); limits are not enforced.
     """
     without_constraints(model, "lock", AFTERWARDS)
     if label_kind(type(values)) == SERIES:
@@ -82,8 +84,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         kind: {name: _held(x, held) for name, x in getattr(description, kind).items()}
         for kind in ("springs", "actuators", "motors")
     }
-    changed = replace(description, joints=tuple(joints), notes=tuple(notes), **parts)
-    return build_model(changed, unphysical="allow")
+    return edited(model, joints=tuple(joints), notes=tuple(notes), **parts)
 
 
 def _held(record: Record, held: Mapping[str, Array]) -> Record:
@@ -118,25 +119,23 @@ def _position(joint: Joint, value: ArrayLike) -> Array:
         return np.array([scalar(value, f"{what} ({joint.type}, one number)")])
     parts = COORDINATES[joint.type]
     q = array(value, (len(parts),), f"{what} ({joint.type}: {', '.join(parts)})")
-    values = known(q)
-    if joint.type in (SPHERICAL, FREE) and values is not None:
-        norm = length(values[:4])
-        if abs(norm - 1) > 1e-9:
-            raise InputError(
-                f"{what} has the quaternion {values[:4].tolist()} of length {norm:.12g}; expected "
-                "length 1, in the order (w, x, y, z). Divide it by its length."
-            )
+    check_quaternion(q, joint, what)
     return q
 
 
+@edit
 def subtree(model: Model, link: str) -> Model:
-    """Return the robot from `link` outward: that link becomes the base, its frame the new {s}.
+    """The robot from a link outward: that link becomes the base, its frame the new {s}.
 
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
     as the old one did, and so does the ground of its contacts. `with_gravity` sets another. The
     tool is kept where it belongs to the part. A rotor that drives one of the joints from a link
     that is left out is put on the base. A spring, actuator or motor between joints of the part and
     joints that are left out raises ModelError.
+
+    Args:
+        model: the robot.
+        link: name of a link that moves, or of the base.
     """
     without_constraints(model, "subtree", AFTERWARDS)
     names, root = model.names, _link_number(model, link)
@@ -156,23 +155,18 @@ def subtree(model: Model, link: str) -> Model:
         for rotor in model.rotors
         if names[rotor.link] in inside and rotor.joint not in kept
     ]
-    return build_model(
-        RobotDescription(
-            name=model.name,
-            links=tuple(x for x in description.links if x.name in inside),
-            joints=tuple(joints),
-            frames=tuple(frames),
-            tool=model.tool if model.tool in known else None,
-            gravity=description.gravity,
-            springs=_within("spring", description.springs, inner, link, inside),
-            actuators=_within("actuator", description.actuators, inner, link, inside),
-            motors=_within("motor", description.motors, inner, link),
-            notes=(*model.notes, *notes),
-            warnings=description.warnings,
-            contacts=contacts_on(description.contacts, known),
-            collisions=shapes_on(description.collisions, known),
-        ),
-        unphysical="allow",
+    return edited(
+        model,
+        links=tuple(x for x in description.links if x.name in inside),
+        joints=tuple(joints),
+        frames=tuple(frames),
+        tool=model.tool if model.tool in known else None,
+        springs=_within("spring", description.springs, inner, link, inside),
+        actuators=_within("actuator", description.actuators, inner, link, inside),
+        motors=_within("motor", description.motors, inner, link, inside),
+        notes=(*model.notes, *notes),
+        contacts=contacts_on(description.contacts, known),
+        collisions=shapes_on(description.collisions, known),
     )
 
 
@@ -205,41 +199,27 @@ def _check_followers(model: Model, kept: list[int], link: str) -> None:
 
 
 def _within(
-    kind: str,
-    records: Mapping[str, Record],
-    joints: set[str],
-    link: str,
-    links: Set[str] = frozenset(),
+    kind: str, records: Mapping[str, Record], joints: Set[str], link: str, links: Set[str]
 ) -> dict[str, Record]:
     """Springs, actuators or motors of `joints` or points of `links` alone, the tree from `link`."""
     kept: dict[str, Record] = {}
     for name, record in records.items():
-        if not isinstance(record, Motor) and record.points is not None:
-            if _is_inside(kind, name, record.points, links, link):
-                kept[name] = record
-            continue
+        points = None if isinstance(record, Motor) else record.points
         ends = {name} if record.joints is None else set(record.joints)
-        outside = sorted(ends - joints)
-        if outside and len(outside) < len(ends):
+        inside, what = joints, "joints"
+        if points is not None:
+            ends, inside, what = {point[0] for point in points}, links, "points"
+        outside = sorted(ends - inside)
+        lock = f"Lock {outside[0]!r} first, or remove" if outside and points is None else "Remove"
+        if outside and ends & inside:
             raise ModelError(
-                f"{kind} {name!r} acts on {', '.join(sorted(ends & joints))} and on "
+                f"{kind} {name!r} acts on {', '.join(sorted(ends & inside))} and on "
                 f"{', '.join(outside)}, which is not part of the tree from link {link!r}; expected "
-                f"all its joints in it. Lock {outside[0]!r} first, or remove the {kind}."
+                f"all its {what} in it. {lock} the {kind}."
             )
         if not outside:
             kept[name] = record
     return kept
-
-
-def _is_inside(kind: str, name: str, points: Points, links: Set[str], link: str) -> bool:
-    """Return True if all points are on `links`, the tree from `link`, False if none is."""
-    ends = {point[0] for point in points}
-    if ends & links and ends - links:
-        raise ModelError(
-            f"{kind} {name!r} is held by {', '.join(sorted(ends - links))}, which is not part "
-            f"of the tree from link {link!r}; expected all its points in it. Remove it first."
-        )
-    return bool(ends & links)
 
 
 def _carried(
@@ -263,18 +243,28 @@ def _home(model: Model, i: int) -> Array:
     return T
 
 
+@edit
 def with_tool(
     model: Model,
     name: str,
     at: ArrayLike = (0, 0, 0),
     frame: str | None = None,
+    *,
     m: Scalar | None = None,
     com: ArrayLike = (0, 0, 0),
     I_com: ArrayLike | None = None,
 ) -> Model:
-    """Return the robot with a new frame, which becomes its tool, and the body of that tool.
+    """The same robot with a new tool frame, and a body there if m is given.
 
-    Arguments as in `Robot.with_tool`.
+    Args:
+        model: the robot.
+        name: name of the new frame.
+        at: its position, shape (3,), m, or pose, shape (4, 4), in `frame`.
+        frame: name of a frame of the robot; None: the tool that it has.
+        m: mass of the tool, kg; None: it weighs nothing.
+        com: centre of mass in the new frame, shape (3,), m.
+        I_com: inertia about the centre of mass in the axes of the new frame, shape (3, 3), kg m^2;
+            None: a point mass.
     """
     if not isinstance(name, str):
         raise InputError(
@@ -296,35 +286,42 @@ def with_tool(
                 f"com of tool {name!r} is {com!r:.60}, but the tool has no mass; give m as well."
             )
         return changed
-    return changed.with_payload(0 if m is None else m, com, I_com)
+    return with_payload(changed, 0 if m is None else m, com, I_com)
 
 
-def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "") -> Model:
-    """Join two robots into one: the base of `other` is fixed to a frame of `model`.
+@edit
+def attach(
+    model: Model, other: Model | HasModel, frame: str | None = None, prefix: str = ""
+) -> Model:
+    """Join two robots: the base of the other is fixed to a frame of this one.
 
-    q is that of `model`, then that of `other`. Gravity is that of `model`, the tool that of
-    `other`. The base of `other` stays as a frame.
+    q is that of this robot, then that of the other. Gravity is that of this one, the tool that of
+    the other, whose base stays as a frame.
+
+    Args:
+        model: the robot.
+        other: the robot that is carried.
+        frame: frame of this robot that the other's base is put at; None: the tool.
+        prefix: written before every name of the other, where names would clash.
     """
+    other = model_of(other)
     for robot in (model, other):
         without_constraints(robot, "attach", AFTERWARDS)
     place, ours = model.frame(frame), model.description
     theirs = renamed(other.description, lambda name: prefix + name)
-    _check_clash("frame", _frame_names(ours), _frame_names(theirs), model, other)
-    taken = {joint.name for joint in ours.joints}
-    _check_clash("joint", taken, {joint.name for joint in theirs.joints}, model, other)
-    _check_clash("spring", set(ours.springs), set(theirs.springs), model, other)
-    _check_clash("actuator", set(ours.actuators), set(theirs.actuators), model, other)
-    _check_clash("motor", set(ours.motors), set(theirs.motors), model, other)
+    for kind in ("frame", "joint", "spring", "actuator", "motor"):
+        _check_clash(kind, _names(kind, ours), _names(kind, theirs), model, other)
+    taken = _names("joint", ours) | _names("joint", theirs)
     base = f"{prefix}{other.base_name}"
     weld = JointDescription(
-        name=_unused(f"{base}/fixed", taken | {joint.name for joint in theirs.joints}),
+        name=_unused(f"{base}/fixed", taken),
         type=FIXED,
         parent=model.names[place.link],
         child=base,
         M_pc=place.T_if,
     )
-    combined = replace(
-        ours,
+    return edited(
+        model,
         links=(*ours.links, *theirs.links),
         joints=(*ours.joints, weld, *theirs.joints),
         frames=(*ours.frames, *theirs.frames),
@@ -339,14 +336,16 @@ def attach(model: Model, other: Model, frame: str | None = None, prefix: str = "
             ours.collisions, shapes=(*ours.collisions.shapes, *theirs.collisions.shapes)
         ),
     )
-    return build_model(combined, unphysical="allow")
 
 
-def _frame_names(description: RobotDescription) -> set[str]:
-    return {x.name for x in (*description.links, *description.frames)}
+def _names(kind: str, x: RobotDescription) -> Set[str]:
+    if kind in ("frame", "joint"):
+        parts = (*x.links, *x.frames) if kind == "frame" else x.joints
+        return {part.name for part in parts}
+    return getattr(x, f"{kind}s").keys()
 
 
-def _check_clash(kind: str, ours: set[str], theirs: set[str], model: Model, other: Model) -> None:
+def _check_clash(kind: str, ours: Set[str], theirs: Set[str], model: Model, other: Model) -> None:
     both = sorted(ours & theirs)
     if both:
         raise ModelError(
@@ -356,7 +355,7 @@ def _check_clash(kind: str, ours: set[str], theirs: set[str], model: Model, othe
         )
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _unused(name: str, taken: Set[str]) -> str:
     while name in taken:
         name += "'"
     return name

@@ -20,6 +20,7 @@ from kinetree.files.description.records import (
     Spring,
 )
 from kinetree.model.build import build_model
+from kinetree.model.edit import with_friction
 from kinetree.model.model import Model
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import exp_so3
@@ -102,7 +103,7 @@ def random_model(
         springs=_random_springs(seed, joints) if springs else {},
     )
     model = build_model(description)
-    return model.with_friction(_random_laws(seed, model)) if laws and drives else model
+    return with_friction(model, _random_laws(seed, model)) if laws and drives else model
 
 
 def _random_laws(seed: int, model: Model) -> dict[str, Friction]:

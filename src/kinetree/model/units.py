@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
-from kinetree.model.actuators import JointActuator, actuator_kind
+from kinetree.model.elements import JointActuator, actuator_kind
 from kinetree.model.joint import COORDINATES, RATES
 
 RAD, METRE, NUMBER = "rad", "m", ""  # kinds of entries, before they are divided by time

@@ -18,6 +18,7 @@ from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz,
 from kinetree.motion.trajectory import Trajectory
 
 if typing.TYPE_CHECKING:
+    from kinetree.motion.gear_losses import force_limits, motor_forces, without_load_friction
     from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
     from kinetree.motion.plan.inverse_kinematics import inverse_kinematics
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
@@ -44,7 +45,9 @@ __all__ = [
     "cubic",
     "energy_balance",
     "excitation",
+    "force_limits",
     "inverse_kinematics",
+    "motor_forces",
     "motor_loads",
     "plot",
     "quintic",
@@ -60,6 +63,7 @@ __all__ = [
     "to_dataframe",
     "trapezoid",
     "within_limits",
+    "without_load_friction",
     "write_csv",
     "write_npz",
     "write_parquet",
@@ -69,6 +73,7 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
+        "gear_losses": "force_limits motor_forces without_load_friction",
         "limits.motors": "Motor MotorLoad motor_loads",
         "plan.inverse_kinematics": "inverse_kinematics",
         "plan.points": "cubic quintic spline trapezoid",

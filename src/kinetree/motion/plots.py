@@ -196,7 +196,8 @@ def _by_unit(
         some = tuple(line for line, x in zip(lines, unit, strict=True) if x == each)
         names = {line.name for line in some}
         shaded = None if beyond is None else tuple(x for x in beyond if x[2] in names)
-        charts.append(Chart(title, each.replace("^2", "²"), some, beyond=shaded))
+        words = "quaternion" if each == "1" else each.replace("^2", "²")
+        charts.append(Chart(title, words, some, beyond=shaded))
     return charts
 
 

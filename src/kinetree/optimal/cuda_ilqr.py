@@ -248,8 +248,8 @@ class Work:
         self.tolerance = cp.empty(1)
         self.tables = [cp.asarray(x) for x in s.tables]
         stage = CudaKernel(s.slopes.graph, "stage of a plan", budget=stage_bytes())
-        self.stage = stage.launch("float64", N * B)
-        self.last = s.last.launch("float64", B)
+        self.stage = stage.launch("float64")
+        self.last = s.last.launch("float64")
         self.warps = warps_of(B, n + m + 1)
         self.launches = s.launches(self.warps)
         self.replay: Callable[[], None] = captured(cp, self.enqueue)

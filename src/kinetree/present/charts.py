@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.core.text import without_rounding
 from kinetree.errors import InputError, need, visible
 from kinetree.present.tables import page_number
 
@@ -29,8 +30,8 @@ MAX_LINES = 4  # of a panel; more lines get a panel each
 COLUMNS = 4  # of panels with one line
 WIDTH, HEIGHT, SMALL_HEIGHT = 9.0, 1.7, 1.1  # in, of a figure, of a panel, of a small panel
 LEFT, RIGHT, GAP = 0.75, 0.75, 0.55  # in, margins for numbers and limits, and between columns
-HEAD, TICKS, WORDS = 0.34, 0.16, 0.24  # in, above a panel, and below it for numbers and words
-LONG_TITLE = 26  # letters of a name and the limits beside it, for which a small panel has room
+HEAD, TICKS, WORDS = 0.34, 0.22, 0.24  # in, above a panel, and below it for numbers and words
+LONG_TITLE = 24  # letters of a name and the limits beside it, for which a small panel has room
 LINES = ("#2b74c4", "#c76a00", "#23894c", "#c23b5e", "#7d5bd0", "#0b8792", "#8f5c22", "#66727e")
 ENERGIES = {
     **{"kinetic": "#d62f8c", "potential": "#5a9e1b", "work": "#222f6b"},
@@ -127,14 +128,25 @@ class Chart:
         return replace(self, series=tuple(one.at(spread(len(one.x), most)) for one in self.series))
 
     def panels(self) -> "list[Chart]":
-        """The chart itself, or of more than four lines a chart for each."""
+        """The chart itself, or of more than four lines a chart for each.
+
+        Rounding beside the largest value or limit of all, which would fill a panel, is zero.
+        """
         if self.together or len(self.series) <= MAX_LINES:
             return [self]
-        return [
-            replace(self, title=one.name, series=(replace(one, colour=self.colour(k)),),
-                    beyond=tuple(x for x in self.beyond or () if x[2] == one.name))
-            for k, one in enumerate(self.series)
-        ]  # fmt: skip
+        sizes = [float(np.abs(one.values()).max(initial=0)) for one in self.series]
+        largest = max(*sizes, *(abs(value) for value, _ in self.limits()))
+        found: list[Chart] = []
+        for k, one in enumerate(self.series):
+            colour = self.colour(k)
+            line = replace(
+                one,
+                y=without_rounding(one.y, largest),
+                colour=colour % len(LINES) if isinstance(colour, int) else colour,
+            )
+            beyond = tuple(x for x in self.beyond or () if x[2] == one.name)
+            found.append(replace(self, title=one.name, series=(line,), beyond=beyond))
+        return found
 
     def limits(self) -> dict[tuple[float, bool], list[int]]:
         """Constant limits (value, whether it is an upper one), and the series that have each."""
@@ -260,6 +272,7 @@ def draw(
     panels, below = _arranged(list(charts), columns)
     height = below + 0.2 * len(notes)
     figure = new_figure(WIDTH, height, window=show, layout=None)
+    ticks = 4 if any(panel.box[2] < WIDTH / 2 for panel in panels) else 10
     shared: dict[str, Axes] = {}
     named: list[list[str]] = []  # names in the legends so far
     for panel in panels:
@@ -270,6 +283,8 @@ def draw(
         draw_chart(axes, chart)
         axes.set_ylabel(literal(panel.label))
         axes.tick_params(labelbottom=panel.ticks, labelsize=8)
+        if not chart.log:
+            axes.locator_params(axis="x", nbins=ticks)
         if panel.last:
             axes.set_xlabel(chart.x)
         if len(chart.series) > 1 and chart.names not in named:

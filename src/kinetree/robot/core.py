@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.options import count, generator
-from kinetree.dynamics.joints.configuration import random_positions, start_position
+from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
-from kinetree.model.documented import documented_like
 from kinetree.model.inputs import frame_wrenches
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ class RobotCore:
     def __init__(self, model: Model, report: Report | None = None) -> None:
         self.model = model_of(model)
         self.report = report
+
+    def _with_model(self, model: Model) -> Self:
+        """The robot with another model, and the report of the same file."""
+        report = None if self.report is None else replace(self.report, model=model)
+        return type(self)(model, report)
 
     if not TYPE_CHECKING:  # type checkers report unknown attributes themselves
 
@@ -74,7 +79,7 @@ class RobotCore:
     def parameters(self) -> Array:
         """Parameters of the dynamics, shape (p,), that `regressor` is multiplied with.
 
-        `kt.dynamics.parameter_list(robot.model)` names them.
+        `kt.dynamics.parameter_list(robot)` names them.
         """
         return dynamics.parameters(self.model)
 
@@ -84,17 +89,10 @@ class RobotCore:
         For a robot with constraints it is a closed position away from singular ones, so that a
         simulation can start there: the zero position if the constraints allow it, else a position
         near the one that the robot was constrained at, or near rest. It is the same on every
-        machine. `kt.dynamics.neutral(robot.model)` returns the zero position of the tree.
+        machine. `kt.dynamics.neutral(robot)` returns the zero position of the tree.
         """
         constraints = self.model.constraints
         return dynamics.neutral(self.model) if constraints is None else np.array(constraints.home)
-
-    def start_position(self) -> Array:
-        """The position in which commands and views begin, shape (nq,), rad or m.
-
-        It is `neutral()`, with joints whose limits exclude zero in the middle of their limits.
-        """
-        return start_position(self.model)
 
     def random(
         self,
@@ -120,16 +118,6 @@ class RobotCore:
         shape = tuple(count(x, "size") for x in sizes)
         flat = random_positions(self.model, generator(rng), prod(shape))
         return flat.reshape(*shape, self.model.nq)
-
-    @documented_like(dynamics.integrate)
-    def integrate(self, q: StateLike, v: StateLike) -> Array:
-        """The position, shape (nq,), that is reached from q along a tangent vector."""
-        return dynamics.integrate(self.model, q, v)
-
-    @documented_like(dynamics.difference)
-    def difference(self, q0: StateLike, q1: StateLike) -> Array:
-        """The tangent vector, shape (n,), rad or m, that leads from q0 to q1."""
-        return dynamics.difference(self.model, q0, q1)
 
     def wrenches(self, onto: Mapping[str, ArrayLike]) -> Array:
         """F_ext, shape (l, 6), N m and N, of wrenches from the world onto named frames.

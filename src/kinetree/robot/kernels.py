@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
+import numpy as np
+
+from kinetree.core.arrays import ArrayLike, StateLike
+from kinetree.engine.kernels.memo import kernel
+from kinetree.model.documented import documented_batch
+from kinetree.model.inputs import coordinate_axis, dof_axis
+from kinetree.present.labels import Alignment
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
+    from kinetree.dynamics.derivatives import Linearization
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernel import Kernel
     from kinetree.engine.kernels.signatures import KernelOptions
@@ -73,8 +81,6 @@ class Kernels(RobotCore):
             >>> kernel([0.1, 0.2], [0, 0], [0, 0], robot.model.m).shape
             (2,)
         """
-        from kinetree.engine.kernels.memo import kernel
-
         return kernel(
             self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
             free=free, sparse=sparse, target=target,
@@ -131,9 +137,40 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        from kinetree.engine.kernels.memo import kernel
-
         return kernel(
             self.model, quantity, wrt=wrt, order=order, frame=frame, expressed=expressed, rows=rows,
             wrenches=wrenches, free=free, sparse=sparse, target=target,
         )  # fmt: skip
+
+    @documented_batch
+    def linearize(
+        self,
+        q: StateLike,
+        dq: StateLike,
+        tau: StateLike,
+        F_ext: ArrayLike | None = None,
+        *,
+        dt: float | None = None,
+    ) -> Linearization:
+        """A and B of small deviations from a motion: dx/dt = A x + B u.
+
+        With dt, the system after dt seconds: x' = A x + B u.
+
+        Args:
+            F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
+                wrench.
+            dt: length of a time step, s; None: continuous time.
+
+        Returns:
+            A record with A (..., 2n, 2n) and B (..., 2n, n); x = (dq, ddq) of the deviation, along
+            tangent vectors of `integrate`.
+        """
+        from kinetree.dynamics.derivatives.forward_dynamics import Linearization
+        from kinetree.engine.kernels.linear import linear_kernel
+
+        if not (type(q) is type(dq) is type(tau) is np.ndarray):
+            axis = dof_axis(self.model)
+            named = (q, coordinate_axis(self.model), "q"), (dq, axis, "dq"), (tau, axis, "tau")
+            q, dq, tau = Alignment(named).values
+        system = Linearization(*linear_kernel(self.model)(q, dq, tau, F_ext))
+        return system if dt is None else system.discrete(dt)

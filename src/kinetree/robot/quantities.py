@@ -27,8 +27,9 @@ class Compiled:
     of a frame is a function that takes the name of the frame and chooses the kernel by it.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, first: str = "self") -> None:
         self.__name__ = self.name = name
+        self.first = first  # of its arguments, in its signature
         self.__qualname__ = f"Quantities.{name}"
         self.__module__ = __name__
 
@@ -68,9 +69,25 @@ class Compiled:
         from kinetree.engine.kernel import signature_of
 
         if self.quantity.framed:
-            return frame_signature(self.quantity, "self")
+            return frame_signature(self.quantity, self.first)
         extra = "F_ext" if self.quantity.wrenches else None
-        return signature_of("self", *self.quantity.inputs, extra=extra)
+        return signature_of(self.first, *self.quantity.inputs, extra=extra)
+
+
+def of_robots(name: str, path: str) -> Callable[..., Any]:
+    """A quantity as a public function of a robot and the arguments of its kernel.
+
+    path: where the function is found, such as "kinetree.constraints.errors".
+    """
+    quantity = Compiled(name, "robot")
+
+    def function(robot: HasModel, *arrays: object, **options: object) -> Any:
+        return quantity(robot, *arrays, **options)
+
+    function.__module__, _, function.__name__ = path.rpartition(".")
+    function.__qualname__, function.__doc__ = function.__name__, quantity.__doc__
+    function.__signature__ = quantity.__signature__  # type: ignore[attr-defined]
+    return function
 
 
 class Quantities(RobotCore):

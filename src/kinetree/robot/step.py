@@ -4,13 +4,16 @@ A plain call on one state enters machine code directly; a function in Python tak
 options, batches and other arguments.
 """
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
-from kinetree.core.arrays import Array
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.dynamics.joints.actuation import check_step_actuators
 from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernel import Kernel, PublicCall, with_public_call
@@ -18,8 +21,158 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.engine.kernels.step import step_name
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model
+from kinetree.robot.core import RobotCore
+
+if TYPE_CHECKING:
+    from kinetree.engine.kernels.signatures import Beside, Labelled, Named, Tensor
 
 DEFAULT = "semi_implicit_euler"
+StepMethod = Literal[
+    "semi_implicit_euler", "time_stepping", "implicit", "implicitfast", "rk4", "euler"
+]
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+
+class StepOptions(TypedDict, total=False):
+    """Options of a step."""
+
+    method: StepMethod
+    kp: Any
+    kd: Any
+    controls: Any
+    out: Any
+
+
+def _by_kernel(like: Function) -> Function:
+    """Let the first call make the kernel of a step; later calls find it in the instance."""
+
+    @wraps(like)
+    def step(self: Stepping, *arguments: Any, **options: Any) -> Any:
+        kernel: Any = make_step(self, self.step)
+        self.__dict__["step"] = kernel
+        return kernel(*arguments, **options)
+
+    return cast("Function", step)
+
+
+class Stepping(RobotCore):
+    """One step of a robot."""
+
+    @overload
+    def step(
+        self,
+        q: Tensor,
+        dq: Tensor | Beside,
+        tau: Tensor | Beside | None,
+        dt: Tensor | float,
+        F_ext: Tensor | Beside | None = None,
+        **options: Unpack[StepOptions],
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def step(
+        self,
+        q: Named,
+        dq: Beside,
+        tau: Beside | None,
+        dt: Array | float,
+        F_ext: ArrayLike | None = None,
+        **options: Unpack[StepOptions],
+    ) -> tuple[dict[str, Any], dict[str, Any]]: ...
+    @overload
+    def step(
+        self,
+        q: Labelled,
+        dq: Labelled | Beside,
+        tau: Labelled | Beside | None,
+        dt: ArrayLike,
+        F_ext: ArrayLike | None = None,
+        **options: Unpack[StepOptions],
+    ) -> tuple[Labelled, Labelled]: ...
+    @overload
+    def step(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        tau: ArrayLike | None,
+        dt: ArrayLike,
+        F_ext: ArrayLike | None = None,
+        **options: Unpack[StepOptions],
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def step(
+        self,
+        q: object,
+        dq: object,
+        tau: object = None,
+        *,
+        dt: object,
+        F_ext: object = None,
+        controls: object,
+        activation: object = None,
+        method: StepMethod = ...,
+        out: Any = None,
+    ) -> tuple[Any, ...]: ...
+    @_by_kernel
+    def step(
+        self,
+        q: object,
+        dq: object,
+        tau: object = None,
+        dt: object = None,
+        F_ext: object = None,
+        *,
+        method: str = DEFAULT,
+        kp: object = None,
+        kd: object = None,
+        controls: object = None,
+        activation: object = None,
+        out: object = None,
+    ) -> Any:
+        """Joint positions and rates after one step of the time dt.
+
+        The step is that of `simulate` with the same method, to the last bit. Forces are constant
+        in the step; Coulomb friction stops and holds joints. A robot with constraints must begin
+        on them (errors below 1e-8 rad or m, or 1e-4 in float32; otherwise the results are NaN), and
+        the end of its step is projected onto them.
+
+        Args:
+            q: joint positions, shape (..., nq), rad or m; quaternions of length 1.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            tau: joint forces, shape (..., n), N m or N; None: no forces but those of actuators.
+            dt: length of the step, shape (...), s, positive.
+            F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+                shape (..., l, 6), N m and N; `robot.wrenches` makes them. None: no wrench.
+            method: "semi_implicit_euler" (q moves with the new dq), "implicit" (the same with the
+                friction and the springs of the end of the step: stable for damping and stiffness of
+                any size), "implicitfast" (with the friction of the end of the step alone, as in
+                MuJoCo), "rk4" (of order 4) or "euler" (q moves with the old dq).
+            kp: -d tau/d q of each joint, shape (..., n), N m/rad or N/m; None: 0. With it
+                "implicit" takes the tau of the end of the step, so that stiff servos are stable.
+            kd: -d tau/d dq of each joint, shape (..., n), N m s/rad or N s/m, for "implicit" and
+                "implicitfast"; None: 0.
+            controls: controls of the actuators, shape (..., u), in the order of
+                `robot.model.actuator_names`; None: actuators do not act. Their forces add to tau,
+                and implicit methods take their slopes into account.
+            activation: activations of the actuators that have a state, shape (..., a), in the order
+                of `robot.model.activation_names`; None: no actuator has one.
+            out: arrays for the results; None: new arrays.
+
+        Returns:
+            q_next: joint positions after the step, shape (..., nq), rad or m.
+            dq_next: joint rates after the step, shape (..., n), rad/s or m/s.
+            activation_next: activations after the step, shape (..., a), if activations are given.
+
+        Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the
+        others); a dict, a pandas Series or DataFrame or a polars DataFrame is aligned by these
+        names, and results are labelled alike. Leading axes broadcast. In shapes, n
+        is `robot.n`, nq is `robot.nq`, l the number of moving links, ... any leading axes.
+
+        Example:
+            >>> robot = kt.robots.planar_2r()
+            >>> q, dq = robot.step([0.1, 0.2], [1, 0], [0, 0], 0.01)
+            >>> q.round(6)
+            array([0.108442, 0.202853])
+        """
 
 
 def make_step(robot: HasModel, like: Callable[..., Any]) -> Kernel:

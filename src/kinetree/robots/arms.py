@@ -6,8 +6,10 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
-from kinetree.files.description import Friction, Limits, Sigmoid
+from kinetree.files.description.friction import Friction, Sigmoid
+from kinetree.files.description.records import Limits
 from kinetree.robot import Robot
+from kinetree.robot.tables import from_dh
 from kinetree.spatial import box, translation
 
 HALF = pi / 2
@@ -79,7 +81,7 @@ def panda(friction: bool = False) -> Robot:
         friction: with the sigmoid friction that the same authors identified; False: without.
     """
     rubbing = [Friction(sigmoid=Sigmoid(*numbers)) for numbers in PANDA_FRICTION]
-    return Robot.from_dh(
+    return from_dh(
         PANDA_DH,
         m=PANDA_MASS,
         com=PANDA_COM,
@@ -134,7 +136,7 @@ def ur5e() -> Robot:
     calls the links' own inertias negligible and prints none; here they are APPROXIMATE, those of
     solid boxes of the outer size of the links.
     """
-    return Robot.from_dh(
+    return from_dh(
         UR5E_DH,
         m=UR5E_MASS,
         com=UR5E_COM,

@@ -5,9 +5,11 @@ from math import inf, pi
 import numpy as np
 
 from kinetree.core.options import typed
-from kinetree.files.description import Friction, Limits
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Limits
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
+from kinetree.robot.tables import from_dh, from_points
 from kinetree.spatial import box, rod
 
 DOWN_Y = (0, -9.81, 0)  # gravity of the planar exercises
@@ -15,7 +17,7 @@ DOWN_Y = (0, -9.81, 0)  # gravity of the planar exercises
 
 def planar_2r() -> Robot:
     """Planar arm of two links, 1 m and 0.8 m, turning about z; gravity along -y."""
-    return Robot.from_points(
+    return from_points(
         P=[(0, 0, 0), (1, 0, 0), (1.8, 0, 0)],
         C=[(0.5, 0, 0), (1.4, 0, 0)],
         k=[(0, 0, 1), (0, 0, 1)],
@@ -32,7 +34,7 @@ def rp() -> Robot:
     q2 = d2 - 0.6 m, where d2 is the distance from the end of the first link to the centre of the
     second, less half its length: at q2 = 0 the second centre is 2.6 m from the first joint.
     """
-    return Robot.from_points(
+    return from_points(
         P=[(0, 0, 0), (2, 0, 0), (3.2, 0, 0)],
         C=[(1, 0, 0), (2.6, 0, 0)],
         k=[(0, 0, 1), (1, 0, 0)],
@@ -51,7 +53,7 @@ def spatial_3r() -> Robot:
     break the triangle inequality; they are used as printed.
     """
     frame_2 = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # turned by +90 degrees about x
-    return Robot.from_points(
+    return from_points(
         P=[(0, 0, 0), (1, 0, 0), (1.8, 0, 0), (2.15, 0, 0)],
         C=[(0.5, 0, 0), (1.4, 0, 0), (1.975, 0, 0)],
         k=[(0, 0, 1), (0, -1, 0), (0, -1, 0)],
@@ -179,7 +181,7 @@ def puma_560() -> Robot:
         Limits(np.radians(low), np.radians(high), inf, effort)
         for (low, high), effort in zip(PUMA_RANGE_DEG, PUMA_EFFORT, strict=True)
     ]
-    return Robot.from_dh(
+    return from_dh(
         PUMA_DH,
         m=PUMA_MASS,
         com=PUMA_COM,

@@ -7,6 +7,7 @@ signals and derivatives.
 from typing import TYPE_CHECKING
 
 from kinetree.core.later import later
+from kinetree.model.edit import payload_parameters
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.events import Event, Occurrence, event
 from kinetree.simulate.core.laws import law, python
@@ -27,6 +28,7 @@ __all__ = [
     "Violation",
     "event",
     "law",
+    "payload_parameters",
     "python",
     "sensitivities",
     "signal",

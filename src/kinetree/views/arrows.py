@@ -54,7 +54,7 @@ def recursion_arrows(
     """Two arrows per link: the angular and the linear half of V, dV or F.
 
     Args:
-        recursion: result of `robot.newton_euler` for numbers.
+        recursion: result of `kt.dynamics.newton_euler` for numbers.
         quantity: "V", "dV" or "F"; dV is drawn as alpha and the acceleration of the origin.
         length: length of the longest arrow of each half, m.
         links: links that get arrows; None means all.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.files.description.contacts import HeightField, Plane
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
-from kinetree.model.contacts import HeightField, Plane
 from kinetree.views.bodies import link_poses
 from kinetree.views.parts import Parts
 from kinetree.views.raster import View, visible

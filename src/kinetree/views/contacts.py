@@ -13,8 +13,9 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics import total_mass
 from kinetree.dynamics.contacts.ground import gap
+from kinetree.files.description.contacts import ContactRim, Contacts, HeightField, Plane
 from kinetree.model import WORLD, Model
-from kinetree.model.contacts import ContactRim, Contacts, HeightField, Plane, contact_places
+from kinetree.model.contacts import contact_places
 from kinetree.motion.trajectory import Trajectory
 from kinetree.spatial.se3 import pose
 from kinetree.views.bodies import along

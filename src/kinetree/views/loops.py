@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.constraints import mobility, project
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
 from kinetree.dynamics.joints.configuration import integrate, start_position
@@ -137,7 +138,7 @@ def closed_rest(robot: Robot) -> Array:
     for _ in range(SEEN):
         try:
             start = integrate(model, q, rng.normal(size=model.n) * NEAR)
-            positions.append(wrapped(model, np.asarray(robot.project(start), float)))
+            positions.append(wrapped(model, np.asarray(project(robot, start), float)))
         except InputError:  # the limits of the mechanism are near
             continue
     return np.array(positions)
@@ -188,7 +189,7 @@ def openness(robot: Robot, q: Array) -> Openness:
     given = robot.model.constraints
     if given is None:
         return Openness({})
-    Phi = np.abs(np.asarray(robot.constraint_errors(q), float))
+    Phi = np.abs(np.asarray(robot.compile("constraint_errors")(q), float))
     errors: dict[str, float] = dict.fromkeys(given.given, 0.0)
     for row, x in enumerate(Phi):
         errors[given.owner(row)] = max(errors[given.owner(row)], float(x))
@@ -197,11 +198,11 @@ def openness(robot: Robot, q: Array) -> Openness:
 
 def freedom_words(robot: Robot) -> str:
     """Degrees of freedom of a robot with constraints, in one line."""
-    mobility = robot.mobility
-    rank = len(mobility.rows) - len(mobility.redundant)
+    found = mobility(robot)
+    rank = len(found.rows) - len(found.redundant)
     return (
-        f"{counted(mobility.degrees_of_freedom, 'degree', 'of freedom')}: {mobility.joints} of the "
-        f"tree less {counted(rank, 'independent equation')} of {len(mobility.rows)}"
+        f"{counted(found.degrees_of_freedom, 'degree', 'of freedom')}: {found.joints} of the "
+        f"tree less {counted(rank, 'independent equation')} of {len(found.rows)}"
     )
 
 

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree import Builder, dynamics
 from kinetree.constraints import Rod
 from kinetree.contacts import ContactPoint, Contacts, Plane
@@ -20,7 +21,7 @@ GOOD = VECTORS | SIXES | PARAMETERS | {"G": np.eye(6)}
 GOOD |= {"model": MODEL, "rng": np.random.default_rng(0), "dt": 0.01}
 REACH = float(np.linalg.norm(dynamics.pose(MODEL, GOOD["q"])[:3, 3]))
 GOOD |= {"constraints": {"rod": Rod("base", MODEL.tool, REACH)}}
-TIED = dynamics.constrain(MODEL, GOOD["constraints"], near=GOOD["q"])
+TIED = kt.Robot.constrained(MODEL, GOOD["constraints"], near=GOOD["q"])
 FEET = (ContactPoint("tip", MODEL.tool),)
 TOUCHING = MODEL.replace(contacts=Contacts(FEET, Plane(), 0.8))
 NEEDS_CONSTRAINTS = ("constraint", "constrained_", "project", "reduced_", "mobility")

@@ -12,7 +12,7 @@ REST = [0.0, 0.0]
 @pytest.fixture
 def arm():
     """The planar 2R, stretched along x, without gravity."""
-    return robots.planar_2r().model.with_gravity((0, 0, 0))
+    return robots.planar_2r().with_gravity((0, 0, 0)).model
 
 
 @pytest.mark.parametrize("formulation", kt.FORMULATIONS)

@@ -51,7 +51,7 @@ def test_fixed_tendons_of_mujoco() -> None:
     mujoco = pytest.importorskip("mujoco")
     text = XML.format(friction="")
     robot, compiled = kt.load_string(text), mujoco.MjModel.from_xml_string(text)
-    same = kt.load_string(robot.to_mjcf(losses="error"))
+    same = kt.load_string(kt.convert.to_mjcf(robot, losses="error"))
     data = mujoco.MjData(compiled)
     for seed in range(3):
         q, dq, tau = np.random.default_rng(seed).normal(size=(3, 3))
@@ -62,7 +62,7 @@ def test_fixed_tendons_of_mujoco() -> None:
     dry = kt.load_string(XML.format(friction='frictionloss="0.6"'))
     assert dry.model.motors[-1].friction.coulomb == (0.6, 0.6)
     with pytest.raises(KinetreeError, match=r"motor 't2' on j2: inertia 0.05"):
-        robot.to_urdf(losses="error")
+        kt.convert.to_urdf(robot, losses="error")
 
 
 def sliders(coupled: bool, friction: list[Friction]) -> kt.Robot:
@@ -102,7 +102,7 @@ def test_dry_friction_holds_the_motor_and_not_the_joints(method: str) -> None:
     assert np.allclose(np.asarray(run.q) @ to_motors.T, expected.q, atol=1e-9)
     held = np.abs(rates[-1]) < 1e-12
     assert {tuple(row) for row in held.tolist()} == {(a, b) for a in (0, 1) for b in (0, 1)}
-    assert np.allclose(chain.motor_forces(forces @ to_motors), forces)
+    assert np.allclose(kt.motion.motor_forces(chain, forces @ to_motors), forces)
 
 
 @pytest.mark.parametrize("method", ["DOP853", "rk4"])
@@ -135,7 +135,7 @@ def test_where_a_motor_cannot_be_held() -> None:
     with pytest.raises(InputError, match="adaptive method 'LSODA' cannot hold motor 'm'"):
         robot.simulate([0, 0], duration=0.1, method="LSODA")
     with pytest.raises(InputError, match="sensitivities cannot hold motor 'm'"):
-        robot.sensitivities([0, 0], duration=0.1, dt=0.01)
+        kt.simulate.sensitivities(robot, [0, 0], duration=0.1, dt=0.01)
     rubbing = robot.with_friction(Friction(0, 1))
     with pytest.raises(InputError, match="more directions than they have"):
         rubbing.simulate([0, 0], duration=0.1, dt=0.01, method="rk4")

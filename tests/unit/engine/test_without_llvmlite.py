@@ -44,7 +44,7 @@ def needs_no_kernel() -> dict[str, str]:
         "export": digest(*texts),
         "explain": digest(str(arm.explain(*state))),
         "report": digest(str(arm.report)),
-        "files": digest(kt.robots.panda().to_urdf()),
+        "files": digest(kt.convert.to_urdf(kt.robots.panda())),
     }
 
 
@@ -80,7 +80,7 @@ def kernels() -> dict[str, list[float]]:
     named = [dict(zip(names, x[0].tolist(), strict=True)) for x in many]
     by_name = cart.inverse_dynamics(*named)
     bar = kt.robots.four_bar()
-    closed = bar.project([0.5, 0.5, -1.0])
+    closed = kt.constraints.project(bar, [0.5, 0.5, -1.0])
     long, still = chain(LINKS), np.zeros((2, 3))
     pd = controllers.PD([0.0, 0.1], kp=20.0, kd=2.0)
     run = {"duration": 0.01, "dt": 0.002, "method": "rk4", "limits": "ignore"}
@@ -95,7 +95,7 @@ def kernels() -> dict[str, list[float]]:
         "large angles": numbers(cart.mass_matrix([1.0, 1e6]), cart.mass_matrix([1.0, -1e300])),
         "derivatives": numbers(*cart.inverse_dynamics_derivatives(q[:2], dq[:2], ddq[:2])),
         "matrices": numbers(arm.mass_matrix(q), arm.body_jacobian(q)),
-        "constraints": numbers(closed, *bar.constrained_forward_dynamics(closed, *still)),
+        "constraints": numbers(closed, *kt.constraints.forward_dynamics(bar, closed, *still)),
         "step": numbers(*cart.compile("step_rk4")(q[:2], dq[:2], ddq[:2], 0.01)),
         "loops": numbers(long.inverse_dynamics(*draw.uniform(-1, 1, (3, LINKS)))),
         "simulate": numbers(cart.simulate(q0=[0.1, 0.2], **run).q),

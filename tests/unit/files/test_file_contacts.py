@@ -79,7 +79,7 @@ def test_shapes_of_an_sdf_have_friction_and_restitution():
     contacts = robot.model.contacts
     assert contacts.names[0] == "tyre.0" and len(contacts.points) == 8
     assert set(contacts.frictions) == {0.55} and set(contacts.restitutions) == {0.25}
-    assert robot.start_position()[6] == pytest.approx(0.2, abs=1e-12)
+    assert kt.dynamics.start_position(robot)[6] == pytest.approx(0.2, abs=1e-12)
 
 
 MJCF = """<mujoco><worldbody>{world}

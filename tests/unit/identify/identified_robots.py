@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 import kinetree as kt
-from kinetree.model import JointFriction
+from kinetree.friction import Friction
 from kinetree.motion import excitation
 from kinetree.spatial import pseudo_inertia
 
@@ -16,7 +16,7 @@ def with_drives(robot):
         dataclasses.replace(
             joint,
             armature=0.05 + 0.01 * k,
-            friction=JointFriction((0.5 + 0.1 * k,) * 2, (0.8 - 0.05 * k,) * 2),
+            friction=Friction((0.5 + 0.1 * k,) * 2, (0.8 - 0.05 * k,) * 2),
         )
         for k, joint in enumerate(robot.model.joints)
     )

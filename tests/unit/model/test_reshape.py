@@ -124,7 +124,7 @@ def test_a_subtree_moves_like_the_whole_on_a_base_at_rest(seed):
     part = subtree(model, link)
     dofs, coords = (entries(part, model, names) for names in ("dof_names", "coordinate_names"))
     T = dynamics.pose(model, x.q, link)
-    part = part.with_gravity(T[:3, :3].T @ model.gravity[3:])
+    part = Robot.with_gravity(part, T[:3, :3].T @ model.gravity[3:])
     dq, ddq = np.zeros(model.n), np.zeros(model.n)
     dq[dofs], ddq[dofs] = x.dq[dofs], x.ddq[dofs]
     tau = dynamics.inverse_dynamics(model, x.q, dq, ddq)[dofs]
@@ -162,7 +162,7 @@ def test_a_tool_is_a_frame_with_a_body():
     assert found.tool == "gripper" and found.n == model.n
     expected = dynamics.pose(model, x.q, "link3") @ T
     np.testing.assert_allclose(dynamics.pose(found, x.q), expected, atol=1e-14)
-    loaded = model.replace(frames=found.frames).with_payload(m, com, I_com, "gripper")
+    loaded = Robot.with_payload(model.replace(frames=found.frames), m, com, I_com, "gripper")
     np.testing.assert_array_equal(found.com, loaded.com)
     assert dynamics.total_mass(found) == pytest.approx(dynamics.total_mass(model) + m)
 
@@ -188,14 +188,14 @@ def test_an_attached_robot_is_the_same_as_both_built_as_one(seed):
     still, n = np.zeros(model.n), model.n
     dq, ddq = np.concatenate([still, b.dq]), np.concatenate([still, b.ddq])
     tau = dynamics.inverse_dynamics(both, q, dq, ddq)
-    alone = other.with_gravity(T[:3, :3].T @ model.gravity[3:])
+    alone = Robot.with_gravity(other, T[:3, :3].T @ model.gravity[3:])
     assert relative(tau[n:], dynamics.inverse_dynamics(alone, b.q, b.dq, b.ddq)) < ROUNDING
     # all bodies of the other robot, held, are a payload of the first
     held = {x: b.q[list(other.joint(x).coords)] for x in other.joint_names}
     held = {f"b/{k}": v if len(v) > 1 else v[0] for k, v in held.items()}
     carrying = lock(both, held)
     stone = lock(other, {k.removeprefix("b/"): v for k, v in held.items()})
-    loaded = model.with_payload(*stone.base, frame=frame)
+    loaded = Robot.with_payload(model, *stone.base, frame=frame)
     assert relative(carrying.G, loaded.G) < ROUNDING
     x = random_state(model, seed)
     expected = dynamics.inverse_dynamics(loaded, *x.motion)

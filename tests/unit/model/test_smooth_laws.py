@@ -36,7 +36,7 @@ def test_its_force_is_zero_at_rest_odd_in_sign_and_that_of_every_backend(rubbing
 def test_its_numbers_are_in_the_description_the_report_and_the_symbols(rubbing):
     name, law, robot = rubbing
     joint = robot.model.joints[0]
-    assert getattr(joint.friction.record, name) == law
+    assert getattr(joint.friction, name) == law
     assert document(robot, False, None)["joints"][0][name] == law_numbers(law)
     letters = {f"{x.metadata['symbol']}1" for x in fields(law)}
     tau = kt.symbolic(robot, parameters="all").tau

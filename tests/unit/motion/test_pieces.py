@@ -173,7 +173,7 @@ def test_a_time_optimal_motion_keeps_its_limits_when_resampled(dt):
     effort = np.array([joint.limits.effort for joint in robot.model.joints])
     plan = quintic(PANDA_START, PANDA_END, 1, robot=robot)
     best = time_optimal(robot, plan, dt=dt, intervals=300).trajectory
-    model = pinocchio.buildModelFromXML(robot.to_urdf())
+    model = pinocchio.buildModelFromXML(kt.convert.to_urdf(robot))
     data = model.createData()
 
     def use(motion):

@@ -89,7 +89,9 @@ def test_parameters_are_refused_by_the_rules_of_a_robot(name):
     for call in (
         lambda: run(robot, 0.1, parameters={name: bad}),
         lambda: run(robot, 0.1, parameters={name: batch}, method="rk4"),
-        lambda: robot.sensitivities([1.0], duration=0.1, wrt="q0", parameters={name: bad}),
+        lambda: kt.simulate.sensitivities(
+            robot, [1.0], duration=0.1, wrt="q0", parameters={name: bad}
+        ),
         lambda: rollouts(robot, 1, q0=0.0, duration=0.01, parameters={name: Grid(batch)}),
     ):
         with pytest.raises((type(built.value), InputError)):

@@ -59,6 +59,7 @@ TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
         "zero if the motors cannot make the motion. tau and lam are an answer only where "
         "both are zero."
     ),
+    method=False,
 )
 def constrained_inverse_dynamics(
     tree: Tree, items: Items, q: Array, dq: Array, ddq: Array
@@ -68,7 +69,7 @@ def constrained_inverse_dynamics(
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
         >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-        >>> robot.constrained_inverse_dynamics([0.1, -0.2], [1, -2], [1, -2])[0].round(3)
+        >>> robot.compile("constrained_inverse_dynamics")([0.1, -0.2], [1, -2], [1, -2])[0].round(3)
         array([ 47.002, -94.004])
     """
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))

@@ -34,7 +34,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.articulated import group_equations, move_group
+from kinetree.dynamics.articulated import (
+    eliminate_groups,
+    group_equations,
+    move_group,
+    move_groups,
+)
 from kinetree.dynamics.articulated import row_names as row_names_of_group
 from kinetree.dynamics.constraints.closures import Constrained, tree_constraints
 from kinetree.dynamics.constraints.solve import (
@@ -50,7 +55,6 @@ from kinetree.dynamics.constraints.solve import (
     symmetric_product,
     times,
 )
-from kinetree.dynamics.elimination import eliminate_groups, move_groups
 from kinetree.dynamics.forward_dynamics import at_zero_acceleration
 from kinetree.dynamics.grouping import around
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
@@ -235,6 +239,7 @@ def tree_constrained_acceleration(
         "acceleration, and lam is damped instead of growing without bound. Small entries do "
         "not prove the opposite."
     ),
+    method=False,
 )
 def constrained_forward_dynamics(
     tree: Tree, items: Items, q: Array, dq: Array, tau: Array
@@ -244,7 +249,7 @@ def constrained_forward_dynamics(
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
         >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-        >>> robot.constrained_forward_dynamics([0.1, -0.2], [1, -2], [0, 0])[1].round(3)
+        >>> robot.compile("constrained_forward_dynamics")([0.1, -0.2], [1, -2], [0, 0])[1].round(3)
         array([4.419])
     """
     found = tree_constraints(tree, items, q, dq)
@@ -298,6 +303,7 @@ def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple
     over="constraints",
     solves=True,
     caution="residual = J dq_after is zero up to rounding, except at singular positions.",
+    method=False,
 )
 def constraint_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
     """Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.
@@ -305,7 +311,7 @@ def constraint_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
         >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-        >>> robot.constraint_impulse([0.1, -0.2], [1, 0])[0].round(3)
+        >>> robot.compile("constraint_impulse")([0.1, -0.2], [1, 0])[0].round(3)
         array([ 1.616, -3.232])
     """
     # The new rates are those nearest to dq, measured by M, that the constraints allow: no motion
@@ -446,6 +452,7 @@ def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
     over="constraints",
     weighs=True,
     caution="M_r, h_r and N are NaN where dy does not determine all rates, as at a dead centre.",
+    method=False,
 )
 def reduced_dynamics(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     """Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.
@@ -453,7 +460,7 @@ def reduced_dynamics(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
         >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-        >>> robot.reduced_dynamics([0.1, -0.2], [1, -2])[2].round(3)
+        >>> robot.compile("reduced_dynamics")([0.1, -0.2], [1, -2])[2].round(3)
         array([[ 1.],
                [-2.]])
     """

@@ -39,12 +39,11 @@ from kinetree.dynamics.constraints.positions import (
 from kinetree.dynamics.constraints.projection import MANY_EQUATIONS
 from kinetree.dynamics.constraints.regularity import RANK, OnlySingularError, check_regular
 from kinetree.dynamics.constraints.row_space import dots, row_space
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.constraints import Constraint
 from kinetree.files.description.records import Note
 from kinetree.model import Model
 from kinetree.model.constrain import (
-    changed_records,
     constraints_of,
     dofs_named,
     motor_dofs,
@@ -53,7 +52,9 @@ from kinetree.model.constrain import (
 )
 from kinetree.model.constraints import Constraints
 from kinetree.model.documented import documented
+from kinetree.model.edit import changed_by_name
 from kinetree.model.inputs import coordinates
+from kinetree.model.model import HasModel, edit, model_of
 from kinetree.scalars import Scalar
 
 AROUND_REST = 0.5  # distance of the first starts of a mechanism of many loops, rad or m
@@ -105,8 +106,9 @@ class Mobility:
 
 
 @documented
-def mobility(model: Model) -> Mobility:
+def mobility(robot: Model | HasModel) -> Mobility:
     """Degrees of freedom, redundant equations and independent rates of a constrained robot."""
+    model = model_of(robot)
     constraints = constraints_of(model, "mobility")
     names, dofs = constraints.row_names, model.dof_names
     return Mobility(
@@ -121,6 +123,47 @@ def mobility(model: Model) -> Mobility:
     )
 
 
+@edit
+def constrained(
+    model: Model,
+    constraints: Mapping[str, Constraint | None],
+    *,
+    actuated: Sequence[str] | Mapping[str, Scalar] | None = None,
+    independent: Sequence[str] | None = None,
+    near: StateLike | None = None,
+) -> Model:
+    """The robot with constraints added, replaced by name, or removed (None).
+
+    `forward_dynamics` and `inverse_dynamics` of the result honour them; M, C, g, energies and
+    kinematics are those of the tree. Functions that cannot honour constraints refuse it.
+
+    Args:
+        model: the robot; its lengths must be numbers, or exact numbers such as fractions.
+        constraints: by name: `Loop`, `Hold`, `Couple` or `Rod` of `kt.constraints`.
+        actuated: names of the joints with motors, or {joint: weight}, the cost of the square
+            of its force; None: all joints, or those of the robot before.
+        independent: names of joints whose rates the others follow from; None: a
+            well-conditioned choice.
+        near: a position near which the constraints can be closed, shape (nq,), rad or m; None:
+            positions are found at random.
+
+    Raises:
+        InputError: the constraints cannot be closed; the message has the residual and a name.
+
+    Example:
+        >>> gear = kt.constraints.Couple("joint2", {"joint1": -2})
+        >>> robot = kt.robots.planar_2r().constrained({"gear": gear}, actuated=["joint1"])
+        >>> kt.constraints.mobility(robot).degrees_of_freedom
+        1
+    """
+    found = constrain(model, constraints, actuated=actuated, independent=independent, near=near)
+    told = not constraints and any(x.source == "constraints" for x in model.warnings)
+    for note in found.warnings:
+        if note.source == "constraints" and not told:
+            warn(note.text)
+    return found
+
+
 def constrain(
     model: Model,
     constraints: Mapping[str, Constraint | None],
@@ -129,23 +172,11 @@ def constrain(
     independent: Sequence[str] | None = None,
     near: StateLike | None = None,
 ) -> Model:
-    """Return the robot with constraints added, replaced by name, or removed (None).
-
-    Args:
-        model: the robot; its lengths must be numbers, or exact numbers such as fractions.
-        constraints: by name, records of `kinetree.constraints`.
-        actuated: joints with motors, or {joint: weight} with the cost of the square of its force;
-            None: those of the robot before, or all.
-        independent: joints whose rates the others follow from; None: the actuated ones if they can
-            be, or a well-conditioned choice.
-        near: a position near which the constraints can be closed, shape (nq,), rad or m; None:
-            positions are found at random.
-
-    Raises:
-        InputError: the constraints cannot be closed; the message has the residual and a name.
-    """
+    """The same without warnings, which are those of the model; arguments as in `constrained`."""
     before = model.constraints
-    records = changed_records({} if before is None else before.given, constraints)
+    example = "such as {'loop': kt.constraints.Loop('tip', 'slider')}"
+    own = {} if before is None else before.given
+    records = changed_by_name("constraint", own, constraints, example)
     tree = tree_of(model)
     if not records:
         if actuated is not None or independent is not None:

@@ -61,6 +61,7 @@ def _derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[.
     unit="rad or m",
     formula="Phi(q)",
     over="constraints",
+    method=False,
 )
 def constraint_errors(tree: Tree, items: Items, q: Array) -> Array:
     """Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.
@@ -68,7 +69,7 @@ def constraint_errors(tree: Tree, items: Items, q: Array) -> Array:
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
         >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-        >>> robot.constraint_errors([0.1, 0.2]).round(3)
+        >>> robot.compile("constraint_errors")([0.1, 0.2]).round(3)
         array([0.4])
     """
     return tree_constraints(tree, items, q).Phi
@@ -80,6 +81,7 @@ def constraint_errors(tree: Tree, items: Items, q: Array) -> Array:
     unit="units of Phi per unit of each rate",
     formula="J, dPhi/dt = J dq",
     over="constraints",
+    method=False,
 )
 def constraint_jacobian(tree: Tree, items: Items, q: Array) -> Array:
     """Jacobian J of the constraints: dPhi/dt = J dq.
@@ -87,7 +89,7 @@ def constraint_jacobian(tree: Tree, items: Items, q: Array) -> Array:
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
         >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-        >>> robot.constraint_jacobian([0.1, -0.2])
+        >>> robot.compile("constraint_jacobian")([0.1, -0.2])
         array([[2., 1.]])
     """
     return tree_constraints(tree, items, q).J
@@ -99,6 +101,7 @@ def constraint_jacobian(tree: Tree, items: Items, q: Array) -> Array:
     unit="rad/s^2 or m/s^2",
     formula="gamma = dJ/dt dq",
     over="constraints",
+    method=False,
 )
 def constraint_bias(tree: Tree, items: Items, q: Array, dq: Array) -> Array:
     """Bias gamma = dJ/dt dq of the constraints: d^2 Phi/dt^2 = J ddq + gamma.
@@ -106,7 +109,7 @@ def constraint_bias(tree: Tree, items: Items, q: Array, dq: Array) -> Array:
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
         >>> robot = kt.robots.planar_2r().constrained({'gear': gear})
-        >>> robot.constraint_bias([0.1, -0.2], [1, -2])
+        >>> robot.compile("constraint_bias")([0.1, -0.2], [1, -2])
         array([0.])
     """
     return tree_constraints(tree, items, q, dq).gamma

@@ -18,13 +18,12 @@ from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.kinematics import pose
 from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError, ModelError
-from kinetree.files.description.collisions import CollisionShape, contacts_of
-from kinetree.files.description.contacts import MAX_CONTACTS
+from kinetree.files.description.collisions import DEFAULT_FRICTION, CollisionShape, contacts_of
+from kinetree.files.description.contacts import MAX_CONTACTS, Contacts, Plane
 from kinetree.files.description.meshes import MeshFolder
 from kinetree.files.description.records import Note
 from kinetree.files.description.sources import own_package
 from kinetree.model import WORLD, Model
-from kinetree.model.contacts import DEFAULT_FRICTION, Contacts, Plane
 
 TOUCHING = 1e-3  # m: depth at which an unmodelled shape counts as touching; files round to this
 LOWEST_CORNERS = 200  # of a mesh that are compared with ground that is not a plane

@@ -11,17 +11,9 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.kinematics import forward_kinematics
+from kinetree.files.description.contacts import Box, Contact, ContactRim, Ground, HeightField, Plane
 from kinetree.model import Model
-from kinetree.model.contacts import (
-    Box,
-    Contact,
-    ContactRim,
-    Ground,
-    HeightField,
-    Plane,
-    contact_places,
-    contacts_of_model,
-)
+from kinetree.model.contacts import contact_places, contacts_of_model
 from kinetree.model.quantity import quantity
 from kinetree.scalars import Scalar, absolute, clip, cos, maximum, sin, sqrt, where
 
@@ -93,6 +85,7 @@ def touching(ground: Ground, contact: Contact, position: Array, axis: Array) -> 
     ),
     formula="points, gaps and normals of the contacts",
     over="model",
+    method=False,
 )
 def contact_points(model: Model, q: StateLike) -> tuple[Array, Array, Array]:
     """Points of the contacts in {s}, their gaps, and the normals of the ground.
@@ -101,7 +94,7 @@ def contact_points(model: Model, q: StateLike) -> tuple[Array, Array, Array]:
         >>> slope = kt.contacts.Plane((0, 1, 1), (0, 0, -0.5))
         >>> tip = kt.contacts.ContactPoint("tip", "tool")
         >>> robot = kt.robots.planar_2r().with_contacts([tip], slope)
-        >>> robot.contact_points([0.1, 0.2])[1].round(3)
+        >>> robot.compile("contact_points")([0.1, 0.2])[1].round(3)
         array([0.591])
     """
     contacts = contacts_of_model(model, "contact_points")

@@ -42,8 +42,8 @@ from kinetree.dynamics.impulses import Problem, Response, Solution, solve_rows
 from kinetree.dynamics.rows import TINY, ConeRow, Row, Seat
 from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
+from kinetree.files.description.contacts import Contacts
 from kinetree.model import Model
-from kinetree.model.contacts import Contacts
 from kinetree.scalars import Scalar, absolute, maximum, minimum, sqrt, where
 from kinetree.spatial.matrices import is_zero
 

@@ -7,9 +7,10 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.contacts.ground import contact_points
 from kinetree.errors import InputError, ModelError, argument
+from kinetree.files.description.contacts import Boxes, Ground
 from kinetree.files.description.joints import FREE
-from kinetree.model import WORLD, Model
-from kinetree.model.contacts import Boxes, Ground, contacts_of_model
+from kinetree.model import WORLD, HasModel, Model, model_of
+from kinetree.model.contacts import contacts_of_model
 from kinetree.model.inputs import coordinates
 
 DEEPEST_START = 0.01  # m: rounding and soft contacts of other simulators leave less
@@ -33,7 +34,11 @@ def check_gaps(model: Model, gaps: Array) -> None:
     where = f" of rollout {rollout}" if rollout else ""
     others = int(inside.sum()) - 1
     more = f", and {others} more contacts are inside too" if others else ""
-    way = "robot.on_ground(q0) raises the robot until it stands" if free_base(model) else ""
+    way = (
+        "kt.contacts.on_ground(robot, q0) raises the robot until it stands"
+        if free_base(model)
+        else ""
+    )
     raise InputError(
         f"q0 puts contact {names[worst]!r}{where} {-gaps[(*rollout, worst)]:.3g} m inside the "
         f"ground{more}; expected contacts above it, or {DEEPEST_START:g} m inside at most. "
@@ -60,17 +65,18 @@ def start_gaps(ground: Ground, points: Array, gaps: Array) -> Array:
     return gaps
 
 
-def on_ground(model: Model, q: StateLike, gap: float = 0.0) -> Array:
+def on_ground(robot: Model | HasModel, q: StateLike, gap: float = 0.0) -> Array:
     """The position with its free base moved along z until the lowest contact touches.
 
     Args:
-        model: a robot with contacts, whose base is on a free joint.
+        robot: a Robot or a Model with contacts, whose base is on a free joint.
         q: joint positions, shape (nq,), rad or m.
         gap: gap of the lowest contact, m.
 
     Returns:
         q: shape (nq,), rad or m.
     """
+    model = model_of(robot)
     ground = contacts_of_model(model, "on_ground").ground
     height = free_base(model)
     if height is None:

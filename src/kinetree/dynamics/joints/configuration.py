@@ -16,6 +16,7 @@ from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import labelled
+from kinetree.model.model import for_robots
 from kinetree.spatial import inverse, log_se3
 
 
@@ -49,8 +50,12 @@ def rest_position(model: Model) -> Array:
     return q
 
 
+@for_robots
 def start_position(model: Model) -> Array:
     """The position in which commands, views and simulations begin where none is given, (nq,).
+
+    Args:
+        model: the robot.
 
     It is that of rest; for a robot with constraints, the closed position that was chosen when it
     was constrained (constraints/positions.py). A robot with contacts and a free base stands on the

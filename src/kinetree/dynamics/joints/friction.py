@@ -12,9 +12,9 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.motors import at_joints, friction_entries, with_motor_friction
 from kinetree.errors import InputError
-from kinetree.files.description.friction import smooth_laws
-from kinetree.model import JointFriction, Model
-from kinetree.model.friction import JointStribeck, Pair, is_symmetric, is_zero
+from kinetree.files.description.friction import Friction, Pair, Stribeck, smooth_laws
+from kinetree.model import Model
+from kinetree.model.friction import is_symmetric, is_zero
 from kinetree.model.inputs import per_dof, per_link, rates
 from kinetree.model.quantity import quantity
 from kinetree.scalars import absolute, exp, maximum, minimum, power, sign, where
@@ -22,7 +22,7 @@ from kinetree.scalars import absolute, exp, maximum, minimum, power, sign, where
 VANISHED = 746.0  # exp of minus this is 0 in float64
 
 
-def friction_force(friction: JointFriction, dq: Any) -> Any:
+def friction_force(friction: Friction, dq: Any) -> Any:
     """b(dq) of one joint: every law of its friction that depends on the rate alone.
 
     Coefficients that differ by direction are written as mean and half difference, which needs only
@@ -41,7 +41,7 @@ def friction_force(friction: JointFriction, dq: Any) -> Any:
     return force
 
 
-def sliding_friction(friction: JointFriction, dq: Any) -> Pair:
+def sliding_friction(friction: Friction, dq: Any) -> Pair:
     """Dry friction of sliding at this rate against dq > 0 and dq < 0; at rest, static friction."""
     low, shape = friction.coulomb, friction.stribeck
     if shape is None:
@@ -53,12 +53,12 @@ def sliding_friction(friction: JointFriction, dq: Any) -> Pair:
     return plus, low[1] + (shape.static[1] - low[1]) * part
 
 
-def static_friction(friction: JointFriction) -> Pair:
+def static_friction(friction: Friction) -> Pair:
     """The most dry friction at rest against dq > 0 and dq < 0."""
     return friction.coulomb if friction.stribeck is None else friction.stribeck.static
 
 
-def stribeck_part(shape: JointStribeck, dq: Any) -> Any:
+def stribeck_part(shape: Stribeck, dq: Any) -> Any:
     """exp(-(|dq| / speed)^exponent): from 1 at rest to 0 at high rates.
 
     Its slope at rest counts as 0, also for exponents up to 1, where it has none. The power is
@@ -124,7 +124,7 @@ def motor_friction_slopes(model: Model, dq: Array, *, falling: bool = True) -> A
     falling: with slopes of friction functions that are below 0.
     """
 
-    def slope(friction: JointFriction, rate: Any) -> Any:
+    def slope(friction: Friction, rate: Any) -> Any:
         b = _slope(friction, rate, 1)
         return b if falling or friction.function is None else maximum(b, 0)
 
@@ -134,7 +134,7 @@ def motor_friction_slopes(model: Model, dq: Array, *, falling: bool = True) -> A
     return np.array(D, dtype=object).reshape(model.n, model.n)
 
 
-def _slope(friction: JointFriction, rate: Any, by: Any) -> Any:
+def _slope(friction: Friction, rate: Any, by: Any) -> Any:
     """Slope of the friction at a rate that changes by `by`; a function is computed on duals."""
     from kinetree.spatial.duals import Dual, dual
 
@@ -147,22 +147,23 @@ def refuse_load_friction(model: Model) -> None:
     Every computation with friction asks this, so that none leaves a loss out in silence.
     """
     for joint in model.joints:
-        if is_zero(joint.friction.load):
+        if is_zero(joint.loss):
             continue
         loss = "load friction"
         if joint.drive is not None and joint.drive.efficiency != 1:
             loss = f"a drive of efficiency {joint.drive.efficiency:g}"
         raise InputError(
             f"joint {joint.name!r} of {model.name!r} has {loss}, with which joint forces are not "
-            "affine in the accelerations. Compute with robot.without_load_friction(); "
-            "robot.motor_forces(tau, dq) then gives the forces of the motors with the loss."
+            "affine in the accelerations. Compute with kt.motion.without_load_friction(robot); "
+            "kt.motion.motor_forces(robot, tau, dq) then gives the forces of the motors with the "
+            "loss."
         )
 
 
 def frictionless(model: Model) -> Model:
     """The robot without friction of joints and motors."""
-    joints = tuple(dataclasses.replace(x, friction=JointFriction()) for x in model.joints)
-    return with_motor_friction(model.replace(joints=joints), lambda _: JointFriction())
+    joints = tuple(dataclasses.replace(x, friction=Friction()) for x in model.joints)
+    return with_motor_friction(model.replace(joints=joints), lambda _: Friction())
 
 
 def _mean(pair: tuple[Any, Any]) -> Any:

@@ -17,10 +17,11 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError
-from kinetree.model import GearedMotor, JointFriction, Model
+from kinetree.files.description.friction import Friction
+from kinetree.model import GearedMotor, Model
+from kinetree.model.elements import DEPENDENT, motor_matrix
 from kinetree.model.friction import is_zero
 from kinetree.model.joint import is_plain
-from kinetree.model.motors import DEPENDENT, motor_matrix
 from kinetree.scalars import Scalar
 
 Entry = tuple[int, int, Any]  # row, column and what to add there
@@ -42,14 +43,14 @@ def inertia_forces(model: Model, ddq: Array) -> Array:
 
 
 def friction_entries(
-    model: Model, dq: Array, slope: Callable[[JointFriction, Any], Any]
+    model: Model, dq: Array, slope: Callable[[Friction, Any], Any]
 ) -> Iterator[Entry]:
     """The entries of b' a a^T of every motor; slope: b' of a friction at a rate."""
-    rubbing = (x for x in model.motors if x.friction != JointFriction())
+    rubbing = (x for x in model.motors if x.friction != Friction())
     return _squares((x, slope(x.friction, x.rate(dq))) for x in rubbing)
 
 
-def with_motor_friction(model: Model, change: Callable[[JointFriction], JointFriction]) -> Model:
+def with_motor_friction(model: Model, change: Callable[[Friction], Friction]) -> Model:
     """The robot with another friction in its motors."""
     if not model.motors:
         return model
@@ -127,7 +128,7 @@ def refuse_dry_motors(model: Model, what: str) -> None:
         )
 
 
-def is_dry(friction: JointFriction) -> bool:
+def is_dry(friction: Friction) -> bool:
     """Return True for Coulomb or Stribeck friction."""
     return friction.stribeck is not None or not is_zero(friction.coulomb)
 

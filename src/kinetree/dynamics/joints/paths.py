@@ -20,7 +20,7 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.frames import frame_motions, point_columns, ways
 from kinetree.dynamics.tree import Tree
 from kinetree.model import WORLD
-from kinetree.model.springs import PathPoint
+from kinetree.model.elements import PathPoint
 from kinetree.scalars import Scalar, sqrt, where
 from kinetree.spatial import cross
 

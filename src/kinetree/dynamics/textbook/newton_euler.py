@@ -21,8 +21,10 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
 from kinetree.model.documented import documented
+from kinetree.model.edit import with_gravity
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
 from kinetree.model.labelled import labelled
+from kinetree.model.model import for_robots
 from kinetree.spatial.matrices import solve
 
 FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
@@ -33,6 +35,7 @@ FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
 }
 
 
+@for_robots
 @documented
 def newton_euler(
     model: Model,
@@ -64,7 +67,7 @@ def newton_euler(
 @labelled("n", "n")
 def mass_matrix_by_inverse_dynamics(model: Model, q: StateLike) -> Array:
     """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless."""
-    still = without_passive_forces(tree_of(model)).with_gravity(zeros(3))
+    still = with_gravity(without_passive_forces(tree_of(model)), zeros(3))
     unit = np.eye(model.n, dtype=int)
     columns = [newton_euler(still, q, zeros(model.n), e).tau for e in unit]
     return np.array(columns).reshape(model.n, model.n).T

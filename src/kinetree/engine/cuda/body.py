@@ -13,7 +13,7 @@ import numpy as np
 
 from kinetree.engine.compiler.graph import LOOPS, Graph, Sweep
 from kinetree.engine.compiler.ops import OPERATIONS, Operation
-from kinetree.engine.cuda.parking import Visit
+from kinetree.engine.cuda.spilling import Visit
 
 Place = Callable[[int, int], str]
 # Angles whose sines are computed side by side. Measured: fewer leave less to do at a time, and load
@@ -86,7 +86,7 @@ def statements(
     registers. A sine and a cosine of the same angle are computed together; so is the reciprocal
     of a number that divides several. Element e of port k lies where `read` and `write` say, by
     default at `i{k}[e]` and `o{k}[e]`. `visits` are values that leave the registers for a while
-    (`parking`).
+    (`spilling`).
     """
     places = read or "i{}[{}]".format, write or "o{}[{}]".format
     yield from CudaBody(graph, constants, *places, visits or {}).lines()

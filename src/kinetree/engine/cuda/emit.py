@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.cuda.body import Constants, statements
 from kinetree.engine.cuda.layout import Layout, Row, plan
-from kinetree.engine.cuda.parking import Visit, park
 from kinetree.engine.cuda.prelude import prelude
+from kinetree.engine.cuda.spilling import Visit, spill
 from kinetree.errors import InputError
 
 ITEMSIZE = {"float64": 8, "float32": 4}
@@ -33,7 +33,7 @@ def emit(
         dtype: "float64" or "float32", of all arrays and of the arithmetic.
         name: end of the kernel's name; letters, digits and underscores.
         layout: where rows lie meanwhile, by default `plan(graph, ...)`.
-        most: values in registers; others wait in free rows, see `parking`. None: all of them.
+        most: values in registers; others wait in free rows, see `spilling`. None: all of them.
 
     Returns:
         CUDA C++. Arrays are contiguous, (count, size) for each port; `count` is 64-bit. A block
@@ -44,7 +44,7 @@ def emit(
     if not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
     layout = layout or plan(graph, ITEMSIZE[dtype])
-    visits = None if most is None else park(graph, layout, most)
+    visits = None if most is None else spill(graph, layout, most)
     body = state(graph, dtype, visits, spare=layout.spare > 0)
     parts = [prelude(dtype, graph), body, tiles(layout), kernel(graph, layout, name)]
     return "\n".join(parts)

@@ -29,14 +29,16 @@ from kinetree.engine.kernels.compile import variant
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.engine.kernels.ports import argument_port
 from kinetree.errors import KinetreeWarning
-from kinetree.model import Model
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.contacts import contacts_of_model
+from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 
 
+@documented_batch
 def contact_inverse_dynamics(
-    model: Model,
+    robot: Model | HasModel,
     q: StateLike,
     dq: StateLike,
     ddq: StateLike,
@@ -46,10 +48,35 @@ def contact_inverse_dynamics(
     actuated: Sequence[str] | None = None,
     effort: float = 0,
 ) -> GroundForces:
-    """Joint forces and contact forces of motions, of any leading axes, from a kernel.
+    """Joint forces and contact forces of a motion, within the friction cones.
 
-    Arguments as in `dynamics.contact_inverse_dynamics`, which looks at one state.
+    tau + J^T f = M ddq + h - residual, with tau = 0 in rows without a motor. First the residual
+    is made smallest, weighted by the inverse of the block of M of these rows; then
+    |f|^2 + effort |tau|^2. A motion that is not feasible has a residual, and `excess` names the
+    contacts and by how much; for one state a warning does. Leading axes are states.
+
+    Args:
+        robot: a Robot or a Model.
+        F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
+            wrench.
+        contacts: names of the contacts that touch, or 1 and 0 for each, shape (..., c),
+            dimensionless; None: all of the robot.
+        actuated: names of the degrees of freedom with a motor; None: those that actuators move,
+            or without actuators all but free joints.
+        effort: weight of |tau|^2 in (N m)^2 beside |f|^2 in N^2, in m^-2.
+
+    Returns:
+        A record with tau (..., n), forces (..., c, 3) in {s}, residual, shortfall, excess
+        (..., c), optimality and `feasible`.
+
+    Example:
+        >>> block = kt.Builder("block").link("world").link("block", 6.0, I_com=np.eye(3))
+        >>> robot = block.joint("base", "free", "world", "block").build()
+        >>> robot = robot.with_contacts([kt.contacts.ContactPoint("foot", "block")])
+        >>> kt.contacts.inverse_dynamics(robot, robot.neutral(), [0] * 6, [0] * 6).forces.round(3)
+        array([[ 0.  ,  0.  , 58.86]])
     """
+    model = model_of(robot)
     check_honoured(model, DECLARED[NAME])
     contacts_of_model(model, NAME)
     motors, weight = motors_of(model, actuated), checked_effort(model, actuated, effort)

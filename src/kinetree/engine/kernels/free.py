@@ -8,15 +8,15 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import names
-from kinetree.core.records import named_numbers, numbers_in, unchecked, with_numbers
+from kinetree.core.records import checked, named_numbers, numbers_in, unchecked, with_numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.files.description.contacts import above_zero, at_least_zero, share
 from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Spring
 from kinetree.model import Model
 from kinetree.model.contacts import contacts_of_model
-from kinetree.model.friction import joint_friction, with_coefficients
-from kinetree.model.springs import checked_stiffness
+from kinetree.model.friction import checked_friction, with_coefficients
 from kinetree.spatial.inertia import check_physical
 
 
@@ -145,7 +145,7 @@ def _with_friction(model: Model, x: Array) -> Model:
 
 
 def _check_friction(model: Model, value: Any, i: int) -> None:
-    joint_friction(Friction(tuple(value[:2]), tuple(value[2:])), model.joints[i].name, None)
+    checked_friction(Friction(tuple(value[:2]), tuple(value[2:])), model.joints[i].name)
 
 
 def _with_springs(model: Model, x: Array) -> Model:
@@ -221,7 +221,7 @@ FREE: Mapping[str, FreeData] = {
         lambda m: np.array([(x.stiffness, x.rest) for x in m.springs], float).reshape(-1, 2),
         _with_springs,
         lambda m, x: x[..., 0] < 0,
-        lambda m, value, i: checked_stiffness(value[0], m.springs[i].name),
+        lambda m, value, i: checked(Spring(value[0]), Spring, f"spring {m.springs[i].name!r}"),
         lambda m: [x.name for x in m.springs],
         "Add some first, of any stiffness, with robot.with_springs({joint: kt.joints.Spring(1)}).",
     ),

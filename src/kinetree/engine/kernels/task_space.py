@@ -38,8 +38,9 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.engine.kernels.ports import argument_port, check_model
 from kinetree.engine.kernels.request import Request
 from kinetree.errors import InputError, SingularityError
-from kinetree.model import Model
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
+from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.model.quantity import check_expressed, task_rows
 from kinetree.present.labels import Alignment, Axis
@@ -54,8 +55,9 @@ SLOPES = (
 )
 
 
+@documented_batch
 def task_space(
-    model: Model,
+    robot: Model | HasModel,
     q: StateLike,
     dq: StateLike | None = None,
     *,
@@ -66,11 +68,37 @@ def task_space(
     damping: float = 0,
     tolerance: float = TOLERANCE,
 ) -> TaskSpace:
-    """Lambda(q) and eta(q, dq) of a frame, of any leading axes, from a kernel.
+    """Dynamics of a frame: F = Lambda dV + eta, with the null space of the task.
 
-    Arguments as in `dynamics.task_space`, which looks at one state. Where J has lost rank, one
-    state raises the error of that function, and the states of a batch are NaN.
+    It is computed by a kernel, compiled at the first call for the frame, axes and rows; leading
+    axes are states. `robot.compile("task_space", ...)` returns the kernel itself.
+
+    Args:
+        robot: a Robot or a Model.
+        dq: joint rates, shape (..., n), rad/s or m/s; None: from V, or at rest.
+        V: twist of the frame, shape (..., k) for k rows, rad/s and m/s, instead of dq.
+        expressed: "body", "space" or "aligned": the axes and reference point of twist and
+            wrench, as in `frame_velocity`.
+        damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square
+            root.
+        tolerance: J is singular if its smallest singular value is not above this; in the units
+            of J.
+
+    Returns:
+        A record with J (..., k, n), dJ, Lambda (..., k, k), eta (..., k) with its parts mu and
+        p, J_bar (..., n, k) and N (..., n, n). States of a batch in which J has lost rank have
+        NaN in all but J and dJ.
+
+    Raises:
+        SingularityError: J has lost rank, for one state.
+
+    Example:
+        >>> robot = kt.robots.planar_2r()
+        >>> robot.task_space([0.1, 0.2], rows=(3, 4)).Lambda.round(3)
+        array([[295.486,  21.12 ],
+               [ 21.12 ,   5.219]])
     """
+    model = model_of(robot)
     if dq is not None and V is not None:
         raise InputError("give the joint rates dq or the twist V, not both.")
     option: Option = None
@@ -168,8 +196,9 @@ def _compiled_slopes(model: Model, frame: str | None, expressed: str, chosen: Se
     return variant(model, SLOPES_NAME, key, lambda: slopes, ports, SLOPES, doc, chosen)
 
 
+@documented_batch
 def task_space_derivatives(
-    model: Model,
+    robot: Model | HasModel,
     q: StateLike,
     dq: StateLike,
     *,
@@ -177,11 +206,13 @@ def task_space_derivatives(
     expressed: str = "body",
     rows: Sequence[int] | None = None,
 ) -> TaskSpaceDerivatives:
-    """Partial derivatives of J, Lambda(q) and eta(q, dq), of any leading axes, from a kernel.
+    """Derivatives of J, Lambda and eta of a frame, for any leading axes.
 
-    Arguments as in `dynamics.task_space_derivatives`, which looks at one state. Where J has lost
-    rank, the results are not finite, or large.
+    Args:
+        robot: a Robot or a Model.
+        expressed: "body" or "space", as in `task_space`.
     """
+    model = model_of(robot)
     chosen = check_rows(model, rows)
     options = optional_name(frame, "frame"), name(expressed, "expressed"), tuple(chosen)
     make = partial(_compiled_slopes, model, *options)

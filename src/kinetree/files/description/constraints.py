@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from kinetree.core.arrays import ArrayLike
+from kinetree.core.records import number
 from kinetree.scalars import Scalar
 
 __all__ = ["Couple", "Hold", "Loop", "Rod"]
@@ -72,7 +75,7 @@ class Couple:
 
     joint: str
     by: Mapping[str, Scalar | Sequence[Scalar]]
-    offset: Scalar = 0
+    offset: Scalar = number("rad or m", default=0)
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Rod:
 
     frame_a: str
     frame_b: str
-    length: Scalar
+    length: Scalar = number("m (origins that coincide are a Loop of kind 'point')", "above 0")
 
 
 Constraint = Loop | Hold | Couple | Rod
@@ -107,3 +110,10 @@ class Constrained:
     constraints: Mapping[str, Constraint]
     actuated: tuple[str, ...] | None = None
     near: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
+
+
+def shifted(c: Sequence[float], r: float) -> list[float]:
+    """Coefficients of p(x + r), lowest first, for those of p(x)."""
+    p = np.polynomial.Polynomial(c)
+    moved = p(np.polynomial.Polynomial([r, 1.0])).coef.tolist()
+    return moved + [0.0] * (len(c) - len(moved))

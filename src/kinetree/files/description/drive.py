@@ -36,7 +36,7 @@ class Drive:
         peak: most force at any speed and in both directions, N m or N; None: no such limit.
         efficiency: power at the joint over power of the motor while the motor drives the joint,
             and the reverse while the load drives the motor; dimensionless, above 0, at most 1.
-            `robot.motor_forces` and checks of limits have it; dynamics refuse one below 1.
+            `kt.motion.motor_forces` and checks of limits have it; dynamics refuse one below 1.
         lag: time constant of the first-order lag between a command and the force, s.
         delay: time between a command and its first effect, s: a whole number of time steps of a
             simulation.

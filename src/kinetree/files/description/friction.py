@@ -12,18 +12,30 @@ Coulomb and Stribeck friction stop a joint and keep it at rest; the others are z
 Coulomb and Stribeck friction may have a memory, `LuGre` or `Dahl`: simulations take it in the place
 of sliding and sticking. Quantities without such a state have the friction of steady sliding.
 A law that is smooth and depends on dq alone is one record here, a `SmoothLaw`, and one field of
-`Friction` and of `JointFriction`: checks, symbols, formulas, explanations and texts follow from it.
+`Friction`: checks, symbols, formulas, explanations and texts follow from it. Coefficients that may
+differ by direction are kept as pairs, for dq > 0 and dq < 0, also where one number was given.
 model/friction.py checks the numbers, dynamics/joints/friction.py adds the forces.
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from kinetree.core.records import number
 from kinetree.errors import InputError, KinetreeError
 from kinetree.scalars import FUNCTIONS, Scalar, tanh
 
-OneOrPair = Scalar | tuple[Scalar, Scalar]
+Pair = tuple[Scalar, Scalar]
+if TYPE_CHECKING:
+
+    class OneOrPair:
+        """A field that takes one number or a pair, and is a pair."""
+
+        def __get__(self, record: object, kind: type) -> Pair: ...
+        def __set__(self, record: object, value: Scalar | Pair) -> None: ...
+
+else:
+    OneOrPair = Scalar | Pair
 RATES = (-1.7, -0.3, 0.2, 1.1)  # rad/s or m/s, at which a function is compared with its graph
 
 
@@ -41,9 +53,12 @@ class Stribeck:
             exponential.
     """
 
-    static: OneOrPair
-    speed: Scalar
-    exponent: float = 2
+    static: OneOrPair = number("N m or N", "at least 0")
+    speed: Scalar = number("rad/s or m/s", "above 0")
+    exponent: float = number("a plain number such as 1 or 2", "above 0", default=2)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "static", both_directions(self.static))
 
 
 @dataclass(frozen=True)
@@ -59,8 +74,8 @@ class LuGre:
         damping: of the bristles, sigma_1, N m s/rad or N s/m, at least 0.
     """
 
-    stiffness: float
-    damping: float = 0
+    stiffness: float = number("N m/rad or N/m", "above 0")
+    damping: float = number("N m s/rad or N s/m", "at least 0", default=0)
     exponent: ClassVar[float] = 1
 
 
@@ -76,8 +91,8 @@ class Dahl:
         exponent: shape of the loop, dimensionless, at least 1.
     """
 
-    stiffness: float
-    exponent: float = 1
+    stiffness: float = number("N m/rad or N/m", "above 0")
+    exponent: float = number("dimensionless", "at least 1", default=1)
     damping: ClassVar[float] = 0
 
 
@@ -101,13 +116,9 @@ class SmoothLaw:
         raise NotImplementedError
 
 
-def coefficient(symbol: str, unit: str, low: str | None = None, **default: Any) -> Any:
-    """A field of a SmoothLaw.
-
-    symbol: letter of the number in closed forms. low: "above 0" or "at least 0", where the number
-    must be; None: anywhere.
-    """
-    return field(metadata={"symbol": symbol, "unit": unit, "low": low}, **default)
+def coefficient(symbol: str, unit: str, low: str = "", **default: Any) -> Any:
+    """A field of a SmoothLaw; symbol: letter of the number in closed forms, see `number`."""
+    return number(unit, low, symbol=symbol, **default)
 
 
 @dataclass(frozen=True)
@@ -157,38 +168,45 @@ class Friction:
         function: further friction b(dq) in N m or N, written with `kinetree.scalars`; None: no
             more. It is traced here, once, and the record keeps what it computes now: a value that
             it reads and that changes later has no effect.
+        load: friction over the magnitude of the joint force without friction, dimensionless; a pair
+            is for a force that drives the motion and for one that brakes it, the second below 1. A
+            gear of efficiency eta has (1/eta - 1, 1 - eta). `kt.motion.motor_forces` and checks of
+            limits have it; dynamics refuse it.
         stribeck: higher friction at low speed, `Stribeck(static, speed)`; None: `coulomb` at any
             speed.
         sigmoid: smooth friction, `Sigmoid(size, steepness, offset)`; None: no such part.
-        load: friction over the magnitude of the joint force without friction, dimensionless; a pair
-            is for a force that drives the motion and for one that brakes it, the second below 1. A
-            gear of efficiency eta has (1/eta - 1, 1 - eta). `robot.motor_forces` and checks of
-            limits have it; dynamics refuse it.
         presliding: memory of the Coulomb and Stribeck friction in simulations,
             `LuGre(stiffness, damping)` or `Dahl(stiffness)`; None: the joint sticks and slides.
             Everything else has the friction of steady sliding.
     """
 
-    viscous: OneOrPair = 0
-    coulomb: OneOrPair = 0
+    viscous: OneOrPair = number("N m s/rad or N s/m", "at least 0", default=0)
+    coulomb: OneOrPair = number("N m or N", "at least 0", default=0)
     function: Callable[[Any], Any] | None = None
     _: KW_ONLY
+    load: OneOrPair = number("dimensionless", "at least 0", default=0)
     stribeck: Stribeck | None = None
     sigmoid: Sigmoid | None = None
-    load: OneOrPair = 0
     presliding: Presliding | None = None
 
     def __post_init__(self) -> None:
+        for name in ("viscous", "coulomb", "load"):
+            object.__setattr__(self, name, both_directions(getattr(self, name)))
         if callable(self.function):
             object.__setattr__(self, "function", _traced(self.function))
 
 
-# smooth laws by the name of their field in Friction and JointFriction
+def both_directions(value: Any) -> Any:
+    """A pair for dq > 0 and dq < 0, from one number or from a pair."""
+    return tuple(value) if isinstance(value, tuple | list) else (value, value)
+
+
+# smooth laws by the name of their field in Friction
 SMOOTH: dict[str, type[SmoothLaw]] = {"sigmoid": Sigmoid}
 
 
-def smooth_laws(friction: Any) -> dict[str, Any]:
-    """The smooth laws that a Friction or JointFriction has, by name."""
+def smooth_laws(friction: Friction) -> dict[str, Any]:
+    """The smooth laws that a Friction has, by name."""
     laws = {name: getattr(friction, name) for name in SMOOTH}
     return {name: law for name, law in laws.items() if law is not None}
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.records import number
 from kinetree.files.description.actuators import UNLIMITED, Actuator, Points, Range
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
@@ -49,12 +50,12 @@ class Spring:
             the backlash of a gear. Beyond it, x - rest counts from the end of the range.
     """
 
-    stiffness: Scalar
-    rest: Scalar = 0
+    stiffness: Scalar = number("N m/rad or N/m", "at least 0")
+    rest: Scalar = number("rad or m", default=0)
     joints: Mapping[str, Scalar] | None = None
-    damping: Scalar = 0
+    damping: Scalar = number("N m s/rad or N s/m", "at least 0", default=0)
     points: Points | None = None
-    play: Scalar = 0
+    play: Scalar = number("rad or m", "at least 0", default=0)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Motor:
     """
 
     joints: Mapping[str, Scalar]
-    inertia: Scalar = 0
+    inertia: Scalar = number("kg m^2", "at least 0", default=0)
     friction: Friction = Friction()
 
 
@@ -90,8 +91,8 @@ class Rotor:
         link: name of the link that carries the motor; None: the joint's parent.
     """
 
-    inertia: Scalar
-    ratio: Scalar = 1
+    inertia: Scalar = number("kg m^2", "at least 0")
+    ratio: Scalar = number("dimensionless", default=1)
     axis: ArrayLike | None = None
     link: str | None = None
 
@@ -107,10 +108,10 @@ class Limits:
         effort: highest joint force, N m or N.
     """
 
-    lower: float = -inf
-    upper: float = inf
-    velocity: float = inf
-    effort: float = inf
+    lower: float = number("rad or m", default=-inf, infinite=True)
+    upper: float = number("rad or m", default=inf, infinite=True)
+    velocity: float = number("rad/s or m/s", "at least 0", default=inf, infinite=True)
+    effort: float = number("N m or N", "at least 0", default=inf, infinite=True)
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,8 @@ class Mimic:
     """
 
     joint: str
-    multiplier: Scalar = 1
-    offset: Scalar = 0
+    multiplier: Scalar = number("dimensionless or m/rad or rad/m", default=1)
+    offset: Scalar = number("rad or m", default=0)
 
 
 @dataclass(frozen=True)
@@ -167,10 +168,10 @@ class JointDescription:
     child: str
     M_pc: Array
     A: Array | None = None
-    offset: Scalar = 0
+    offset: Scalar = number("rad or m", default=0)
     mimic: Mimic | None = None
     friction: Friction = Friction()
-    armature: Scalar = 0
+    armature: Scalar = number("kg m^2 or kg", "at least 0", default=0)
     rotor: Rotor | None = None
     limits: Limits = Limits()
     drive: Drive | None = None

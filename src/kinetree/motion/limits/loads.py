@@ -20,7 +20,7 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, positions
 from kinetree.model.friction import has_more_laws
-from kinetree.motion.motor_forces import load_friction, with_losses, without_load_friction
+from kinetree.motion.gear_losses import load_friction, with_losses, without_load_friction
 from kinetree.motion.record import Record
 
 JUMP_SIDE = 1e-6  # distance of samples added beside a jump, as a share of the time to the next

@@ -17,10 +17,10 @@ from kinetree.core.options import finite, typed
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model
 from kinetree.model.constrain import without_constraints
+from kinetree.motion.gear_losses import forces_in_motion
 from kinetree.motion.inputs import check_single, model_for
 from kinetree.motion.limits.check import mean
 from kinetree.motion.limits.loads import with_sides_of_jumps
-from kinetree.motion.motor_forces import forces_in_motion
 from kinetree.motion.record import Record
 
 

@@ -20,9 +20,9 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.files.description.drive import Curve
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import Bounds, curve_values
+from kinetree.motion.gear_losses import with_losses, without_load_friction
 from kinetree.motion.inputs import model_for, positive
 from kinetree.motion.limits.loads import Loads, passing
-from kinetree.motion.motor_forces import with_losses, without_load_friction
 from kinetree.motion.record import Record
 
 ROUNDING = 1e-12  # relative width of a gap between forbidden intervals that is rounding

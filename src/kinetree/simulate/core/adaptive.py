@@ -295,7 +295,7 @@ class Motion:
         """A solver of SciPy from a state to a break."""
         from scipy import integrate  # takes 0.2 s
 
-        kind, many = getattr(integrate, self.run.method), self.run.method in ("Radau", "BDF")
+        kind, many = getattr(integrate, self.run.method_name), self.run.method in ("Radau", "BDF")
         with np.errstate(all="ignore"):
             return kind(self.slope(until), t, x, until, vectorized=many, **self.options, **options)
 

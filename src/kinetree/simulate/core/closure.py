@@ -110,7 +110,8 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{constraints.owner(row)!r} is open by {errors[at]:.3g} (row "
             f"{constraints.row_names[row]!r}, rad or m); expected at most "
-            f"{constraints.tolerance:g}. robot.project(q0) gives a position near it that does."
+            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) gives a position near "
+            "it that does."
         )
     J = value("constraint_jacobian")
     rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))
@@ -122,7 +123,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"dq0 breaks the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{constraints.owner(row)!r} opens at {rates[at]:.3g} (row "
             f"{constraints.row_names[row]!r}, rad/s or m/s); expected 0. "
-            "robot.project_rates(q0, dq0) gives the nearest rates that do not."
+            "kt.constraints.project_rates(robot, q0, dq0) gives the nearest rates that do not."
         )
     away = margin(constraints, J, value("mass_matrix"))
     for at in map(tuple, np.argwhere(~(away > NEARLY_SINGULAR))):

@@ -170,7 +170,7 @@ def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ..
 def way_out(run: Run, first: Violation) -> str:
     """The first thing to try where a limit ends a simulation; empty if nothing is known."""
     if first.t == 0 and first.quantity == "position":
-        return "robot.start_position() is within the limits; "
+        return "kt.dynamics.start_position(robot) is within the limits; "
     reference = getattr(run.controller, "reference", None)
     if reference is None or callable(reference) or isinstance(reference, Trajectory):
         return ""

@@ -144,7 +144,8 @@ class ActingForces:
             if name == "controller":
                 rows += self._controller_forces(model, t, q, dq, z, inputs, False)
             else:
-                rows.append(np.ravel(self.value(name, t, q, dq, inputs)))
+                value = self.value(name, t, q, dq, inputs)
+                rows += [] if value is None else [np.ravel(value)]
         return np.concatenate(rows).astype(float)
 
     def signal_values(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> SignalValues:

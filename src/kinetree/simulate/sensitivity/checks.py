@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from kinetree.core.arrays import Array
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.dynamics.constraints.stepping import check_stepping
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.parameters import JOINT, ParameterLayout
@@ -49,7 +49,7 @@ def check_tied(model: Model, names: Collection[str]) -> None:
         )
 
 
-def check_sliding(model: Model, friction: Array | None, motion: Trajectory) -> None:
+def check_sliding(model: Model, friction: ArrayLike | None, motion: Trajectory) -> None:
     """Raise InputError if dry friction holds a joint, stops it or turns it around.
 
     friction: that of the rollouts, (..., links, 4), if it is given; None: that of the robot.

@@ -104,10 +104,10 @@ def sensitivities(
             "law that can be traced, or kinetree.controllers.Stateful."
         )
     times, count, loop = run.times, len(setup.x0), fixed_steps(run, setup)
-    method = loop.method
-    stages = times[:-1, None] + np.diff(times)[:, None] * np.array(method.times)
-    inputs = find_inputs(run, setup.external, names, stages, np.array(method.times) == 1)
-    columns = sum(x.size * (len(method.stages) if x.weights is not None else 1) for x in inputs)
+    steps = loop.method
+    stages = times[:-1, None] + np.diff(times)[:, None] * np.array(steps.times)
+    inputs = find_inputs(run, setup.external, names, stages, np.array(steps.times) == 1)
+    columns = sum(x.size * (len(steps.stages) if x.weights is not None else 1) for x in inputs)
     check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in loop.derivatives:  # compiled once for equal inputs of a loop

@@ -4,6 +4,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.text import without_rounding
+from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.errors import KinetreeError
 from kinetree.explain import Explanation
 from kinetree.model.units import units
@@ -25,11 +26,11 @@ def constraints_section(stage: Stage) -> str:
     robot = stage.robot
     if stage.model.constraints is None:
         return ""
-    mobility = robot.mobility
+    found = mobility(robot)
     parts = [f"{freedom_words(robot)}."]
-    parts.append(f"The rates follow from {', '.join(mobility.independent) or 'no joint'}.")
-    motors = ", ".join(mobility.actuated) or "no joint"
-    few = "" if mobility.sufficient else "; they are too few for every motion"
+    parts.append(f"The rates follow from {', '.join(found.independent) or 'no joint'}.")
+    motors = ", ".join(found.actuated) or "no joint"
+    few = "" if found.sufficient else "; they are too few for every motion"
     parts.append(f"Motors: {motors}{few}.")
     words = escape(" ".join(parts))
     return (
@@ -40,7 +41,7 @@ def constraints_section(stage: Stage) -> str:
 
 def constraint_table(stage: Stage) -> str:
     """Kind, frames, equations, redundant ones and closure error of every constraint."""
-    redundant = set(stage.robot.mobility.redundant)
+    redundant = set(mobility(stage.robot).redundant)
     errors = openness(stage.robot, stage.q).errors
     rows = []
     for tie in ties(stage.model):

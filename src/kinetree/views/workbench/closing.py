@@ -7,6 +7,7 @@ is and a sentence names the constraint that is open.
 
 import numpy as np
 
+from kinetree.constraints import project
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.robot import Robot
@@ -56,7 +57,7 @@ def _positions(robot: Robot, q: Array, kept: int | None) -> Array:
     joints = (x for x in robot.model.joints if x.follows is None)
     keep = [x.name for x in joints if kept is not None and kept in x.dofs]
     try:
-        return wrapped(robot.model, np.asarray(robot.project(q, keep=keep), float))
+        return wrapped(robot.model, np.asarray(project(robot, q, keep=keep), float))
     except InputError:  # shown open, and reported by `closure_words`
         return q
 
@@ -78,7 +79,7 @@ def random_state(state: State) -> State:
         return state.replace(q=robot.random())
     for _ in range(ATTEMPTS):
         try:
-            q = np.asarray(robot.project(robot.random()), float)
+            q = np.asarray(project(robot, robot.random()), float)
         except InputError:
             continue
         return closed_state(state.replace(q=wrapped(robot.model, q)))

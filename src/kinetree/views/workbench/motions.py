@@ -13,6 +13,7 @@ from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.files.report import masses
+from kinetree.files.write import to_urdf
 from kinetree.model import Model
 from kinetree.motion.curve.between import curved
 from kinetree.motion.curve.splines import cubic_spline
@@ -97,7 +98,7 @@ def contact_data(
         "weight": weight,
         "points": rows("contact_points"),
         "forces": rows("contact_forces"),
-        "normals": np.asarray(robot.contact_points(q)[2])[:, at],
+        "normals": np.asarray(robot.compile("contact_points")(q)[2])[:, at],
     }
 
 
@@ -106,7 +107,7 @@ def joint_forces(robot: Robot, q: Array, dq: Array, ddq: Array, remarks: list[st
     if robot.model.constraints is None:
         return np.asarray(robot.inverse_dynamics(q, dq, ddq))
     try:
-        return np.asarray(robot.constrained_inverse_dynamics(q, dq, ddq)[0])
+        return np.asarray(robot.compile("constrained_inverse_dynamics")(q, dq, ddq)[0])
     except KinetreeError as error:
         remarks.append(f"Joint forces are not shown: {error}")
         return None
@@ -176,7 +177,7 @@ def saved(
     if kind == "urdf":
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", KinetreeWarning)
-            content = robot.to_urdf()
+            content = to_urdf(robot)
         remarks = [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
     elif kind == "page":
         if trajectory is None:

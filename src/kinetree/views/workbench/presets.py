@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree import controllers
+from kinetree.constraints import mobility, project
 from kinetree.controllers.terms import unactuated
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, NameLookupError
@@ -142,7 +143,7 @@ def presets(robot: Robot) -> tuple[Preset, ...]:
         return ()
     if free_base(robot.model):
         return ON_FREE_BASE if robot.model.contacts is None else ON_GROUND
-    if robot.model.constraints is not None and not robot.mobility.sufficient:
+    if robot.model.constraints is not None and not mobility(robot).sufficient:
         return tuple(x for x in FIXED if x.name == RELEASE)
     return FIXED
 
@@ -299,7 +300,7 @@ def allowed(robot: Robot, q: Array, amplitude: Array, coords: list[int]) -> Arra
             near = np.array(q, float)
             for share in (0.25, 0.5, 0.75, 1.0):
                 near[coords] = q[coords] + share * amplitude
-                near = np.asarray(robot.project(near, keep=names), float)
+                near = np.asarray(project(robot, near, keep=names), float)
             return amplitude
         except InputError:
             amplitude = amplitude / 2

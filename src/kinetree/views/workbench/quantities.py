@@ -93,7 +93,7 @@ def kernels(robot: Robot) -> Iterator[tuple[str, Callable[[], Quantity]]]:
 
 def _called(robot: Robot, name: str, *arguments: Array) -> Quantity:
     """The kernel of a quantity, after a first call, which compiles it."""
-    kernel: Quantity = getattr(robot, name)
+    kernel: Quantity = robot.compile(name)
     kernel(*arguments)
     return kernel
 

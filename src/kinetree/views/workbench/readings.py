@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.core.arrays import Array
 from kinetree.dynamics import Ellipsoid, inverse_dynamics, pose
 from kinetree.dynamics.joints.friction import frictionless
@@ -93,7 +94,7 @@ def constrained_torques(state: State) -> dict[str, Any]:
         try:
             tau, lam, left, _ = quantity(robot, name)(q, dq, ddq, *F_ext)
         except InputError:  # the plain function refuses motions that the kernel answers
-            tau, lam, left, _ = robot.constrained_inverse_dynamics(q, dq, ddq, *F_ext)
+            tau, lam, left, _ = robot.compile("constrained_inverse_dynamics")(q, dq, ddq, *F_ext)
         return tau, JT @ lam, tau + JT @ lam + left  # the last are the joint forces of the tree
 
     tau, carried, tree = free = loads("constrained_inverse_dynamics")
@@ -139,7 +140,7 @@ def frame_ellipsoids(state: State, frame: str | None, size: float) -> dict[str, 
     ellipsoids: dict[str, dict[str, Array]] = {}
     for kind in ELLIPSOIDS if state.robot.model.constraints is None and state.robot.n else ():
         try:
-            ellipsoid = getattr(state.robot, f"{kind}_ellipsoid")(state.q, frame)
+            ellipsoid = getattr(dynamics, f"{kind}_ellipsoid")(state.robot, state.q, frame)
         except SingularityError:
             continue  # a link without mass: M has no inverse, and there is no ellipsoid
         ellipsoids[kind] = drawn(ellipsoid, size)

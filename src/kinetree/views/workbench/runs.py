@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, clip, maximum
 from kinetree.simulate.core.events import Halt
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
-from kinetree.simulate.core.run import SimulationOptions
 from kinetree.spatial import cross
 from kinetree.views.workbench.presets import (
     ARRIVAL,
@@ -120,7 +120,7 @@ def simulated(
     def ends() -> bool:
         return closing.is_set() or time.monotonic() > end
 
-    steps: SimulationOptions = {"duration": law.duration, "dt": CONTACT_STEP}
+    steps: dict[str, Any] = {"duration": law.duration, "dt": CONTACT_STEP}
     if not touching:
         spacing = max(SAMPLE, law.duration / (MAX_SAMPLES - 100))
         steps = {"duration": law.duration, "method": "LSODA", "record": spacing}

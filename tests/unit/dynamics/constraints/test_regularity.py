@@ -34,12 +34,12 @@ def test_bars_stretched_to_their_limit_are_refused_by_name(turn, kind):
 @pytest.mark.parametrize("base", [1.1 - 1e-6, 1.0, 0.5, 0.3, 0.1 + 1e-6])
 def test_bars_that_can_move_are_accepted(base):
     """A base of 0.5 m makes a parallelogram, whose flat position is singular and is no obstacle."""
-    assert bars(base).mobility.degrees_of_freedom == 1
-    assert bars(base, turn=1.0).mobility.degrees_of_freedom == 1
+    assert kt.constraints.mobility(bars(base)).degrees_of_freedom == 1
+    assert kt.constraints.mobility(bars(base, turn=1.0)).degrees_of_freedom == 1
 
 
 def test_a_start_at_a_singular_position_does_not_hide_the_others():
-    assert bars(0.5, near=[0, 0, 0]).mobility.degrees_of_freedom == 1
+    assert kt.constraints.mobility(bars(0.5, near=[0, 0, 0])).degrees_of_freedom == 1
 
 
 def test_a_rod_at_full_reach_is_refused_and_a_shorter_one_is_not():
@@ -47,8 +47,10 @@ def test_a_rod_at_full_reach_is_refused_and_a_shorter_one_is_not():
     with pytest.raises(InputError, match="row 'a' of constraint 'a' loses its effect there"):
         arm.constrained({"a": Rod("base", "tool", 1.8)})
     robot = arm.constrained({"a": Rod("base", "tool", 1.79)})
-    angle = arm.constrained({"a": Couple("joint2", {}, robot.project([0.3, 0.2])[1])})
-    q = robot.project([0.3, 0.2])
+    angle = arm.constrained(
+        {"a": Couple("joint2", {}, kt.constraints.project(robot, [0.3, 0.2])[1])}
+    )
+    q = kt.constraints.project(robot, [0.3, 0.2])
     state = q, [1.0, 0.0], [2.0, 3.0]
     assert np.abs(robot.forward_dynamics(*state) - angle.forward_dynamics(*state)).max() < 1e-10
 
@@ -64,7 +66,7 @@ def test_couplings_that_touch_without_crossing_are_refused(powers):
 def engine(crank):
     """A slider-crank with its motor at the slider, and a closed position of it."""
     crank_moved = kt.robots.slider_crank()
-    robot = crank_moved.unconstrained().constrained(
+    robot = kt.constraints.unconstrained(crank_moved).constrained(
         crank_moved.model.constraints.given, independent=["slide"], actuated=["slide"]
     )
     lean = -np.arcsin(0.2 * np.sin(crank) / 0.6)
@@ -76,10 +78,10 @@ def engine(crank):
 def test_dead_centres_give_not_a_number_instead_of_wrong_numbers(crank):
     robot, _, q = engine(crank)
     rest = np.zeros(3)
-    M_r, h_r, N = robot.reduced_dynamics(q, rest)
+    M_r, h_r, N = kt.constraints.reduced_dynamics(robot, q, rest)
     assert np.isnan(M_r).all() and np.isnan(h_r).all() and np.isnan(N[:2]).all()
     assert np.isnan(robot.inverse_dynamics(q, rest, rest)[2])
-    tau, lam, left, _ = robot.constrained_inverse_dynamics(q, rest, rest)
+    tau, lam, left, _ = kt.constraints.inverse_dynamics(robot, q, rest, rest)
     assert np.isnan(tau[2]) and np.isnan(lam).any() and np.isnan(left).any()
     with pytest.raises(SingularityError, match="'crank', 'rod' do not follow"):
         dynamics.reduced_dynamics(robot.model, q, rest)

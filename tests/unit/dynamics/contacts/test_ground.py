@@ -24,12 +24,12 @@ def test_a_robot_is_put_on_the_ground_and_starts_there():
     robot = kt.load_string(BALL).with_contacts(["ball"], stairs(3, 0.3, 0.1, 1.0))
     q = robot.neutral()
     q[4:] = 0.45, 0, 7
-    q = robot.on_ground(q)
+    q = kt.contacts.on_ground(robot, q)
     assert q[6] == pytest.approx(0.3, abs=1e-12)
     assert abs(contact_points(robot.model, q)[1][0]) < 1e-12
-    assert robot.start_position()[6] == pytest.approx(0.2, abs=1e-9)  # on the first edge
+    assert kt.dynamics.start_position(robot)[6] == pytest.approx(0.2, abs=1e-9)  # on the first edge
     with pytest.raises(ModelError, match="free joint"):
         arm = kt.robots.panda().with_contacts([ContactPoint("tip", "tool")])
-        arm.on_ground(arm.neutral())
+        kt.contacts.on_ground(arm, arm.neutral())
     with pytest.raises(ModelError, match="on_ground needs a robot with contacts"):
-        robot.with_contacts(None).on_ground(q)
+        kt.contacts.on_ground(robot.with_contacts(None), q)

@@ -11,7 +11,7 @@ from kinetree.engine.kernels import free_values
 from kinetree.model import ALL_TYPES, random_model
 
 MODELS = {
-    "puma": kt.robots.puma_560().model.with_springs({"joint2": kt.joints.Spring(3, 0.2)}),
+    "puma": kt.robots.puma_560().with_springs({"joint2": kt.joints.Spring(3, 0.2)}).model,
     "tree": random_model(3, 4, types=ALL_TYPES, mimic=True, springs=True),
 }
 FREE = ["mass", "com", "inertia", "gravity", "friction", "springs"]  # contacts have their own tests

@@ -9,11 +9,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.constraints import Hold, Rod
-from kinetree.dynamics import constrain
 from kinetree.engine.compiler import trace as tracer
 from kinetree.engine.kernels import model_hash, trace_quantity
 from kinetree.engine.kernels import stored as traced
-from kinetree.files.description import SCREW_TYPES
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.friction import Friction
 from kinetree.joints import Actuator
 from kinetree.model import ALL_TYPES, random_model
@@ -23,7 +22,9 @@ def sample():
     """A robot with every kind of data, and no friction function."""
     model = random_model(7, 4, types=ALL_TYPES, mimic=True, springs=True)
     turning = next(x.name for x in model.joints if x.type in SCREW_TYPES)
-    model = model.with_actuators({"servo": Actuator.position(turning, kp=3, time_constant=0.1)})
+    model = kt.Robot.with_actuators(
+        model, {"servo": Actuator.position(turning, kp=3, time_constant=0.1)}
+    )
     joints = tuple(
         dataclasses.replace(x, friction=dataclasses.replace(x.friction, function=None))
         for x in model.joints
@@ -93,7 +94,7 @@ def ignored(record):
 
 
 ROD = Rod(MODEL.base_name, MODEL.tool, 0.5)
-ONE = constrain(MODEL, {"rod": ROD})
+ONE = kt.Robot.constrained(MODEL, {"rod": ROD})
 CONSTRAINT_CHANGES = {
     "length": {"rod": Rod(MODEL.base_name, MODEL.tool, np.nextafter(0.5, 1))},
     "frame": {"rod": Rod(MODEL.base_name, MODEL.link_names[-1], 0.5)},
@@ -104,7 +105,7 @@ CONSTRAINT_CHANGES = {
 
 @pytest.mark.parametrize("change", CONSTRAINT_CHANGES)
 def test_every_change_of_a_constraint_changes_the_hash(change):
-    other = constrain(ONE, CONSTRAINT_CHANGES[change])
+    other = kt.Robot.constrained(ONE, CONSTRAINT_CHANGES[change])
     assert model_hash(other) != model_hash(ONE)
 
 
@@ -134,10 +135,10 @@ def test_every_number_of_contacts_changes_the_hash():
 
 
 def test_motors_change_the_hash_and_removing_constraints_restores_it():
-    motors = constrain(ONE, {}, actuated=[MODEL.joint_names[0]])
-    weighted = constrain(ONE, {}, actuated=dict.fromkeys(MODEL.joint_names, 2))
+    motors = kt.Robot.constrained(ONE, {}, actuated=[MODEL.joint_names[0]])
+    weighted = kt.Robot.constrained(ONE, {}, actuated=dict.fromkeys(MODEL.joint_names, 2))
     assert len({model_hash(x) for x in (ONE, motors, weighted)}) == 3
-    assert model_hash(constrain(ONE, {"rod": None})) == model_hash(MODEL)
+    assert model_hash(kt.Robot.constrained(ONE, {"rod": None})) == model_hash(MODEL)
 
 
 def test_every_change_of_a_model_changes_its_hash():

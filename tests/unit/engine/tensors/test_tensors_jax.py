@@ -57,7 +57,9 @@ def test_nothing_is_copied(monkeypatch):
 
     original = xla_targets.on_host
     monkeypatch.setattr(xla_targets, "on_host", on_host)
-    kernel = arm().with_gravity((0, -2.5, 0)).energy_regressor  # not seen by any other test
+    kernel = (
+        arm().with_gravity((0, -2.5, 0)).compile("energy_regressor")
+    )  # not seen by any other test
     q, dq = jnp.asarray(np.random.default_rng(1).normal(size=(2, 5, 2)))
     results = kernel(q, dq)
     arrays = [*results, q, dq]

@@ -42,7 +42,7 @@ def watched(monkeypatch, kernel):
 
 @pytest.mark.parametrize("grad", [False, True])
 def test_nothing_is_copied(monkeypatch, grad):
-    kernel = arm().energy_regressor
+    kernel = arm().compile("energy_regressor")
     seen = watched(monkeypatch, kernel)
     whole = torch.rand(6, 4, dtype=torch.float64)
     given = [whole[::2, 1:3], whole[::2, 2:]]  # every other row, some columns

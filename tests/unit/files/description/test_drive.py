@@ -32,9 +32,9 @@ def test_a_drive_survives_description_pickle_and_other_changes():
     for copy in copies:
         joint = copy.model.joint("elbow")
         assert joint.drive == expected
-        assert joint.friction.load == pytest.approx((0.25, 0.2))
+        assert joint.loss == pytest.approx((0.25, 0.2))
     bare = robot.with_drives({"elbow": None}).model.joint("elbow")
-    assert bare.drive is None and bare.friction.load == (0, 0)
+    assert bare.drive is None and bare.loss == (0, 0)
 
 
 def test_the_key_of_stored_graphs_knows_the_drive():

@@ -72,7 +72,7 @@ def test_a_long_chain_reaches_as_far_as_its_links_together(snake):
 
 
 def test_a_long_chain_is_written_and_read_again(snake):
-    again = kt.load_string(snake.to_urdf()).model
+    again = kt.load_string(kt.convert.to_urdf(snake)).model
     assert again.link_names == snake.model.link_names and again.parent == snake.model.parent
     np.testing.assert_array_equal(again.m, snake.model.m)
 
@@ -86,4 +86,4 @@ def test_mjcf_beyond_the_depth_of_mujoco_is_refused_with_the_way_out(snake):
     with pytest.raises(ParseError, match=r"MuJoCo itself reads no more\. Give .* URDF or SDF"):
         kt.load_string(mjcf(600))
     with pytest.raises(ModelError, match=r"link 'l495' .*at most 499 elements.*as URDF"):
-        snake.to_mjcf(losses="allow")
+        kt.convert.to_mjcf(snake, losses="allow")

@@ -96,9 +96,9 @@ def test_derivatives_are_those_of_the_law_as_it_is():
         return force(gains["kp"], q, dq)
 
     options = {"duration": 0.1, "dt": 0.002, "limits": "ignore"}
-    ROBOT.sensitivities(Q0, DQ0, controller=law, **options)
+    kt.simulate.sensitivities(ROBOT, Q0, DQ0, controller=law, **options)
     gains["kp"] = STIFF
-    found = ROBOT.sensitivities(Q0, DQ0, controller=law, **options).by("q0")
+    found = kt.simulate.sensitivities(ROBOT, Q0, DQ0, controller=law, **options).by("q0")
     e = 1e-6
     ends = [
         ROBOT.simulate(Q0 + step, DQ0, tau=lambda t, q, dq: force(STIFF, q, dq), **options)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.present.tables import plain
 from kinetree.views.workbench import quantities
@@ -97,7 +98,10 @@ def test_readings_are_those_of_the_robot(shelf, ask, name, compiled):
         assert found["frame"]["name"] == robot.model.tool and found["dq"] == dq
         E = found["ellipsoids"]["mass"]
         lengths = [np.nan if x is None else x for x in E["lengths"]]
-        near(np.nan_to_num(lengths), np.nan_to_num(robot.mass_ellipsoid(q).lengths, posinf=0.0))
+        near(
+            np.nan_to_num(lengths),
+            np.nan_to_num(kt.dynamics.mass_ellipsoid(robot, q).lengths, posinf=0.0),
+        )
 
 
 def near(found, expected):

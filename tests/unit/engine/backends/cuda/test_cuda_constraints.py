@@ -50,8 +50,8 @@ def closed_states(name: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Closed positions around the start, and rates that the loops allow."""
     robot, rng = mechanism(name), np.random.default_rng(3)
     q = np.array(STARTS[name]) + 0.05 * rng.normal(size=(count, robot.n))
-    q = robot.project(q)
-    return q, robot.project_rates(q, rng.normal(size=(count, robot.n)))
+    q = kt.constraints.project(robot, q)
+    return q, kt.constraints.project_rates(robot, q, rng.normal(size=(count, robot.n)))
 
 
 def arguments(name: str, kernel, dtype: str, count: int) -> list[np.ndarray]:

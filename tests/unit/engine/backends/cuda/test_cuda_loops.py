@@ -33,7 +33,7 @@ DTYPES = ("float32", "float64")
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("most", [None, 4])  # values in registers; others are parked
+@pytest.mark.parametrize("most", [None, 4])  # values in registers; others are spilled
 def test_every_thread_leaves_its_own_loop(case, dtype, most, tmp_path):
     graph, arrays = CASES[case][0](), CASES[case][1](33, dtype)
     computed = run_on_host(graph, dtype, arrays, tmp_path, most=most, spare=10 if most else 0)

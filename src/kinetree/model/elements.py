@@ -1,0 +1,316 @@
+"""Springs, actuators and motors of the model: joints and points by number, mimic joints resolved.
+
+Each acts at a length x, the sum of c_j q_j over its joints or the length of a path through points.
+A joint that follows another stands at scale * q + offset of its leader: scale becomes a part of the
+coefficient of the leader, and offset a part of the constant of x. So the model has coefficients of
+joints that move by themselves alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array, ArrayLike, array, scalar
+from kinetree.core.records import checked
+from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.files.description.actuators import (
+    Actuator,
+    Coefficients,
+    Points,
+    Range,
+    checked_actuator,
+)
+from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.records import Friction, Motor, Spring
+from kinetree.model.friction import checked_friction, is_zero
+from kinetree.model.joint import Joint, is_plain
+from kinetree.scalars import Scalar
+
+HINTS = {
+    "spring": " A spring between joints lists them: Spring(stiffness, joints={joint: coefficient})."
+}
+SAME = (  # fields of an actuator that are those of its record
+    *("gain", "bias", "dynamics", "time_constant", "delay", "early"),
+    *("control_range", "force_range", "activation_range"),
+)
+DEPENDENT = 1e-9  # share of a row of N left by the rows before it; rounding leaves 1e-15
+Over = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...], tuple[Scalar, ...]]
+Frames = Mapping[str, Any]  # of the model: a number of a link and T_if, the pose in it
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """A point of a link, by name and number: at, (3,), in its frame."""
+
+    name: str
+    link: int
+    at: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class JointSpring:
+    """A spring of the energy stiffness/2 (x - rest)^2, x = sum of arms[k] * q[coords[k]].
+
+    play: width of the range about `rest` without force, beyond which x - rest counts from its end.
+    joints, dofs: the joints and the entries of dq and tau that belong to `coords`. points: of a
+    spring between points, which has no arms: x is the length of the path through them.
+    """
+
+    name: str
+    stiffness: Scalar
+    rest: Scalar
+    damping: Scalar = 0
+    play: Scalar = 0
+    joints: tuple[str, ...] = ()
+    coords: tuple[int, ...] = ()
+    dofs: tuple[int, ...] = ()
+    arms: tuple[Scalar, ...] = ()
+    points: tuple[PathPoint, ...] = ()
+
+    @property
+    def record(self) -> Spring:
+        """The spring as a user gives it, on joints that move by themselves."""
+        single = self.joints == (self.name,) and is_plain(self.arms[0], 1)
+        joints = None if single or self.points else dict(zip(self.joints, self.arms, strict=True))
+        return Spring(
+            self.stiffness, self.rest, joints, self.damping, _described(self.points), self.play
+        )
+
+
+@dataclass(frozen=True)
+class JointActuator:
+    """An actuator of length x = sum of gears[k] * q[coords[k]] + shift; see `Actuator`.
+
+    joints, dofs: the joints and the entries of dq and tau that belong to `coords`. points: of an
+    actuator between points, which has no gears: x is the length of the path through them.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    coords: tuple[int, ...]
+    dofs: tuple[int, ...]
+    gears: tuple[float, ...]
+    shift: float
+    gain: Coefficients
+    bias: Coefficients
+    dynamics: str
+    time_constant: float
+    delay: float
+    early: bool
+    control_range: Range
+    force_range: Range
+    activation_range: Range
+    points: tuple[PathPoint, ...] = ()
+
+    @property
+    def has_activation(self) -> bool:
+        """Whether a state of the actuator acts, and not the control itself."""
+        return self.dynamics != "none"
+
+    @property
+    def record(self) -> Actuator:
+        """The actuator as a user gives it; the shift of mimic joints is in its gain and bias."""
+        joints = dict(zip(self.joints, self.gears, strict=True))
+        laws = shifted_law(self.gain, self.bias, self.shift) if self.shift else {}
+        own = {x: getattr(self, x) for x in SAME} | laws
+        return Actuator(joints, points=_described(self.points), **own)
+
+
+@dataclass(frozen=True)
+class GearedMotor:
+    """A motor at the angle sum of arms[k] * q[coords[k]], and a constant of mimic joints.
+
+    It turns at the sum of N_kj dq_j over its joints: coupled wrists, parallelograms and
+    differentials have several joints in a row of N. joints, dofs: the joints and the entries of dq
+    and tau that belong to `coords`.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    coords: tuple[int, ...]
+    dofs: tuple[int, ...]
+    arms: tuple[Scalar, ...]
+    inertia: Scalar
+    friction: Friction
+
+    @property
+    def record(self) -> Motor:
+        """The motor as a user gives it, on joints that move by themselves."""
+        return Motor(dict(zip(self.joints, self.arms, strict=True)), self.inertia, self.friction)
+
+    def rate(self, dq: Array) -> Any:
+        """The sum of arms times dq: of rates the motor's rate, of accelerations its own."""
+        pairs = zip(self.dofs, self.arms, strict=True)
+        parts: list[Any] = [dq[d] if is_plain(arm, 1) else dq[d] * arm for d, arm in pairs]
+        return sum(parts[1:], parts[0])
+
+
+def build_spring(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -> JointSpring:
+    """The spring over the joints and frames of a model."""
+    x = checked(spring, Spring, f"spring {name!r}")
+    if x.points is None:
+        over, shift = _joint_arms("spring", name, x.joints or {name: 1}, joints)
+        rest = x.rest if is_plain(shift, 0) else x.rest - shift
+        return JointSpring(name, x.stiffness, rest, x.damping, x.play, *over)
+    if x.joints is not None:
+        raise InputError(f"spring {name!r} has joints and points; expected one of them.")
+    points = _path_points("spring", name, x.points, frames)
+    return JointSpring(name, x.stiffness, x.rest, x.damping, x.play, points=points)
+
+
+def build_actuator(
+    name: str, actuator: Actuator, joints: Sequence[Joint], frames: Frames
+) -> JointActuator:
+    """The actuator over the joints and frames of a model."""
+    if not isinstance(name, str) or not name:
+        raise InputError(f"the name of an actuator is {name!r:.60}; expected a text.")
+    record = checked_actuator(actuator, name)
+    own = {x: getattr(record, x) for x in SAME}
+    if record.points is not None:
+        points = _path_points("actuator", name, record.points, frames)
+        return JointActuator(name, (), (), (), (), 0.0, points=points, **own)
+    (ends, coords, dofs, gears), shift = _joint_arms("actuator", name, record.joints, joints)
+    return JointActuator(name, ends, coords, dofs, tuple(map(float, gears)), float(shift), **own)
+
+
+def build_motor(name: str, motor: Motor, joints: Sequence[Joint], _: Frames) -> GearedMotor:
+    """The motor over the joints of a model."""
+    x = checked(motor, Motor, f"motor {name!r}")
+    friction = checked_friction(x.friction, name, kind="motor")
+    if not is_zero(friction.load):
+        raise InputError(
+            f"motor {name!r} has load friction; expected friction that depends on its rate. Give "
+            "the load friction to the joints that it drives."
+        )
+    over, _shift = _joint_arms("motor", name, x.joints, joints)
+    return GearedMotor(name, *over, x.inertia, friction)
+
+
+def _joint_arms(
+    kind: str, name: str, coefficients: Mapping[str, Scalar], joints: Sequence[Joint]
+) -> tuple[Over, Scalar]:
+    """Joints that move by themselves, their entries of q and dq and coefficients; the constant."""
+    if not isinstance(coefficients, Mapping) or not coefficients:
+        raise InputError(
+            f"joints of {kind} {name!r} are {coefficients!r:.60}; expected {{joint: coefficient}}, "
+            "such as {'hip': 1, 'knee': -1}."
+        )
+    by_name = {joint.name: joint for joint in joints}
+    arms: dict[Joint, Scalar] = {}
+    shift: Scalar = 0
+    for key, value in coefficients.items():
+        joint = _acted_on(kind, name, key, by_name)
+        coefficient = scalar(value, f"coefficient of joint {key!r} in {kind} {name!r}")
+        if is_plain(coefficient, 0):
+            raise InputError(
+                f"coefficient of joint {key!r} in {kind} {name!r} is 0; expected another number, "
+                "or leave the joint out."
+            )
+        leader = joint if joint.follows is None else by_name[joint.follows]
+        if leader is not joint and not is_plain(joint.offset, 0):
+            shift = shift + coefficient * joint.offset
+        arm = coefficient if is_plain(joint.scale, 1) else coefficient * joint.scale
+        arms[leader] = arms[leader] + arm if leader in arms else arm
+    coords, dofs = (tuple(getattr(x, key)[0] for x in arms) for key in ("coords", "dofs"))
+    return (tuple(x.name for x in arms), coords, dofs, tuple(arms.values())), shift
+
+
+def _acted_on(kind: str, name: str, key: str, joints: Mapping[str, Joint]) -> Joint:
+    """The joint of that name, of one degree of freedom."""
+    if key not in joints:
+        raise NameLookupError(
+            f"{kind} {name!r} acts on {key!r}, which is not a moving joint; the moving joints are "
+            f"{', '.join(joints)}.{HINTS.get(kind, '')}"
+        )
+    joint = joints[key]
+    if joint.type not in SCREW_TYPES:
+        raise ModelError(
+            f"{kind} {name!r} acts on joint {key!r}, which is {joint.type}; expected joints of one "
+            f"degree of freedom ({', '.join(SCREW_TYPES)}). Apply the force of such a {kind} as a "
+            "control law, or replace the joint by several of one degree of freedom."
+        )
+    return joint
+
+
+def _path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[PathPoint, ...]:
+    """The points of a spring or actuator, checked, in the frames of their links."""
+    wanted = "[(link or frame, position (3,) in m), ...], two or more"
+    if isinstance(pairs, str) or not isinstance(pairs, Sequence) or len(pairs) < 2:
+        raise InputError(f"points of {kind} {name!r} are {pairs!r:.60}; expected {wanted}.")
+    points: list[PathPoint] = []
+    for pair in pairs:
+        if not (isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], str)):
+            raise InputError(f"{kind} {name!r} has the point {pair!r:.60}; expected {wanted}.")
+        frame = frames.get(pair[0])
+        if frame is None:
+            raise NameLookupError(
+                f"{kind} {name!r} passes {pair[0]!r}, which is no link or frame; expected one of "
+                f"{', '.join(frames)}."
+            )
+        at = array(pair[1], (3,), f"point of {kind} {name!r} on {pair[0]!r}")
+        moved = frame.T_if[:3, :3] @ at + frame.T_if[:3, 3]
+        link = next(key for key, x in frames.items() if x.link == frame.link)
+        points.append(PathPoint(link, frame.link, tuple(moved.tolist())))
+        if len(points) > 1 and points[-1] == points[-2]:
+            raise InputError(
+                f"{kind} {name!r} passes the same point of {pair[0]!r} twice in a row; expected "
+                "points that are apart."
+            )
+    if len({point.link for point in points}) == 1:
+        raise InputError(
+            f"all points of {kind} {name!r} belong to one link, so that no joint changes its "
+            "length; expected points of two links or more."
+        )
+    return tuple(points)
+
+
+def _described(points: Sequence[PathPoint]) -> list[tuple[str, ArrayLike]] | None:
+    """Points as a user gives them; None if there are none."""
+    return [(point.name, point.at) for point in points] or None
+
+
+def motor_matrix(motors: Sequence[GearedMotor], n: int) -> Array:
+    """N, (k, n): the rates of the motors are N dq."""
+    rows: list[list[Any]] = [[0] * n for _ in motors]
+    for row, motor in zip(rows, motors, strict=True):
+        for d, arm in zip(motor.dofs, motor.arms, strict=True):
+            row[d] = arm
+    return np.array(rows).reshape(len(motors), n)
+
+
+def actuator_kind(x: JointActuator) -> str:
+    """The kind of an actuator in a word, from its law; "general" if it is not a usual one."""
+    (g0, g1, g2), (b0, b1, b2) = x.gain, x.bias
+    if g1 or b0:
+        return "general"
+    if x.dynamics == "integrator":
+        return "integrated velocity" if (b1 == -g0 and not g2) else "general"
+    if not (g2 or b1 or b2):
+        return "motor"
+    if not g2 and b1 == -g0:
+        return "position"
+    if not (g2 or b1) and b2 == -g0:
+        return "velocity"
+    return "damper" if not (g0 or b1 or b2) else "general"
+
+
+def shifted_law(gain: Coefficients, bias: Coefficients, shift: float) -> dict[str, Any]:
+    """Gain and bias over the rest of a length of which `shift` is a constant part."""
+    (g0, g1, g2), (b0, b1, b2) = gain, bias
+    return {"gain": (g0 + g1 * shift, g1, g2), "bias": (b0 + b1 * shift, b1, b2)}
+
+
+def spring_units(spring: JointSpring, joints: Sequence[Joint]) -> tuple[str, str, str]:
+    """Units of stiffness, of stiffness times rest position, and of the rest position.
+
+    Coefficients of a spring between joints count as plain numbers if all joints turn or all slide;
+    the sum over joints of both kinds has no unit of its own.
+    """
+    if spring.points:
+        return "N/m", "N", "m"
+    sliding = {x.type == PRISMATIC for x in joints if set(x.coords) & set(spring.coords)}
+    if len(sliding) > 1:
+        return "J", "J", "1"
+    return ("N/m", "N", "m") if True in sliding else ("N m/rad", "N m", "rad")
