@@ -26,6 +26,7 @@ from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.elastic import motor_rows
+from kinetree.model.inputs import check_quaternions
 from kinetree.model.units import units
 from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
@@ -48,7 +49,6 @@ from kinetree.optimal.starts import (
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.run import TARGETS
-from kinetree.simulate.core.setup import check_quaternions
 from kinetree.simulate.core.signals import is_on_gpu, on_cpu
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"

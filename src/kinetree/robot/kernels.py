@@ -165,26 +165,12 @@ class Kernels(RobotCore):
             A record with A (..., 2n, 2n) and B (..., 2n, n); x = (dq, ddq) of the deviation, along
             tangent vectors of `integrate`.
         """
-        plain = self.model.memo.get("linear system")
-        if plain is None:
-            from kinetree.engine.kernels.linear import linear_system
+        from kinetree.dynamics.derivatives.forward_dynamics import Linearization
+        from kinetree.engine.kernels.linear import linear_kernel
 
-            plain = linear_system(self.model)
-        system = plain(q, dq, tau, F_ext)
-        if system is None:
-            system = self._linearize_any(q, dq, tau, F_ext)
+        if not (type(q) is type(dq) is type(tau) is np.ndarray):
+            axis = dof_axis(self.model)
+            named = (q, coordinate_axis(self.model), "q"), (dq, axis, "dq"), (tau, axis, "tau")
+            q, dq, tau = Alignment(named).values
+        system = Linearization(*linear_kernel(self.model)(q, dq, tau, F_ext))
         return system if dt is None else system.discrete(dt)
-
-    def _linearize_any(
-        self, q: StateLike, dq: StateLike, tau: StateLike, F_ext: ArrayLike | None
-    ) -> Linearization:
-        """A and B for labelled arguments, lists and tensors, and for robots with many joints."""
-        from kinetree.dynamics.derivatives.forward_dynamics import assemble
-
-        axis = dof_axis(self.model)
-        arguments = (q, coordinate_axis(self.model), "q"), (dq, axis, "dq"), (tau, axis, "tau")
-        state = Alignment(arguments).values
-        loads = () if F_ext is None else (F_ext,)
-        blocks = kernel(self.model, "forward_dynamics_derivatives")(*state, *loads)
-        batch = blocks[0].shape[:-1]
-        return assemble(self.model, np.broadcast_to(np.asarray(state[1], float), batch), *blocks)

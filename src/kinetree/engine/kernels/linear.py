@@ -1,18 +1,15 @@
 """The kernel of `Robot.linearize`: A and B of small deviations, made of one graph.
 
 The derivatives of forward dynamics are blocks of A and B. Joining them in NumPy takes ten times as
-long as computing them, so for robots with few joints the blocks are joined in the graph: its
-results are placed in A and B, beside ones, zeros and the brackets of joints that turn. For larger
-robots the time to compile a second kernel of that size would not pay.
+long as computing them, so the blocks are joined in the graph: its results are placed in A and B,
+beside ones, zeros and the brackets of joints that turn.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from kinetree.core.arrays import ArrayLike, StateLike
-from kinetree.dynamics.derivatives.forward_dynamics import Linearization, turning
+from kinetree.dynamics.derivatives.forward_dynamics import turning
 from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.compiler.stepping import Composition
 from kinetree.engine.compiler.trace import trace
@@ -22,47 +19,20 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.model import Model
 from kinetree.model.contacts import check_no_contacts
 
-JOINED_DOFS = 12  # degrees of freedom up to which the kernel is made
-DQ = 1  # the place of dq among the arguments
-DOUBLE = np.dtype(np.float64)
-REQUEST = "linear system"
-
-System = Callable[[StateLike, StateLike, StateLike, ArrayLike | None], Linearization | None]
+NAME = "linearize"
 
 
-def linear_system(model: Model) -> System:
-    """Return a function of q, dq, tau and F_ext that returns A and B.
+def linear_kernel(model: Model, *, wrenches: bool = False) -> Kernel:
+    """Return the kernel of A and B; F_ext is an argument, or makes a second kernel."""
 
-    It returns None for arguments other than float64 arrays, and for larger robots. The memo of the
-    model has it under REQUEST, where `Robot.linearize` looks before it imports this module.
-    """
-    check_no_contacts(model, "linearize")
-    kernels = list[Kernel]()
+    def make() -> Kernel:
+        check_no_contacts(model, NAME)
+        slopes = trace_quantity(model, "forward_dynamics_derivatives", wrenches=wrenches)
+        graph = linear_graph(model, slopes)
+        more = None if wrenches else ("F_ext", partial(linear_kernel, model, wrenches=True))
+        return Kernel(graph, NAME, more=more)
 
-    def system(
-        q: StateLike, dq: StateLike, tau: StateLike, F_ext: ArrayLike | None
-    ) -> Linearization | None:
-        if not (type(q) is np.ndarray and type(dq) is np.ndarray and type(tau) is np.ndarray):
-            return None
-        if not (q.dtype is DOUBLE and dq.dtype is DOUBLE and tau.dtype is DOUBLE):
-            return None
-        if not kernels:
-            kernels.append(make_linear_kernel(model))
-        return Linearization(*kernels[0](q, dq, tau, F_ext))
-
-    return remembered(model, REQUEST, lambda: system if model.n <= JOINED_DOFS else _nothing)
-
-
-def _nothing(q: StateLike, dq: StateLike, tau: StateLike, F_ext: ArrayLike | None) -> None:
-    return None
-
-
-def make_linear_kernel(model: Model, *, wrenches: bool = False) -> Kernel:
-    """Compile the kernel, with F_ext as an argument or as one that makes a second kernel."""
-    graph = trace_quantity(model, "forward_dynamics_derivatives", wrenches=wrenches)
-    larger: Callable[[], Kernel] = partial(make_linear_kernel, model, wrenches=True)
-    more = None if wrenches else ("F_ext", larger)
-    return Kernel(linear_graph(model, graph), "linearize", dtypes=("float64",), more=more)
+    return remembered(model, (NAME, wrenches), make)
 
 
 def linear_graph(model: Model, graph: Graph) -> Graph:
