@@ -16,6 +16,7 @@ from typing import Any
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 STILL = re.compile(r'<img alt="[^"]*" src="data:(image/[a-z+]+);base64,([^"]+)"')
 MOST = 1_000_000  # characters of a stored notebook
+CELL_FILE = re.compile(r"/[\w/]*ipykernel_\d+/\d+\.py")  # in warnings: a path of this machine
 VOLATILE = ("execution", "signature", "widgets")
 
 
@@ -48,7 +49,7 @@ def run(path: Path) -> int:
             cell.outputs = [still_output(output) for output in cell.outputs]
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
-    text = nbformat.writes(notebook).rstrip() + "\n"
+    text = CELL_FILE.sub("cell", nbformat.writes(notebook).rstrip()) + "\n"
     if len(text) > MOST:
         raise SystemExit(f"{path.name} has {len(text)} characters; expected at most {MOST}.")
     path.write_text(text, encoding="utf-8")

@@ -9,8 +9,9 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.contacts.points import book_places, touches
-from kinetree.files.description import Actuator, Limits
+from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.contacts import ContactPoint, HeightField, Plane
+from kinetree.files.description.records import Limits
 from kinetree.model.contacts import contacts_of_model
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder

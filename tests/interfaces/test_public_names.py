@@ -9,7 +9,7 @@ from types import ModuleType
 import kinetree
 
 STORED = Path(__file__).parent / "public_names.txt"
-MAX_NAMES = 26
+MAX_NAMES, MAX_ATTRIBUTES = 25, 60
 
 
 def test_public_names_are_those_of_the_stored_list():
@@ -20,6 +20,13 @@ def test_public_names_are_few_sorted_and_there():
     names = [name for name in kinetree.__all__ if not name.startswith("_")]
     assert len(names) <= MAX_NAMES and len(set(names)) == len(names)
     assert all(hasattr(kinetree, name) for name in kinetree.__all__)
+
+
+def test_a_robot_has_few_attributes():
+    """What belongs to a subject is a function of its module."""
+    robot = kinetree.robots.planar_2r()
+    names = {name for name in (*dir(kinetree.Robot), *vars(robot)) if not name.startswith("_")}
+    assert len(names) <= MAX_ATTRIBUTES
 
 
 def test_dir_lists_the_public_names():

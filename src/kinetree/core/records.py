@@ -9,7 +9,7 @@ by `number(unit, low)` has a unit and a range, which `checked` looks at where a 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from dataclasses import field as dataclass_field
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -62,7 +62,9 @@ def checked(record: Any, kind: type[Record], what: str) -> Record:
         if get_origin(x.type) is Literal and old not in words:
             raise InputError(f"{name} is {old!r:.60}; expected one of {', '.join(words)}.")
         if "low" in x.metadata:
-            read = finite if x.type is float else scalar  # a float cannot be a symbol
+            read = scalar
+            if x.type is float:  # which cannot be a symbol
+                read = partial(finite, infinite=x.metadata.get("infinite", False))
             several = isinstance(old, tuple)
             new = tuple(read(entry, name) for entry in (old if several else (old,)))
             for entry in new:

@@ -15,7 +15,6 @@ Wrenches are those of the motion with ddq = 0, so the accelerations found here a
 that motion: dx of a link is dx of its parent and A ddq of its joint, without terms of velocity.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,14 +27,12 @@ from kinetree.dynamics.textbook.mass_factor import mass_names
 from kinetree.dynamics.tree import JointTransform, Pair, Tree, TreeLink, plus
 from kinetree.model import WORLD
 from kinetree.model.inputs import zeros
-from kinetree.scalars import Scalar
 from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments, mirrored
 from kinetree.spatial.matrices import (
     Factor,
     check_pivot,
     factor,
-    is_zero,
     solve_inward,
     solve_outward,
 )
@@ -95,20 +92,6 @@ def added(x: Body | None, y: Body) -> Body:
     return articulated(x) + articulated(y)
 
 
-def combined(x: Articulated, y: Articulated, wrench: Pair, other: Pair) -> tuple[Articulated, Pair]:
-    """Two bodies on one link, and their wrenches, as one."""
-    return x + y, plus(wrench, other)
-
-
-@dataclass(frozen=True, eq=False)
-class Hinge:
-    """The eliminated joint of one link: momentum U of its unit rate over D, force over D, and D."""
-
-    over: Pair
-    rate: Scalar
-    D: Scalar
-
-
 @dataclass(frozen=True, eq=False)
 class Joints:
     """The eliminated joints of a group: the factor of M, the columns L^-T P^T, and L^-T r."""
@@ -121,102 +104,71 @@ class Joints:
 Beyond = list[tuple[Body, Pair] | None]  # body and wrench of what hangs on each link
 
 
-def check_hinges(tree: Tree, groups: Sequence[Group], joints: Sequence[Hinge | Joints]) -> None:
-    """Raise if a joint moves no inertia; symbols and traced scalars are not judged.
+def solve_tree(
+    tree: Tree, groups: Sequence[Group], own: Mapping[int, Pair], forces: Array
+) -> Array:
+    """ddq, (n,), of M ddq = forces - A^T wrenches, without M.
 
-    D is compared with the inertia of all links beyond the joint as one body, whose rounding it has.
+    groups: its groups, each behind the one that carries it. own: force and moment that each link
+    itself needs at ddq = 0, without those beyond it. forces: joint forces less friction, springs
+    and drives at ddq = 0, (n,).
     """
-    hinges = [(group, x.D) for group, x in zip(groups, joints, strict=True) if isinstance(x, Hinge)]
-    if not hinges or not isinstance(hinges[0][1], float):
-        return
-    bodies, names = tree.composite_bodies(), mass_names(tree.model)
-    for group, D in reversed(hinges):  # a joint that fails spoils all that are eliminated after it
-        link = tree.links[group.links[0]]
-        whole = _along_axis(link, bodies[group.links[0]]) + _of_drives(tree, group)
-        check_pivot(D, whole, names[group.dofs[0]])
+    done, _ = eliminate_groups(tree, groups, own, forces)
+    rates: list[Any] = [0] * tree.model.n
+    move_groups(tree, groups, done, {WORLD: (zeros(3), zeros(3))}, rates)
+    return np.array(rates)
 
 
-def _along_axis(link: TreeLink, body: Body) -> Any:
-    """Inertia of a body for unit acceleration of a link's joint of one degree of freedom."""
-    axis = link.A[:, 0]
-    f, n = body.momentum(axis[:3], axis[3:])
-    return axis @ np.concatenate([n, f])
+def eliminate_groups(
+    tree: Tree, groups: Sequence[Group], own: Mapping[int, Pair], forces: Array
+) -> tuple[list[Joints], Beyond]:
+    """The eliminated joints of each group, and what hangs on each link; as in `solve_tree`."""
+    beyond: Beyond = [None] * len(tree.links)
+    done: list[Joints] = []
+    whole: Array | None = None  # M of floats
+    for group in reversed(groups):
+        joints, body, wrench = group_inward(tree, group, beyond, own, forces)
+        done.append(joints)
+        if isinstance(joints.M.D[0], float):
+            if whole is None:
+                whole = joint_inertia(tree, tree.each(lambda link, _: link.body))[0]
+            check_pivots(tree, group, joints, whole)
+        if group.carrier != WORLD:
+            there = beyond[group.carrier]
+            if there is not None:
+                body = articulated(there[0]) + articulated(body)
+                wrench = plus(there[1], wrench)
+            beyond[group.carrier] = body, wrench
+    return done[::-1], beyond
 
 
-def _of_drives(tree: Tree, group: Group) -> Any:
-    """Inertia that the drives beside the robot add to the one joint of a group."""
-    drives = [tree.links[i] for i in group.links[1:]]
-    return sum((_along_axis(x, x.body) for x in drives), start=0)
+def check_pivots(tree: Tree, group: Group, joints: Joints, M: Array) -> None:
+    """Raise if a joint of a group moves no inertia; M: mass matrix of the robot.
 
-
-def hinge_inward(
-    tree: Tree, group: Group, beyond: Beyond, own: Mapping[int, Pair], forces: Array
-) -> tuple[Hinge, Body, Pair]:
-    """Eliminate the joint of one link; return also its body and wrench for the parent.
-
-    Along its own axis the joint passes on only what its armature resists, so that row of the
-    inertia is U armature / D.
+    A pivot is compared with the inertia of all links beyond the joint, whose rounding it has.
     """
-    i = group.links[0]
-    link, (body, wrench) = tree.links[i], _with_beyond(tree, beyond, own, i)
-    axis = link.A[:, 0]
-    f, n = body.momentum(axis[:3], axis[3:])
-    armature = _of_drives(tree, group)
-    D = axis @ np.concatenate([n, f]) + armature
-    inverse = math.inf if is_zero(D) else 1 / D  # `check_hinges` names the joint
-    over = f * inverse, n * inverse
-    rate = (forces[group.dofs[0]] - axis @ np.concatenate([wrench[1], wrench[0]])) * inverse
-    hinge = Hinge(over, rate, D)
-    if link.parent == WORLD:
-        return hinge, link.body, own[i]
-    whole = articulated(body).without([(f, n)], [over])
-    whole = _along(whole, axis, (f, n), armature * inverse)
-    passed = plus(wrench, (f * rate, n * rate))
-    return hinge, whole.inward(link.to), link.to.pair_inward(*passed)
+    for d, pivot, name in zip(group.dofs, joints.M.D, row_names(tree, group), strict=True):
+        check_pivot(pivot, M[d, d], name)
+
+
+def move_groups(
+    tree: Tree, groups: Sequence[Group], done: Sequence[Joints], changes: dict[int, Pair],
+    rates: list[Any],
+) -> None:  # fmt: skip
+    """Write the accelerations of all joints, `rates`; changes (a, alpha) of links are added."""
+    for group, joints in zip(groups, done, strict=True):
+        z = joints.r
+        if joints.P:
+            a, alpha = changes[group.carrier]
+            pushed = [f @ a + n @ alpha for f, n in joints.P]
+            z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
+        move_group(tree, group, solve_outward(joints.M, z), changes, rates)
 
 
 def _with_beyond(tree: Tree, beyond: Beyond, own: Mapping[int, Pair], i: int) -> tuple[Body, Pair]:
     """Body and wrench of a link with what hangs on it."""
     body, there = tree.links[i].body, beyond[i]
     return (body, own[i]) if there is None else (added(there[0], body), plus(there[1], own[i]))
-
-
-def _along(body: Articulated, A: Array, U: Pair, share: Scalar) -> Articulated:
-    """The body whose row along a joint's axis is `share` of U, where the axis is one of z, l_z.
-
-    Subtraction would leave rounding where nothing is left.
-    """
-    axes = [k for k in range(6) if not is_zero(A[k])]
-    if axes not in ([2], [5]):
-        return body
-    f, n = U[0] * (share / A[axes[0]]), U[1] * (share / A[axes[0]])
-    I, H, m = (x.tolist() for x in (body.I, body.H, body.m))
-    for k in range(3):
-        if axes == [2]:
-            I[2][k] = I[k][2] = n[k]
-            H[2][k] = f[k]
-        else:
-            m[2][k] = m[k][2] = f[k]
-            H[k][2] = n[k]
-    return Articulated(*(np.array(x) for x in (I, H, m)))
-
-
-def hinge_outward(
-    to: JointTransform, A: Array, over: Pair, rate: Scalar, change: Pair, carries: bool
-) -> tuple[Scalar, Pair]:
-    """The acceleration of a joint, and the change (a, alpha) of its link from its parent's."""
-    a, alpha = outward(to, change)
-    f, n = over
-    rate = rate - (n @ alpha + f @ a)
-    if not carries:
-        return rate, change  # nothing needs how the link moves
-    return rate, (a + A[3:, 0] * rate, alpha + A[:3, 0] * rate)
-
-
-def outward(to: JointTransform, change: Pair) -> Pair:
-    """The change (a, alpha) that the parent alone would give a link, in {i}."""
-    a, alpha = change
-    return to.outward(a + cross(alpha, to.p)), to.outward(alpha)
 
 
 def group_inward(
@@ -312,22 +264,6 @@ def _body_onto(_: int, link: TreeLink, body: Body | None, parent: Body | None) -
     return added(parent, inward)
 
 
-def group_outward(
-    tree: Tree, group: Group, joints: Joints, changes: dict[int, Pair], rates: list[Any]
-) -> None:
-    """Write the accelerations of a group's joints and the changes (a, alpha) of its links."""
-    z = joints.r
-    if joints.P:
-        a, alpha = changes[group.carrier]
-        pushed = [f @ a + n @ alpha for f, n in joints.P]
-        z = np.array([x - y for x, y in zip(z, pushed, strict=True)])
-    if isinstance(joints.M, Factor):
-        accelerations = solve_outward(joints.M, z)
-    else:
-        accelerations = joints.M.solve_outward(z[:, None])[:, 0]
-    move_group(tree, group, accelerations, changes, rates)
-
-
 def move_group(
     tree: Tree, group: Group, accelerations: Array, changes: dict[int, Pair], rates: list[Any]
 ) -> None:
@@ -338,7 +274,8 @@ def move_group(
         link = tree.links[i]
         if not group.carries(i):
             continue  # no other group needs how this link moves
-        a, alpha = outward(link.to, changes[link.parent])
+        a, alpha = changes[link.parent]
+        alpha, a = link.to.twist_outward(alpha, a)
         twist = link.A @ np.array([rates[d] for d in link.dofs])
         changes[i] = a + twist[3:], alpha + twist[:3]
 

@@ -168,8 +168,7 @@ def moving_bodies(
     if base is not None:
         velocities[WORLD] = VelocityMoments(zeros(3), np.zeros((3, 3), int))
     tree.gathered(
-        velocities,
-        lambda i, link, x, parent: parent + x.inward(bodies[i], link.to, times * u[i]),
+        velocities, lambda i, link, x, parent: parent + x.inward(bodies[i], link.to, times * u[i])
     )
     return MovingBodies(omega, u, bodies, velocities)
 

@@ -16,12 +16,7 @@ from kinetree.model.quantity import quantity
 from kinetree.spatial.inertia import Moments
 
 
-@quantity(
-    "q dq -> T",
-    meaning="kinetic energy",
-    unit="J",
-    formula="dq^T M dq / 2, J",
-)
+@quantity("q dq -> T", meaning="kinetic energy", unit="J", formula="dq^T M dq / 2, J")
 def kinetic_energy(tree: Tree, dq: Array) -> Any:
     """Kinetic energy: T = dq^T M dq / 2.
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, is_numeric
+from kinetree.dynamics.articulated import solve_tree
 from kinetree.dynamics.book import book_tree
-from kinetree.dynamics.elimination import solve_tree
 from kinetree.dynamics.grouping import Group, cheapest, finest
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics, link_motions, needed_wrench
 from kinetree.dynamics.joints.configuration import random

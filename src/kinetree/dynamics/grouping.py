@@ -36,7 +36,6 @@ class Group:
     dofs: tuple[int, ...]
     carrier: int
     moving: frozenset[int]
-    is_hinge: bool
 
     def carries(self, i: int) -> bool:
         """Return True if the motion of link i is needed outside the joints of the group."""
@@ -205,8 +204,7 @@ class Parts:
         for links in members.values():
             dofs = sorted({d for i in links for d in self.dofs[i]})
             loose = [i for i in self.loose if set(self.dofs[i]) <= set(dofs)]
-            hinge = len(links) == len(dofs) == 1
             moving = frozenset(needed.intersection(links))
             carrier = self.parent[links[0]]
-            groups.append(Group((*links, *loose), tuple(dofs), carrier, moving, hinge))
+            groups.append(Group((*links, *loose), tuple(dofs), carrier, moving))
         return groups

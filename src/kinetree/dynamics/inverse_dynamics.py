@@ -205,11 +205,7 @@ def body_wrench(x: Moments, motion: LinkMotion) -> Pair:
     y_turn = B[0, 1] * S[1, 2] - B[2, 1] * S[0, 1] + B[0, 2] * S[2, 2] - B[2, 0] * S[0, 0]
     z_turn = B[1, 2] * S[0, 2] - B[0, 2] * S[1, 2] + B[1, 0] * S[0, 0] - B[0, 1] * S[1, 1]
     turning = np.array(
-        [
-            x_turn + (zz - yy) * S[1, 2],
-            y_turn + (xx - zz) * S[0, 2],
-            z_turn + (yy - xx) * S[0, 1],
-        ]
+        [x_turn + (zz - yy) * S[1, 2], y_turn + (xx - zz) * S[0, 2], z_turn + (yy - xx) * S[0, 1]]
     )
     return a * x.m + B @ h, cross(h, a) + turning
 

@@ -14,13 +14,7 @@ without gravity would measure it; for "body" it is dV_b/dt = J_b ddq + dJ_b/dt d
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
-from kinetree.dynamics.frames import (
-    body_walk,
-    frame_motions,
-    seen,
-    tree_frame_jacobian,
-    tree_pose,
-)
+from kinetree.dynamics.frames import body_walk, frame_motions, seen, tree_frame_jacobian, tree_pose
 from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
 from kinetree.model import Model
 from kinetree.model.inputs import rates

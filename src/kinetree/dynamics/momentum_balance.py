@@ -47,14 +47,8 @@ def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
 
 @quantity(
     "q dq tau -> p: n, f: n",
-    meaning=(
-        "momentum of the joints",
-        "rate of the momentum without contacts",
-    ),
-    unit=(
-        "kg m^2/s or kg m/s",
-        "N m or N",
-    ),
+    meaning=("momentum of the joints", "rate of the momentum without contacts"),
+    unit=("kg m^2/s or kg m/s", "N m or N"),
     formula="p = M dq and dp/dt without contacts",
     refused="The forces of constraints would be taken for contacts; use a robot without them",
     method=False,

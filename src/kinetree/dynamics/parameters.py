@@ -7,14 +7,15 @@ each motor of coupled joints: those of a joint, over the rate of the motor.
 Geometry, gear ratios, gravity and friction functions are not parameters.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array
 from kinetree.errors import ModelError
-from kinetree.model import JointSpring, Model
+from kinetree.model import GearedMotor, Joint, JointSpring, Model
 from kinetree.model.documented import GROUPS as GROUPS
 from kinetree.model.documented import documented
 from kinetree.model.friction import with_coefficients
@@ -25,6 +26,7 @@ from kinetree.spatial import skew
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 JOINT = ("viscous+", "viscous-", "coulomb+", "coulomb-", "armature")
 SPRING = ("stiffness", "preload")
+Driven = TypeVar("Driven", Joint, GearedMotor)
 INDEX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of the six entries of I
 
 
@@ -124,41 +126,31 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
             stiffness 0 with a preload has no rest position.
     """
     pi = array(by_name(pi, parameter_axis(model), "pi"), (len(parameter_list(model)),), "pi")
-    layout, joints = ParameterLayout(len(model.links)), len(model.joints)
-    links, rest = pi[: layout.bodies].reshape(-1, len(LINK)), pi[layout.bodies :]
-    bodies = [_body(row, name) for row, name in zip(links, model.link_names, strict=True)]
-    drives = rest[: len(JOINT) * joints].reshape(joints, len(JOINT))
-    places = np.cumsum([len(model.rotors), len(SPRING) * len(model.springs)])
-    rotors, springs, motors = np.split(rest[len(JOINT) * joints :], places)
+    given = iter(pi.tolist())
+
+    def take(names: Sequence[str]) -> list[Any]:
+        return [next(given) for _ in names]
+
+    bodies = [_body(take(LINK), name) for name in model.link_names]
+    joints = [_driven(joint, "armature", take(JOINT)) for joint in model.joints]
+    rotors = [replace(rotor, inertia=next(given)) for rotor in model.rotors]
+    springs = [_spring(spring, *take(SPRING)) for spring in model.springs]
+    motors = [_driven(motor, "inertia", take(JOINT)) for motor in model.motors]
     return model.replace(
-        m=np.array([body[0] for body in bodies]),
-        com=np.array([body[1] for body in bodies]).reshape(-1, 3),
-        I_com=np.array([body[2] for body in bodies]).reshape(-1, 3, 3),
-        joints=tuple(
-            replace(
-                joint,
-                friction=with_coefficients(joint.friction, (x[0], x[1]), (x[2], x[3])),
-                armature=x[4],
-            )
-            for joint, x in zip(model.joints, drives.tolist(), strict=True)
-        ),
-        rotors=tuple(
-            replace(rotor, inertia=x)
-            for rotor, x in zip(model.rotors, rotors.tolist(), strict=True)
-        ),
-        springs=tuple(
-            _spring(spring, *x)
-            for spring, x in zip(model.springs, springs.reshape(-1, 2).tolist(), strict=True)
-        ),
-        motors=tuple(
-            replace(
-                motor,
-                friction=with_coefficients(motor.friction, (x[0], x[1]), (x[2], x[3])),
-                inertia=x[4],
-            )
-            for motor, x in zip(model.motors, motors.reshape(-1, len(JOINT)).tolist(), strict=True)
-        ),
+        m=np.array([m for m, _, _ in bodies]),
+        com=np.array([com for _, com, _ in bodies]).reshape(-1, 3),
+        I_com=np.array([I_com for _, _, I_com in bodies]).reshape(-1, 3, 3),
+        joints=tuple(joints),
+        rotors=tuple(rotors),
+        springs=tuple(springs),
+        motors=tuple(motors),
     )
+
+
+def _driven(part: Driven, inertia: str, x: Sequence[Any]) -> Driven:
+    """A joint or motor with other friction and inertia."""
+    friction = with_coefficients(part.friction, (x[0], x[1]), (x[2], x[3]))
+    return replace(part, friction=friction, **{inertia: x[4]})
 
 
 def _spring(spring: JointSpring, stiffness: Any, preload: Any) -> JointSpring:
@@ -173,7 +165,7 @@ def _spring(spring: JointSpring, stiffness: Any, preload: Any) -> JointSpring:
     return replace(spring, stiffness=stiffness)
 
 
-def _body(row: Array, name: str) -> tuple[Any, Array, Array]:
+def _body(row: Sequence[Any], name: str) -> tuple[Any, Array, Array]:
     m, h = row[0], np.array(row[1:4])
     I: list[list[Any]] = [[0] * 3 for _ in range(3)]
     for (a, b), value in zip(INDEX, row[4:], strict=True):

@@ -189,14 +189,8 @@ def _motor_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
 
 @quantity(
     "q dq -> y_T: p, y_U: p",
-    meaning=(
-        "regressor of the kinetic energy",
-        "regressor of the potential energy",
-    ),
-    unit=(
-        "J for a unit of each parameter",
-        "J for a unit of each parameter",
-    ),
+    meaning=("regressor of the kinetic energy", "regressor of the potential energy"),
+    unit=("J for a unit of each parameter", "J for a unit of each parameter"),
     formula="y_T, y_U: energies = y pi",
     over="model",
     method=False,

@@ -187,10 +187,7 @@ class Tree:
         ]
 
     def outward(
-        self,
-        base: X,
-        step: Callable[[int, TreeLink, X], X],
-        links: Iterable[int] | None = None,
+        self, base: X, step: Callable[[int, TreeLink, X], X], links: Iterable[int] | None = None
     ) -> dict[int, X]:
         """Pass a quantity from the base to the leaves: x_i = step(i, link, x_p), x_WORLD = base.
 

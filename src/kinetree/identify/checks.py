@@ -19,6 +19,7 @@ from kinetree.identify.clock import gaps
 from kinetree.identify.findings import Finding, named
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, positions
+from kinetree.model.inputs import check_quaternions
 
 DEGREE = 180 / np.pi
 TURN = 2 * np.pi
@@ -180,17 +181,12 @@ def saturated(model: Model, tau: Array, dq: Array) -> tuple[Finding, ...]:
 
 def unit_quaternions(model: Model, q: Array) -> Array:
     """q with measured quaternions scaled to length 1; InputError if one is far from it."""
+    check_quaternions(model, q, "the samples", const.QUATERNION_ROUNDED)
     found = q
     for joint in model.joints:
         if joint.type in (SPHERICAL, FREE) and joint.follows is None:
             own = list(joint.coords[:4])
             length = np.linalg.norm(q[:, own], axis=1)
-            worst = int(np.abs(length - 1).argmax())
-            if abs(length[worst] - 1) > const.QUATERNION_ROUNDED:
-                raise InputError(
-                    f"the quaternion (w, x, y, z) of joint {joint.name!r} has length "
-                    f"{length[worst]:.6g} in sample {worst}; expected 1."
-                )
             found = found.copy() if found is q else found
             # a second scaling would change last bits
             rounded = np.abs(length - 1) > const.QUATERNION_EXACT

@@ -12,7 +12,8 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
 from kinetree.errors import InputError
-from kinetree.files.description import Friction, Spring
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Spring
 from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isnan
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, frozen, is_numeric, times
+from kinetree.core.records import checked
 from kinetree.core.text import counted, listing
-from kinetree.errors import InertiaError, InputError, ModelError, NameLookupError, warn
+from kinetree.errors import InertiaError, ModelError, NameLookupError, warn
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import (
@@ -315,36 +314,13 @@ def check_link(name: str, m: Scalar, I_com: Array, unphysical: str) -> str | Non
 
 
 def check_joint(joint: JointDescription) -> None:
-    """Raise unless friction, limits, rotor and mimic are records of their types, limits valid."""
-    for name, kind, optional in (
-        ("friction", Friction, False),
-        ("limits", Limits, False),
-        ("rotor", Rotor, True),
-        ("mimic", Mimic, True),
-    ):
-        value = getattr(joint, name)
-        if not (isinstance(value, kind) or (optional and value is None)):
-            raise InputError(
-                f"{name} of joint {joint.name!r} is {value!r}; expected a record {kind.__name__}"
-                f"(...){' or None' if optional else ''}."
-            )
-    check_limits(joint)
-
-
-def check_limits(joint: JointDescription) -> None:
-    """Raise unless limits are numbers, lower <= upper, velocity and effort not negative."""
-    limits = joint.limits
-    for name in ("lower", "upper", "velocity", "effort"):
-        value = getattr(limits, name)
-        if not isinstance(value, Real) or isnan(value):
-            raise ModelError(f"{name} limit of joint {joint.name!r} is {value}; expected a number.")
-    if limits.lower > limits.upper:
+    """Raise unless limits, rotor and mimic are records of their types with possible numbers."""
+    checked(joint.limits, Limits, f"limits of joint {joint.name!r}")
+    for name, kind in (("rotor", Rotor), ("mimic", Mimic)):
+        if getattr(joint, name) is not None:
+            checked(getattr(joint, name), kind, f"{name} of joint {joint.name!r}")
+    if joint.limits.lower > joint.limits.upper:
         raise ModelError(
-            f"joint {joint.name!r} has lower limit {limits.lower} above its upper limit "
-            f"{limits.upper}; expected lower <= upper."
+            f"joint {joint.name!r} has lower limit {joint.limits.lower} above its upper limit "
+            f"{joint.limits.upper}; expected lower <= upper."
         )
-    for name in ("velocity", "effort"):
-        if getattr(limits, name) < 0:
-            raise ModelError(
-                f"{name} limit of joint {joint.name!r} is {getattr(limits, name)}; expected >= 0."
-            )

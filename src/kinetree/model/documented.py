@@ -5,7 +5,7 @@ once: in ARGUMENTS of quantity.py for those that quantities have, and in OTHERS 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
 from textwrap import fill
@@ -77,13 +77,6 @@ def documented_batch(function: Function) -> Function:
     return _completed(function, "..., ")
 
 
-def documented_like(other: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Complete the `Args:` section by the entries that another function has."""
-    section = SECTION.search(cleandoc(other.__doc__ or ""))
-    entries = {} if section is None else _entries(section[1])
-    return lambda function: _completed(function, "", entries)
-
-
 def _entries(section: str) -> dict[str, str]:
     """Entries of an `Args:` section by the names of the parameters."""
     entries: dict[str, str] = {}
@@ -92,11 +85,11 @@ def _entries(section: str) -> dict[str, str]:
     return entries
 
 
-def _completed(function: Function, leading: str, more: Mapping[str, str] | None = None) -> Function:
+def _completed(function: Function, leading: str) -> Function:
     doc, code = cleandoc(function.__doc__ or ""), function.__code__
     section = cast(re.Match[str], SECTION.search(doc) or PLACE.search(doc))
     text, sections = doc[: section.start()], doc[section.end() :]
-    entries = {**(more or {}), **_entries(section[1])}
+    entries = _entries(section[1])
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
     names = code.co_varnames[:count]

@@ -20,6 +20,7 @@ from kinetree.spatial import Ad, inverse
 
 Wrenches = ArrayLike | None
 TipWrench = ArrayLike | Mapping[str, ArrayLike] | None
+UNIT = 1e-9  # error of the length of a quaternion
 
 
 def zeros(n: int) -> Array:
@@ -31,8 +32,7 @@ def coordinates(model: Model, q: StateLike, name: str = "q") -> Array:
     """`q` as joint positions, shape (nq,), finite, its quaternions of length 1."""
     q = _vector(model, q, name, coordinate_axis(model))
     if is_numeric(q):
-        for joint in model.joints:
-            check_quaternion(q[list(joint.coords)], joint, name)
+        check_quaternions(model, q, name)
     return q
 
 
@@ -103,16 +103,26 @@ def check_one_state(x: Any, name: str) -> None:
         )
 
 
-def check_quaternion(q: Array, joint: Joint, name: str) -> None:
-    """Raise InputError unless the quaternion in a joint's own coordinates has length 1."""
-    values = known(q[:4]) if joint.type in (SPHERICAL, FREE) else None
+def check_quaternions(model: Model, q: Array, name: str, slack: float = UNIT) -> None:
+    """Raise InputError if a quaternion in positions (..., nq) does not have length 1."""
+    for joint in model.joints:
+        if joint.follows is None:
+            check_quaternion(q[..., list(joint.coords)], joint, name, slack)
+
+
+def check_quaternion(q: Array, joint: Joint, name: str, slack: float = UNIT) -> None:
+    """Raise InputError unless quaternions in a joint's own coordinates, (..., k), have length 1."""
+    values = known(q[..., :4]) if joint.type in (SPHERICAL, FREE) else None
     if values is None:
         return
-    length = float(np.linalg.norm(values))
-    if abs(length - 1) > 1e-9:
+    length = np.linalg.norm(values, axis=-1)
+    bad = np.argwhere(abs(length - 1) > slack)
+    if len(bad):
+        at = tuple(int(k) for k in bad[0])
         raise InputError(
-            f"the quaternion of joint {joint.name!r} in {name} is {values.tolist()} (w, x, y, z), "
-            f"of length {length:.12g}; expected length 1. Divide it by its length."
+            f"the quaternion of joint {joint.name!r} in {name}{list(at) or ''} is "
+            f"{values[at].tolist()} (w, x, y, z), of length {float(length[at]):.12g}; expected "
+            "length 1. Divide it by its length."
         )
 
 

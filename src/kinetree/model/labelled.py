@@ -10,12 +10,12 @@ The letters name the axes of the result. Calls with plain arrays go straight to 
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from kinetree.core.containers import label_kind
-from kinetree.model import Model, model_of
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.documented import documented
 from kinetree.model.inputs import (
     activation_axis,
@@ -30,6 +30,8 @@ from kinetree.present.labels import Alignment, Axis
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Letter = str | Callable[[Model], Axis]
+OfModel = Callable[Concatenate[Model, Given], Result]
+OfRobot = Callable[Concatenate[Model | HasModel, Given], Result]
 
 # the names along arguments of the state
 AXES: Mapping[str, Callable[[Model], Axis]] = {
@@ -46,8 +48,8 @@ DIRECTIONS = {
 
 def labelled(
     *dims: Letter | tuple[Letter, ...],
-) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Let a function take labelled states, and complete its `Args:` (documented.py).
+) -> Callable[[OfModel[Given, Result]], OfRobot[Given, Result]]:
+    """Let a function take a robot and labelled states, and complete its `Args:` (documented.py).
 
     dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
     axis of a model); or one tuple of letters for each of several results.
@@ -56,19 +58,17 @@ def labelled(
 
 
 def named(
-    function: Callable[Given, Result], *dims: Letter | tuple[Letter, ...]
-) -> Callable[Given, Result]:
-    """The function for labelled states; see `labelled`."""
+    function: OfModel[Given, Result], *dims: Letter | tuple[Letter, ...]
+) -> OfRobot[Given, Result]:
+    """The function for robots and labelled states; see `labelled`."""
 
     @functools.wraps(function)
-    def call(*args: Given.args, **options: Given.kwargs) -> Result:
-        if args and not isinstance(args[0], Model):
-            robot: Any = args[0]
-            return call(model_of(robot), *args[1:], **options)
-        for value in (*args[1:], *options.values()):
+    def call(model: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
+        model = model_of(model)
+        for value in (*args, *options.values()):
             if type(value) is not np.ndarray and label_kind(type(value)) is not None:
-                return _by_name(function, dims, args, options)
-        return function(*args, **options)
+                return _by_name(function, dims, (model, *args), options)
+        return function(model, *args, **options)
 
     return call
 

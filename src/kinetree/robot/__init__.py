@@ -17,6 +17,7 @@ __all__ = ["Robot"]
 
 METHODS = {
     "dynamics.constraints.mobility": "constrained",
+    "dynamics.joints.configuration": "difference integrate",
     "engine.kernels.task_space": "task_space",
     "explain.explanation": "explain",
     "model.edit": "with_actuators with_contacts with_drives with_friction with_gravity with_motors "
@@ -87,6 +88,8 @@ class Robot(Quantities, Kernels, Stepping):
 
     if TYPE_CHECKING:  # the functions of METHODS
         from kinetree.dynamics.constraints.mobility import constrained as constrained
+        from kinetree.dynamics.joints.configuration import difference as difference
+        from kinetree.dynamics.joints.configuration import integrate as integrate
         from kinetree.engine.kernels.task_space import task_space as task_space
         from kinetree.explain.explanation import explain as explain
         from kinetree.model.edit import with_actuators as with_actuators

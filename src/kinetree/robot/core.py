@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.options import count, generator
 from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.errors import InputError
 from kinetree.model import Model, model_of
-from kinetree.model.documented import documented_like
 from kinetree.model.inputs import frame_wrenches
 
 if TYPE_CHECKING:
@@ -119,16 +118,6 @@ class RobotCore:
         shape = tuple(count(x, "size") for x in sizes)
         flat = random_positions(self.model, generator(rng), prod(shape))
         return flat.reshape(*shape, self.model.nq)
-
-    @documented_like(dynamics.integrate)
-    def integrate(self, q: StateLike, v: StateLike) -> Array:
-        """The position, shape (nq,), that is reached from q along a tangent vector."""
-        return dynamics.integrate(self.model, q, v)
-
-    @documented_like(dynamics.difference)
-    def difference(self, q0: StateLike, q1: StateLike) -> Array:
-        """The tangent vector, shape (n,), rad or m, that leads from q0 to q1."""
-        return dynamics.difference(self.model, q0, q1)
 
     def wrenches(self, onto: Mapping[str, ArrayLike]) -> Array:
         """F_ext, shape (l, 6), N m and N, of wrenches from the world onto named frames.

@@ -6,7 +6,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
-from kinetree.files.description import Friction, Limits, Sigmoid
+from kinetree.files.description.friction import Friction, Sigmoid
+from kinetree.files.description.records import Limits
 from kinetree.robot import Robot
 from kinetree.robot.tables import from_dh
 from kinetree.spatial import box, translation

@@ -5,7 +5,8 @@ from math import inf, pi
 import numpy as np
 
 from kinetree.core.options import typed
-from kinetree.files.description import Friction, Limits
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Limits
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.robot.tables import from_dh, from_points

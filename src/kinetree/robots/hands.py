@@ -5,7 +5,8 @@ from math import radians
 import numpy as np
 
 from kinetree.core.arrays import Array, times
-from kinetree.files.description import Friction, Limits, Mimic
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Limits, Mimic
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.spatial import box, pose, rotation

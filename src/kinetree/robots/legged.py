@@ -6,7 +6,7 @@ from math import radians
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.files.description import Limits
+from kinetree.files.description.records import Limits
 from kinetree.robot import Robot
 from kinetree.robot.builder import Builder
 from kinetree.spatial import box

@@ -105,11 +105,7 @@ def quaternion(R: ArrayLike) -> Array:
         q = np.array([1 + trace, x[2, 1] - x[1, 2], x[0, 2] - x[2, 0], x[1, 0] - x[0, 1]])
     else:
         i, j, l = k - 1, k % 3, (k + 1) % 3
-        part = {
-            i: 1 + x[i, i] - x[j, j] - x[l, l],
-            j: x[j, i] + x[i, j],
-            l: x[l, i] + x[i, l],
-        }
+        part = {i: 1 + x[i, i] - x[j, j] - x[l, l], j: x[j, i] + x[i, j], l: x[l, i] + x[i, l]}
         q = np.array([x[l, j] - x[j, l], part[0], part[1], part[2]])
     q = q / length(q)
     return -q if q[0] < 0 else q

@@ -231,13 +231,9 @@ def exact_screw(S: Array, snap: float, hinge: bool) -> Array:
     return np.concatenate([axis, cross(point, axis) + axis * pitch])
 
 
-def _unchanged(x: Any) -> Any:
-    return x
-
-
 # how the numbers of a field become exact where it is not number by number; poses and screws follow
 RULES = {
-    **dict.fromkeys(("M_pi", "T_if", "T_a", "T_b", "screw"), _unchanged),
+    **dict.fromkeys(("M_pi", "T_if", "T_a", "T_b", "screw"), lambda x: x),
     **dict.fromkeys(("rest", "offset", "at"), exact_offset),
     **dict.fromkeys(("com", "I_com"), _rows),
 }

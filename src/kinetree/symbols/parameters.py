@@ -70,6 +70,9 @@ def _symbol(name: str, value: Expression, values: Values) -> Expression:
 
 
 def _inertial(model: Model, values: Values) -> Model:
+    def inertia(i: int, a: int, b: int) -> Expression:
+        return _symbol(f"I{i + 1}{AXES[a]}{AXES[b]}", model.I_com[i][a, b], values)
+
     m: list[Expression] = []
     com: list[Sequence[Expression]] = []
     I_com: list[list[list[Expression]]] = []
@@ -77,12 +80,7 @@ def _inertial(model: Model, values: Values) -> Model:
         m.append(_symbol(f"m{i + 1}", model.m[i], values))
         centre = [_symbol(f"c{i + 1}{AXES[k]}", model.com[i][k], values) for k in range(3)]
         com.append(centre if model.m[i] != 0 else model.com[i])
-        entry = {
-            (a, b): _symbol(f"I{i + 1}{AXES[a]}{AXES[b]}", model.I_com[i][a, b], values)
-            for a in range(3)
-            for b in range(a, 3)
-        }
-        I_com.append([[entry[min(a, b), max(a, b)] for b in range(3)] for a in range(3)])
+        I_com.append([[inertia(i, *sorted((a, b))) for b in range(3)] for a in range(3)])
     return model.replace(
         m=np.array(m, object),
         com=np.array(com, object).reshape(-1, 3),

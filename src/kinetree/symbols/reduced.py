@@ -36,7 +36,7 @@ from kinetree.spatial import pose
 from kinetree.symbols.present import Presenter
 from kinetree.symbols.quotients import cofactors, determinant_factors, quotient
 from kinetree.symbols.read import product, weightless
-from kinetree.symbols.ring import Entry, Expression
+from kinetree.symbols.ring import Expression
 
 
 class ReducedForms:
@@ -83,8 +83,8 @@ class ReducedForms:
         """N^T (M nu + c), (d, 1), with dq = N dy."""
         rates = self._P @ self._dy
         bent = self._adjugate @ self._constraints(rates, fixed=True).gamma
-        solved = dict(zip(self._rest, bent, strict=True))
-        Q = np.array([-solved[d] if d in solved else 0 for d in range(self._model.n)], object)
+        Q = np.zeros(self._model.n, object)
+        Q[self._rest] = -bent
         tree = weightless(self._model)
         c = dynamics.inverse_dynamics(tree, self._q, rates, zeros(self._model.n))
         numerator = self._P.T @ (self._M @ Q + self._D * np.asarray(c, object))
@@ -171,16 +171,9 @@ class ReducedForms:
 
     def _rates(self, rest: Sequence[int]) -> Array:
         """P, (n, d)."""
-        solved = self._adjugate @ self._J[:, self.y]
-        rows: dict[int, list[Entry]] = {
-            d: [-x for x in row] for d, row in zip(rest, solved, strict=True)
-        }
-        for k, d in enumerate(self.y):
-            rows[d] = [self._D if k == j else 0 for j in range(len(self.y))]
-        entries = [rows[d] for d in range(self._model.n)]
-        P = np.empty((self._model.n, len(self.y)), object)
-        for i, row in enumerate(entries):
-            P[i] = row
+        P = np.zeros((self._model.n, len(self.y)), object)
+        P[list(rest)] = -(self._adjugate @ self._J[:, self.y])
+        P[self.y] = np.eye(len(self.y), dtype=int).astype(object) * self._D
         return P
 
     def _quotients(self, numerators: Array, power: int) -> list[list[Expression]]:

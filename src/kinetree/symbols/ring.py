@@ -27,7 +27,12 @@ MAX_EXPONENT = 15  # exponent that is read from the model; a larger power become
 
 
 class Ring:
-    """Generators as SymPy expressions, in order of their appearance, and their known squares."""
+    """Generators as SymPy expressions, in order of their appearance, and their known squares.
+
+    turn: cosine and sine of an angle, as a `Reader` forms them.
+    """
+
+    turn: Callable[[Expression], tuple[Entry, Entry]]
 
     def __init__(self) -> None:
         from sympy import QQ
@@ -38,7 +43,6 @@ class Ring:
         self.squares: dict[int, Terms] = {}  # generator -> its known square
         self.squared = 0  # bits that are set in a monomial if such a generator is squared
         self.full = 0  # highest bits of all exponents, set in a monomial if one is too large
-        self.turn: Callable[[Expression], tuple[Entry, Entry]] | None = None  # cosine and sine
 
     def generator(self, expression: Expression) -> int:
         """Number of the generator for `expression`, which is added if it is new."""
@@ -216,15 +220,9 @@ def monomial_expression(ring: Ring, monomial: int) -> Expression:
 
 def cos(x: Polynomial) -> Entry:
     """Cosine of an angle in rad."""
-    return _turn(x)[0]
+    return x.ring.turn(x.expression())[0]
 
 
 def sin(x: Polynomial) -> Entry:
     """Sine of an angle in rad."""
-    return _turn(x)[1]
-
-
-def _turn(x: Polynomial) -> tuple[Entry, Entry]:
-    if x.ring.turn is None:
-        raise InputError(f"this ring has no angles, so it cannot form the cosine of {x}.")
-    return x.ring.turn(x.expression())
+    return x.ring.turn(x.expression())[1]

@@ -46,10 +46,7 @@ REDUCED_FORMS = "Use M_r, h_r and N of its independent coordinates, or its tree"
 
 @typed
 def symbolic(
-    robot: HasModel | Model,
-    parameters: Kind | Sequence[Kind] | None = None,
-    *,
-    snap: float = 1e-10,
+    robot: HasModel | Model, parameters: Kind | Sequence[Kind] | None = None, *, snap: float = 1e-10
 ) -> "SymbolicRobot":
     """Derive the equations of a robot in closed form, with exact numbers and symbols.
 
@@ -91,10 +88,7 @@ class SymbolicRobot:
     """
 
     def __init__(
-        self,
-        model: Model,
-        parameters: Kind | Sequence[Kind] | None = None,
-        snap: float = 1e-10,
+        self, model: Model, parameters: Kind | Sequence[Kind] | None = None, snap: float = 1e-10
     ) -> None:
         exact, self.notes = exact_model(model, snap)
         self.model, self.values = with_symbols(exact, parameters)
@@ -122,7 +116,7 @@ class SymbolicRobot:
     @cached_property
     def C(self) -> "ImmutableDenseMatrix":
         """C(q, dq), (n, n), of the Christoffel symbols: c = C dq, dM/dt - 2 C skew-symmetric."""
-        return self._matrix("C", self._C)
+        return self._matrix("C", dynamics.coriolis_matrix(self._model, self._q, self._dq))
 
     @cached_property
     def c(self) -> "ImmutableDenseMatrix":
@@ -189,11 +183,9 @@ class SymbolicRobot:
     def christoffel(self) -> "ImmutableDenseNDimArray":
         """Gamma_ijk, (n, n, n): C_ij = sum of Gamma_ijk dq_k."""
         n = self.model.n
-        if n == 0:
-            return named_array("Gamma", np.zeros((0, 0, 0), object))
         symbols = dynamics.christoffel_symbols(self._model, self._q)
         entries = [self._present(x) for x in symbols.ravel()]
-        return named_array("Gamma", np.array(entries, object).reshape(n, n, n).tolist())
+        return named_array("Gamma", np.array(entries, object).reshape(n, n, n))
 
     @cached_property
     def M_r(self) -> "ImmutableDenseMatrix":
@@ -373,10 +365,6 @@ class SymbolicRobot:
     @cached_property
     def _M(self) -> Array:
         return dynamics.mass_matrix(self._model, self._q)
-
-    @cached_property
-    def _C(self) -> Array:
-        return dynamics.coriolis_matrix(self._model, self._q, self._dq)
 
     @cached_property
     def _presenter(self) -> Presenter:

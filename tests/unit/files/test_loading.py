@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.files.description import RobotDescription
+from kinetree.files.description.records import RobotDescription
 from kinetree.files.report import Report
 
 URDF = """<robot name="gripper">

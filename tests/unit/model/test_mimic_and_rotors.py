@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinetree import Builder, dynamics
-from kinetree.files.description import Friction, Mimic, Rotor
+from kinetree.files.description.friction import Friction
+from kinetree.files.description.records import Mimic, Rotor
 from kinetree.model import random_body, random_direction, random_pose
 
 SAME = 1e-12

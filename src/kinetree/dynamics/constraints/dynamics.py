@@ -34,7 +34,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.articulated import group_equations, move_group
+from kinetree.dynamics.articulated import (
+    eliminate_groups,
+    group_equations,
+    move_group,
+    move_groups,
+)
 from kinetree.dynamics.articulated import row_names as row_names_of_group
 from kinetree.dynamics.constraints.closures import Constrained, tree_constraints
 from kinetree.dynamics.constraints.solve import (
@@ -50,7 +55,6 @@ from kinetree.dynamics.constraints.solve import (
     symmetric_product,
     times,
 )
-from kinetree.dynamics.elimination import eliminate_groups, move_groups
 from kinetree.dynamics.forward_dynamics import at_zero_acceleration
 from kinetree.dynamics.grouping import around
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics

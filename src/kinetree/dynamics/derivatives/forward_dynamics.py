@@ -41,16 +41,8 @@ USE = "Use dynamics.constrained_forward_dynamics_derivatives"
 
 @quantity(
     "q dq tau -> da_dq: n n, da_dv: n n, da_dtau: n n",
-    meaning=(
-        "d ddq/d q",
-        "d ddq/d dq",
-        "d ddq/d tau = M^-1",
-    ),
-    unit=(
-        "1/s^2 or the like",
-        "1/s or the like",
-        "1/(kg m^2) or the like",
-    ),
+    meaning=("d ddq/d q", "d ddq/d dq", "d ddq/d tau = M^-1"),
+    unit=("1/s^2 or the like", "1/s or the like", "1/(kg m^2) or the like"),
     formula="d ddq/d q, d ddq/d dq, d ddq/d tau",
     wrenches=True,
     solves=True,

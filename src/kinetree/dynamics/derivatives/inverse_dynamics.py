@@ -98,14 +98,8 @@ class Carried:
 
 @quantity(
     "q dq ddq -> dtau_dq: n n, dtau_dv: n n",
-    meaning=(
-        "d tau/d q",
-        "d tau/d dq",
-    ),
-    unit=(
-        "N m/rad or the like",
-        "N m s/rad or the like",
-    ),
+    meaning=("d tau/d q", "d tau/d dq"),
+    unit=("N m/rad or the like", "N m s/rad or the like"),
     formula="d tau/d q, d tau/d dq",
     wrenches=True,
     weighs=True,

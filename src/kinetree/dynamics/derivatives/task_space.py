@@ -18,18 +18,18 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
+from kinetree.dynamics.frames import frame_motions, point_columns
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
-from kinetree.dynamics.kinematics import forward_kinematics, pose
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.task_space import task_space_at_state
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.dynamics.tree import Tree, placed_tree, weightless
 from kinetree.errors import InputError
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates, zeros
 from kinetree.model.quantity import check_expressed, task_rows
-from kinetree.spatial import Ad, cross, inverse
+from kinetree.spatial import cross
 from kinetree.spatial.matrices import factor, solve
 
 SIDES = ("body", "space")  # axes that slopes exist for
@@ -171,16 +171,19 @@ def screws(model: Model, q: Array, frame: str | None, expressed: str) -> tuple[A
 
     Also the place of their joints on the way, (m,), and S, (m, n), from dq to rates of the screws.
     """
-    place = model.frame(frame)
-    poses, twists, order, dofs = forward_kinematics(model, q), [], [], []
-    seen_from = np.eye(4, dtype=int)
+    tree, place = placed_tree(model, q), model.frame(frame)
+    way = tree.path_inward(place.link)[::-1]
+    frames = frame_motions(tree, None, way)
+    R, point = np.eye(3, dtype=int), zeros(3)
     if expressed == "body":
-        seen_from = inverse(pose(placed_tree(model, q), place))
-    for number, i in enumerate(model.path(place.link) if place.link != WORLD else ()):
-        columns = Ad(seen_from @ poses[i]) @ model.A[i]
-        twists += list(np.asarray(columns).T)
-        order += [number] * columns.shape[1]
-        dofs += list(model.joints[i].dofs)
+        here = frames[place.link].at(place.T_if[:3, 3])
+        R, point = here.R @ place.T_if[:3, :3], here.p
+    twists, order, dofs = [], [], []
+    for number, j in enumerate(way):
+        for d, w, v in point_columns(tree, frames, [j], point):
+            twists.append(np.concatenate([R.T @ w, R.T @ v]))
+            order.append(number)
+            dofs.append(d)
     return np.array(twists).reshape(-1, 6).T, np.array(order, int), np.eye(model.n, dtype=int)[dofs]
 
 

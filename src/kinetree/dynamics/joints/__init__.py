@@ -5,10 +5,4 @@ What inverse dynamics needs of them is imported when first used: a stored kernel
 
 from kinetree.core.later import later
 
-__getattr__ = later(
-    __name__,
-    {
-        "friction": "friction_forces",
-        "springs": "without_passive_forces",
-    },
-)
+__getattr__ = later(__name__, {"friction": "friction_forces", "springs": "without_passive_forces"})

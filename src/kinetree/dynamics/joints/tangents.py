@@ -21,7 +21,7 @@ from kinetree.model import Joint, Model, joint_pose
 from kinetree.model.inputs import coordinates
 from kinetree.model.labelled import labelled
 from kinetree.scalars import cos, home, sin, sqrt, where
-from kinetree.spatial import cross
+from kinetree.spatial import ad, cross
 
 # Below this |w|^2 the series is used: eight terms leave an error of (1/4)^8 / 19! of c, 1e-22.
 # Beyond it the closed form loses digits in |w| - sin|w|: 24 eps / |w|^2, at most 1e-14.
@@ -174,12 +174,7 @@ def _series(x: Any, k: int) -> Any:
 
 def _bracket(joint: Joint, a: Array, b: Array) -> Array:
     """Lie bracket of two twists of a joint, in its own coordinates."""
-    if joint.type == SPHERICAL:
-        return cross(a, b)
-    if joint.type == FREE:
-        linear = cross(a[:3], b[3:]) + cross(a[3:], b[:3])
-        return np.concatenate([cross(a[:3], b[:3]), linear])
-    return np.array([a[0] * 0, b[0] * a[2] - a[0] * b[2], a[0] * b[1] - b[0] * a[1]])
+    return joint.A.T @ (ad(joint.A @ a) @ (joint.A @ b))
 
 
 def _rotate(q: Array, x: Array) -> Array:

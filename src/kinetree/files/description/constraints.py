@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from kinetree.core.arrays import ArrayLike
 from kinetree.core.records import number
 from kinetree.scalars import Scalar
@@ -108,3 +110,10 @@ class Constrained:
     constraints: Mapping[str, Constraint]
     actuated: tuple[str, ...] | None = None
     near: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
+
+
+def shifted(c: Sequence[float], r: float) -> list[float]:
+    """Coefficients of p(x + r), lowest first, for those of p(x)."""
+    p = np.polynomial.Polynomial(c)
+    moved = p(np.polynomial.Polynomial([r, 1.0])).coef.tolist()
+    return moved + [0.0] * (len(c) - len(moved))

@@ -108,10 +108,10 @@ class Limits:
         effort: highest joint force, N m or N.
     """
 
-    lower: float = -inf
-    upper: float = inf
-    velocity: float = inf
-    effort: float = inf
+    lower: float = number("rad or m", default=-inf, infinite=True)
+    upper: float = number("rad or m", default=inf, infinite=True)
+    velocity: float = number("rad/s or m/s", "at least 0", default=inf, infinite=True)
+    effort: float = number("N m or N", "at least 0", default=inf, infinite=True)
 
 
 @dataclass(frozen=True)

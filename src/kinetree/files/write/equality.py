@@ -7,14 +7,13 @@ several joints are losses.
 """
 
 from collections.abc import Iterator
-from math import comb
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.text import exact_number as number
+from kinetree.files.description.constraints import shifted
 from kinetree.files.write.losses import Losses
-from kinetree.files.write.xml import Tag, unused
+from kinetree.files.write.xml import Tag, numbers, unused
 from kinetree.model import WORLD, Frame, Model
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.spatial.se3 import translation
@@ -24,39 +23,39 @@ HIGHEST = 4  # power of a polynomial of MuJoCo
 
 
 class Equalities:
-    """The elements of <equality> of a model, and the frames to write as sites besides its own."""
+    """The element <equality> of a model, and the frames to write as sites besides its own."""
 
     def __init__(self, model: Model, losses: Losses) -> None:
         self.model, self.losses = model, losses
         self.own = model.own_frames
         self.sites: dict[str, Frame] = {}
         self.taken = set(model.frames)
-        self.tags: list[Tag] = []
-        if model.constraints is None:
-            return
-        for item in model.constraints.items:
-            found = self._closure(item) if isinstance(item, Closure) else self._coupling(item)
-            self.tags += list(found)
-        self.tags += self._motors(model.constraints)
+        self.tag = Tag("equality")
+        items = () if model.constraints is None else model.constraints.items
+        for item in items:
+            tags = self._closure(item) if isinstance(item, Closure) else self._coupling(item)
+            losses.into(self.tag, *tags)
+        if model.constraints is not None:
+            self._lose_motors(model.constraints)
 
-    def _motors(self, given: Constraints) -> list[Tag]:
-        """A comment on the motors, unless they are those of the actuators, which readers take."""
+    def _lose_motors(self, given: Constraints) -> None:
+        """Lose the motors, unless they are those of the actuators, which readers take."""
         model, names = self.model, self.model.dof_names
         driven = {model.coordinate_names[k] for x in model.actuators for k in x.coords}
         motors = [names[k] for k in given.actuated]
-        if set(motors) == (driven or set(names)):
-            return []
-        return [self.losses.add(f"the joints with motors, which are {', '.join(motors) or 'none'}")]
+        if set(motors) != (driven or set(names)):
+            listed = ", ".join(motors) or "none"
+            self.losses.add(f"the joints with motors, which are {listed}")
+            self.losses.into(self.tag)
 
     def _closure(self, x: Closure) -> Iterator[Tag]:
-        losses = self.losses
         if x.kind not in ("point", "axis", "pose"):
-            yield losses.add(f"constraint {x.name!r}, a {x.kind}")
+            self.losses.add(f"constraint {x.name!r}, a {x.kind}")
             return
-        if any(i != WORLD and _is_massless(self.model, i) for i in (x.link_a, x.link_b)):
-            yield losses.add(f"constraint {x.name!r} of a link without mass")
+        if any(i != WORLD and is_massless(self.model, i) for i in (x.link_a, x.link_b)):
+            self.losses.add(f"constraint {x.name!r} of a link without mass")
             return
-        losses.found.append(f"constraint {x.name!r} as an exact one (it is soft in MuJoCo)")
+        self.losses.found.append(f"constraint {x.name!r} as an exact one (it is soft in MuJoCo)")
         kind = "weld" if x.kind == "pose" else "connect"
         yield self._tag(kind, x.name, x, np.eye(4))
         if x.kind == "axis":
@@ -75,7 +74,6 @@ class Equalities:
             if same and known not in (self.model.tool, "world"):
                 return known
         site_name = unused(name, self.taken)
-        self.taken.add(site_name)
         self.sites[site_name] = Frame(link, T)
         return site_name
 
@@ -84,27 +82,19 @@ class Equalities:
         first, others = x.terms[0], x.terms[1:]
         is_plain = all(t.scale == 1 and t.offset == 0 for t in x.terms)
         if len(others) > 1 or not is_plain or any(len(t.powers) > HIGHEST for t in others):
-            yield self.losses.add(f"constraint {x.name!r}, a coupling beyond one joint to degree 4")
+            self.losses.add(f"constraint {x.name!r}, a coupling beyond one joint to degree 4")
             return
         self.losses.found.append(f"constraint {x.name!r} as an exact one (it is soft in MuJoCo)")
-        c = [float(x.constant)] + [0.0] * HIGHEST
-        pair = {"joint1": self._joint(first.coord)}
-        r = 0.0
+        names, c = self.model.coordinate_names, [float(x.constant)] + [0.0] * HIGHEST
+        pair = {"joint1": names[first.coord]}
         if others:
-            pair["joint2"] = self._joint(others[0].coord)
-            r = self._reference(others[0].coord)
+            pair["joint2"] = names[others[0].coord]
             for k, power in enumerate(others[0].powers, 1):
                 c[k] = -float(power)
-        moved = [
-            sum(c[k] * comb(k, i) * r ** (k - i) for k in range(i, HIGHEST + 1)) if r else c[i]
-            for i in range(HIGHEST + 1)
-        ]
-        moved[0] -= self._reference(first.coord)
-        curve = " ".join(number(v) for v in moved)
-        yield Tag("joint", {"name": x.name, **pair, "polycoef": curve})
-
-    def _joint(self, coord: int) -> str:
-        return self.model.coordinate_names[coord]
+            if r := self._reference(others[0].coord):
+                c = shifted(c, r)
+        c[0] -= self._reference(first.coord)
+        yield Tag("joint", {"name": x.name, **pair, "polycoef": numbers(c)})
 
     def _reference(self, coord: int) -> float:
         """Position of a joint in MuJoCo's reference, which is q where the joint is at zero."""
@@ -112,5 +102,6 @@ class Equalities:
         return -float(joint.offset)
 
 
-def _is_massless(model: Model, i: int) -> bool:
+def is_massless(model: Model, i: int) -> bool:
+    """Return True for a link without mass and moments."""
     return not (model.m[i] or np.any(model.I_com[i]))

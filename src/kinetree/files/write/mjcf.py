@@ -10,16 +10,17 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import exact_number as number
 from kinetree.errors import ModelError
 from kinetree.files.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
-from kinetree.files.description.records import Limits
 from kinetree.files.write.actuators import actuator_tags, effort_attributes
-from kinetree.files.write.equality import Equalities
+from kinetree.files.write.equality import Equalities, is_massless
 from kinetree.files.write.losses import (
     Losses,
     Policy,
     check_policy,
     in_floats,
-    lost_contacts,
-    lost_drive,
+    lose_contacts,
+    lose_drive,
+    lose_limits,
+    lose_tool,
     shown,
     spring_place,
     symmetric_friction,
@@ -116,7 +117,7 @@ class _Writer:
 
     def mujoco(self) -> Tag:
         """The element <mujoco>."""
-        model = self.model
+        model, losses = self.model, self.losses
         root = Tag("mujoco", {"model": model.name}).add(
             Tag("compiler", {"angle": "radian", "autolimits": "false"}),
             Tag("option", {"gravity": numbers(model.gravity[3:])}),
@@ -124,12 +125,15 @@ class _Writer:
         world = self.worldbody()
         if self.order != list(model.links):
             names = ", ".join(model.joints[i].name for i in self.order)
-            root.add(self.losses.add(f"the order of the joints, which becomes {names}"))
-        self.note_tool(root)
-        actuators, pulled = actuator_tags(model, self.losses, self.path)
-        acting = Tag("actuator").add(*actuators) if actuators else None
-        root.add(world, self.tendons(pulled), self.equality(), acting)
-        return root.add(*lost_contacts(model, self.losses))
+            losses.add(f"the order of the joints, which becomes {names}")
+        self.lose_tool()
+        losses.into(root, world)
+        actuators, pulled = actuator_tags(model, losses, self.path)
+        tendons = self.tendons().add(*pulled)
+        for tag in (tendons, self.equality(), actuators):
+            root.add(tag if tag.children else None)
+        lose_contacts(model, losses)
+        return losses.into(root)
 
     def worldbody(self) -> Tag:
         """The base, and beside it the bodies on free joints, which MuJoCo allows only there."""
@@ -169,76 +173,73 @@ class _Writer:
         body = Tag("body", {"name": self.links[i], **pose_attributes(steps[0].M_pb)})
         for step in steps:
             self.order.append(step.link)
-            body.add(*joint_tag(model, step, self.losses, self.springs))
-            if step.link != i:
-                body.add(*self.lost_frames(step))
-        link = model.m[i], model.com[i], model.I_com[i]
-        return i, body.add(inertial_tag(*link, name=self.links[i], moves=True), *self.sites(i))
+            joint = joint_tag(model, step, self.losses, self.springs)
+            self.losses.into(body, joint)
+            for name in self.on_link.get(step.link, {}) if step.link != i else ():
+                if name in self.frames:
+                    link = self.links[step.link]
+                    self.losses.add(f"frame {name!r} on the massless link {link!r}")
+        inertial = inertial_tag(
+            model.m[i], model.com[i], model.I_com[i], name=self.links[i], moves=True
+        )
+        return i, self.losses.into(body, inertial, *self.sites(i))
 
     def sites(self, i: int) -> list[Tag]:
         """The frames on link i; the tool as a body, since readers take the last body for it."""
-        return [self.site(name, frame) for name, frame in self.on_link.get(i, {}).items()]
+        tags: list[Tag] = []
+        for name, frame in self.on_link.get(i, {}).items():
+            if name == BASE:
+                self.losses.add(f"frame {BASE!r}, a name that MuJoCo reserves")
+                continue
+            attributes = {"name": name, **pose_attributes(frame.T_if)}
+            tags.append(Tag("body" if name == self.model.tool else "site", attributes))
+        return tags
 
-    def site(self, name: str, frame: Frame) -> Tag:
-        attributes = {"name": name, **pose_attributes(frame.T_if)}
-        if name == BASE:
-            return self.losses.add(f"frame {BASE!r}, a name that MuJoCo reserves")
-        return Tag("body" if name == self.model.tool else "site", attributes)
-
-    def lost_frames(self, step: Step) -> list[Tag]:
-        """Comments on frames of a massless link, which becomes no body of MuJoCo."""
-        return [
-            self.losses.add(f"frame {name!r} on the massless link {self.links[step.link]!r}")
-            for name in self.on_link.get(step.link, {})
-            if name in self.frames
-        ]
-
-    def note_tool(self, root: Tag) -> None:
-        """Add a comment if the tool is not the last body on the only tip, which readers take."""
-        model = self.model
-        if model.tool is None:
-            return
-        if len(model.tips) > 1:
-            root.add(self.losses.add(f"the tool is {model.tool!r} (readers take none)"))
-            return
-        tool, last = model.frame(), self.order[-1] if self.order else WORLD
-        if tool.link != last or (last == WORLD and model.tool != BASE):
+    def lose_tool(self) -> None:
+        """Lose the tool, unless it is the last body on the only tip, which readers take."""
+        model, last = self.model, self.order[-1] if self.order else WORLD
+        if model.tool is not None:
             expected = self.links[last] if self.order else BASE
-            root.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))
+            found = model.frame().link == last and (last != WORLD or model.tool == BASE)
+            lose_tool(model, model.tool if found else expected, self.losses)
 
-    def tendons(self, pulled: Sequence[Tag]) -> Tag | None:
-        """Springs that are not a joint's own and motors, and the tendons of actuators."""
-        tag, model, own = Tag("tendon"), self.model, self.springs
-        for x in model.springs:
-            if x.name in own:
+    def tendons(self) -> Tag:
+        """<tendon>: springs that are not a joint's own, and motors."""
+        tag, model, losses = Tag("tendon"), self.model, self.losses
+        for x in (x for x in model.springs if x.name not in self.springs):
+            losses.into(tag, self.spring(x))
+        taken = {x.name for x in model.springs}
+        for x in model.motors:
+            viscous, coulomb = symmetric_friction(x, losses, "motor")
+            values = {"armature": x.inertia, "damping": viscous, "frictionloss": coulomb}
+            drive = {key: number(value) for key, value in values.items() if value}
+            if not drive:
+                losses.add(f"motor {x.name!r} without inertia and friction")
                 continue
-            if x.play and x.damping:
-                tag.add(self.losses.add(f"spring {x.name!r} {spring_place(model, x)}"))
-                continue
-            if x.points:
-                tag.add(self.spatial(x))
-                continue
-            if not (x.stiffness or x.damping):
-                tag.add(self.losses.add(f"spring {x.name!r} of stiffness 0"))
-                continue
+            fixed = self.fixed({"name": unused(x.name, taken), **drive}, x.coords, x.arms)
+            losses.into(tag, fixed)
+        return losses.into(tag)
+
+    def spring(self, x: JointSpring) -> Tag | None:
+        """The tendon of a spring; None if MJCF has none for it."""
+        damping = {"damping": number(x.damping)} if x.damping else {}
+        if x.play and x.damping:
+            self.losses.add(f"spring {x.name!r} {spring_place(self.model, x)}")
+        elif x.points:
+            rest = {"stiffness": number(x.stiffness), "springlength": _length(x)}
+            tag = self.path(x, x.name, rest | {"damping": number(x.damping)})
+            if tag is not None:
+                return tag
+            self.losses.add(f"spring {x.name!r} at a massless link")
+        elif not (x.stiffness or x.damping):
+            self.losses.add(f"spring {x.name!r} of stiffness 0")
+        else:
             # -1 asks MuJoCo for the length of the drawn robot; all signs turned are the same spring
             sign = -1 if x.rest == -1 else 1
             rest = {"stiffness": number(x.stiffness), "springlength": _length(x, sign)}
-            rest |= {"damping": number(x.damping)} if x.damping else {}
             arms = [sign * arm for arm in x.arms]
-            tag.add(self.fixed({"name": x.name, **rest}, x.coords, arms))
-        taken = {x.name for x in model.springs}
-        for x in model.motors:
-            viscous, coulomb, lost = symmetric_friction(x, self.losses, "motor")
-            values = {"armature": x.inertia, "damping": viscous, "frictionloss": coulomb}
-            drive = {key: number(value) for key, value in values.items() if value}
-            tag.add(*lost)
-            if not drive:
-                tag.add(self.losses.add(f"motor {x.name!r} without inertia and friction"))
-                continue
-            tag.add(self.fixed({"name": unused(x.name, taken), **drive}, x.coords, x.arms))
-        tag.add(*pulled)
-        return tag if tag.children else None
+            return self.fixed({"name": x.name, **rest, **damping}, x.coords, arms)
+        return None
 
     def fixed(
         self, attributes: dict[str, str], coords: Sequence[int], arms: Sequence[Scalar]
@@ -247,12 +248,6 @@ class _Writer:
         names, pairs = self.model.coordinate_names, zip(coords, arms, strict=True)
         ends = [{"joint": names[k], "coef": number(arm)} for k, arm in pairs]
         return Tag("fixed", attributes).add(*(Tag("joint", end) for end in ends))
-
-    def spatial(self, x: JointSpring) -> Tag:
-        """The tendon of a spring between points, and the sites that it passes."""
-        more = {"springlength": _length(x), "damping": number(x.damping)}
-        tag = self.path(x, x.name, {"stiffness": number(x.stiffness)} | more)
-        return tag or self.losses.add(f"spring {x.name!r} at a massless link")
 
     def path(
         self, x: JointSpring | JointActuator, name: str, attributes: dict[str, str] | None = None
@@ -263,9 +258,9 @@ class _Writer:
         sites = [Tag("site", {"site": site_name(x, k)}) for k in range(len(x.points))]
         return Tag("spatial", {"name": name} | (attributes or {})).add(*sites)
 
-    def equality(self) -> Tag | None:
+    def equality(self) -> Tag:
         """Constraints, and mimic joints; MuJoCo measures joints from their zero positions."""
-        tag = Tag("equality").add(*self.equalities.tags)
+        tag = self.equalities.tag
         for joint in self.model.joints:
             if joint.follows is None:
                 continue
@@ -274,16 +269,14 @@ class _Writer:
                 f"joint {joint.name!r} follows {joint.follows!r} exactly (an equality constraint "
                 "is written, which is soft)"
             )
-            curve = f"{number(start)} {number(joint.scale)} 0 0 0"
+            curve = numbers([start, joint.scale, 0, 0, 0])
             pair = {"joint1": joint.name, "joint2": joint.follows, "polycoef": curve}
             tag.add(Tag("joint", pair))
-        return tag if tag.children else None
+        return tag
 
 
-def joint_tag(
-    model: Model, step: Step, losses: Losses, springs: Mapping[str, JointSpring]
-) -> list[Tag]:
-    """<joint> of a step, and comments on its losses; springs: those of `own_springs`."""
+def joint_tag(model: Model, step: Step, losses: Losses, springs: Mapping[str, JointSpring]) -> Tag:
+    """<joint> of a step; springs: those of `own_springs`."""
     joint = model.joints[step.link]
     _check_joint(model, step.link)
     attributes = {"name": joint.name, "type": WORDS[joint.type]}
@@ -296,16 +289,16 @@ def joint_tag(
             attributes["pos"] = numbers(point)
         if joint.follows is None and joint.offset:
             attributes["ref"] = number(-joint.offset)
-    limits, comments = _limits(model, joint, losses)
-    viscous, coulomb, lost_friction = symmetric_friction(joint, losses)
-    armature, others = _armature(model, step.link, losses)
+    attributes |= _limits(model, joint, losses)
+    viscous, coulomb = symmetric_friction(joint, losses)
+    armature = _armature(model, step.link, losses)
     values = {"armature": armature, "damping": viscous, "frictionloss": coulomb}
-    drive = {key: number(value) for key, value in values.items() if value}
+    attributes |= {key: number(value) for key, value in values.items() if value}
     if (spring := springs.get(joint.name)) is not None:
-        drive["stiffness"] = number(spring.stiffness)
-        drive |= {"springref": number(spring.rest)} if spring.rest else {}
-    lost = lost_drive(joint, losses)
-    return [*comments, *lost_friction, *others, *lost, Tag("joint", attributes | limits | drive)]
+        attributes["stiffness"] = number(spring.stiffness)
+        attributes |= {"springref": number(spring.rest)} if spring.rest else {}
+    lose_drive(joint, losses)
+    return Tag("joint", attributes)
 
 
 def _length(x: JointSpring, sign: int = 1) -> str:
@@ -361,43 +354,36 @@ def _check_joint(model: Model, i: int) -> None:
         )
 
 
-def _limits(model: Model, joint: Joint, losses: Losses) -> tuple[dict[str, str], list[Tag]]:
-    limits, name = joint.limits, joint.name
+def _limits(model: Model, joint: Joint, losses: Losses) -> dict[str, str]:
+    """Attributes of the limits of a hinge or slide."""
     if joint.type in (SPHERICAL, FREE):
-        text = f"limits of joint {name!r} ({joint.type}): {shown(**vars(limits))}"
-        return {}, [] if limits == Limits() else [losses.add(text)]
+        lose_limits(joint, losses)
+        return {}
     attributes: dict[str, str] = {}
-    comments: list[Tag] = []
-    ends = limits.lower, limits.upper
-    if limits.lower == limits.upper:
-        comments.append(losses.add(f"limits of joint {name!r}: lower = upper = {limits.lower:g}"))
-    elif not all(map(isinf, ends)):
-        attributes |= {"limited": "true", "range": numbers(ends)}
-    effort, lost = effort_attributes(model, joint, losses)
-    attributes |= effort
-    comments += lost
-    if not isinf(limits.velocity):
-        text = f"velocity limit {number(limits.velocity)} of joint {name!r}"
-        comments.append(losses.add(text))
-    return attributes, comments
+    lower, upper, velocity = joint.limits.lower, joint.limits.upper, joint.limits.velocity
+    if lower == upper:
+        losses.add(f"limits of joint {joint.name!r}: lower = upper = {lower:g}")
+    elif not (isinf(lower) and isinf(upper)):
+        attributes = {"limited": "true", "range": numbers((lower, upper))}
+    attributes |= effort_attributes(model, joint, losses)
+    if not isinf(velocity):
+        losses.add(f"velocity limit {number(velocity)} of joint {joint.name!r}")
+    return attributes
 
 
-def _armature(model: Model, i: int, losses: Losses) -> tuple[float, list[Tag]]:
-    """Armature of the joint with that of its rotor; comments on the losses."""
+def _armature(model: Model, i: int, losses: Losses) -> float:
+    """Armature of the joint with that of its rotor."""
     joint = model.joints[i]
     armature = float(joint.armature)
-    comments: list[Tag] = []
-    for rotor in model.rotors:
-        if rotor.joint != i:
-            continue
+    for rotor in (x for x in model.rotors if x.joint == i):
         ratio = rotor.gear
         armature += rotor.inertia * ratio * ratio
         if rotor.link != WORLD:
             values = shown(inertia=rotor.inertia, ratio=ratio)
             text = f"rotor of joint {joint.name!r} on {model.link_names[rotor.link]!r} about "
             text += f"{numbers(rotor.s)}: {values} (written as armature, without gyroscopic forces)"
-            comments.append(losses.add(text))
-    return armature, comments
+            losses.add(text)
+    return armature
 
 
 def body_steps(model: Model, first: int) -> list[Step]:
@@ -407,7 +393,7 @@ def body_steps(model: Model, first: int) -> list[Step]:
     of a body are given in its own frame.
     """
     run = [first]
-    while _is_massless(model, run[-1]):
+    while is_massless(model, run[-1]):
         run.append(_only_child(model, run[-1]))
     # inward from the body's own joint; before the step of link i, M is the body's pose in {i}
     M = np.eye(4)
@@ -418,10 +404,6 @@ def body_steps(model: Model, first: int) -> list[Step]:
         M = model.M_pi[i] if i == run[-1] else model.M_pi[i] @ M
         steps.append((i, turned))
     return [Step(i, M, screw) for i, screw in reversed(steps)]
-
-
-def _is_massless(model: Model, i: int) -> bool:
-    return not (model.m[i] or np.any(model.I_com[i]))
 
 
 def _only_child(model: Model, i: int) -> int:

@@ -19,18 +19,20 @@ from kinetree.files.description.joints import (
 )
 from kinetree.files.description.records import Limits
 from kinetree.files.description.urdf.elements import NO_LIMIT
-from kinetree.files.write.actuators import lost_actuators
 from kinetree.files.write.losses import (
     Losses,
     Policy,
     check_policy,
     has_friction,
     in_floats,
-    lost_contacts,
-    lost_drive,
-    lost_laws,
-    lost_motors,
-    lost_springs,
+    lose_actuators,
+    lose_contacts,
+    lose_drive,
+    lose_laws,
+    lose_limits,
+    lose_motors,
+    lose_springs,
+    lose_tool,
     shown,
     symmetric_friction,
 )
@@ -93,29 +95,31 @@ class _Writer:
 
     def robot(self) -> Tag:
         """The element <robot>: the tree first, then frames, then transmissions."""
-        model = self.model
+        model, losses = self.model, self.losses
         robot = Tag("robot", {"name": model.name})
         if not np.array_equal(model.gravity[3:], GRAVITY):
-            robot.add(self.losses.add(f"gravity {numbers(model.gravity[3:])}"))
-        constraints = () if model.constraints is None else model.constraints.given
-        robot.add(
-            *(self.losses.add(f"constraint {name!r}, which is left out") for name in constraints)
-        )
-        robot.add(self.link(WORLD))
+            losses.add(f"gravity {numbers(model.gravity[3:])}")
+        for name in () if model.constraints is None else model.constraints.given:
+            losses.add(f"constraint {name!r}, which is left out")
+        losses.into(robot, self.link(WORLD))
         for i in model.links:
-            robot.add(*self.joint(i), self.link(i))
+            tags = [*self.joint(i), self.link(i)]
+            losses.into(robot, *tags)
         frames = model.own_frames
         for name in sorted(frames, key=lambda name: name == model.tool):  # the tool comes last
             frame = frames[name]
             robot.add(Tag("link", {"name": name}))
             robot.add(self.weld(f"{name}_fixed", self.links[frame.link], name, frame.T_if))
-        self.note_tool(robot, [x for x in frames if x != model.tool])
-        transmissions = [transmission_tag(model, rotor, self.losses) for rotor in model.rotors]
-        if any(tag.name == "transmission" for tag in transmissions):
-            robot.attributes["xmlns:drake"] = "http://drake.mit.edu"
-        lost = [*lost_motors(model, self.losses), *lost_springs(model, self.losses)]
-        lost += [*lost_actuators(model, self.losses), *lost_contacts(model, self.losses)]
-        return robot.add(*transmissions, *lost)
+        if model.tool is not None:
+            lose_tool(model, self.last_frame([x for x in frames if x != model.tool]), losses)
+        for rotor in model.rotors:
+            transmission = transmission_tag(model, rotor, losses)
+            losses.into(robot, transmission)
+            if transmission is not None:
+                robot.attributes["xmlns:drake"] = "http://drake.mit.edu"
+        for lose in (lose_motors, lose_springs, lose_actuators, lose_contacts):
+            lose(model, losses)
+        return losses.into(robot)
 
     def link(self, i: int) -> Tag:
         """A link with the body of model link i."""
@@ -162,32 +166,25 @@ class _Writer:
             tag.add(Tag("axis", {"xyz": numbers(direction)}))
         elif joint.type == PLANAR:
             tag.add(Tag("axis", {"xyz": "0 0 1"}))
-        tag.add(*limit_tag(joint, word, self.infinity, self.losses))
-        tag.add(*drive_tags(joint, self.losses))
-        return [tag, *extra]
+        limit = limit_tag(joint, word, self.infinity, self.losses)
+        self.losses.into(tag, limit)
+        drive = drive_tags(joint, self.losses)
+        return [self.losses.into(tag, *drive), *extra]
 
     def weld(self, name: str, parent: str, child: str, T: Array) -> Tag:
         """A fixed joint with a unique name."""
         tag = Tag("joint", {"name": unused(name, self.joint_words), "type": "fixed"})
         return tag.add(_origin(T), Tag("parent", {"link": parent}), Tag("child", {"link": child}))
 
-    def note_tool(self, robot: Tag, others: list[str]) -> None:
-        """Add a comment if the tool is not the last frame on the only tip, which readers take."""
+    def last_frame(self, others: list[str]) -> str | None:
+        """The last frame on the only tip, which readers take for the tool."""
         model, last = self.model, len(self.model.joints) - 1
-        if model.tool is None:
-            return
-        if len(model.tips) > 1:
-            robot.add(self.losses.add(f"the tool is {model.tool!r} (readers take none)"))
-            return
         if last < 0:
-            expected = model.base_name
-        elif model.frame().link == last and model.tool not in self.links.values():
-            return
-        else:
-            there = [name for name in others if model.frames[name].link == last]
-            expected = there[-1] if there else model.link_names[last]
-        if expected != model.tool:
-            robot.add(self.losses.add(f"the tool is {model.tool!r} (readers take {expected!r})"))
+            return model.base_name
+        if model.frame().link == last and model.tool not in self.links.values():
+            return model.tool
+        there = [name for name in others if model.frames[name].link == last]
+        return there[-1] if there else model.link_names[last]
 
 
 def _origin(T: Array) -> Tag | None:
@@ -222,30 +219,28 @@ def _is_endless(joint: Joint) -> bool:
     return isinf(joint.limits.lower) and isinf(joint.limits.upper)
 
 
-def limit_tag(joint: Joint, word: str, infinity: float, losses: Losses) -> list[Tag]:
-    """<limit>, or a comment for joints that have none in URDF; infinite limits as in `to_urdf`.
+def limit_tag(joint: Joint, word: str, infinity: float, losses: Losses) -> Tag | None:
+    """<limit> of joints that have one in URDF; infinite limits as in `to_urdf`.
 
     urdfdom, and with it ROS and Pinocchio, refuses a sliding or bounded joint without <limit>, and
     any <limit> without velocity and effort; missing lower and upper limits are 0 there.
     """
-    limits = joint.limits
     if word in ("planar", "floating"):
-        text = f"limits of joint {joint.name!r} ({joint.type}): {shown(**vars(limits))}"
-        return [] if limits == Limits() else [losses.add(text)]
-    if word == "continuous" and limits == Limits():
-        return []
+        lose_limits(joint, losses)
+        return None
+    if word == "continuous" and joint.limits == Limits():
+        return None
     keys = ("lower", "upper", "velocity", "effort")
-    values = {key: getattr(limits, key) for key in keys[2 * (word == "continuous") :]}
+    values = {key: getattr(joint.limits, key) for key in keys[2 * (word == "continuous") :]}
     finite = {key: copysign(infinity, x) if isinf(x) else x for key, x in values.items()}
-    return [Tag("limit", {key: number(x) for key, x in finite.items()})]
+    return Tag("limit", {key: number(x) for key, x in finite.items()})
 
 
 def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:
-    """<dynamics> and <mimic>, and comments on armature and other friction."""
+    """<dynamics> and <mimic>; armature and other friction are losses."""
     tags: list[Tag] = []
     if joint.type in SCREW_TYPES:
-        viscous, coulomb, comments = symmetric_friction(joint, losses)
-        tags += comments
+        viscous, coulomb = symmetric_friction(joint, losses)
         if viscous or coulomb:
             values = {"damping": number(viscous), "friction": number(coulomb)}
             tags.append(Tag("dynamics", values))
@@ -253,26 +248,25 @@ def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:
         friction = joint.friction
         pairs = {"viscous": friction.viscous, "coulomb": friction.coulomb}
         text = ", ".join(f"{key} {number(a)} and {number(b)}" for key, (a, b) in pairs.items())
-        tags.append(losses.add(f"friction of joint {joint.name!r} ({joint.type}): {text}"))
-        tags += lost_laws(joint, losses)
-    tags += lost_drive(joint, losses)
+        losses.add(f"friction of joint {joint.name!r} ({joint.type}): {text}")
+        lose_laws(joint, losses)
+    lose_drive(joint, losses)
     if joint.armature:
-        tags.append(losses.add(f"armature {number(joint.armature)} of joint {joint.name!r}"))
+        losses.add(f"armature {number(joint.armature)} of joint {joint.name!r}")
     if joint.follows is not None:
         values = {"multiplier": number(joint.scale), "offset": number(joint.offset)}
         tags.append(Tag("mimic", {"joint": joint.follows, **values}))
     return tags
 
 
-def transmission_tag(model: Model, rotor: JointRotor, losses: Losses) -> Tag:
-    """A rotor as a transmission if it is on the parent, about the joint's axis; else a comment."""
-    joint = model.joints[rotor.joint]
-    ratio = rotor.gear
+def transmission_tag(model: Model, rotor: JointRotor, losses: Losses) -> Tag | None:
+    """A rotor as a transmission if it is on the parent, about the joint's axis; else a loss."""
+    joint, ratio = model.joints[rotor.joint], rotor.gear
     if rotor.link != model.parent[rotor.joint] or not _about_own_axis(model, rotor):
         carrier = model.base_name if rotor.link == WORLD else model.link_names[rotor.link]
-        values = shown(inertia=rotor.inertia, ratio=ratio)
-        axis = numbers(rotor.s)
-        return losses.add(f"rotor of joint {joint.name!r} on {carrier!r} about {axis}: {values}")
+        values, axis = shown(inertia=rotor.inertia, ratio=ratio), numbers(rotor.s)
+        losses.add(f"rotor of joint {joint.name!r} on {carrier!r} about {axis}: {values}")
+        return None
     actuator = Tag("actuator", {"name": f"{joint.name}_motor"}).add(
         Tag("drake:rotor_inertia", {"value": number(rotor.inertia)}),
         Tag("drake:gear_ratio", {"value": number(ratio)}),

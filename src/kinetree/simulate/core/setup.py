@@ -17,10 +17,8 @@ from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.joints import FREE as FREE_JOINT
-from kinetree.files.description.joints import SPHERICAL
 from kinetree.model import Model
-from kinetree.model.inputs import actuator_axis, coordinate_axis, dof_axis
+from kinetree.model.inputs import actuator_axis, check_quaternions, coordinate_axis, dof_axis
 from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment
@@ -293,20 +291,6 @@ def read_positions(model: Model, q0: StateLike) -> Array:
     q = constant(q0, (model.nq,), "q0", ", ".join(model.coordinate_names))
     check_quaternions(model, q, "q0")
     return q
-
-
-def check_quaternions(model: Model, q: Array, name: str, slack: float = 1e-9) -> None:
-    """Raise InputError if a quaternion in positions (..., nq) does not have length 1."""
-    for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE_JOINT):
-            length = np.linalg.norm(q[..., list(joint.coords[:4])], axis=-1)
-            bad = np.argwhere(abs(length - 1) > slack)
-            if len(bad):
-                at = tuple(int(k) for k in bad[0])
-                raise InputError(
-                    f"the quaternion of joint {joint.name!r} in {name}{list(at) or ''} has length "
-                    f"{float(length[at]):.12g}; expected 1. Divide it by its length."
-                )
 
 
 class Loop(Protocol):

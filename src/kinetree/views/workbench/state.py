@@ -13,8 +13,8 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
+from kinetree.model.inputs import check_quaternions
 from kinetree.robot import Robot
 from kinetree.views.loops import closed_rest
 
@@ -81,22 +81,10 @@ def read_state(request: Request, robot: Robot) -> State:
     """The state of a request for a robot; rates and accelerations that are left out are zero."""
     model, zero = robot.model, [0.0] * robot.n
     q = numbers(request.get("q"), "q", model.coordinate_names)
-    check_quaternions(model, q)
+    check_quaternions(model, q, "q", UNIT)
     dq = numbers(request.get("dq", zero), "dq", model.dof_names)
     ddq = numbers(request.get("ddq", zero), "ddq", model.dof_names)
     return State(robot, q, dq, ddq, read_push(request.get("push"), model))
-
-
-def check_quaternions(model: Model, q: Array) -> None:
-    """Raise InputError if a quaternion in q has another length than 1."""
-    for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
-            length = float(np.linalg.norm(q[list(joint.coords[:4])]))
-            if abs(length - 1) > UNIT:
-                raise InputError(
-                    f"the quaternion of joint {joint.name!r} has the length {length:.6g}; expected "
-                    "1."
-                )
 
 
 def read_push(given: object, model: Model) -> Push | None:

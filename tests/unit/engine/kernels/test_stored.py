@@ -12,7 +12,7 @@ from kinetree.constraints import Hold, Rod
 from kinetree.engine.compiler import trace as tracer
 from kinetree.engine.kernels import model_hash, trace_quantity
 from kinetree.engine.kernels import stored as traced
-from kinetree.files.description import SCREW_TYPES
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.friction import Friction
 from kinetree.joints import Actuator
 from kinetree.model import ALL_TYPES, random_model

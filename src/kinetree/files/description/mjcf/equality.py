@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.files.description.constraints import Constrained, Constraint, Couple, Loop
+from kinetree.files.description.constraints import Constrained, Constraint, Couple, Loop, shifted
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.mjcf.bodies import TYPES, pose_of
 from kinetree.files.description.mjcf.compile import Compiled, unused
@@ -109,13 +109,6 @@ class Equality:
             powers.pop()
         by = {} if powers == [0] else {names[second]: tuple(powers)}
         return Couple(names[first], by, start + c[0])
-
-
-def shifted(c: Sequence[float], r: float) -> list[float]:
-    """Coefficients of p(x + r), lowest first, for those of p(x)."""
-    p = np.polynomial.Polynomial(c)
-    moved = p(np.polynomial.Polynomial([r, 1.0])).coef.tolist()
-    return moved + [0.0] * (len(c) - len(moved))
 
 
 def _motors(compiled: Compiled, forces: Forces) -> tuple[str, ...] | None:
