@@ -262,3 +262,28 @@ def test_limp_robots_fall_without_gaining_energy_and_stay_within_their_stops(nam
     assert max((low - joints).max(), (joints - high).max()) < 1e-3
     assert np.mean(motion.meta["contact_residual"] > 1e-8) <= 1e-3
     assert motion.meta["stop_forces"] and np.abs(motion.dq).max() > 1
+
+
+@pytest.mark.parametrize("method", ["rk4", "time_stepping", "implicit", "DOP853"])
+def test_motors_that_saturate_give_the_effort_of_their_joint(method):
+    """A mass on a rail under a law -5 q that gives 2 N at most."""
+    rail = kt.Builder("rail").link("base").link("block", 1.0)
+    limits = kt.joints.Limits(effort=2.0)
+    robot = rail.joint("rail", "prismatic", "base", "block", axis=(1, 0, 0), limits=limits).build()
+
+    def law(t, q, dq):
+        return -5.0 * q
+
+    given = {"controller": law, "duration": 1.0, "method": method, "effort_limits": "saturate"}
+    motion = robot.simulate([1.0], **given)
+    early = motion.t <= np.sqrt(0.6)  # until q = 0.4 m, where 5 N/m give 2 N
+    expected = 1 - motion.t[early] ** 2
+    np.testing.assert_allclose(motion.q[early, 0], expected, atol=2e-3)
+    np.testing.assert_allclose(motion.tau[:, 0], np.clip(-5 * motion.q[:, 0], -2, 2), atol=1e-9)
+    constant = robot.simulate(
+        [0.0], duration=0.5, tau=[9.0], method=method, effort_limits="saturate"
+    )
+    np.testing.assert_allclose(constant.dq[-1], 1.0, atol=1e-9)
+    np.testing.assert_allclose(constant.tau, 2.0)
+    with pytest.raises(kt.errors.InputError, match="effort_limits"):
+        robot.simulate([0.0], duration=0.1, effort_limits="clip")

@@ -12,6 +12,7 @@ from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Events
 from kinetree.simulate.core.inputs import ForceInput
 from kinetree.simulate.core.run import (
+    EffortLimits,
     Law,
     LimitsChoice,
     MethodName,
@@ -69,6 +70,7 @@ def simulate(
     drive_state: ArrayLike | None = None,
     friction_state: ArrayLike | None = None,
     limits: LimitsChoice = "stop",
+    effort_limits: EffortLimits = "watch",
     closure_time: float | None = None,
     progress: bool | None = None,
     target: Cpu | Cuda = "cpu",
@@ -123,6 +125,8 @@ def simulate(
             limits in the result's `meta`; with other methods it is "error", which raises
             SimulationError if a joint leaves any limit. "record" lists violations, "ignore" does
             not look.
+        effort_limits: "watch" looks at the joint forces as `limits` says, "saturate" clips the
+            forces of tau and of a controller to the limits of the joints, as motors do.
         closure_time: in which errors of constraints decay with fixed steps, s; None: every
             state is projected onto the constraints.
         progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
@@ -158,6 +162,7 @@ def simulate(
         record=record, rtol=rtol, atol=atol, max_step=max_step, breaks=breaks, events=events,
         tau=tau, F_ext=F_ext, controller=controller, parameters=parameters, controls=controls,
         activation=activation, drive_state=drive_state, friction_state=friction_state,
-        limits=limits, closure_time=closure_time, progress=progress, target=target,
+        limits=limits, effort_limits=effort_limits, closure_time=closure_time, progress=progress,
+        target=target,
     )  # fmt: skip
     return simulated(run)

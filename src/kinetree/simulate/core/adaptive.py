@@ -147,7 +147,9 @@ def adaptive_steps(run: Run, setup: Setup) -> AdaptiveSteps:
         kernel = normal_kernel(space)
         return AdaptiveSteps(
             space=space,
-            system=make_system(EquationsOfMotion(space, acting, external, None)),
+            system=make_system(
+                EquationsOfMotion(space, acting, external, None, saturates=run.saturates)
+            ),
             places=places,
             margins=margins_graph(space, run.bounds, bounded),
             bounded=bounded,

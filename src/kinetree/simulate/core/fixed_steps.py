@@ -185,8 +185,10 @@ def fixed_steps(
         dry = dry_dofs(model, acting.parameters)
         space = StateSpace(model, setup.extra, dry, registers, ranges)
         external = step_inputs(setup, space, method, run.pull_time)
-        system = make_system(EquationsOfMotion(space, acting, external, method, run.stops))
-        fields = recorded_fields(space, acting, method, stops=run.stops)
+        system = make_system(
+            EquationsOfMotion(space, acting, external, method, run.stops, run.saturates)
+        )
+        fields = recorded_fields(space, acting, method, run)
         stepping = make_stepping(run, system, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
@@ -221,18 +223,18 @@ def step_inputs(
 
 
 def recorded_fields(
-    space: StateSpace, acting: ActingForces, method: Method, *, stops: bool
+    space: StateSpace, acting: ActingForces, method: Method, run: Run
 ) -> dict[str, Field]:
     """The fields of the record; constant forces are left out."""
     nq, n, places = (
         space.model.nq,
         space.model.n,
-        result_places(space.model, method, acting, stops=stops),
+        result_places(space.model, method, acting, stops=run.stops),
     )
     in_y = {name: Field("y", x.start, x.stop - x.start) for name, x in places.items()}
     tau = in_y.pop("tau")
     fields = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
-    fields |= {} if acting.constant else {"tau": tau}
+    fields |= {} if acting.constant and not run.saturates else {"tau": tau}
     return fields | in_y | ({"z": Field("x", nq + n, space.extra)} if space.extra else {})
 
 

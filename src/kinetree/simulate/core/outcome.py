@@ -4,7 +4,7 @@ The same code serves the CPU and the GPU: `xp` is the module of the arrays, NumP
 the GPU stay there.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -61,7 +61,7 @@ def result_places(
     acting: ActingForces | None,
     *,
     stops: bool = False,
-    varied: Collection[str] = (),
+    varied: Sequence[str] = (),
 ) -> Places:
     """Places in y, in this order; varied: data of the robot that change, if `acting` is None.
 

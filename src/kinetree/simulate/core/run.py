@@ -46,6 +46,7 @@ FixedMethod = Literal[
 ]
 MethodName = Literal[FixedMethod, "DOP853", "LSODA", "Radau", "BDF"]
 LimitsChoice = Literal["stop", "error", "record", "ignore"]
+EffortLimits = Literal["watch", "saturate"]
 
 
 class SimulationOptions(TypedDict, total=False):
@@ -70,6 +71,7 @@ class SimulationOptions(TypedDict, total=False):
     drive_state: ArrayLike | None
     friction_state: ArrayLike | None
     limits: LimitsChoice
+    effort_limits: EffortLimits
     closure_time: float | None
     progress: bool | None
 
@@ -100,6 +102,7 @@ class Run:
     drive_state: ArrayLike | None = None
     friction_state: ArrayLike | None = None
     limits: LimitsChoice = "stop"
+    effort_limits: EffortLimits = "watch"
     closure_time: float | None = None
     progress: bool | None = None
     target: Literal["cpu", "cuda"] = "cpu"
@@ -163,6 +166,11 @@ class Run:
         return read_closure_time(self.model, self.closure_time, self.method_name, step)
 
     @property
+    def saturates(self) -> bool:
+        """Whether forces of laws are clipped to the limits of the joints."""
+        return self.effort_limits == "saturate"
+
+    @property
     def stops(self) -> bool:
         """Whether limits of positions stop joints."""
         return self.limits == "stop" and self.fixed is not None and self.fixed.impulsive
@@ -202,7 +210,14 @@ class Run:
     def code_key(self) -> Hashable:
         """The options that compiled code depends on; `Setup.code_key` is the other half."""
         method = self.method_name if self.fixed is not None else "adaptive"
-        return self.target, method, len(self.bounds), self.pull_time is None, self.stops
+        return (
+            self.target,
+            method,
+            len(self.bounds),
+            self.pull_time is None,
+            self.stops,
+            self.saturates,
+        )
 
     def bar(self) -> Progress:
         """A progress bar over the times."""
@@ -232,6 +247,8 @@ def checked(run: Run) -> Run:
     check_contact_step(model, float(run.times[1] - run.times[0]))
     if not is_one_of(run.limits, LIMITS):
         raise InputError(f"limits is {run.limits!r}; expected one of {', '.join(LIMITS)}.")
+    if not is_one_of(run.effort_limits, ("watch", "saturate")):
+        raise InputError(f"effort_limits is {run.effort_limits!r}; expected 'watch' or 'saturate'.")
     _check_kinds(run, fixed)
     every = 1 if run.every is None else run.every
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:

@@ -44,7 +44,7 @@ from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
 from kinetree.errors import ModelError
 from kinetree.model import Model
-from kinetree.scalars import Scalar
+from kinetree.scalars import Scalar, clip
 from kinetree.simulate.core.actuation import DriveOutput
 from kinetree.simulate.core.forces import FROM_PYTHON, ActingForces, recent
 from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
@@ -113,7 +113,7 @@ def uses_step(method: Method, space: StateSpace) -> bool:
 class EquationsOfMotion:
     """The robot with everything that acts on it, over any scalars; method: None is adaptive.
 
-    stops: limits of joints stop them.
+    stops: limits of joints stop them. saturates: forces of laws stay within those of the joints.
     """
 
     space: StateSpace
@@ -121,6 +121,7 @@ class EquationsOfMotion:
     external: ExternalInputs
     method: Method | None
     stops: bool = False
+    saturates: bool = False
 
     @property
     def implicit(self) -> bool:
@@ -157,10 +158,12 @@ class EquationsOfMotion:
         F_ext, actuation = self.acting.value("F_ext", t, q, dq, inputs), self.acting.actuation
         if actuation is None:
             tau, dz = self.acting.joint_forces(model, t, q, dq, z, inputs, other)
+            tau = self._within_efforts(tau)
             state = ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
             return state if bristling is None else state.rubbing(bristling, len(z))
         size = len(z) - actuation.size
         law, dz = self.acting.joint_forces(model, t, q, dq, z[:size], inputs, other)
+        law = self._within_efforts(law)
         u = self.acting.value("controls", t, q, dq, inputs)
         h = inputs["step"][0][0] if actuation.fixed else None
         acted = actuation.act(model, (q, dq, z[size:]), law, u, h)
@@ -168,6 +171,14 @@ class EquationsOfMotion:
         shown = actuation.shown(acted, u)
         state = ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown)
         return state if bristling is None else state.rubbing(bristling, size)
+
+    def _within_efforts(self, tau: Array) -> Array:
+        """Forces of laws, (n,), clipped to the limits of the joints if they saturate."""
+        if not self.saturates:
+            return tau
+        most = {x.dofs[0]: x.limits.effort for x in self.space.model.joints if len(x.dofs) == 1}
+        most = {d: float(x) for d, x in most.items() if np.isfinite(x)}
+        return np.array([clip(x, -most[d], most[d]) if d in most else x for d, x in enumerate(tau)])
 
     def _bristling(
         self, model: Model, dq: Array, z: Array, inputs: NamedParts

@@ -1,7 +1,7 @@
 """Contacts in a simulation: the method that steps them, the residual that is watched, results."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ class ForceMeans:
 
 
 def residual_bounds(
-    model: Model, method: Method | None, varied: Collection[str], *, stops: bool
+    model: Model, method: Method | None, varied: Sequence[str], *, stops: bool
 ) -> tuple[Bound, ...]:
     """The residual of the rows of a step as a bounded entry of y; none without rows.
 
