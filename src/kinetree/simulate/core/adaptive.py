@@ -19,9 +19,9 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.errors import InputError

@@ -13,7 +13,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
-from kinetree.dynamics.stiction import dry_dofs
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.errors import warn
 from kinetree.model.units import kinds
 from kinetree.simulate.core.fixed_steps import FixedSteps
@@ -37,7 +37,7 @@ def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Ar
         return None
     row = int(np.argmax(np.nan_to_num(np.abs(outcome.records["dq"][-1]).max(-1))))
     h = float(run.times[1])
-    watched = "ignore" if run.limits == "ignore" else "record"  # as compiled, without an end
+    watched = "record" if run.ends_at_limits else run.limits  # as compiled, without an end
     double = replace(run, dt=2 * h, every=None, limits=watched)
     doubled = loop.run(double, one_rollout(setup, row), Progress("", 0.0, False))
     _, fine, coarse = np.intersect1d(outcome.kept, 2 * doubled.kept, return_indices=True)

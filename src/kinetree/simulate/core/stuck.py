@@ -19,8 +19,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.containers import has_labels
+from kinetree.dynamics.dry_friction import dry_friction, without_dry_friction
 from kinetree.dynamics.joints.motors import motor_rates
-from kinetree.dynamics.stiction import dry_friction, dry_levels, without_dry_friction
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis
@@ -107,7 +107,7 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
     stuck: list[StuckJoint] = []
     for *place, k in held:
         at, d = tuple(int(x) for x in place), dofs[k]
-        plus, minus = dry_levels(model, np.zeros(model.n)).hold[d]
+        plus, minus = dry_friction(model)[d]
         force = float(carried[(*at, d)])
         level = float(plus if force > 0 else minus)
         if abs(force) <= level * (1 + STUCK_SLACK):
