@@ -11,16 +11,14 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.motion.trajectory import Trajectory
+from kinetree.simulate.core.accuracy import step_error, warn_of_energy_rise, warn_of_error
 from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps
 from kinetree.simulate.core.ending import recorded
-from kinetree.simulate.core.energy_rise import warn_of_energy_rise
 from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
-from kinetree.simulate.core.followed import followed_positions
+from kinetree.simulate.core.following import followed_positions, stuck_joints
 from kinetree.simulate.core.outcome import Outcome
 from kinetree.simulate.core.run import STEP_LAW, Run, checked
 from kinetree.simulate.core.setup import Setup, read_setup
-from kinetree.simulate.core.step_error import step_error, warn_of_error
-from kinetree.simulate.core.stuck import stuck_joints
 
 if TYPE_CHECKING:
     from kinetree.simulate.gpu.rollouts import GpuTrajectory

@@ -38,7 +38,7 @@ PYTHON_SAMPLES = 2048  # of one that only Python can run
 CHANGE = 1e-6  # of its range: a smaller change from sample to sample does not count
 SHORTEST_REST = 24  # samples: a shorter rest is the crest of a wave
 
-# Estimate of the error of fixed steps (step_error.py)
+# Estimate of the error of fixed steps (accuracy.py)
 LARGE_ERROR = 1e-4  # of the range of the motion: a larger error is a warning
 SMALL_ERROR = 1e-10  # rad or m: smaller errors are not reported
 JUDGED_STEPS = 8  # of a run: fewer have no range to compare with

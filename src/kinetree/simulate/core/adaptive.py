@@ -1,7 +1,7 @@
 """Adaptive steps: SciPy's solvers over the compiled rate, to a given error.
 
 Each rollout is driven by itself, in Python. Breaks (breaks.py), samples of a digital controller and
-changes of the modes of dry friction (friction/modes.py) cut its time into stretches of smooth
+changes of the modes of dry friction (friction_modes.py) cut its time into stretches of smooth
 motion, and a solver integrates each of them:
 
 - steps end at breaks, so that a force that jumps there has one value for the whole step;
@@ -35,13 +35,13 @@ from kinetree.simulate.core.events import (
     measure,
     samples,
 )
+from kinetree.simulate.core.friction_modes import DryFriction, consistent_modes, read_dry_friction
 from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
-from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
 from kinetree.simulate.tuning import (
     ATOL,
     DRIFT,
