@@ -503,12 +503,11 @@ def kernel_checks(robot: Robot, cases: Sequence[Case], names: Sequence[str]) -> 
         columns = [[x.tau_alone if y == "tau" else getattr(x, y) for x in cases] for y in inputs]
         arguments = [column[case.index] for column in columns]
         direct = getattr(dynamics, quantity)(case.model, *arguments)
-        kernel = (getattr if quantity in DECLARED.methods else Robot.compile)(robot, quantity)
-        alone = kernel(*arguments)
+        alone = robot.compile(quantity)(*arguments)
         if np.shape(alone) != np.shape(direct):
             raise TypeError(f"the kernel gave shape {np.shape(alone)}, expected {np.shape(direct)}")
         if name not in batches:
-            batches[name] = kernel(*map(np.array, columns))
+            batches[name] = robot.compile(quantity)(*map(np.array, columns))
         error = max(size(alone - direct), size(batches[name][case.index] - direct))
         scale = KERNELS[name]
         return inverting(case, error) if scale is None else rounding(case, error, scale(case))
