@@ -6,7 +6,7 @@ motion, and a solver integrates each of them:
 
 - steps end at breaks, so that a force that jumps there has one value for the whole step;
 - states are projected onto constraints and unit quaternions after each step and in results; DOP853
-  and Radau go on from there, LSODA and BDF begin anew where the projection exceeds their error;
+  and Radau go on from there, LSODA and BDF begin anew where the projection moves them far;
 - zeros of events, and the ends of modes of dry friction, are found on the dense output.
 """
 
@@ -44,6 +44,7 @@ from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
 from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
 from kinetree.simulate.tuning import (
     ATOL,
+    DRIFT,
     FADING,
     LEAST_STEPS,
     LEAST_STEPS_IN_PYTHON,
@@ -316,7 +317,7 @@ class Motion:
         off = abs(x - solver.y)
         if self.run.method in ONE_STEP and off.any():
             solver.y, solver.f = x, self.slope(until)(solver.t, x)
-        elif (off > self.options["atol"] + self.options["rtol"] * abs(x)).any():
+        elif (off > DRIFT * (self.options["atol"] + self.options["rtol"] * abs(x))).any():
             first = min(solver.step_size, until - solver.t)
             return self._solver(solver.t, x, until, first_step=first)
         return solver
