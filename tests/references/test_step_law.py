@@ -193,3 +193,72 @@ def test_double_pendulums_keep_their_energy(method):
     limit = 1e-3 if method == "rk4" else 2e-2
     assert np.abs(energy - energy[0]).max() < limit * size
     assert np.abs(energy[-200:].mean(0) - energy[:200].mean(0)).max() < 2e-3 * size
+
+
+def swinging(**limits):
+    rod = kt.Builder("rod", gravity=(0, 0, -9.81)).link("base")
+    rod = rod.link("rod", m=1.0, I_com=np.eye(3) * 0.01, com=(0, 0, -0.3))
+    limits = kt.joints.Limits(**limits)
+    return rod.joint("swing", "revolute", "base", "rod", axis=(0, 1, 0), limits=limits).build()
+
+
+@pytest.mark.parametrize(
+    "method", ["time_stepping", "semi_implicit_euler", "implicit", "implicitfast"]
+)
+def test_a_joint_stops_at_its_limit_and_rests_there(method):
+    """A pendulum swings into its stop, is held there by what gravity and a motor push."""
+    robot = swinging(lower=-0.5, upper=0.3)
+    motion = robot.simulate([0.2], [2.0], duration=1.0, dt=H, tau=[4.0], method=method)
+    assert motion.q.max() <= 0.3 + 1e-12
+    np.testing.assert_allclose(motion.q[-1], 0.3, atol=1e-12)
+    np.testing.assert_allclose(motion.dq[-1], 0, atol=1e-12)
+    held = 0.3 * 9.81 * np.sin(0.3) - 4.0
+    np.testing.assert_allclose(motion.meta["stop_forces"]["swing"][-5:], held, rtol=1e-9)
+    assert motion.meta["residual"].max() < 1e-8
+    q, dq = np.array([0.299]), np.array([3.0])
+    for _ in range(5):
+        q, dq = robot.step(q, dq, [4.0], H, method=method)
+    np.testing.assert_allclose(q, 0.3, atol=1e-12)
+
+
+def test_a_joint_beyond_its_stop_is_led_back_gently():
+    robot = swinging(lower=-1.0, upper=0.1)
+    robot = robot.with_gravity((0, 0, 0))
+    motion = robot.simulate([0.3], duration=3.0, dt=H, controller=lambda t, q, dq: 0 * q, **LAW)
+    assert -0.1 - 1e-12 < motion.dq.min() < -0.09 and (np.diff(motion.q[:, 0]) <= 0).all()
+    assert motion.q[-1] <= 0.1
+
+
+def test_what_limits_do_is_a_choice():
+    robot, rest = swinging(lower=-0.5, upper=0.3, velocity=1.0), {"duration": 0.5, "dt": H}
+    with pytest.raises(kt.simulate.SimulationError, match="swing"):
+        robot.simulate([0.2], [2.0], limits="error", **LAW, **rest)
+    with pytest.raises(kt.simulate.SimulationError, match="swing"):
+        robot.simulate([0.2], [2.0], method="rk4", **rest)
+    ignored = robot.simulate([0.2], [2.0], limits="ignore", **LAW, **rest)
+    assert ignored.q.max() > 0.4 and "stop_forces" not in ignored.meta
+    stopped = robot.simulate([0.2], [2.0], **LAW, **rest)
+    assert [x.quantity for x in stopped.meta["violations"]] == ["velocity"]
+
+
+@pytest.mark.parametrize("name", ["quadruped", "humanoid"])
+def test_limp_robots_fall_without_gaining_energy_and_stay_within_their_stops(name):
+    plain = getattr(kt.robots, name)()
+    robot = plain.with_contacts([ContactPoint(x, x) for x in plain.model.tips])
+    rng, count = np.random.default_rng(0), 8
+    limits = [x.limits for x in robot.model.joints if x.dofs][1:]
+    low, high = (np.array([getattr(x, side) for x in limits]) for side in ("lower", "upper"))
+    q = np.tile(kt.dynamics.start_position(robot), (count, 1))
+    q[:, 7:] = np.clip(q[:, 7:] + rng.normal(size=(count, len(low))) * 0.3, low, high)
+    turned = rng.normal(size=(count, 4)) + np.array([2, 0, 0, 0])
+    q[:, :4] = turned / np.linalg.norm(turned, axis=1)[:, None]
+    q[:, 6] += 1.0
+    motion = robot.simulate(q, duration=1.5, dt=2e-3, **LAW)
+    energy = robot.kinetic_energy(motion.q, motion.dq) + robot.potential_energy(motion.q)
+    risen = energy - np.minimum.accumulate(energy, axis=0)
+    assert (risen.max(0) < 0.01 * np.ptp(energy, axis=0)).all()
+    assert min(x.min() for x in motion.meta["contact_gaps"].values()) > -5e-4
+    joints = motion.q[..., 7:]
+    assert max((low - joints).max(), (joints - high).max()) < 1e-3
+    assert np.mean(motion.meta["contact_residual"] > 1e-8) <= 1e-3
+    assert motion.meta["stop_forces"] and np.abs(motion.dq).max() > 1

@@ -40,6 +40,7 @@ from kinetree.scalars import absolute, maximum, minimum, sqrt, where
 from kinetree.spatial.matrices import Factor, is_zero, solve, solve_unsymmetric
 
 TOLERANCE = 1e-8  # of the residual
+LEAST = 1e-12  # m/s or rad/s: velocities that count as rounding, which nothing has to change
 FINE = 1e-10  # the same where one more round reaches it: pads move velocities by SHARING alone
 ROUNDS = 80  # 1 of 10,000 steps of G1 needs more, with joint rows up to 70; see the record
 DAMPED, SHORTER = ((20, 40), (60, 80)), 0.3  # rounds that try this share of a step, too
@@ -234,6 +235,7 @@ def solve_rows(problem: Problem, rounds: int = ROUNDS, needed: Any = 1) -> Solut
     needed: 0 where the solution is not, and no round is taken.
     """
     scale = problem.scale() * needed
+    scale = where(scale - LEAST, scale, 0)
     r = problem.stuck()
     w = problem.velocities(r)
     error = problem.error(r, w)
