@@ -12,7 +12,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
 from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import ADAPTIVE_METHODS, Run
+from kinetree.simulate.core.run import ADAPTIVE_METHODS, STEP_LAW, Run
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.signals import on_cpu
 from kinetree.simulate.core.touching import report_unsolved, row_results
@@ -171,6 +171,8 @@ def way_out(run: Run, first: Violation) -> str:
     """The first thing to try where a limit ends a simulation; empty if nothing is known."""
     if first.t == 0 and first.quantity == "position":
         return "kt.dynamics.start_position(robot) is within the limits; "
+    if first.quantity == "position" and run.limits == "stop":
+        return f"{argument('method', STEP_LAW)} stops joints at their limits; "
     reference = getattr(run.controller, "reference", None)
     if reference is None or callable(reference) or isinstance(reference, Trajectory):
         return ""

@@ -36,6 +36,7 @@ from kinetree.simulate.core.touching import check_contact_step, residual_bounds
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 
 ADAPTIVE_METHODS = ("DOP853", "LSODA", "Radau", "BDF")  # by the names of scipy.integrate
+STEP_LAW = "time_stepping"  # the method that places impacts and stops within steps
 OF_FIXED_STEPS = ("dt", "every", "closure_time")  # options that an adaptive method does not have
 OF_ADAPTIVE_STEPS = ("rtol", "atol", "max_step", "record", "breaks", "events")
 LIMITS = ("stop", "error", "record", "ignore")
@@ -119,7 +120,7 @@ class Run:
         rough = self.model.contacts is not None or dry_dofs(
             self.model, tuple(self.parameters or ())
         )
-        return "time_stepping" if rough else "rk4"
+        return STEP_LAW if rough else "rk4"
 
     @cached_property
     def fixed(self) -> Method | None:

@@ -3,7 +3,7 @@
 x = (q, dq, z), p the constants and s the values over time (external.py). For fixed steps
 k = (dq, a, dz) with the acceleration of the step (dynamics/step_law.py), which may depend on the
 "step" that s ends with and on the slopes of the joint forces. The adaptive method has the rates of
-the coordinates in the place of dq, and the "mode" of dry friction in p (friction/modes.py). y has
+the coordinates in the place of dq, and the "mode" of dry friction in p (friction_modes.py). y has
 joint forces and other results (outcome.py).
 
 The function is traced. If a user's law cannot be traced (laws.py), only the robot is, and the law

@@ -77,6 +77,13 @@ def test_states_of_another_type_or_byte_order_are_converted(arm, states):
     assert arm(whole, dq, ddq).tobytes() == arm(whole.astype(float), dq, ddq).tobytes()
 
 
+def test_arguments_by_name_stand_beside_options(arm, states):
+    q, dq, ddq = states(4, 3)
+    expected, out = arm(q, dq, ddq), np.zeros((4, 3))
+    assert arm(q, ddq=ddq, dq=dq, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+
+
 def test_places_that_cannot_be_written_are_refused(arm, pair, states):
     arrays = states(5, 3)
     with pytest.raises(TypeError, match=r"out for tau .* cannot be written"):
