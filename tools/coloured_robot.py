@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import kinetree as kt
+from kinetree.model import Model
 
 SIDES = 24
 COLOURS = {"shell": (0.86, 0.87, 0.9), "drum": (0.1, 0.45, 0.75), "last": (0.9, 0.45, 0.1)}
@@ -37,7 +38,7 @@ def tube(start: np.ndarray, end: np.ndarray, radius: float) -> tuple[np.ndarray,
     return corners, triangles
 
 
-def link_parts(model: kt.Model, i: int) -> Iterator[tuple[str, np.ndarray, np.ndarray, float]]:
+def link_parts(model: Model, i: int) -> Iterator[tuple[str, np.ndarray, np.ndarray, float]]:
     """(material, start, end, radius) of the tubes of a link, in its own frame."""
     axis = np.ravel(model.A[i])[:3].astype(float)
     radius = 0.075 - 0.005 * i

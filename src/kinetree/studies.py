@@ -425,7 +425,7 @@ def rollouts(
         dq0: rates at the start, a number or shape (n,), rad/s or m/s, or a distribution such as
             `Normal`.
         duration, dt: of the motion and of its steps, s.
-        method: as in `Robot.simulate`; None: "rk4", with contacts "semi_implicit_euler".
+        method: as in `Robot.simulate`; None: "rk4", with contacts "time_stepping".
         tau: joint forces besides those of the controller, a number or shape (n,), N m or N, or a
             distribution such as `Normal` or `Noise`, or `kinetree.simulate.law(f, robot)`; None:
             none.

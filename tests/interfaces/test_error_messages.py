@@ -110,7 +110,7 @@ kt.symbolic(robot, ["masses"])
 kt.export(robot, "mass")
 kt.export(robot, "mass_matrix", language="fortran")
 robot.explain([0, 0], [0, 0], [0])
-robot.newton_euler([0, 0], [0, 0], [0, 0], formulation="lagrange")["elbow"]
+kt.dynamics.newton_euler(robot, [0, 0], [0, 0], [0, 0], formulation="lagrange")["elbow"]
 kt.views.render(robot, path="robot.bmp")
 kt.views.render(robot, path="a.png", size=(0, 9))
 kt.views.render(robot, path="a.png", hide=["shadow"])

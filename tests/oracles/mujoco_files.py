@@ -14,7 +14,7 @@ implicitfast has further terms for a free body without joints on it; they are no
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ import numpy as np
 
 import kinetree as kt
 from kinetree import convert
-from kinetree.dynamics.stiction import without_dry_friction
+from kinetree.dynamics.dry_friction import without_dry_friction
+from kinetree.joints import Limits
+from kinetree.model import Model
 
 STEPS = 100
 TETRAHEDRON = np.ravel([(0, 0, 0), (1e3, 0, 0), (0, 1e3, 0), (0, 0, 1e3)])
@@ -77,6 +79,11 @@ class Errors:
     finer: int = 1
 
 
+def without_limits(model: Model) -> Model:
+    """The robot without limits, which stop joints in steps; those of MuJoCo are soft and off."""
+    return model.replace(joints=tuple(replace(x, limits=Limits()) for x in model.joints))
+
+
 class Twins:
     """A file as both programs read it; they share no code behind MuJoCo's compiler."""
 
@@ -88,7 +95,7 @@ class Twins:
             warnings.simplefilter("ignore")
             robot = kt.load(path, constraints="none")
             self.theirs: Any = compiled(mujoco, path)
-        self.robot = kt.Robot(without_dry_friction(robot.model))
+        self.robot = kt.Robot(without_limits(without_dry_friction(robot.model)))
         model, m = self.robot.model, self.theirs
         names = [m.actuator(a).name or f"#a{a}" for a in range(m.nactuator)]
         self.actuators = [names.index(name) for name in model.actuator_names]

@@ -760,3 +760,9 @@ def test_collision_shapes_of_a_urdf_are_contacts_where_they_are_asked_for():
     )
     (foot,) = [x for x in contacts.points if x.radius]
     assert foot.radius == 0.03 and relative(foot.position, [0, 0, 0]) < 1e-15
+
+
+def test_the_root_of_a_xacro_file_may_use_its_folder(tmp_path):
+    head = '<robot name="$(dirname)" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    (tmp_path / "arm.xacro").write_text(f'{head}<link name="a"/></robot>')
+    assert kt.load(tmp_path / "arm.xacro").name == str(tmp_path)

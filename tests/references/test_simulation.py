@@ -536,8 +536,24 @@ def test_the_default_method_depends_on_what_stops_the_robot():
         return robot.simulate(robot.neutral(), duration=0.01, limits="ignore").meta["method"]
 
     assert found(double_pendulum()) == found(cart(friction=Friction(viscous=1.0))) == "rk4"
-    assert found(cart(friction=Friction(0, 1.0))) == "semi_implicit_euler"
+    assert found(cart(friction=Friction(0, 1.0))) == "time_stepping"
     assert len(cart().simulate([0], duration=0.1)) == 101
+
+
+def test_a_run_by_default_that_reaches_a_stop_is_one_of_the_step_law():
+    """Thrown at its stop, the cart stays there; a batch asks for the method."""
+    robot, run = cart(limits=Limits(-1, 0.3)), {"duration": 1.0, "tau": [1.0]}
+    motion = robot.simulate([0], [1.0], **run)
+    law = robot.simulate([0], [1.0], method="time_stepping", **run)
+    assert motion.meta["method"] == "time_stepping"
+    np.testing.assert_array_equal(motion.q, law.q)
+    assert motion.q[-1, 0] == pytest.approx(0.3, abs=1e-6) and abs(motion.dq[-1, 0]) < 1e-9
+    assert robot.simulate([0], [0.1], duration=0.1).meta["method"] == "rk4"
+    with pytest.raises(SimulationError) as ended:
+        robot.simulate([[0], [0]], [1.0], **run)
+    assert "rail" in str(ended.value)
+    with pytest.raises(SimulationError):
+        robot.simulate([0.31], [1.0], **run)
 
 
 @pytest.mark.parametrize("dt", [0.04, 0.02, 0.01])

@@ -214,6 +214,6 @@ def test_a_run_that_a_limit_stops_has_the_mean_force_until_then():
     built = built.joint("turn", "revolute", "block", "wheel", axis=(1, 0, 0), limits=limits)
     robot = built.build().with_contacts([ContactPoint("foot", "block")])
     with pytest.raises(kt.simulate.SimulationError, match="turn") as stopped:
-        robot.simulate([0, 0], [0, 1.0], duration=5.0, dt=DT, every=1000)
+        robot.simulate([0, 0], [0, 1.0], duration=5.0, dt=DT, every=1000, limits="error")
     force = stopped.value.trajectory.meta["contact_forces"]["foot"]
     np.testing.assert_allclose(force[-1], [0, 0, 3 * 9.81], rtol=1e-6)

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 import kinetree as kt
 from kinetree.friction import Friction
+from kinetree.model import Model
 from kinetree.scalars import sin
 
 Vector = npt.NDArray[np.float64]
@@ -58,7 +59,7 @@ pendulum: kt.Robot = (
     .joint("pivot", "revolute", "base", "rod", axis=(0, 1, 0))
     .build()
 )
-model: kt.Model = kt.Builder("post").link("base", 1.0).build_model(unphysical="warn")
+model: Model = kt.Builder("post").link("base", 1.0).build_model(unphysical="warn")
 swing = pendulum.simulate([0.1], duration=0.1)
 by_joint: dict[str, float] = pendulum.gravity_forces({"pivot": 0.1})
 again: kt.Robot = robot.with_gravity((0, 0, -1.62)).lock({"panda_joint7": 0.0})

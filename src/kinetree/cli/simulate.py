@@ -109,6 +109,7 @@ def simulate(
     method: Annotated[
         Literal[
             "rk4",
+            "time_stepping",
             "semi_implicit_euler",
             "implicit",
             "implicitfast",
@@ -121,7 +122,7 @@ def simulate(
         | None,
         Parameter(
             help="Integrator: the first five take fixed steps, the others adapt their steps. If "
-            "left out: rk4; semi_implicit_euler with contacts or dry friction."
+            "left out: rk4; time_stepping with contacts or dry friction."
         ),
     ] = None,
     dt: Annotated[
@@ -180,10 +181,12 @@ def simulate(
     kd: Annotated[float | None, number_argument("Gain on the rate error.")] = None,
     ki: Annotated[float | None, number_argument("Gain on the integral, with pid.")] = None,
     limits: Annotated[
-        Literal["stop", "record", "ignore"],
+        Literal["stop", "error", "record", "ignore"],
         Parameter(
-            help="At a position, speed or force beyond a joint's limit: stop ends the motion, with "
-            "exit code 1; record goes on and reports it; ignore does not look."
+            help="At a position, speed or force beyond a joint's limit: stop stops joints at the "
+            "limits of their positions, with a method that has impacts, and ends the motion with "
+            "the others; error ends it, with exit code 1; record goes on and reports it; ignore "
+            "does not look."
         ),
     ] = "stop",
     output: MotionFile = None,

@@ -23,12 +23,12 @@ from kinetree.dynamics.constraints.dynamics import (
     solvable,
     tree_motion,
 )
+from kinetree.dynamics.dry_friction import dry_friction, slip, without_dry_friction
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.friction import friction_forces, frictionless
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.lean import LeanModel, lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import mass_matrix
-from kinetree.dynamics.stiction import dry_friction, slip, without_dry_friction
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.errors import InputError, ModelError, ShapeError

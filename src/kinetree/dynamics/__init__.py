@@ -27,7 +27,7 @@ OTHERS = {
     "joints.springs": "spring_energy spring_stiffness",
     "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
     "parameters": "Parameter parameter_list parameters with_parameters",
-    "steps": "step",
+    "step_law": "step",
     "task_space": "TaskSpace",
     "textbook.closed": "ClosedForm closed_form",
     "textbook.jacobians": "gravity_forces_by_wrenches gravity_wrenches mass_matrix_by_jacobians",

@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree.core.system import once
 from kinetree.engine.call import c_api, vectorcall
-from kinetree.engine.call.dispatch import Dispatch, Overload, core_signature
+from kinetree.engine.call.dispatch import Dispatch, core_signature, with_optional
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
@@ -100,7 +100,7 @@ class Kernel:
         self._dispatch = Dispatch(graph, name, self.__doc__, dtypes, loop, axes)
         general = self._dispatch.call
         if more is not None:
-            general = Overload(general, len(graph.inputs), *more).call
+            general = with_optional(general, len(graph.inputs), *more)
         self._enter_by(general)
 
     def _enter_by(self, general: Callable[..., Any]) -> None:

@@ -5,6 +5,8 @@ highlighted in the equation above it by the style. `views/page/explain.py` makes
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 
 from kinetree.explain.node import Node, Quantity, Value, marked, mathml
 from kinetree.explain.numbers import expression
@@ -15,40 +17,6 @@ from kinetree.present.tables import escape
 MAX_OPEN_LINKS = 8  # the blocks of a robot with more links are closed at first
 MAX_ROWS = 1500  # rows of the unfolded joint forces; deeper levels are left out
 MARKS = 24  # terms of an equation that are highlighted
-STYLE = """
-.kinetree { font: 14px/1.45 system-ui, sans-serif; max-width: 76em; }
-.kinetree h2 { font-size: 1.25em; margin: 0.6em 0 0.1em; }
-.kinetree p { margin: 0.2em 0 0.8em; max-width: none; }
-.kinetree p, .kinetree th small, .kinetree .soft {
-  color: color-mix(in srgb, currentColor 78%, transparent); }
-.kinetree details { border: 1px solid #8893a355; border-radius: 6px; margin: 0.6em 0;
-  padding: 0 0.8em; }
-.kinetree summary { font-weight: 600; padding: 0.5em 0; cursor: pointer; }
-.kinetree .scroll { overflow-x: auto; }
-.kinetree .equation { padding: 0.3em 0; overflow: visible; }
-.kinetree .equation math { margin: 0; width: auto; }
-.kinetree .equation [data-term] { border-radius: 3px; padding: 0 0.1em; }
-.kinetree table { border-collapse: collapse; margin: 0 0 0.9em; background: none; font-size: 1em; }
-.kinetree th, .kinetree td { padding: 0.12em 0.7em 0.12em 0; border: none; text-align: left;
-  max-width: none; }
-.kinetree th { font-weight: 600; border-bottom: 1px solid #8893a388; white-space: nowrap; }
-.kinetree th small, .kinetree .soft { font-weight: 400; }
-.kinetree .name { min-width: 9em; }
-.kinetree td.soft { white-space: nowrap; }
-.kinetree .formula { min-width: 10em; white-space: nowrap; }
-.kinetree .n { text-align: right; white-space: pre; min-width: 5.5em;
-  font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 0.92em; }
-.kinetree .zero { color: color-mix(in srgb, currentColor 72%, transparent); }
-.kinetree .total td, .kinetree .more td { font-weight: 600; }
-.kinetree .total td { border-top: 1px solid #8893a388; }
-.kinetree code { white-space: normal; overflow-wrap: anywhere; }
-.kinetree td { vertical-align: top; }
-.kinetree sub, .kinetree sup { line-height: 0; }
-.kinetree .unfold details { margin: 0.1em 0; padding: 0 0.6em; }
-.kinetree .unfold summary { font-weight: 400; padding: 0.2em 0; }
-.kinetree .unfold summary b { float: right; font-weight: 600; margin-left: 1em; }
-.kinetree .unfold td { padding-right: 1em; }
-"""
 
 
 def html(page: Page, trees: Sequence[Node] = ()) -> str:
@@ -56,11 +24,17 @@ def html(page: Page, trees: Sequence[Node] = ()) -> str:
 
     trees: the joint forces as trees; empty for symbols.
     """
-    style = STYLE + highlights() + formula_style()
+    style = own_style() + highlights() + formula_style()
     title = f"<h2>{escape(page.title)}</h2>"
     return (
         f'<div class="kinetree">\n<style>{style}</style>\n{title}\n{markup(page, trees)}\n</div>\n'
     )
+
+
+@cache
+def own_style() -> str:
+    """The style sheet of explanations."""
+    return files(__package__ or "").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def markup(page: Page, trees: Sequence[Node] = (), max_rows: int = MAX_ROWS) -> str:

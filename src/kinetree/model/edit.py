@@ -171,11 +171,12 @@ def _with_joint_parts(model: Model, part: str, changes: Mapping[str, Any], examp
     """The robot with other friction or drives of some joints, by name."""
     if not isinstance(changes, Mapping):
         raise InputError(f"{part} is {changes!r:.60}; expected {example}.")
+    words = "friction" if part == "friction" else "a drive"
     names = [joint.name for joint in model.joints]  # mimic joints can have friction too
     for name in changes:
         if name not in names:
             raise NameLookupError(
-                f"{model.name!r} has no joint {name!r} to give a {part} to; its joints are "
+                f"{model.name!r} has no joint {name!r} to give {words} to; its joints are "
                 f"{', '.join(names)}."
             )
     joints = tuple(

@@ -19,7 +19,7 @@ from kinetree.core.options import count, finite, numbers
 from kinetree.core.progress import Progress
 from kinetree.core.text import counted
 from kinetree.dynamics.joints.configuration import start_position
-from kinetree.dynamics.steps import METHODS
+from kinetree.dynamics.methods import METHODS
 from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
@@ -53,7 +53,7 @@ from kinetree.simulate.core.signals import is_on_gpu, on_cpu
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 LARGEST_TURN = np.pi  # rad of a joint within a step, beyond which holding forces do not hold
-SMOOTH = [name for name, method in METHODS.items() if not method.implicit]
+SMOOTH = [name for name, x in METHODS.items() if not (x.implicit or x.mean_rates)]
 UNIT = 1e-6  # what the length of a quaternion may differ from 1 by, in float32 too
 LONGEST_HORIZON = 1_000_000  # steps, whose plans still fit in memory
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.methods import METHODS
 from kinetree.dynamics.state import StateSpace, tangents
-from kinetree.dynamics.steps import METHODS
 from kinetree.engine.compiler.derivatives import jacobian, jvp
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
@@ -170,7 +170,7 @@ class Transcription:
         """F(x, u, p), over any scalars; p matters where robot data are free."""
         tau, arguments = self.parts(x, u)
         name = step_name(self.method, controls=self.controls, activation=self.activations > 0)
-        step = whole_step(name, marked=False)(self.robot(p), not self.free, None)
+        step = whole_step(name, marked=False, stops=False)(self.robot(p), not self.free, None)
         q, dq, _ = self.space.split(x)
         reached = step(q, dq, tau, self.h, *arguments.values())
         return np.concatenate([*reached, *([u] if self.remembers else [])])

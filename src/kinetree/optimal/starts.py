@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
+from kinetree.dynamics.dry_friction import dry_friction
 from kinetree.dynamics.joints.actuation import actuate, check_step_actuators, check_step_drives
 from kinetree.dynamics.joints.motors import refuse_dry_motors
-from kinetree.dynamics.stiction import dry_friction
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered

@@ -12,6 +12,7 @@ from kinetree.simulate.core.controller import Controller
 from kinetree.simulate.core.events import Events
 from kinetree.simulate.core.inputs import ForceInput
 from kinetree.simulate.core.run import (
+    EffortLimits,
     Law,
     LimitsChoice,
     MethodName,
@@ -69,6 +70,7 @@ def simulate(
     drive_state: ArrayLike | None = None,
     friction_state: ArrayLike | None = None,
     limits: LimitsChoice = "stop",
+    effort_limits: EffortLimits = "watch",
     closure_time: float | None = None,
     progress: bool | None = None,
     target: Cpu | Cuda = "cpu",
@@ -85,7 +87,7 @@ def simulate(
             and stiffness), "implicitfast" (for any damping) or "euler"; steps that adapt to
             `rtol` and `atol` by "DOP853" (order 8), "LSODA" (changes by itself to stiff
             forces), "Radau" or "BDF" (stiff forces) of SciPy, which loop in Python over the
-            rollouts of a batch. None: "rk4", and "semi_implicit_euler" for robots with contacts
+            rollouts of a batch. None: "rk4", and "time_stepping" for robots with contacts
             or dry friction.
         dt: length of a fixed step, s; None: 0.001.
         every: record every so many fixed steps, and the last one; None: 1.
@@ -118,8 +120,13 @@ def simulate(
         friction_state: deflections of the bristles of joints whose friction has presliding, at
             the start, shape (..., k), rad or m, in the order of `meta["friction_state"]`;
             None: 0.
-        limits: "stop" raises SimulationError if a joint leaves its limits, "record" lists
-            violations in the result's `meta`, "ignore" does not look.
+        limits: "stop" stops joints at the limits of their positions with "time_stepping",
+            "semi_implicit_euler", "implicit" and "implicitfast", and lists violations of other
+            limits in the result's `meta`; with other methods it is "error", which raises
+            SimulationError if a joint leaves any limit. "record" lists violations, "ignore" does
+            not look.
+        effort_limits: "watch" looks at the joint forces as `limits` says, "saturate" clips the
+            forces of tau and of a controller to the limits of the joints, as motors do.
         closure_time: in which errors of constraints decay with fixed steps, s; None: every
             state is projected onto the constraints.
         progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
@@ -136,7 +143,9 @@ def simulate(
         largest error of their equations; of contacts contact_forces, N, the mean until the
         next record, and contact_points, m, both in {s}, contact_gaps, m, contact_modes (0
         open, 1 sticking, 2 slipping) by contact, and contact_residual of each step, of which
-        those above 1e-8 are logged; of a controller that follows joint positions stuck, the
+        those above 1e-8 are logged; of joints that
+        reached a stop stop_forces, N m or N, and of robots with stops or dry friction residual;
+        of a controller that follows joint positions stuck, the
         joints that friction keeps from their goal, and reference, {"t": (K,), "q": (K, nq)}.
 
     Raises:
@@ -153,6 +162,7 @@ def simulate(
         record=record, rtol=rtol, atol=atol, max_step=max_step, breaks=breaks, events=events,
         tau=tau, F_ext=F_ext, controller=controller, parameters=parameters, controls=controls,
         activation=activation, drive_state=drive_state, friction_state=friction_state,
-        limits=limits, closure_time=closure_time, progress=progress, target=target,
+        limits=limits, effort_limits=effort_limits, closure_time=closure_time, progress=progress,
+        target=target,
     )  # fmt: skip
     return simulated(run)

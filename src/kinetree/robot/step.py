@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.dynamics.joints.actuation import check_step_actuators
-from kinetree.dynamics.steps import METHODS
+from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernel import Kernel, PublicCall, with_public_call
 from kinetree.engine.kernels.memo import kernel
 from kinetree.engine.kernels.step import step_name
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from kinetree.engine.kernels.signatures import Beside, Labelled, Named, Tensor
 
 DEFAULT = "semi_implicit_euler"
-StepMethod = Literal["semi_implicit_euler", "implicit", "implicitfast", "rk4", "euler"]
+StepMethod = Literal[
+    "semi_implicit_euler", "time_stepping", "implicit", "implicitfast", "rk4", "euler"
+]
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 

@@ -7,18 +7,18 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kinetree.core.arrays import Array
 from kinetree.motion.trajectory import Trajectory
+from kinetree.simulate.core.accuracy import step_error, warn_of_energy_rise, warn_of_error
 from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps
 from kinetree.simulate.core.ending import recorded
-from kinetree.simulate.core.energy_rise import warn_of_energy_rise
 from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
-from kinetree.simulate.core.followed import followed_positions
+from kinetree.simulate.core.following import followed_positions, stuck_joints
 from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import Run, checked
+from kinetree.simulate.core.run import STEP_LAW, Run, checked
 from kinetree.simulate.core.setup import Setup, read_setup
-from kinetree.simulate.core.step_error import step_error, warn_of_error
-from kinetree.simulate.core.stuck import stuck_joints
 
 if TYPE_CHECKING:
     from kinetree.simulate.gpu.rollouts import GpuTrajectory
@@ -35,6 +35,8 @@ def simulate(run: Run) -> "Trajectory | GpuTrajectory":
     loop = make_loop(run, setup)  # traced and compiled, or remembered
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)  # steps, until the end or a violation
+    if reaches_stop(run, setup, outcome):
+        return simulate(replace(run, method=STEP_LAW))
     error = None
     if isinstance(loop, FixedSteps):
         error = step_error(run, setup, loop, outcome)
@@ -43,6 +45,20 @@ def simulate(run: Run) -> "Trajectory | GpuTrajectory":
     warn_of_error(run, outcome, error)
     warn_of_energy_rise(run, setup, trajectory)
     return trajectory
+
+
+def reaches_stop(run: Run, setup: Setup, outcome: Outcome) -> bool:
+    """Return True if a joint came to its stop by the default method, which does not stop joints.
+
+    Such a run is one of the step law. Rollouts of a batch, which would change each other's method,
+    and digital controllers, which are called once a sample, end with an error instead.
+    """
+    if run.method is not None or run.limits != "stop" or run.stops or setup.batch or setup.sampling:
+        return False
+    beyond = outcome.first[0]
+    earliest = int(np.argmin(np.where(beyond >= 0, beyond, np.iinfo(int).max)))
+    place = earliest - setup.space.size
+    return beyond[earliest] > 0 and place >= 0 and run.bounds[place].quantity == "position"
 
 
 def make_loop(run: Run, setup: Setup) -> FixedSteps | AdaptiveSteps:

@@ -28,6 +28,7 @@ LEAST_STEPS = 25  # in a run: bounds what a step can pass over where nothing sho
 LEAST_STEPS_IN_PYTHON = 100  # the same for forces that may depend on t in ways that no trace shows
 PACE_WINDOW = 1000  # steps, after which the pace of a run is judged
 MOST_WINDOWS = 2000  # that may be left at this pace: about ten minutes of computing
+DRIFT = 1e3  # of the error allowed in a step: a larger drift begins multistep solvers anew
 FADING = 0.98  # of the changes of accelerations, from step to step, that name the joint
 NEAR = 1e-12  # of a time: results that are so close to a break belong to the stretch after it
 
@@ -37,7 +38,7 @@ PYTHON_SAMPLES = 2048  # of one that only Python can run
 CHANGE = 1e-6  # of its range: a smaller change from sample to sample does not count
 SHORTEST_REST = 24  # samples: a shorter rest is the crest of a wave
 
-# Estimate of the error of fixed steps (step_error.py)
+# Estimate of the error of fixed steps (accuracy.py)
 LARGE_ERROR = 1e-4  # of the range of the motion: a larger error is a warning
 SMALL_ERROR = 1e-10  # rad or m: smaller errors are not reported
 JUDGED_STEPS = 8  # of a run: fewer have no range to compare with

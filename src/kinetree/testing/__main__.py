@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from kinetree.errors import KinetreeError
-from kinetree.testing.conformance import GROUPS, Finding, run_conformance
+from kinetree.testing.conformance import GROUPS, run_conformance
 
 PROGRAM = "python -m kinetree.testing"
 OPTIONS = {
@@ -36,19 +36,11 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def show_progress(finding: Finding) -> None:
-    """Show the last check on a terminal; nothing elsewhere."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{f'{finding.group}: {finding.name}'[:78]:78}\r")
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """Run the suite and return the exit code."""
     options = parser().parse_args(words)
     try:
-        record = run_conformance(
-            options.only, everything=options.all, cuda=options.cuda, progress=show_progress
-        )
+        record = run_conformance(options.only, everything=options.all, cuda=options.cuda)
     except KinetreeError as error:  # such as a wrong value of KINETREE_TARGET
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.dynamics.steps import METHODS
+from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernels.step import PREFIX
 from kinetree.errors import InputError, ShapeError
 from tensor_robots import arm, flyer

@@ -12,7 +12,7 @@ FACTS = {
     "kernels": "LLVM",
 }  # fmt: skip
 FINE = Finding("bits", "sum", "pass", "2", "2")
-WRONG = Finding("cache", "entry 1", "FAIL", "0", "1", "Install it again.")
+WRONG = Finding("calls", "entry 1", "FAIL", "0", "1", "Install it again.")
 
 
 @pytest.mark.parametrize(("finding", "code"), [(FINE, 0), (WRONG, 1)])
@@ -26,8 +26,8 @@ def test_the_exit_code_is_the_verdict(finding, code, monkeypatch, capsys):
 
 
 def test_groups_pass_on_this_machine():
-    record = conformance.run_conformance(["machine", "calls", "cache", "commands", "cuda"])
-    assert not record.failures and record.checks > 20, str(record)
+    record = conformance.run_conformance(["machine", "calls", "cuda"])
+    assert not record.failures and record.checks > 15, str(record)
     assert "conforms in the chosen groups" in str(record)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.contacts.ground import touching
-from kinetree.dynamics.contacts.solver import Seat
 from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns
 from kinetree.dynamics.lean import LeanModel
 from kinetree.dynamics.placement import seen_from
+from kinetree.dynamics.rows import Seat
 from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.model.contacts import contact_places
@@ -107,7 +107,7 @@ def seated(tree: Tree, contacts: Sequence[Touch]) -> tuple[Array, list[Seat]]:
         points = [y.point for y in contacts if y.link == x.link]
         if len(points) < 3:
             rows.append(x.J)
-            seats.append(Seat(size))
+            seats.append(Seat(size, size=3))
             size += 3
             continue
         if x.link not in carriers:
@@ -116,7 +116,7 @@ def seated(tree: Tree, contacts: Sequence[Touch]) -> tuple[Array, list[Seat]]:
             rows.append(twist_jacobian(tree, frames, x.link, middle))
             size += 6
         first, middle = carriers[x.link]
-        seats.append(Seat(first, x.point - middle, x.axes))
+        seats.append(Seat(first, x.point - middle, x.axes, 3))
     return np.concatenate(rows), seats
 
 

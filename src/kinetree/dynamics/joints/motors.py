@@ -6,7 +6,7 @@ friction b(theta') need the joint forces
     tau = a (J a . ddq + b(a . dq)),    M: J a a^T,    d tau/d dq: b' a a^T
 
 Ratios are constant, so there is no force of velocity, and no term in C. Dry friction holds a motor,
-not a joint: fixed steps find what it holds in the rates of `MotorRates` (stiction.py).
+not a joint: fixed steps find what it holds in the rates of `MotorRates` (dry_friction.py).
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -7,7 +7,6 @@ arrives: a package is recognised by the name of the array's type.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
 
@@ -216,36 +215,33 @@ def separate(
     return True
 
 
-class Overload:
-    """A call with one optional further argument, which a second, larger kernel takes.
+def with_optional(
+    call: Callable[..., Any], inputs: int, extra: str, make: Callable[[], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """Return a call with one optional further argument, which a second, larger kernel takes.
 
-    `call` is the general call of the smaller kernel, `inputs` the number of its arguments, `extra`
-    the name of the further one. `make` makes the larger kernel at the first call that needs it.
+    Args:
+        call: the general call of the smaller kernel.
+        inputs: the number of its arguments.
+        extra: name of the further one; None means that it is not given.
+        make: makes the larger kernel, at the first call that needs it.
     """
+    larger: list[Callable[..., Any]] = []  # torch.compile warns of functools.cache
 
-    def __init__(
-        self,
-        call: Callable[..., Any],
-        inputs: int,
-        extra: str,
-        make: Callable[[], Callable[..., Any]],
-    ) -> None:
-        self._call, self._inputs, self._extra, self._make = call, inputs, extra, make
-
-    @cached_property
-    def _larger(self) -> Callable[..., Any]:
-        return self._make()
-
-    def call(self, *arrays: object, **options: object) -> Any:
-        """Evaluate with or without the further argument; None means that it is not given."""
-        if self._extra in options and len(arrays) == self._inputs:
-            arrays = (*arrays, options.pop(self._extra))
-        if len(arrays) == self._inputs + 1 and arrays[-1] is None:
+    def either(*arrays: object, **options: object) -> Any:
+        if extra in options and len(arrays) == inputs:
+            arrays = (*arrays, options.pop(extra))
+        if len(arrays) == inputs + 1 and arrays[-1] is None:
             arrays = arrays[:-1]
-        if options.get(self._extra, 0) is None:
-            del options[self._extra]
-        larger = len(arrays) > self._inputs or self._extra in options
-        return (self._larger if larger else self._call)(*arrays, **options)
+        if options.get(extra, 0) is None:
+            del options[extra]
+        if len(arrays) <= inputs and extra not in options:
+            return call(*arrays, **options)
+        if not larger:
+            larger.append(make())
+        return larger[0](*arrays, **options)
+
+    return either
 
 
 # Arrays that are not NumPy's

@@ -1,11 +1,11 @@
 """exp, log, tanh and atan2 as sequences of machine operations, written once for every backend.
 
 Each function is a straight line of additions, products, quotients, fused products, comparisons and
-operations on the bits of float64 numbers, without tables and library calls. `Arithmetic` writes or
-runs one operation: the LLVM backend writes vector code with it, CUDA and exported C write C, and
-the interpreter computes with NumPy. All of them perform the same operations in the same order, so
-they give the same bits; so does a constant that is folded while tracing. Errors stay below 1 ulp of
-the result (see `benchmarks/results`). Numbers of float32 are widened and the result is rounded.
+operations on the bits of float64 numbers, without tables and library calls. `Arithmetic` writes
+one operation: the LLVM backend writes vector code with it, CUDA writes C++. Both perform the same
+operations in the same order, so they give the same bits. Exported C and the interpreter call the
+functions of their libraries. Errors stay below 1 ulp of the result (see `benchmarks/results`).
+Numbers of float32 are widened and the result is rounded.
 
 The method of each function: split the argument exactly so that a short polynomial is left
 (`tools/function_coefficients.py` derives the coefficients), and carry the digits that a rounding

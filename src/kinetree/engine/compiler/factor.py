@@ -63,7 +63,7 @@ def rebuild(graph: Graph, brackets: dict[int, list[Product]]) -> Graph:
     for i, node in enumerate(graph.nodes):
         op, args, value = node
         if len(args) == 2 and i not in brackets:  # as most are
-            new.append(builder.apply(op, (new[args[0]], new[args[1]])))
+            new.append(builder.apply(op, (new[args[0]], new[args[1]]), value))
             if len(ready) < len(builder.ops):
                 ready += [i] * (len(builder.ops) - len(ready))
             continue

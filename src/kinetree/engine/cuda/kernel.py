@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kinetree.engine.call.arguments import in_order
-from kinetree.engine.call.dispatch import Overload, core_signature
+from kinetree.engine.call.dispatch import core_signature, with_optional
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.schedule import short_lived
 from kinetree.engine.cuda.arguments import CudaArray, prepare
@@ -62,7 +62,7 @@ class CudaKernel:
         self._loaded = Loaded(self._load)
         self._known: dict[object, Repeat] = {}
         call = self._compute
-        self._call = call if more is None else Overload(call, len(graph.inputs), *more).call
+        self._call = call if more is None else with_optional(call, len(graph.inputs), *more)
 
     @property
     def operations(self) -> int:

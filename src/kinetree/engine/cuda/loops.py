@@ -178,7 +178,7 @@ class CLoops(Loops):
         names = [x.name for x in values] + self.place("")
         self.do(f"{function}({', '.join(names)});")
         self.stores += 1
-        self.written = {REAL, WIDE}
+        self.written, self.read = {REAL}, {REAL}
 
     @contextmanager
     def loop(

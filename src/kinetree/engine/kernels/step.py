@@ -12,14 +12,10 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.closures import lean_items
-from kinetree.dynamics.constraints.stepping import (
-    Close,
-    check_stepping,
-    closed_start,
-    closing,
-)
+from kinetree.dynamics.constraints.stepping import check_stepping, closed_start, closing
+from kinetree.dynamics.contacts.impacts import check_smooth
 from kinetree.dynamics.contacts.points import lean_places
-from kinetree.dynamics.contacts.step import check_contact_method, check_smooth
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.actuation import (
     activation_ranges,
     activation_rates,
@@ -33,17 +29,16 @@ from kinetree.dynamics.joints.actuation import (
 )
 from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.lean import lean_model, lean_tree
-from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.steps import (
+from kinetree.dynamics.methods import (
     METHODS,
+    Close,
     Method,
-    constrained_step_rate,
-    contact_step_rate,
-    step_rate,
+    check_contact_method,
     take_stage,
     take_stages,
 )
-from kinetree.dynamics.stiction import dry_dofs
+from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.step_law import Step, step_rate
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
@@ -162,11 +157,12 @@ def joint_forces(
 
 
 def whole_step(
-    name: str, *, marked: bool = True
+    name: str, *, marked: bool = True, stops: bool = True
 ) -> Callable[[Model, bool, str | None], StepFunction]:
     """The function of a step as one piece, to be traced for its derivatives.
 
-    marked: the end is NaN where the start does not satisfy the constraints.
+    marked: the end is NaN where the start does not satisfy the constraints. stops: limits of joints
+    stop them.
     """
     method, names = method_of(name)
 
@@ -175,7 +171,7 @@ def whole_step(
         check_step(model, method, names)
         lean = lean_model(model, regrouped=regrouped)
         items, close = lean_items(lean), lean_closing(model)
-        places = None if model.contacts is None else lean_places(lean)
+        places = lean_places(lean)
         space = state_space(model, method, names, dry_dofs(model))
 
         def function(
@@ -189,15 +185,8 @@ def whole_step(
                 q, dq, a = space.split(x)
                 tree = lean_tree(lean, q, *F_ext)
                 acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
-                stop = method.braking / dt
-                if places is not None:
-                    at = tree, places, items, (q, dq)
-                    k = contact_step_rate(method, *at, acting, dt, gains)[0]
-                elif items:
-                    at = items, (q, dq)
-                    k = constrained_step_rate(method, tree, *at, acting, dt, stop, gains)[0]
-                else:
-                    k = step_rate(method, tree, dq, acting, dt, stop, gains)[0]
+                at = Step(tree, q, dq, acting, dt, items, places, gains, stops=stops)
+                k = step_rate(method, at)[0]
                 return np.concatenate([k, next_a]) if space.extra else k
 
             start = [q, dq, arguments["activation"]] if space.extra else [q, dq]
@@ -229,7 +218,7 @@ def step_graph(
     whole = Composition(inputs)
     at = whole.places
     x, (h,) = at["q"] + at["dq"] + at.get("activation", []), at["dt"]
-    places = {**at, "h": [h], "stop": [whole.ratio(method.braking, h)]}
+    places = {**at, "h": [h]}
     reached, ks = x, list[list[int]]()
     for i in range(len(method.stages)):
         arguments = [reached if port.name == "x" else places[port.name] for port in rate.inputs]
@@ -260,7 +249,7 @@ def rate_graph(
     ports = [Port("x", (space.size,)), Port("tau", (n,))]
     ports += [Port("F_ext", (len(model.links), 6))] if loaded else []
     ports += [Port("controls", (len(model.actuators),))] if "controls" in names else []
-    ports += [*data, Port("stop", ()), Port("h", ())]
+    ports += [*data, Port("h", ())]
     ports += [Port(name, (n,)) for name in names if name in ("kp", "kd")]
 
     def rate(x: Array, tau: Array, *others: Array) -> tuple[Array, Array]:
@@ -270,14 +259,9 @@ def rate_graph(
         lean = lean_model(changed, regrouped=not free)
         tree = lean_tree(lean, q, arguments.get("F_ext"))
         acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
-        h, stop, items = arguments["h"], arguments["stop"], lean_items(lean)
-        if model.contacts is not None:
-            at = tree, lean_places(lean), items, (q, dq)
-            k, more = contact_step_rate(method, *at, acting, h, gains)
-        elif model.constraints is not None:
-            k, more = constrained_step_rate(method, tree, items, (q, dq), acting, h, stop, gains)
-        else:
-            k, more = step_rate(method, tree, dq, acting, h, stop, gains)
+        rows = lean_items(lean), lean_places(lean)
+        at = Step(tree, q, dq, acting, arguments["h"], *rows, gains, stops=True)
+        k, more = step_rate(method, at)
         k = np.concatenate([k, next_a]) if space.extra else k
         return k, np.concatenate([acting, more])
 
@@ -326,6 +310,10 @@ def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = Tru
 # by method: the words of its help, and q of the example after one step
 METHOD_TEXTS = {
     "euler": ("Euler's method: q moves with the old dq.", "[0.11, 0.2 ]"),
+    "time_stepping": (
+        "Euler's method, in which q moves with the new dq, with inertia at the mean rates.",
+        "[0.108439, 0.202872]",
+    ),
     "semi_implicit_euler": (
         "Euler's method, in which q moves with the new dq.", "[0.108442, 0.202853]"
     ),

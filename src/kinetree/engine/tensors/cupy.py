@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from math import prod
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -26,28 +27,16 @@ def call(dispatch: Dispatch, arrays: Arguments, options: Options) -> Any:
 
 
 def view(
-    cp: ModuleType,
-    address: int,
-    shape: tuple[int, ...],
-    dtype: str,
-    device: int,
-    strides: tuple[int, ...] | None = None,
-    owner: object = None,
+    cp: ModuleType, address: int, shape: tuple[int, ...], dtype: str, device: int
 ) -> CupyArray:
     """Return memory of another package as an array of CuPy, without a copy.
-
-    `owner` is kept alive for as long as the array.
 
     DLPack would do the same at several times the cost, with checks that matter only where the two
     packages work on different streams.
     """
     kind = np.dtype(dtype)
-    if strides is None:
-        size = int(np.prod(shape)) * kind.itemsize
-    else:
-        size = kind.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    memory = cp.cuda.UnownedMemory(address, size, owner, device)
-    return cp.ndarray(shape, kind, cp.cuda.MemoryPointer(memory, 0), strides)
+    memory = cp.cuda.UnownedMemory(address, prod(shape) * kind.itemsize, None, device)
+    return cp.ndarray(shape, kind, cp.cuda.MemoryPointer(memory, 0))
 
 
 class Borrowed:

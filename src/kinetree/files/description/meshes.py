@@ -16,7 +16,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, ParseError
 from kinetree.files.description.collada import read_collada
-from kinetree.files.description.source import lies_in, read_bytes, real_path
+from kinetree.files.description.source import lies_in, read_bytes
 from kinetree.files.description.sources import Sources
 
 MISSING = "does not exist, or is outside the chosen folder"
@@ -58,7 +58,7 @@ class MeshFolder:
 
     def __init__(self, source: Path, folder: Path) -> None:
         self.source, self.folder = source.resolve(), folder.resolve()
-        self.packages = Sources(self.source / "robot", (self.folder,), variables={})
+        self.sources = Sources(self.source / "robot", (self.folder,), variables={})
         self.left = MAX_TOTAL
         self.read: dict[Path, TriangleMesh] = {}
 
@@ -94,34 +94,16 @@ class MeshFolder:
 
     def find(self, path: str) -> Path:
         """The real path of the file inside the folder."""
-        if "\0" in path:
-            raise InputError("contains a null character")
-        for candidate in self._candidates(path.replace("\\", "/")):
-            try:
-                if lies_in(candidate, (self.folder,)) and candidate.is_file():
-                    return candidate.resolve()
-            except (OSError, RuntimeError):  # a loop of symbolic links, a name that is too long
-                continue
-        raise InputError(MISSING)
-
-    def _candidates(self, path: str) -> Iterator[Path]:
-        scheme, separator, rest = path.partition("://")
-        if not separator:
-            yield self.source / real_path(path)
-        elif scheme == "file":
-            yield self.source / real_path(rest)
-        elif scheme in ("package", "model"):
-            package, _, inside = rest.lstrip("/").partition("/")
-            for root in (self.folder, self.source, *self.source.parents):
-                yield root / package / inside
-                if root.name == package:
-                    yield root / inside
-            try:  # by the name in package.xml, which can differ from the name of the folder
-                yield self.packages.package(package, "") / inside
-            except ParseError:
-                return
-        else:
+        scheme, separator, _ = path.partition("://")
+        if separator and scheme not in ("file", "package", "model"):
             raise InputError(f"has the scheme {scheme[:20]!r}; expected file, package or model")
+        try:
+            place = self.sources.locate(path.replace("\\", "/"), [self.source, self.folder], "")
+            if lies_in(place, (self.folder,)) and place.is_file():
+                return place.resolve()
+        except (ParseError, OSError, RuntimeError):  # a loop of symbolic links, a name too long
+            pass
+        raise InputError(MISSING)
 
 
 def read_mesh(reader: Reader, data: bytes, name: str) -> TriangleMesh:

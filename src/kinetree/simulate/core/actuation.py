@@ -32,7 +32,7 @@ from kinetree.dynamics.joints.actuation import (
     next_activations,
 )
 from kinetree.dynamics.joints.gains import Gains
-from kinetree.dynamics.steps import Method
+from kinetree.dynamics.methods import Method
 from kinetree.errors import InputError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.model import Model

@@ -1,12 +1,12 @@
 """Adaptive steps: SciPy's solvers over the compiled rate, to a given error.
 
 Each rollout is driven by itself, in Python. Breaks (breaks.py), samples of a digital controller and
-changes of the modes of dry friction (friction/modes.py) cut its time into stretches of smooth
+changes of the modes of dry friction (friction_modes.py) cut its time into stretches of smooth
 motion, and a solver integrates each of them:
 
 - steps end at breaks, so that a force that jumps there has one value for the whole step;
 - states are projected onto constraints and unit quaternions after each step and in results; DOP853
-  and Radau go on from there, LSODA and BDF begin anew where the projection exceeds their error;
+  and Radau go on from there, LSODA and BDF begin anew where the projection moves them far;
 - zeros of events, and the ends of modes of dry friction, are found on the dense output.
 """
 
@@ -19,9 +19,9 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.errors import InputError
@@ -35,15 +35,16 @@ from kinetree.simulate.core.events import (
     measure,
     samples,
 )
+from kinetree.simulate.core.friction_modes import DryFriction, consistent_modes, read_dry_friction
 from kinetree.simulate.core.inputs import Input
 from kinetree.simulate.core.limits import margins_graph
 from kinetree.simulate.core.outcome import Outcome, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
 from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
-from kinetree.simulate.friction.modes import DryFriction, consistent_modes, read_dry_friction
 from kinetree.simulate.tuning import (
     ATOL,
+    DRIFT,
     FADING,
     LEAST_STEPS,
     LEAST_STEPS_IN_PYTHON,
@@ -147,7 +148,9 @@ def adaptive_steps(run: Run, setup: Setup) -> AdaptiveSteps:
         kernel = normal_kernel(space)
         return AdaptiveSteps(
             space=space,
-            system=make_system(EquationsOfMotion(space, acting, external, None)),
+            system=make_system(
+                EquationsOfMotion(space, acting, external, None, saturates=run.saturates)
+            ),
             places=places,
             margins=margins_graph(space, run.bounds, bounded),
             bounded=bounded,
@@ -316,7 +319,7 @@ class Motion:
         off = abs(x - solver.y)
         if self.run.method in ONE_STEP and off.any():
             solver.y, solver.f = x, self.slope(until)(solver.t, x)
-        elif (off > self.options["atol"] + self.options["rtol"] * abs(x)).any():
+        elif (off > DRIFT * (self.options["atol"] + self.options["rtol"] * abs(x))).any():
             first = min(solver.step_size, until - solver.t)
             return self._solver(solver.t, x, until, first_step=first)
         return solver

@@ -16,6 +16,7 @@ from kinetree import dynamics
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.regularity import margin, weakest
 from kinetree.dynamics.constraints.solve import MARGIN
+from kinetree.dynamics.methods import METHODS, Method
 from kinetree.dynamics.state import (
     StateSpace,
     is_ranged,
@@ -23,7 +24,6 @@ from kinetree.dynamics.state import (
     quaternions,
     within_ranges,
 )
-from kinetree.dynamics.steps import METHODS, Method
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace

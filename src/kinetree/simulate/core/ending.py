@@ -12,10 +12,10 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.core.closure import constraint_results, singular_end
 from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
 from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import ADAPTIVE_METHODS, Run
+from kinetree.simulate.core.run import ADAPTIVE_METHODS, STEP_LAW, Run
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.core.signals import on_cpu
-from kinetree.simulate.core.touching import contact_results, report_unsolved
+from kinetree.simulate.core.touching import report_unsolved, row_results
 
 Record = TypeVar("Record")
 # times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
@@ -39,7 +39,7 @@ def recorded(
         }
         state = _memory(setup, arrays)
         state |= constraint_results(setup.model, arrays, outcome.xp)
-        state |= contact_results(setup.model, arrays)
+        state |= row_results(setup.model, arrays)
         if "tau" not in arrays:
             arrays["tau"] = _constant_forces(setup, outcome, (count, *setup.batch, setup.model.n))
         return make(t[:count], arrays, meta | state)
@@ -47,8 +47,8 @@ def recorded(
     noted = report_unsolved(setup.model, violations(run, setup, outcome))
     lost = [v for v in noted if v.by is None]
     broken = [v for v in noted if v.quantity == CLOSURE]  # no motion of the robot, whatever limits
-    wrong = noted if run.limits == "stop" else sorted(lost + broken, key=lambda v: v.t)
-    if wrong and (run.limits == "stop" or broken or not setup.batch):
+    wrong = noted if run.ends_at_limits else sorted(lost + broken, key=lambda v: v.t)
+    if wrong and (run.ends_at_limits or broken or not setup.batch):
         first = wrong[0]
         before = _finite_rows(outcome, int(np.searchsorted(t, first.t, "left")))
         limit, cause = first.by is not None and first.quantity != CLOSURE, None
@@ -70,7 +70,7 @@ def recorded(
                 f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt "
                 "or another method, such as 'implicit'."
             )
-    if run.limits == "record":
+    if run.limits == "record" or (run.stops and noted):
         meta["violations"] = tuple(noted)
     return record(len(t))
 
@@ -171,6 +171,8 @@ def way_out(run: Run, first: Violation) -> str:
     """The first thing to try where a limit ends a simulation; empty if nothing is known."""
     if first.t == 0 and first.quantity == "position":
         return "kt.dynamics.start_position(robot) is within the limits; "
+    if first.quantity == "position" and run.limits == "stop":
+        return f"{argument('method', STEP_LAW)} stops joints at their limits; "
     reference = getattr(run.controller, "reference", None)
     if reference is None or callable(reference) or isinstance(reference, Trajectory):
         return ""

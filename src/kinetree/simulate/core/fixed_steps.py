@@ -1,4 +1,4 @@
-"""Fixed steps: a method of integration (dynamics/steps.py), and the whole loop in machine code.
+"""Fixed steps: a method of integration (dynamics/methods.py), and the whole loop in machine code.
 
 The method is traced into the compiled loop, and interpreted where a controller can only be run by
 Python.
@@ -18,10 +18,10 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.presliding import bristles
+from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.steps import Method
-from kinetree.dynamics.stiction import dry_dofs
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_run
 from kinetree.engine.compiler.stepping import Run as LoopCall
@@ -33,7 +33,7 @@ from kinetree.simulate.core.limits import CONTACT, margins_graph
 from kinetree.simulate.core.outcome import Outcome, record_rows, result_places
 from kinetree.simulate.core.run import Run
 from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
+from kinetree.simulate.core.system import EquationsOfMotion, System, make_system, uses_step
 from kinetree.simulate.core.touching import FORCES, ForceMeans
 from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_NUMBERS, PYTHON_CALLS
 
@@ -124,7 +124,7 @@ class FixedSteps:
             if means is not None:
                 means.add(part)
             bar.update(float(times[part.stop - 1]))
-            if run.halted or (run.limits == "stop" and bool((first[:, :stopping] >= 0).any())):
+            if run.halted or (run.ends_at_limits and bool((first[:, :stopping] >= 0).any())):
                 break
         if means is not None:
             means.finish(part.stop)
@@ -185,8 +185,10 @@ def fixed_steps(
         dry = dry_dofs(model, acting.parameters)
         space = StateSpace(model, setup.extra, dry, registers, ranges)
         external = step_inputs(setup, space, method, run.pull_time)
-        system = make_system(EquationsOfMotion(space, acting, external, method))
-        fields = recorded_fields(space, acting, method)
+        system = make_system(
+            EquationsOfMotion(space, acting, external, method, run.stops, run.saturates)
+        )
+        fields = recorded_fields(space, acting, method, run)
         stepping = make_stepping(run, system, tuple(fields.values()))
         return FixedSteps(system, method, fields, stepping, make_machine(system, stepping))
 
@@ -202,19 +204,14 @@ def step_inputs(
 ) -> ExternalInputs:
     """The inputs of a loop, with what steps need beside the forces.
 
-    "stop", the rate at which dry friction may brake, 1/s; "closure time" of constraints, s; and
-    "step", the length of the step that begins at each time, s, if forces or accelerations depend on
-    it. Without times they have their shapes alone.
+    "closure time" of constraints, s; and "step", the length of the step that begins at each time,
+    s, if forces or accelerations depend on it. Without times they have their shapes alone.
     """
     external, grid = setup.external, np.arange(2.0) if times is None else times
-    if space.dry:
-        stop = method.braking / float(grid[1] - grid[0])
-        external = external.with_constant("stop", np.array([stop]))
     if pull_time is not None:
         external = external.with_constant("closure time", np.array([pull_time]))
     rubbing = method.sampled and bristles(setup.model)
-    touching = setup.model.contacts is not None
-    if not (method.implicit or rubbing or touching or setup.acting.actuation is not None):
+    if not (uses_step(method, space) or rubbing or setup.acting.actuation is not None):
         return external
 
     def at(t: Array, ends: Array) -> tuple[Array]:
@@ -225,13 +222,19 @@ def step_inputs(
     return replace(external, sampled={**external.sampled, "step": Input(((1,),), at=at)})
 
 
-def recorded_fields(space: StateSpace, acting: ActingForces, method: Method) -> dict[str, Field]:
+def recorded_fields(
+    space: StateSpace, acting: ActingForces, method: Method, run: Run
+) -> dict[str, Field]:
     """The fields of the record; constant forces are left out."""
-    nq, n, places = space.model.nq, space.model.n, result_places(space.model, method, acting)
+    nq, n, places = (
+        space.model.nq,
+        space.model.n,
+        result_places(space.model, method, acting, stops=run.stops),
+    )
     in_y = {name: Field("y", x.start, x.stop - x.start) for name, x in places.items()}
     tau = in_y.pop("tau")
     fields = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
-    fields |= {} if acting.constant else {"tau": tau}
+    fields |= {} if acting.constant and not run.saturates else {"tau": tau}
     return fields | in_y | ({"z": Field("x", nq + n, space.extra)} if space.extra else {})
 
 

@@ -4,7 +4,7 @@ The same code serves the CPU and the GPU: `xp` is the module of the arrays, NumP
 the GPU stay there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.contacts.step import contact_sizes
-from kinetree.dynamics.steps import Method
-from kinetree.dynamics.stiction import dry_dofs
+from kinetree.dynamics.dry_friction import dry_dofs
+from kinetree.dynamics.methods import Method
+from kinetree.dynamics.row_forces import row_sizes
 from kinetree.model import Model
 from kinetree.simulate.core.forces import ActingForces
 
@@ -55,14 +55,21 @@ def record_rows(count: int, every: int) -> tuple[Array, Array]:
     return rows, kept
 
 
-def result_places(model: Model, method: Method | None, acting: ActingForces | None) -> Places:
-    """Places in y, in this order.
+def result_places(
+    model: Model,
+    method: Method | None,
+    acting: ActingForces | None,
+    *,
+    stops: bool = False,
+    varied: Sequence[str] = (),
+) -> Places:
+    """Places in y, in this order; varied: data of the robot that change, if `acting` is None.
 
     - tau, (n,), the joint forces;
     - ddq, (n,), of an implicit method, whose rate has the acceleration of the step instead;
     - friction of joints in a mode, of the adaptive method (None);
     - lam and Phi, the forces and errors of the constraints of a robot that has some;
-    - the results of contacts (dynamics/contacts/step.py);
+    - the results of rows: contacts, stops of joints, dry friction (dynamics/row_forces.py);
     - controls of actuators, and command, (n,), the joint forces before the drives.
     """
     sizes = {"tau": model.n}
@@ -72,7 +79,9 @@ def result_places(model: Model, method: Method | None, acting: ActingForces | No
         sizes["ddq"] = model.n
     if model.constraints is not None:
         sizes |= dict.fromkeys(("lam", "Phi"), len(model.constraints.row_names))
-    sizes |= contact_sizes(model) if method is not None else {}
+    if method is not None:
+        dry = bool(dry_dofs(model, varied if acting is None else acting.parameters))
+        sizes |= row_sizes(model, dry=dry, stops=stops)
     if acting is not None and acting.actuation is not None:
         sizes |= {} if acting.controls is None else {"controls": len(model.actuators)}
         sizes |= {"command": model.n} if acting.actuation.driven else {}

@@ -11,10 +11,9 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import is_one_of, numbers, switch
 from kinetree.core.progress import Progress
-from kinetree.dynamics.constraints.stepping import check_stepping
-from kinetree.dynamics.contacts.step import check_contact_method
-from kinetree.dynamics.steps import METHODS, Method
-from kinetree.dynamics.stiction import dry_dofs
+from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
+from kinetree.dynamics.dry_friction import dry_dofs
+from kinetree.dynamics.methods import METHODS, Method, check_contact_method
 from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -37,14 +36,18 @@ from kinetree.simulate.core.touching import check_contact_step, residual_bounds
 from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
 
 ADAPTIVE_METHODS = ("DOP853", "LSODA", "Radau", "BDF")  # by the names of scipy.integrate
+STEP_LAW = "time_stepping"  # the method that places impacts and stops within steps
 OF_FIXED_STEPS = ("dt", "every", "closure_time")  # options that an adaptive method does not have
 OF_ADAPTIVE_STEPS = ("rtol", "atol", "max_step", "record", "breaks", "events")
-LIMITS = ("stop", "record", "ignore")
+LIMITS = ("stop", "error", "record", "ignore")
 TARGETS = ("cpu", "cuda")
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
-FixedMethod = Literal["rk4", "semi_implicit_euler", "implicit", "implicitfast", "euler"]
+FixedMethod = Literal[
+    "rk4", "time_stepping", "semi_implicit_euler", "implicit", "implicitfast", "euler"
+]
 MethodName = Literal[FixedMethod, "DOP853", "LSODA", "Radau", "BDF"]
-LimitsChoice = Literal["stop", "record", "ignore"]
+LimitsChoice = Literal["stop", "error", "record", "ignore"]
+EffortLimits = Literal["watch", "saturate"]
 
 
 class SimulationOptions(TypedDict, total=False):
@@ -69,6 +72,7 @@ class SimulationOptions(TypedDict, total=False):
     drive_state: ArrayLike | None
     friction_state: ArrayLike | None
     limits: LimitsChoice
+    effort_limits: EffortLimits
     closure_time: float | None
     progress: bool | None
 
@@ -99,6 +103,7 @@ class Run:
     drive_state: ArrayLike | None = None
     friction_state: ArrayLike | None = None
     limits: LimitsChoice = "stop"
+    effort_limits: EffortLimits = "watch"
     closure_time: float | None = None
     progress: bool | None = None
     target: Literal["cpu", "cuda"] = "cpu"
@@ -115,7 +120,7 @@ class Run:
         rough = self.model.contacts is not None or dry_dofs(
             self.model, tuple(self.parameters or ())
         )
-        return "semi_implicit_euler" if rough else "rk4"
+        return STEP_LAW if rough else "rk4"
 
     @cached_property
     def fixed(self) -> Method | None:
@@ -161,12 +166,31 @@ class Run:
         step = None if self.fixed is None else float(self.times[1] - self.times[0])
         return read_closure_time(self.model, self.closure_time, self.method_name, step)
 
+    @property
+    def saturates(self) -> bool:
+        """Whether forces of laws are clipped to the limits of the joints."""
+        return self.effort_limits == "saturate"
+
+    @property
+    def stops(self) -> bool:
+        """Whether limits of positions stop joints."""
+        return self.limits == "stop" and self.fixed is not None and self.fixed.impulsive
+
+    @property
+    def ends_at_limits(self) -> bool:
+        """Whether the run ends where a limit is left."""
+        return self.limits == "error" or (self.limits == "stop" and not self.stops)
+
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
         """The limits that are watched, and the errors of constraints."""
         joints = () if self.limits == "ignore" else joint_bounds(self.model)
+        if self.stops:
+            joints = tuple(x for x in joints if x.quantity != "position")
         closed = closure_bounds(self.model, self.pull_time, self.fixed)
-        return joints + closed + residual_bounds(self.model, self.fixed)
+        varied = tuple(self.parameters or ())
+        residual = residual_bounds(self.model, self.fixed, varied, stops=self.stops)
+        return joints + closed + residual
 
     @cached_property
     def found_events(self) -> list[Event]:
@@ -187,7 +211,14 @@ class Run:
     def code_key(self) -> Hashable:
         """The options that compiled code depends on; `Setup.code_key` is the other half."""
         method = self.method_name if self.fixed is not None else "adaptive"
-        return self.target, method, len(self.bounds), self.pull_time is None
+        return (
+            self.target,
+            method,
+            len(self.bounds),
+            self.pull_time is None,
+            self.stops,
+            self.saturates,
+        )
 
     def bar(self) -> Progress:
         """A progress bar over the times."""
@@ -212,9 +243,13 @@ def checked(run: Run) -> Run:
         check_model(model)
         model.memo["simulate", "checked"] = True
     check_stepping(model, run.parameters or ())
+    if run.fixed is None:
+        check_modes(model)
     check_contact_step(model, float(run.times[1] - run.times[0]))
     if not is_one_of(run.limits, LIMITS):
         raise InputError(f"limits is {run.limits!r}; expected one of {', '.join(LIMITS)}.")
+    if not is_one_of(run.effort_limits, ("watch", "saturate")):
+        raise InputError(f"effort_limits is {run.effort_limits!r}; expected 'watch' or 'saturate'.")
     _check_kinds(run, fixed)
     every = 1 if run.every is None else run.every
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:

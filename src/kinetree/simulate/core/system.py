@@ -1,10 +1,9 @@
 """System: a robot with all that acts on it, as one function rate(t, x, p, s) -> k, y.
 
 x = (q, dq, z), p the constants and s the values over time (external.py). For fixed steps
-k = (dq, ddq, dz); joints with dry friction brake with the "stop" that p ends with
-(dynamics/stiction.py). An implicit method has its own acceleration in k, which depends on the
+k = (dq, a, dz) with the acceleration of the step (dynamics/step_law.py), which may depend on the
 "step" that s ends with and on the slopes of the joint forces. The adaptive method has the rates of
-the coordinates in the place of dq, and the "mode" of dry friction in p (friction/modes.py). y has
+the coordinates in the place of dq, and the "mode" of dry friction in p (friction_modes.py). y has
 joint forces and other results (outcome.py).
 
 The function is traced. If a user's law cannot be traced (laws.py), only the robot is, and the law
@@ -22,16 +21,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.closures import lean_items
-from kinetree.dynamics.constraints.dynamics import Items
-from kinetree.dynamics.constraints.step_rates import (
-    constrained_in_mode,
-    dry_constrained_rate,
-    implicit_constrained_rate,
-)
-from kinetree.dynamics.constraints.stepping import constrained_rate
 from kinetree.dynamics.contacts.points import lean_places
 from kinetree.dynamics.forward_dynamics import check_inertia, forward_dynamics
-from kinetree.dynamics.implicit import StepSlopes, implicit_accelerations
 from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.joints.presliding import (
     Bristling,
@@ -41,10 +32,10 @@ from kinetree.dynamics.joints.presliding import (
 )
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.lean import lean_model, lean_tree
+from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace, coordinate_rates, tangents
-from kinetree.dynamics.steps import Method, contact_step_rate
-from kinetree.dynamics.stiction import accelerations
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.step_law import Step, rate_in_mode, step_rate
+from kinetree.dynamics.step_slopes import StepSlopes
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
@@ -53,12 +44,11 @@ from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
 from kinetree.errors import ModelError
 from kinetree.model import Model
-from kinetree.scalars import Scalar
+from kinetree.scalars import Scalar, clip
 from kinetree.simulate.core.actuation import DriveOutput
 from kinetree.simulate.core.forces import FROM_PYTHON, ActingForces, recent
 from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
 from kinetree.simulate.core.laws import first_line
-from kinetree.simulate.friction.modes import accelerations_in_mode
 from kinetree.spatial.matrices import is_zero
 
 log = logging.getLogger(__name__)
@@ -72,7 +62,7 @@ Change = Callable[[Model, NamedParts, Array], tuple[Model, NamedParts]]
 class ForcedState:
     """A state and the forces in it: model, with its changed data, q, dq, tau, dz and F_ext.
 
-    given: everything external by name; it has the "stop" or the "mode" of dry friction. law: the
+    given: everything external by name; it has the "step" or the "mode" of dry friction. law: the
     joint forces of controller and tau alone. acted: of actuators and drives. shown: further numbers
     to record. bristling: dry friction with a memory, which `model` is without.
     """
@@ -114,14 +104,24 @@ class ForcedState:
         return replace(self, dz=dz, bristling=bristling)
 
 
+def uses_step(method: Method, space: StateSpace) -> bool:
+    """True if accelerations depend on the length of the step."""
+    return method.implicit or method.mean_rates or method.impulsive or bool(space.dry)
+
+
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:
-    """The robot with everything that acts on it, over any scalars; method: None is adaptive."""
+    """The robot with everything that acts on it, over any scalars; method: None is adaptive.
+
+    stops: limits of joints stop them. saturates: forces of laws stay within those of the joints.
+    """
 
     space: StateSpace
     acting: ActingForces
     external: ExternalInputs
     method: Method | None
+    stops: bool = False
+    saturates: bool = False
 
     @property
     def implicit(self) -> bool:
@@ -130,9 +130,8 @@ class EquationsOfMotion:
 
     @property
     def uses_step(self) -> bool:
-        """True if the motion depends on the length of the step."""
-        touching = self.method is not None and self.space.model.contacts is not None
-        return self.implicit or touching
+        """True if accelerations depend on the length of the step."""
+        return self.method is not None and uses_step(self.method, self.space)
 
     @property
     def positions(self) -> bool:
@@ -159,10 +158,12 @@ class EquationsOfMotion:
         F_ext, actuation = self.acting.value("F_ext", t, q, dq, inputs), self.acting.actuation
         if actuation is None:
             tau, dz = self.acting.joint_forces(model, t, q, dq, z, inputs, other)
+            tau = self._within_efforts(tau)
             state = ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
             return state if bristling is None else state.rubbing(bristling, len(z))
         size = len(z) - actuation.size
         law, dz = self.acting.joint_forces(model, t, q, dq, z[:size], inputs, other)
+        law = self._within_efforts(law)
         u = self.acting.value("controls", t, q, dq, inputs)
         h = inputs["step"][0][0] if actuation.fixed else None
         acted = actuation.act(model, (q, dq, z[size:]), law, u, h)
@@ -170,6 +171,14 @@ class EquationsOfMotion:
         shown = actuation.shown(acted, u)
         state = ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown)
         return state if bristling is None else state.rubbing(bristling, size)
+
+    def _within_efforts(self, tau: Array) -> Array:
+        """Forces of laws, (n,), clipped to the limits of the joints if they saturate."""
+        if not self.saturates:
+            return tau
+        most = {x.dofs[0]: x.limits.effort for x in self.space.model.joints if len(x.dofs) == 1}
+        most = {d: float(x) for d, x in most.items() if np.isfinite(x)}
+        return np.array([clip(x, -most[d], most[d]) if d in most else x for d, x in enumerate(tau)])
 
     def _bristling(
         self, model: Model, dq: Array, z: Array, inputs: NamedParts
@@ -202,50 +211,21 @@ class EquationsOfMotion:
         cannot be regrouped into fewer numbers. gains: slopes of tau, for an implicit method.
         """
         regrouped = not (traced or self.acting.parameters)
-        lean = lean_model(loads.model, regrouped=regrouped)
-        tree = lean_tree(lean, loads.q, loads.F_ext)
-        dq, tau, inputs, none = loads.dq, loads.moving, loads.given, np.zeros(0, int)
-        if loads.model.contacts is not None and self.method is not None:
+        lean, inputs = lean_model(loads.model, regrouped=regrouped), loads.given
+        tree, dq, tau = lean_tree(lean, loads.q, loads.F_ext), loads.dq, loads.moving
+        items, method = lean_items(lean), self.method
+        if method is not None:
             T = inputs["closure time"][0][0] if "closure time" in inputs else None
-            at = tree, lean_places(lean), lean_items(lean), (loads.q, dq), tau
-            k, more = contact_step_rate(self.method, *at, inputs["step"][0][0], gains, T)
+            h = inputs["step"][0][0] if "step" in inputs else 0
+            rows = items, lean_places(lean)
+            step = Step(tree, loads.q, dq, tau, h, *rows, gains, T, stops=self.stops)
+            k, more = step_rate(method, step)
             return dq, k[len(dq) :], more
-        if loads.model.constraints is not None:
-            return self._tied_motion(loads, tree, lean_items(lean), gains)
-        if self.method is not None:
-            stop = inputs["stop"][0][0] if "stop" in inputs else 0
-            if self.implicit:
-                h = inputs["step"][0][0]
-                return dq, *implicit_accelerations(
-                    tree, dq, tau, h, stop, gains, positions=self.positions
-                )
-            return dq, accelerations(tree, dq, tau, stop), none
         moving = coordinate_rates(self.space.model, loads.q, dq)
-        if "mode" not in inputs:
-            return moving, forward_dynamics(tree, dq, tau), none
-        return moving, *accelerations_in_mode(tree, dq, tau, inputs["mode"][0])
-
-    def _tied_motion(
-        self, loads: ForcedState, tree: Tree, items: Items, gains: Gains | None
-    ) -> tuple[Array, Array, Array]:
-        """`motion` of a robot with constraints."""
-        q, dq, tau, inputs = loads.q, loads.dq, loads.moving, loads.given
-        stop = inputs["stop"][0][0] if "stop" in inputs else None
-        T = inputs["closure time"][0][0] if "closure time" in inputs else None
-        if self.implicit:
-            h, brake, positions = inputs["step"][0][0], 0 if stop is None else stop, self.positions
-            k, more = implicit_constrained_rate(
-                tree, items, (q, dq), tau, h, brake, gains, positions=positions, T=T
-            )
-        elif "mode" in inputs:
-            ddq, more = constrained_in_mode(tree, items, (q, dq), tau, inputs["mode"][0])
-            return coordinate_rates(self.space.model, q, dq), ddq, more
-        elif stop is not None:
-            k, more = dry_constrained_rate(tree, items, (q, dq), tau, stop, T)
-        else:
-            k, more = constrained_rate(tree, items, q, dq, tau, T)
-        moving = dq if self.method is not None else coordinate_rates(self.space.model, q, dq)
-        return moving, k[len(dq) :], more
+        if not items and "mode" not in inputs:
+            return moving, forward_dynamics(tree, dq, tau), np.zeros(0, int)
+        mode = inputs["mode"][0] if "mode" in inputs else np.zeros(0)
+        return moving, *rate_in_mode(Step(tree, loads.q, dq, tau, 0, items), mode)
 
     def rate(
         self, t: Scalar, x: Array, p: Array, s: Array, changed: Change | None = None

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.dynamics.contacts.solver import TOLERANCE
 from kinetree.dynamics.contacts.start import check_gaps, start_gaps
-from kinetree.dynamics.steps import Method
+from kinetree.dynamics.impulses import TOLERANCE
+from kinetree.dynamics.methods import Method
+from kinetree.dynamics.row_forces import stopped_joints
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -18,7 +19,6 @@ from kinetree.simulate.core.outcome import result_places
 
 log = logging.getLogger(__name__)
 
-AUTO = "semi_implicit_euler"  # what "auto" is for a robot with contacts
 LONGEST_STEP = 0.05  # s: in it a robot that has fallen by 0.2 m moves 0.1 m
 FORCES = "contact_forces"
 ROUNDING = 1.001  # of the tolerance: of a residual that is just solved
@@ -57,11 +57,19 @@ class ForceMeans:
         self.records[self.forces][row] /= float(self.shares[:count][self.row[:count] == row].sum())
 
 
-def residual_bounds(model: Model, method: Method | None) -> tuple[Bound, ...]:
-    """The residual of the contact problem as a bounded entry of y; none without contacts."""
-    if model.contacts is None or method is None:
+def residual_bounds(
+    model: Model, method: Method | None, varied: Sequence[str], *, stops: bool
+) -> tuple[Bound, ...]:
+    """The residual of the rows of a step as a bounded entry of y; none without rows.
+
+    varied: data of the robot that change. stops: limits of joints stop them.
+    """
+    places = (
+        {} if method is None else result_places(model, method, None, stops=stops, varied=varied)
+    )
+    if "residual" not in places:
         return ()
-    at = result_places(model, method, None)["contact_residual"].start
+    at = places["residual"].start
     return (Bound("contacts", CONTACT, at, float("-inf"), TOLERANCE * ROUNDING, ""),)
 
 
@@ -79,9 +87,9 @@ def report_unsolved(model: Model, noted: Sequence[Violation]) -> list[Violation]
     unsolved = [v for v in noted if v.quantity == CONTACT]
     if unsolved:
         log.warning(
-            "kinetree simulated contacts of %s less exactly than to a residual of %g, first at %s. "
-            "meta['contact_residual'] has it over time; take a smaller dt where it is not small.",
-            model.name, TOLERANCE, unsolved[0],
+            "kinetree simulated contacts, friction and stops of %s less exactly than to a residual "
+            "of %g, first at %s. %s has it over time; take a smaller dt where it is not small.",
+            model.name, TOLERANCE, unsolved[0], f"meta[{residual_name(model)!r}]",
         )  # fmt: skip
     return [v for v in noted if v.quantity != CONTACT]
 
@@ -102,18 +110,35 @@ def check_ground(model: Model, q0: Array, parameters: Mapping[str, ArrayLike]) -
         check_gaps(model, np.asarray(gaps))
 
 
-def contact_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:
-    """Entries of `meta` of a robot with contacts, which are taken out of the records.
+def residual_name(model: Model) -> str:
+    """The name of the residual of all rows in `meta`."""
+    return "residual" if model.contacts is None else "contact_residual"
+
+
+def row_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:
+    """Entries of `meta` of a robot whose steps have rows, which are taken out of the records.
 
     contact_forces and contact_points, (T, ..., 3), contact_gaps and contact_modes, (T, ...), all by
-    the name of the contact; contact_residual, (T, ...).
+    the name of the contact; stop_forces, (T, ...), by the names of joints that a limit stops; and
+    the residual, (T, ...).
 
     Args:
         model: the robot.
         records: records by name, (T, ..., size).
     """
-    if model.contacts is None or "contact_residual" not in records:
-        return {}
+    meta = dict[str, Any]()
+    if "stop_forces" in records:
+        forces = records.pop("stop_forces")
+        joints = [(k, x.name) for k, x in enumerate(stopped_joints(model)) if forces[..., k].any()]
+        meta["stop_forces"] = {name: forces[..., k] for k, name in joints}
+    if "residual" in records:
+        meta[residual_name(model)] = records.pop("residual")[..., 0]
+    return meta | (_contact_results(model, records) if "contact_forces" in records else {})
+
+
+def _contact_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:
+    """Those of contacts."""
+    assert model.contacts is not None
     names, meta = model.contacts.names, dict[str, Any]()
     for name, size in (("contact_forces", 3), ("contact_points", 3), ("contact_gaps", 1)):
         x = records.pop(name)
@@ -121,4 +146,4 @@ def contact_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:
         meta[name] = parts if size > 1 else {key: part[..., 0] for key, part in parts.items()}
     modes = records.pop("contact_modes").astype("int8")
     meta["contact_modes"] = {key: modes[..., k] for k, key in enumerate(names)}
-    return meta | {"contact_residual": records.pop("contact_residual")[..., 0]}
+    return meta

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.steps import METHODS
+from kinetree.dynamics.methods import METHODS
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.compiler.stepping import Stepping
 from kinetree.engine.cuda.kernel import device_of

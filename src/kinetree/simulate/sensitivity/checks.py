@@ -6,8 +6,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.dynamics.constraints.stepping import check_stepping
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.parameters import JOINT, ParameterLayout
-from kinetree.dynamics.stiction import dry_dofs
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory

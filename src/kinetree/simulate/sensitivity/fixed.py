@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.steps import Method
 from kinetree.engine.compiler.derivatives import jvp
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.kernel import Kernel
@@ -29,11 +29,13 @@ DOUBLE = ("float64",)
 class FixedDerivatives:
     """The steps of a compiled loop with the kernels of their derivatives."""
 
-    def __init__(self, steps: FixedSteps, setup: Setup, inputs: tuple[Input, ...]) -> None:
+    def __init__(
+        self, steps: FixedSteps, setup: Setup, inputs: tuple[Input, ...], *, stops: bool
+    ) -> None:
         self.steps, self.space, self.method = steps, steps.space, steps.method
         self.directions = Directions(self.space.rates, inputs, len(self.method.stages))
         external = step_inputs(setup, self.space, self.method)
-        equations = EquationsOfMotion(self.space, setup.acting, external, self.method)
+        equations = EquationsOfMotion(self.space, setup.acting, external, self.method, stops)
         self.rates = RateProducts(equations, self.directions)
         self.changes = StageChanges(self.space, self.method)
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import typed
-from kinetree.dynamics.contacts.step import check_smooth
+from kinetree.dynamics.contacts.impacts import check_smooth
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.joints.presliding import refuse_presliding
-from kinetree.dynamics.steps import METHODS
+from kinetree.dynamics.methods import METHODS
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory
@@ -111,7 +111,7 @@ def sensitivities(
     check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in loop.derivatives:  # compiled once for equal inputs of a loop
-        loop.derivatives[key] = FixedDerivatives(loop, setup, inputs)
+        loop.derivatives[key] = FixedDerivatives(loop, setup, inputs, stops=run.stops)
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)
     simulated = motion(run, setup, loop, outcome)

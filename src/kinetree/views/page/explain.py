@@ -5,7 +5,7 @@ import numpy as np
 from kinetree.core.arrays import is_numeric
 from kinetree.core.text import counted
 from kinetree.explain import Explanation, Node, packed, unfold_mass
-from kinetree.explain.html import STYLE, highlights, markup
+from kinetree.explain.html import highlights, markup, own_style
 from kinetree.model.units import entry_names, units
 from kinetree.present.tables import escape
 from kinetree.views.page.document import document, scroll_table
@@ -45,7 +45,7 @@ def explain_page(explanation: Explanation) -> str:
         f'<div class="kinetree">{sheets}{matrix}</div>'
         "</main>"
     )
-    style = STYLE + highlights() + OWN_STYLE
+    style = own_style() + highlights() + OWN_STYLE
     return document(
         f"{model.name}, explained", body, data, ("unfold.js", "explain.js"),
         own_style=style, formulas=True,

@@ -16,7 +16,7 @@ from kinetree.engine.kernels import FREE, free_values
 from kinetree.errors import KinetreeWarning
 from kinetree.friction import Friction
 from kinetree.joints import Mimic, Spring
-from kinetree.model import ALL_TYPES, random_model
+from kinetree.model import ALL_TYPES, Model, random_model
 
 FILES = {
     "panda": "panda_description/urdf/panda.urdf",
@@ -87,7 +87,7 @@ SPRUNG = [
 ]
 
 
-def arguments(model: kt.Model, graph: Graph, count: int, seed: int = 0) -> list[np.ndarray]:
+def arguments(model: Model, graph: Graph, count: int, seed: int = 0) -> list[np.ndarray]:
     """Random arrays for all inputs of a graph, (count, *shape)."""
     rng = np.random.default_rng(seed)
     given = []

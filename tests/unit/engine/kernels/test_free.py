@@ -7,7 +7,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import dynamics
-from kinetree.engine.kernels import free_values
+from kinetree.engine.kernels import FREE as ALL
+from kinetree.engine.kernels import free_values, with_free
 from kinetree.model import ALL_TYPES, random_model
 
 MODELS = {
@@ -57,3 +58,24 @@ def test_free_friction_keeps_a_friction_function():
     kernel = robot.compile("friction_forces", free=["friction"])
     assert kernel([2.0], [[2.0, 2.0, 0.0, 0.0]]) == robot.friction_forces([2.0]) == [28.0]
     assert kernel([2.0], [[5.0, 5.0, 1.0, 1.0]]) == [35.0]
+
+
+def test_every_kind_of_free_data_is_read_and_written_in_its_own_place():
+    """Each number of the model belongs to one kind, and what was written is read again."""
+    model = MODELS["puma"]
+    points = [
+        kt.contacts.ContactPoint("one", model.link_names[-1], (0, 0, 0.1), 0.01, 0.5, 0.25),
+        kt.contacts.ContactPoint("two", model.link_names[-2], (0, 0, 0.2), 0.01),
+    ]
+    ground = kt.contacts.Plane((0, 0, 1), (0, 0, 0.5))
+    model = model.replace(contacts=kt.contacts.Contacts(points, ground, 0.75, 0.125))
+    assert free_values(model, "contact_friction").tolist() == [0.5, 0.75]
+    assert free_values(model, "restitution").tolist() == [0.25, 0.125]
+    assert free_values(model, "ground").tolist() == [0, 0, 1, 0, 0, 0.5]
+    for name in ALL:
+        values = free_values(model, name)
+        other = with_free(model, [name], [values * 0.5 + 0.25])
+        np.testing.assert_array_equal(free_values(other, name), values * 0.5 + 0.25)
+        for untouched in set(ALL) - {name}:
+            found = free_values(other, untouched)
+            np.testing.assert_array_equal(found, free_values(model, untouched))

@@ -167,6 +167,7 @@ class _Reader:
         source, scope = self.load(self.main), Scope(None)
         root = Element(source.tag, {}, source.file, source.line, source.column)
         self.read(self.main, source, root, scope)
+        self.reading.append(self.main)
         # last: <robot name="$(arg name)"> may use an argument that is declared inside
         root.attributes = self.attributes(source, scope) | root.attributes
         return root

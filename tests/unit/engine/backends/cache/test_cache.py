@@ -146,6 +146,12 @@ def test_every_source_that_may_decide_a_kernel_is_part_of_the_key(tmp_path, monk
     assert identity(monkeypatch, tmp_path / "one" / "kinetree") not in (one, *others)
 
 
+def test_another_package_has_other_entries(monkeypatch):
+    before = cache.entry("key")
+    monkeypatch.setattr(cache, "identity", lambda: "another package")
+    assert cache.entry("key") != before
+
+
 def test_an_installed_package_is_known_by_its_record(tmp_path, monkeypatch):
     record = tmp_path / f"kinetree-{kt.__version__}.dist-info" / "RECORD"
     record.parent.mkdir()

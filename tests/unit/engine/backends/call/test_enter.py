@@ -59,6 +59,31 @@ def test_the_same_numbers_in_any_form_give_the_same_bits(arm, pair, seed):
             assert [(x.shape, x.tobytes()) for x in outs] == [x[2:] for x in expected]
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_states_of_another_length_are_refused(arm, place):
+    """Machine code reads as many numbers as the robot has joints, so it must look at the length."""
+    for length in (1, 2, 4):
+        arrays = [np.ones(3) for _ in range(3)]
+        arrays[place] = np.ones(length)
+        with pytest.raises(ShapeError, match=rf"{('q', 'dq', 'ddq')[place]} has shape"):
+            arm(*arrays)
+
+
+def test_states_of_another_type_or_byte_order_are_converted(arm, states):
+    q, dq, ddq = (x[0] for x in states(1, 3))
+    expected = arm(q, dq, ddq).tobytes()
+    assert arm(q.astype(q.dtype.newbyteorder()), dq, ddq).tobytes() == expected
+    whole = np.arange(3)
+    assert arm(whole, dq, ddq).tobytes() == arm(whole.astype(float), dq, ddq).tobytes()
+
+
+def test_arguments_by_name_stand_beside_options(arm, states):
+    q, dq, ddq = states(4, 3)
+    expected, out = arm(q, dq, ddq), np.zeros((4, 3))
+    assert arm(q, ddq=ddq, dq=dq, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+
+
 def test_places_that_cannot_be_written_are_refused(arm, pair, states):
     arrays = states(5, 3)
     with pytest.raises(TypeError, match=r"out for tau .* cannot be written"):

@@ -22,6 +22,16 @@ N, M, K = 7, 5, 9  # unknowns, right sides, terms of sums
 MEMORY = ("A", "B", "C", "E", "x", "y", "out")
 
 
+def halve(code):
+    """Another function of the module: halves a row of numbers, last first."""
+    numbers = Vector(code.arguments["numbers"])
+    with code.each(3, -1, -1) as i:
+        numbers[i] = numbers[i] * 0.5
+
+
+HALVE = [("numbers", ADDRESS)]
+
+
 def padded(count, lanes):
     return -(-count // lanes) * lanes
 
@@ -55,6 +65,9 @@ def program(code):
         out[3] = code.clip(code.sqrt(out[0]) - 2.0 / out[1], -1.0, 1.0)
     with code.each(0, 4) as i:  # each number needs the one before
         out[4 + i] = code.select(i.equals(1), code.to_real(i), -out[3 + i])
+    out[12] = y[0]
+    code.call("halve", out.behind(12).address)
+    out[13] = out[12] + 1.0
     with code.each(3, -1, -2) as i:
         out[8 + i] = code.to_real(i) * out[4 + i]
 
@@ -127,7 +140,9 @@ def run_llvm(case, lanes):
     write, arguments, make, whole = PROGRAMS[case]
     target, code = host_target(), LlvmLoops(lanes, "program", arguments, linkage="")
     write(code)
-    text = f'target triple = "{target.triple}"\n{code.text()}{declarations(lanes)}'
+    helper = LlvmLoops(lanes, "halve", HALVE)
+    halve(helper)
+    text = f'target triple = "{target.triple}"\n{helper.text()}{code.text()}{declarations(lanes)}'
     loaded = engine.load(engine.assemble(text, target), target, ["program"])
     memory, counts = make(lanes), whole(lanes)
     types = [ctypes.c_void_p] * len(memory) + [ctypes.c_int64] * len(counts)
@@ -178,13 +193,15 @@ def run_c(case, lanes, warps, folder):
         barriers = barriers[::-1]
     code = CLoops(lanes, "program", arguments, warps=warps, barriers=barriers)
     write(code)
+    helper = CLoops(lanes, "halve", HALVE, warps=warps, barriers=barriers)
+    halve(helper)
     memory = make(lanes)
     starts = np.cumsum([0, *(x.size for x in memory.values())])
     given = [f"at[{k}]" for k in range(len(memory))] + list(map(str, whole(lanes)))
     text = prelude("float64") + THREADS.format(
         lanes=lanes,
         warps=warps,
-        program=code.text(),
+        program=helper.text() + code.text(),
         size=starts[-1],
         places=", ".join(f"&memory[{k}]" for k in starts[:-1]),
         given=", ".join(given + code.place("")),
@@ -218,6 +235,7 @@ def test_numbers_of_numpy(lanes):
     assert out[2] == 832040  # the 30th number of Fibonacci
     last = np.clip(np.sqrt(out[0]) - 2 / out[1], -1, 1)
     assert (out[9], out[11]) == (1, 3)
+    assert (out[12], out[13]) == (y[0] / 2, y[0] / 2 + 1)
     np.testing.assert_allclose(out[3:8], [last, -last, 1, -1, 1], rtol=1e-14)
 
 
@@ -243,10 +261,13 @@ def test_gpu_compilers_accept_the_text(case, tmp_path):
     write, arguments, _, whole = PROGRAMS[case]
     code = CLoops(32, "program", arguments, "KT_FUNCTION", warps=2)
     write(code)
+    helper = CLoops(32, "halve", HALVE, "KT_FUNCTION", warps=2)
+    halve(helper)
     names = [name for name, kind in arguments if kind == ADDRESS]
     parameters = ", ".join(f"real *{name}" for name in names)
     call = (
         f"program({', '.join([*names, *map(str, whole(32))])}, threadIdx.x % 32, threadIdx.x / 32);"
     )
     entry = f"KT_ENTRY(64, 1) kt_program({parameters}) {{ {call} }}"
-    compile_for_gpu(f"{prelude('float64')}\n{code.text()}\n{entry}\n", tmp_path)
+    text = f"{prelude('float64')}\n{helper.text()}\n{code.text()}\n{entry}\n"
+    compile_for_gpu(text, tmp_path)

@@ -9,9 +9,11 @@ from llvm_harness import Compiled, host, same_bits
 from exact_graphs import interpret
 from kinetree import scalars
 from kinetree.core.repeat import repeated
-from kinetree.engine import Kernel, Port, optimise, trace
+from kinetree.engine import Kernel, Port, Rollout, optimise, trace
+from kinetree.engine.compiler.stepping import interpret_run
 from kinetree.kernels import threads
 from sweeps import (
+    make_run,
     motions,
     nested_graph,
     pairs,
@@ -19,6 +21,7 @@ from sweeps import (
     scan_graph,
     solve_graph,
     starts,
+    stepping,
     two_graph,
 )
 
@@ -88,3 +91,20 @@ def test_a_long_round_comes_in_parts():
     assert "part1" in kernel.ir
     both(kernel, graph, arrays)
     both(kernel, graph, arrays[:, 0])
+
+
+@pytest.mark.parametrize("count", [1, 8, 21])
+def test_rollouts_have_the_results_of_the_interpreter(count):
+    """States, records, and the first evaluation at which a number is lost or a limit violated."""
+    program = stepping()
+    run, expected = make_run(program, count), make_run(program, count)
+    for x in (run, expected):
+        x.state[-1, 0] = np.nan  # lost at once
+    Rollout(program).run(run)
+    interpret_run(program, expected)
+    np.testing.assert_allclose(run.state, expected.state, rtol=1e-12)
+    for a, b in zip(run.records, expected.records, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    np.testing.assert_array_equal(run.first, expected.first)
+    np.testing.assert_allclose(run.amount, expected.amount, rtol=1e-12)
+    assert run.first[-1, 0] == 0 and (count == 1 or (run.first[:-1, 2] >= 0).any())

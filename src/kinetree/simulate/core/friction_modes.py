@@ -7,46 +7,17 @@ agree (`consistent_modes`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.inverse_dynamics import inverse_dynamics
+from kinetree.dynamics.dry_friction import dry_dofs, dry_friction
 from kinetree.dynamics.joints.presliding import without_bristle_friction
-from kinetree.dynamics.mass_matrix import mass_matrix
-from kinetree.dynamics.stiction import (
-    dry_dofs,
-    dry_friction,
-    dry_levels,
-    slip,
-    solve_in,
-    without_dry_friction,
-)
-from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
-from kinetree.model.inputs import zeros
-from kinetree.scalars import absolute
 from kinetree.simulate.core.limits import SimulationError
 from kinetree.simulate.tuning import RELEASE_SLACK
-
-
-def accelerations_in_mode(tree: Tree, dq: Array, tau: Array, mode: Array) -> tuple[Array, Array]:
-    """ddq, (n,), and the friction of each joint that has any, (d,).
-
-    mode, (d,): 1 or -1 for the direction in which a joint slides, 0 for a joint that is held.
-    """
-    model = tree.model
-    dry = dry_levels(model, dq).slide
-    smooth = replace(tree, model=without_dry_friction(model))
-    b = tau - inverse_dynamics(smooth, dq, zeros(model.n))
-    M = mass_matrix(tree)
-    way = dict(zip(dry, mode, strict=True))
-    ddq, needed = solve_in(model, M, b, dry, way, zeros(model.n))
-    held = {d: 1 - absolute(way[d]) for d in dry}
-    friction = [slip(pair, way[d]) + held[d] * needed[d] for d, pair in dry.items()]
-    return ddq, np.array(friction)
 
 
 @dataclass(frozen=True, eq=False)

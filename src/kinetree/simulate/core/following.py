@@ -1,4 +1,4 @@
-"""Joints that dry friction keeps away from their goal at the end of a simulation.
+"""References of joint positions, and joints that friction keeps away from their goal at the end.
 
 A law such as PD, PID or computed torque pulls with a force that shrinks with the error. Below the
 dry friction of a joint it moves nothing, and the joint rests where it is. `stuck_joints` finds the
@@ -19,16 +19,18 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.containers import has_labels
+from kinetree.dynamics.dry_friction import dry_friction, without_dry_friction
 from kinetree.dynamics.joints.motors import motor_rates
-from kinetree.dynamics.stiction import dry_friction, dry_levels, without_dry_friction
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.followed import positions
+from kinetree.present.charts import spread
 from kinetree.simulate.core.setup import Setup
 from kinetree.simulate.tuning import AT_REST, FAR_FROM_GOAL, STUCK_SLACK
+
+MAX_REFERENCE = 256  # samples; a reference that is a function is called once for each
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
     stuck: list[StuckJoint] = []
     for *place, k in held:
         at, d = tuple(int(x) for x in place), dofs[k]
-        plus, minus = dry_levels(model, np.zeros(model.n)).hold[d]
+        plus, minus = dry_friction(model)[d]
         force = float(carried[(*at, d)])
         level = float(plus if force > 0 else minus)
         if abs(force) <= level * (1 + STUCK_SLACK):
@@ -126,3 +128,34 @@ def _resting_goal(reference: Any, t: Array) -> Array | None:
         now, before = (positions(reference(float(x))) for x in (t[-1], t[max(len(t) - 2, 0)]))
         return now if np.array_equal(now, before) else None
     return None if has_labels(reference) else np.asarray(reference, float)
+
+
+def followed_positions(setup: Setup, t: Array) -> dict[str, Array] | None:
+    """Times t (K,) of the motion and positions q (K, nq) of the reference at these times.
+
+    None without a controller that follows joint positions, for rollouts, and for robots with
+    constraints, of whose reference only the independent entries count.
+    """
+    controller = setup.acting.controller
+    axes = getattr(type(controller), "named_fields", None) or {}
+    reference = getattr(controller, "reference", None)
+    if axes.get("reference") is not coordinate_axis or reference is None or setup.batch:
+        return None
+    if setup.model.constraints is not None or has_labels(reference):
+        return None
+    at = t[spread(len(t), MAX_REFERENCE)]
+    if isinstance(reference, Trajectory):
+        q = reference.curve(np.clip(at, reference.t[0], reference.t[-1]))[0]
+    elif isinstance(reference, Callable):
+        values = [reference(float(x)) for x in at]
+        if any(map(has_labels, values)):
+            return None
+        q = np.array([positions(x) for x in values])
+    else:
+        q = np.broadcast_to(np.asarray(reference, float), (len(at), *np.shape(reference)))
+    return {"t": at, "q": q} if q.shape == (len(at), setup.model.nq) else None
+
+
+def positions(value: Any) -> Array:
+    """The positions of a value of a reference, which may have rates and accelerations too."""
+    return np.asarray(value[0] if isinstance(value, tuple) else value, float)

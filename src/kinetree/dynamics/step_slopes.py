@@ -1,4 +1,4 @@
-"""Accelerations of implicit steps: forces at the end of a step, by their slopes at its beginning.
+"""The matrix of an implicit step: forces at its end, by their slopes at its beginning.
 
 A stiff force changes much within a step. With D and K the slopes of joint friction by dq and of
 springs by q, and kd and kp those of tau, the forces at the end of a step are, to first order,
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.dry_friction import without_dry_friction
 from kinetree.dynamics.joints.friction import (
     friction_slopes,
     motor_friction_slopes,
@@ -31,50 +32,9 @@ from kinetree.dynamics.joints.friction import (
 from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.joints.tangents import body_turning
-from kinetree.dynamics.stiction import (
-    dry_levels,
-    slide_or_hold,
-    smooth_equations,
-    solve_equations,
-    solve_in,
-    without_dry_friction,
-)
-from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
 from kinetree.spatial.matrices import is_zero
-
-
-def implicit_accelerations(
-    tree: Tree,
-    dq: Array,
-    tau: Array,
-    h: Scalar,
-    stop: Scalar = 0,
-    gains: Gains | None = None,
-    *,
-    positions: bool = True,
-) -> tuple[Array, Array]:
-    """a = (dq_next - dq) / h with the forces at the end of the step, and ddq now; (n,) each.
-
-    Dry friction stops and holds joints as in `accelerations`, decided with the matrix of the step.
-
-    Args:
-        tau: joint forces at the beginning of the step, (n,).
-        stop: 1/s, about 1 / h, at which dry friction may brake.
-        gains: the slopes of tau; None: tau is constant in the step.
-        positions: springs and kp count, not only damping and kd.
-    """
-    model = tree.model
-    dry = dry_levels(model, dq)
-    b, M = smooth_equations(tree, dq, tau)
-    slopes = StepSlopes.of(model, dq, gains, positions=positions, springs=tree.springs)
-    A, ahead = slopes.added(M, h), slopes.moved(b, dq, h)
-    if not dry.slide:
-        return solve_equations(model, A, ahead), solve_equations(model, M, b)
-    way, goal = slide_or_hold(model, A, ahead, dry, dq, stop)
-    a, ddq = (solve_in(model, X, y, dry.slide, way, goal)[0] for X, y in ((A, ahead), (M, b)))
-    return a, ddq
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,191 @@
+"""Forces of the rows of a step: dry friction and stops of joints, and contacts, solved together.
+
+Stops keep a joint with limits between them: its rate w at the end of the step satisfies
+
+    (lower - q) / h <= w <= (upper - q) / h
+
+so that it stops at the limit itself, at once. A joint that is beyond a limit is led back by PUSH of
+the distance in a step, at PUSH_SPEED at most.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.core.arrays import Array
+from kinetree.dynamics.constraints.dynamics import Items
+from kinetree.dynamics.contacts.impacts import (
+    PUSH,
+    PUSH_SPEED,
+    approach,
+    contact_records,
+    contact_rows,
+    contact_sizes,
+    impulses_with_rebound,
+    separate_trees,
+)
+from kinetree.dynamics.contacts.points import Places, curvatures, seated, touches
+from kinetree.dynamics.dry_friction import CoulombPairs
+from kinetree.dynamics.impulses import Problem, Response, Solution, solve_rows
+from kinetree.dynamics.joints.motors import motor_rates
+from kinetree.dynamics.joints.tangents import body_turning
+from kinetree.dynamics.rows import TINY, FrictionRow, Row, Seat, StopRow
+from kinetree.dynamics.step_system import StepSystem
+from kinetree.dynamics.tree import Tree
+from kinetree.errors import InputError
+from kinetree.files.description.joints import SCREW_TYPES
+from kinetree.model import Joint, Model
+from kinetree.scalars import Scalar, maximum, where
+
+FAR = 1e9  # rad/s or m/s: the bound of the rate of a joint with one limit, which is never reached
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """What the rows of a step are computed from: a tree at q and dq, its constraints and contacts.
+
+    h: the time in which friction may stop a joint, s. dry: levels of dry friction. stopped: joints
+    with stops.
+    """
+
+    tree: Tree
+    q: Array
+    dq: Array
+    h: Scalar
+    items: Items
+    places: Places
+    dry: CoulombPairs
+    stopped: Sequence[Joint]
+
+
+@dataclass(frozen=True, eq=False)
+class RowForces:
+    """Joint forces of the rows, (n,), 1 by degree of freedom for joints that are held, and results.
+
+    results: those of `row_sizes`, in their order.
+    """
+
+    forces: Array
+    held: dict[int, Scalar]
+    results: list[Array]
+
+
+def stopped_joints(model: Model) -> list[Joint]:
+    """Joints with a finite limit of their position."""
+    own = [x for x in model.joints if x.follows is None and x.type in SCREW_TYPES]
+    return [x for x in own if np.isfinite(x.limits.lower) or np.isfinite(x.limits.upper)]
+
+
+def row_sizes(model: Model, *, dry: bool, stops: bool) -> dict[str, int]:
+    """Names of the results of rows in a step and how many numbers they have, in their order.
+
+    Those of contacts (`contact_sizes`), the forces of stops, N m or N, and the residual.
+    """
+    sizes = contact_sizes(model)
+    stopped = stopped_joints(model) if stops else []
+    sizes |= {"stop_forces": len(stopped)} if stopped else {}
+    return sizes | ({"residual": 1} if sizes or dry else {})
+
+
+def row_forces(at: Bodies, system: StepSystem, a: Array) -> RowForces:
+    """The forces of all rows.
+
+    system: the equations of the step. a: accelerations without rows, (n,).
+    """
+    _check_symmetric(at, system)
+    model, h = at.tree.model, at.h
+    contacts = touches(at.tree, at.places) if at.places else []
+    J, seats = seated(at.tree, contacts) if contacts else (np.zeros((0, model.n), int), [])
+    friction, stops, J = _joint_carriers(at, J)
+    sparse = len(J) > sum(x.size for x in seats) and system.kkt is None
+    response, block = system.response(J, sparse=sparse)
+    before, free = J @ at.dq, J @ a
+    rubbing = [
+        FrictionRow(x, np.array([block(x.carrier)[0, 0] + TINY, -plus * h, minus * h]))
+        for x, (plus, minus) in zip(friction, at.dry.values(), strict=True)
+    ]
+    stopping = [
+        StopRow(x, np.array([block(x.carrier)[0, 0] + TINY, *_rates(joint, at.q, h)]))
+        for x, joint in zip(stops, at.stopped, strict=True)
+    ]
+    rows = [*rubbing, *stopping]
+    rates = np.array([(before + free * h)[x.seat.first] for x in rows])
+    if contacts:
+        speeds = before, free, J @ body_turning(model, at.dq)
+        solution, records = _with_contacts(
+            at, response, (contacts, seats, block), rows, rates, speeds
+        )
+    else:
+        problem = Problem(response, rows, rates, smooth=True)
+        solution, records = solve_rows(problem), []
+    impulses = solution.impulses[len(solution.impulses) - len(rows) :]
+    r_friction, r_stops = np.split(impulses, [len(rubbing)])
+    held = {d: x.holds(r) for d, x, r in zip(at.dry, rubbing, r_friction, strict=True)}
+    results = [*records, r_stops / h, np.array([solution.residual])]
+    return RowForces(J.T @ solution.carried / h, held, results)
+
+
+def _check_symmetric(at: Bodies, system: StepSystem) -> None:
+    """Raise InputError for rows whose response the solver cannot invert."""
+    if system.symmetric or not (at.places or system.kkt is not None):
+        return
+    rows = "contacts" if at.places else "constraints, with dry friction or limits of joints,"
+    raise InputError(
+        f"{at.tree.model.name!r} has {rows} and forces whose slopes are not symmetric, such as a "
+        "controller that couples joints; an implicit step cannot take both. Use method "
+        "'semi_implicit_euler'."
+    )
+
+
+def _joint_carriers(at: Bodies, J: Array) -> tuple[list[Seat], list[Seat], Array]:
+    """Places of friction and of stops among the carriers, and the rows of all carriers, (D, n)."""
+    n, motors = at.tree.model.n, motor_rates(at.tree.model)
+    unit, first = np.eye(n, dtype=int), len(J)
+    carriers = [(unit if motors is None else motors.T)[d] for d in at.dry]
+    friction = [Seat(first + k) for k in range(len(carriers))]
+    own = dict(zip(at.dry, friction, strict=True)) if motors is None else {}
+    stops: list[Seat] = []
+    for joint in at.stopped:
+        d = joint.dofs[0]
+        if d not in own:
+            own[d] = Seat(first + len(carriers))
+            carriers.append(unit[d])
+        stops.append(own[d])
+    return friction, stops, np.concatenate([J, np.array(carriers).reshape(-1, n)]).astype(object)
+
+
+def _rates(joint: Joint, q: Array, h: Scalar) -> tuple[Scalar, Scalar]:
+    """Least and largest rate of a joint in a step, rad/s or m/s."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    x = q[joint.coords[0]]
+
+    def bound(distance: Scalar) -> Scalar:
+        """The rate that closes a distance, above 0 between the limits."""
+        return where(distance, distance / h, maximum(distance * (PUSH / h), -PUSH_SPEED))
+
+    low = -FAR if not np.isfinite(lower) else -bound(x - lower)
+    return low, FAR if not np.isfinite(upper) else bound(upper - x)
+
+
+def _with_contacts(
+    at: Bodies,
+    response: Response,
+    touching: tuple[Sequence[Any], Sequence[Seat], Any],
+    joint_rows: Sequence[Row],
+    rates: Array,
+    speeds: tuple[Array, Array, Array],
+) -> tuple[Solution, list[Array]]:
+    """Impulses of contacts and joint rows, and the results of contacts."""
+    of, h, (contacts, seats, block) = at.tree.model.contacts, at.h, touching
+    assert of is not None
+    soft = 0 if of.compliance is None else of.compliance / (h * h)  # w_n + gap / h + soft r_n = 0
+    blocks = [block(x.carrier) for x in seats]
+    rows = [*contact_rows(contacts, seats, blocks, of.frictions, soft), *joint_rows]
+    near = approach(of, contacts, seats, curvatures(at.tree, at.places, contacts, at.dq), speeds, h)
+    dofs = [*at.dry, *(x.dofs[0] for x in at.stopped)]
+    trees = [0] * len(rows) if at.items else separate_trees(at.tree, contacts, dofs)
+    smooth = of.compliance is not None
+    solution = impulses_with_rebound(response, rows, near, rates, trees, smooth=smooth)
+    return solution, contact_records(contacts, rows, solution, h)

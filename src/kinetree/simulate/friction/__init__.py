@@ -1,1 +1,0 @@
-"""Dry friction in a simulation: joints that slide, stop and are held."""
