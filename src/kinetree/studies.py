@@ -44,9 +44,9 @@ from kinetree.motion.inputs import positive
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 from kinetree.simulate import signal
-from kinetree.simulate.core.controller import Controller, aligned
-from kinetree.simulate.core.outcome import record_rows
-from kinetree.simulate.core.run import FixedMethod, Run
+from kinetree.simulate.controller import Controller, aligned
+from kinetree.simulate.options import FixedMethod, Run
+from kinetree.simulate.result import record_rows
 from kinetree.simulate.simulation import simulate
 
 __all__ = [

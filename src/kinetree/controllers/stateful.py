@@ -22,14 +22,14 @@ from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import (
+from kinetree.simulate.controller import (
     ByValue,
     NamedFields,
     Reference,
     SignalValues,
     reference_signals,
 )
-from kinetree.simulate.core.laws import call, check_real, label
+from kinetree.simulate.functions import call, check_real, label
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,19 +17,12 @@ from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.forces import ActingForces, recent, with_key
-from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
-from kinetree.simulate.core.laws import first_line
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.sampling import Sampled
-from kinetree.simulate.core.setup import (
-    Setup,
-    external_inputs,
-    first_state,
-    read_forces,
-    trial_states,
-)
+from kinetree.simulate.controller import Controller, Sampled
+from kinetree.simulate.forces import ActingForces, recent, with_key
+from kinetree.simulate.functions import first_line
+from kinetree.simulate.inputs import ExternalInputs, NamedParts
+from kinetree.simulate.options import Run
+from kinetree.simulate.setup import Setup, external_inputs, first_state, read_forces, trial_states
 
 
 @dataclass(frozen=True, eq=False)

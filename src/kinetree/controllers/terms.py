@@ -39,13 +39,7 @@ from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, absolute, cos, minimum, sign, sin, where
-from kinetree.simulate.core.controller import (
-    ByValue,
-    NamedFields,
-    Reference,
-    SignalValues,
-    as_reference,
-)
+from kinetree.simulate.controller import ByValue, NamedFields, Reference, SignalValues, as_reference
 from kinetree.spatial import cross
 from kinetree.spatial.matrices import solve
 from kinetree.spatial.so3 import quaternion_rotation

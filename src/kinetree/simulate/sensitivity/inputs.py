@@ -15,9 +15,8 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics import parameter_list
 from kinetree.engine.kernels.free import FREE, OF_CONTACTS, free_values
 from kinetree.errors import InputError
-from kinetree.simulate.core.inputs import ExternalInputs
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.signals import Signal
+from kinetree.simulate.inputs import ExternalInputs, Signal
+from kinetree.simulate.options import Run
 
 STATE = ("q0", "dq0")
 FORCES = ("tau", "F_ext")

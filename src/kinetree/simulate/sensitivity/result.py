@@ -28,9 +28,10 @@ from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.forces import recent
+from kinetree.simulate.forces import recent
 from kinetree.simulate.sensitivity.inputs import STATE, Input
-from kinetree.simulate.tuning import MAX_SLOPES
+
+MAX_SLOPES = 2**28  # numbers of all derivatives of a motion, 2 GiB
 
 FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
 RunningCost = Callable[[Scalar, Array, Array], Scalar]  # of t, q and dq

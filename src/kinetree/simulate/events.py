@@ -18,8 +18,12 @@ from numpy.polynomial import chebyshev
 from kinetree.core.arrays import Array, read_only
 from kinetree.engine.compiler.law import law_name
 from kinetree.errors import InputError
-from kinetree.simulate.core.laws import add_time, check_arguments
-from kinetree.simulate.tuning import EVENT_CLOSEST, EVENT_DEGREE, EVENT_HALVINGS, EVENT_RESOLVED
+from kinetree.simulate.functions import add_time, check_arguments
+
+EVENT_CLOSEST = 1e-15  # of a step: the largest distance of a root from a change of sign
+EVENT_DEGREE = 16  # of the polynomial that replaces an event within a step
+EVENT_HALVINGS = 6  # of a step whose function does not die out, because it bends or jumps
+EVENT_RESOLVED = 1e-7  # of the largest coefficient: the last ones must be below
 
 NODES = (1 - np.cos(np.pi * np.arange(EVENT_DEGREE + 1) / EVENT_DEGREE)) / 2  # from 0 to 1
 TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, EVENT_DEGREE))

@@ -16,8 +16,9 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.dry_friction import dry_dofs, dry_friction
 from kinetree.dynamics.joints.presliding import without_bristle_friction
 from kinetree.model import Model
-from kinetree.simulate.core.limits import SimulationError
-from kinetree.simulate.tuning import RELEASE_SLACK
+from kinetree.simulate.limits import SimulationError
+
+RELEASE_SLACK = 5e-10  # of the friction in both directions: a held joint is released so late
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,38 +8,51 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import has_labels
 from kinetree.core.options import numbers
+from kinetree.dynamics.constraints.regularity import margin, weakest
+from kinetree.dynamics.constraints.solve import MARGIN
+from kinetree.dynamics.contacts.start import check_gaps, start_gaps
 from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.joints.tangents import integrate
-from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.state import (
+    StateSpace,
+)
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.free import check_free, free_ports, owners
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.model.constraints import CLOSED
 from kinetree.model.inputs import actuator_axis, check_quaternions, coordinate_axis, dof_axis
 from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment
-from kinetree.simulate.core.actuation import first_memory, read_actuation
-from kinetree.simulate.core.closure import check_start
-from kinetree.simulate.core.controller import Controller, aligned, as_controller
-from kinetree.simulate.core.forces import ActingForces, first_row, recent, with_key
-from kinetree.simulate.core.inputs import (
+from kinetree.simulate.actuation import first_memory, read_actuation
+from kinetree.simulate.adaptive.breaks import PYTHON_SAMPLES
+from kinetree.simulate.controller import HELD, Controller, Sampled, Sampling, aligned, as_controller
+from kinetree.simulate.equations import System
+from kinetree.simulate.forces import ActingForces, first_row, recent, with_key
+from kinetree.simulate.inputs import (
     ExternalInputs,
     Input,
+    Signal,
     Trials,
     constant,
     read_forces_input,
     read_reference,
 )
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
-from kinetree.simulate.core.signals import Signal
-from kinetree.simulate.core.system import System
-from kinetree.simulate.core.touching import check_ground
-from kinetree.simulate.tuning import PYTHON_SAMPLES, TRIED
+from kinetree.simulate.options import Run
+
+NEARLY_SINGULAR = 1e-2  # pivot of a recorded state next to a singular one: 0.1 rad from it
+# starts before kernels check them: these take 0.2 s to compile for one loop and 0.5 s for forty,
+# and the plain algorithms 1 and 25 ms a start
+PLAIN_STARTS = 20
+STARTS = "simulate", "starts"  # how many were checked, in the memo of the model
+
+TRIED = 0.03  # rad or m, rad/s or m/s: beside the start, where functions are checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,3 +327,91 @@ def remembered_loop(run: Run, setup: Setup, make: Callable[[], Kept]) -> Kept:
         return make()
     key = run.code_key, setup.code_key
     return recent(run.model, "loops", key, make, lambda loop: loop.system.graph is not None)
+
+
+def check_start(model: Model, q0: Array, dq0: Array) -> None:
+    """Raise InputError if the constraints are not satisfied at the start.
+
+    Args:
+        model: the robot.
+        q0: positions, (..., nq).
+        dq0: rates, (..., n).
+    """
+    constraints = model.constraints
+    if constraints is None:
+        return
+    value = _values_at(model, q0)
+    errors = np.abs(value("constraint_errors"))
+    at = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
+    if not errors[at] <= constraints.tolerance:
+        row = int(at[-1])
+        raise InputError(
+            f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
+            f"{constraints.owner(row)!r} is open by {errors[at]:.3g} (row "
+            f"{constraints.row_names[row]!r}, rad or m); expected at most "
+            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) gives a position near "
+            "it that does."
+        )
+    J = value("constraint_jacobian")
+    rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))
+    share = rates / (1 + np.einsum("...ij,...j->...i", np.abs(J), np.abs(dq0)))
+    at = np.unravel_index(int(np.nanargmax(share)), share.shape)
+    if not share[at] <= CLOSED:
+        row = int(at[-1])
+        raise InputError(
+            f"dq0 breaks the constraints of {model.name!r}{_rollout(at)}: constraint "
+            f"{constraints.owner(row)!r} opens at {rates[at]:.3g} (row "
+            f"{constraints.row_names[row]!r}, rad/s or m/s); expected 0. "
+            "kt.constraints.project_rates(robot, q0, dq0) gives the nearest rates that do not."
+        )
+    away = margin(constraints, J, value("mass_matrix"))
+    for at in map(tuple, np.argwhere(~(away > NEARLY_SINGULAR))):
+        name, pivot = weakest(model, q0[at])
+        if pivot <= MARGIN:
+            raise InputError(
+                f"q0 is a singular position of {model.name!r}{_rollout((*at, 0))}, or nearly: "
+                f"{singular_words(name, pivot)}"
+            )
+
+
+def _values_at(model: Model, q0: Array) -> Callable[[str], Array]:
+    """Quantities at the start, from the plain algorithms for the first starts, one at a time.
+
+    Both are the same but for rounding, which no decision about a start depends on.
+    """
+    single = q0.ndim == 1
+    done = model.memo.get(STARTS, 0)
+    if single and done < PLAIN_STARTS:
+        model.memo[STARTS] = done + 1
+        return lambda name: np.asarray(getattr(dynamics, name)(model, q0), float)
+    return lambda name: np.asarray(kernel(model, name)(q0))
+
+
+def singular_words(name: str, pivot: float) -> str:
+    """Why a simulation cannot be in a singular position, and what to do."""
+    return (
+        f"constraint {name!r} loses its effect there ({pivot:.2g} of it is left, and results need "
+        f"{MARGIN:.2g}), and accelerations do not follow from it. Start elsewhere, for example at "
+        "robot.neutral(), and keep the mechanism away from stretched and folded bars."
+    )
+
+
+def _rollout(at: tuple[Any, ...]) -> str:
+    """The index of a rollout in a message; empty for a single one."""
+    return f" in rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
+
+
+def check_ground(model: Model, q0: Array, parameters: Mapping[str, ArrayLike]) -> None:
+    """Raise InputError if contacts start inside the ground.
+
+    Args:
+        model: the robot.
+        q0: positions, (..., nq).
+        parameters: of the run, among which may be the ground.
+    """
+    if model.contacts is not None:
+        free = tuple(name for name in parameters if name == "ground")
+        data = [parameters[name] for name in free]
+        points, gaps, _ = kernel(model, "contact_points", free=free)(q0, *data)
+        gaps = gaps if free else start_gaps(model.contacts.ground, points, gaps)
+        check_gaps(model, np.asarray(gaps))

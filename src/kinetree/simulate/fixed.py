@@ -27,15 +27,19 @@ from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.kernels.step import stage_graph
 from kinetree.engine.rollout import Rollout
-from kinetree.simulate.core.forces import ActingForces
-from kinetree.simulate.core.inputs import ExternalInputs, Input
-from kinetree.simulate.core.limits import CONTACT, margins_graph
-from kinetree.simulate.core.outcome import Outcome, record_rows, result_places
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.system import EquationsOfMotion, System, make_system, uses_step
-from kinetree.simulate.core.touching import FORCES, ForceMeans
-from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_NUMBERS, PYTHON_CALLS
+from kinetree.simulate.equations import EquationsOfMotion, System, make_system, uses_step
+from kinetree.simulate.forces import ActingForces
+from kinetree.simulate.inputs import ExternalInputs, Input
+from kinetree.simulate.limits import CONTACT, margins_graph, result_places
+from kinetree.simulate.options import Run
+from kinetree.simulate.result import Outcome, record_rows
+from kinetree.simulate.setup import Setup, remembered_loop
+
+FORCES = "contact_forces"
+
+CPU_OPERATIONS, CPU_TABLE = 4_000_000_000, 4_000_000  # operations; numbers over time
+MEAN_NUMBERS = 2**22  # recorded in one call where contact forces are averaged: those of all steps
+PYTHON_CALLS = 2_000  # evaluations of a law by Python
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,3 +259,36 @@ def make_stepping(run: Run, system: System, fields: tuple[Field, ...]) -> Steppi
         watch=margins_graph(space, run.bounds, y.size),
         fields=fields,
     )
+
+
+class ForceMeans:
+    """Records of every so many steps, with the means of the contact forces between them."""
+
+    def __init__(
+        self, times: Array, rows: Array, forces: int, steps: list[Array], records: list[Array]
+    ) -> None:
+        """times, rows: of all evaluations; forces: the number of their field.
+
+        steps: records of all evaluations of a call. records: those that are left.
+        """
+        self.rows, self.forces, self.steps, self.records = rows, forces, steps, records
+        self.row = np.maximum.accumulate(rows)  # of the interval of an evaluation
+        h = np.append(np.diff(times), 1.0)  # the last evaluation has a row of its own
+        self.shares = h / np.bincount(self.row, h)[self.row]
+        records[forces][...] = 0
+
+    def add(self, part: slice) -> None:
+        """Take over the evaluations of a call."""
+        means, forces = self.records[self.forces], self.steps[self.forces]
+        for i, k in enumerate(range(part.start, part.stop)):
+            row = int(self.row[k])
+            means[row] += forces[i] * float(self.shares[k])
+            if self.rows[k] >= 0:
+                for record, steps in zip(self.records, self.steps, strict=True):
+                    if record is not means:
+                        record[row] = steps[i]
+
+    def finish(self, count: int) -> None:
+        """Make the last interval of a run that ended after so many evaluations a mean."""
+        row = int(self.row[count - 1])
+        self.records[self.forces][row] /= float(self.shares[:count][self.row[:count] == row].sum())

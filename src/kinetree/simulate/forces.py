@@ -22,17 +22,9 @@ from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.actuation import Actuation
-from kinetree.simulate.core.controller import Controller, Law, SignalValues, Stateless
-from kinetree.simulate.core.inputs import (
-    ExternalInputs,
-    Input,
-    NamedParts,
-    Trials,
-    shaped,
-    with_results,
-)
-from kinetree.simulate.core.laws import (
+from kinetree.simulate.actuation import Actuation
+from kinetree.simulate.controller import HELD, Controller, Law, Sampled, SignalValues, Stateless
+from kinetree.simulate.functions import (
     Parts,
     UserFunction,
     call,
@@ -40,8 +32,9 @@ from kinetree.simulate.core.laws import (
     label,
     user_function,
 )
-from kinetree.simulate.core.sampling import HELD, Sampled
-from kinetree.simulate.tuning import KEPT_LOOPS
+from kinetree.simulate.inputs import ExternalInputs, Input, NamedParts, Trials, shaped, with_results
+
+KEPT_LOOPS = 32  # compiled loops for each model: a search over gains makes one for every value
 
 OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
 FROM_PYTHON = "python "  # begins the names of values that Python functions give

@@ -21,38 +21,42 @@ from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
-from kinetree.dynamics.state import StateSpace
-from kinetree.engine.compiler.graph import Graph
+from kinetree.dynamics.state import (
+    StateSpace,
+    is_ranged,
+    normalised,
+    quaternions,
+    within_ranges,
+)
+from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.step import lean_closing
 from kinetree.errors import InputError
-from kinetree.simulate.core.breaks import Breaks, breaks_of_function, breaks_of_graph, merged
-from kinetree.simulate.core.closure import normal_kernel
-from kinetree.simulate.core.events import (
-    Event,
-    Occurrence,
-    close,
-    crossings,
-    measure,
-    samples,
+from kinetree.simulate.adaptive.breaks import Breaks, breaks_of_function, breaks_of_graph, merged
+from kinetree.simulate.adaptive.friction_modes import (
+    DryFriction,
+    consistent_modes,
+    read_dry_friction,
 )
-from kinetree.simulate.core.friction_modes import DryFriction, consistent_modes, read_dry_friction
-from kinetree.simulate.core.inputs import Input
-from kinetree.simulate.core.limits import margins_graph
-from kinetree.simulate.core.outcome import Outcome, result_places
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
-from kinetree.simulate.tuning import (
-    ATOL,
-    DRIFT,
-    FADING,
-    LEAST_STEPS,
-    LEAST_STEPS_IN_PYTHON,
-    MOST_WINDOWS,
-    NEAR,
-    PACE_WINDOW,
-    RTOL,
-)
+from kinetree.simulate.equations import EquationsOfMotion, System, make_system
+from kinetree.simulate.events import Event, Occurrence, close, crossings, measure, samples
+from kinetree.simulate.inputs import Input
+from kinetree.simulate.limits import margins_graph, result_places
+from kinetree.simulate.options import Run
+from kinetree.simulate.result import Outcome
+from kinetree.simulate.setup import Setup, remembered_loop
+
+RTOL, ATOL = 1e-8, 1e-10  # relative, and in rad, m, rad/s or m/s: errors allowed in a step
+DRIFT = 1e3  # of the error allowed in a step: a larger drift begins multistep solvers anew
+FADING = 0.98  # of the changes of accelerations, from step to step, that name the joint
+LEAST_STEPS = 25  # in a run: bounds what a step can pass over where nothing shows before
+LEAST_STEPS_IN_PYTHON = 100  # the same for forces that may depend on t in ways that no trace shows
+MOST_WINDOWS = 2000  # that may be left at this pace: about ten minutes of computing
+NEAR = 1e-12  # of a time: results that are so close to a break belong to the stretch after it
+PACE_WINDOW = 1000  # steps, after which the pace of a run is judged
 
 ONE_STEP = ("DOP853", "Radau")  # solvers that go on from a state that was changed
 
@@ -493,3 +497,20 @@ def _counts(run: Run, setup: Setup, motions: Sequence[Motion]) -> dict[str, Any]
         names = run.model.dof_names
         counts |= {"jammed": first.jammed, "jammed_joint": names[int(first.pace.change.argmax())]}
     return counts
+
+
+def normal_kernel(space: StateSpace) -> Kernel | None:
+    """The kernel that makes states (..., x) normal; None where all are.
+
+    Their quaternions have length 1, activations are in range, and constraints are satisfied.
+    """
+    close = lean_closing(space.model)
+    if close is None and not quaternions(space.model) and not is_ranged(space):
+        return None
+
+    def normal(x: Array) -> Array:
+        x = within_ranges(space, normalised(space.model, x))
+        return x if close is None else close(x)
+
+    graph = optimise(trace(normal, [Port("x", (space.size,))], [("out", ())]))
+    return Kernel(graph, "normal", dtypes=("float64",))

@@ -45,10 +45,10 @@ from kinetree.engine.kernel import Kernel
 from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.scalars import Scalar, clip
-from kinetree.simulate.core.actuation import DriveOutput
-from kinetree.simulate.core.forces import FROM_PYTHON, ActingForces, recent
-from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
-from kinetree.simulate.core.laws import first_line
+from kinetree.simulate.actuation import DriveOutput
+from kinetree.simulate.forces import FROM_PYTHON, ActingForces, recent
+from kinetree.simulate.functions import first_line
+from kinetree.simulate.inputs import ExternalInputs, NamedParts
 from kinetree.spatial.matrices import is_zero
 
 log = logging.getLogger(__name__)

@@ -21,12 +21,15 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import argument, warn
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.fixed_steps import FixedSteps
-from kinetree.simulate.core.inputs import Input
-from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.tuning import JUDGED_STEPS, LARGE_ERROR, SMALL_ERROR
+from kinetree.simulate.fixed import FixedSteps
+from kinetree.simulate.inputs import Input
+from kinetree.simulate.options import Run
+from kinetree.simulate.result import Outcome
+from kinetree.simulate.setup import Setup
+
+JUDGED_STEPS = 8  # of a run: fewer have no range to compare with
+LARGE_ERROR = 1e-4  # of the range of the motion: a larger error is a warning
+SMALL_ERROR = 1e-10  # rad or m: smaller errors are not reported
 
 RISE = 0.05  # of the energy at the start above the lowest potential energy reached
 ENERGY_ROUNDING = 1e-9  # of the energies, which may be large beside what moves

@@ -37,8 +37,9 @@ from kinetree.errors import InputError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.model import Model
 from kinetree.scalars import Scalar, exp
-from kinetree.simulate.tuning import MAX_DELAY_STEPS
 from kinetree.spatial.matrices import is_zero
+
+MAX_DELAY_STEPS = 10_000  # steps of a delay: compiled code grows with each of them
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,21 +1,64 @@
-"""How a simulation ends: with the arrays of its motion, or with a SimulationError."""
+"""Outcome: the arrays that a loop leaves, and the places of the numbers y that a rate gives.
 
+The same code serves the CPU and the GPU: `xp` is the module of the arrays, NumPy or CuPy; arrays on
+the GPU stay there.
+"""
+
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.constraints.regularity import weakest
+from kinetree.dynamics.impulses import TOLERANCE
 from kinetree.dynamics.joints.presliding import bristles
+from kinetree.dynamics.row_forces import stopped_joints
 from kinetree.errors import argument, warn
+from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.closure import constraint_results, singular_end
-from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
-from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import ADAPTIVE_METHODS, STEP_LAW, Run
-from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.core.signals import on_cpu
-from kinetree.simulate.core.touching import report_unsolved, row_results
+from kinetree.simulate.inputs import on_cpu
+from kinetree.simulate.limits import CLOSURE, CONTACT, SimulationError, Violation
+from kinetree.simulate.options import ADAPTIVE_METHODS, STEP_LAW, Run
+from kinetree.simulate.setup import NEARLY_SINGULAR, Setup, singular_words
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Records (R, B, size) by name, of q, dq, ddq, tau and z, and the violations on the way.
+
+    There is no record of tau if it is constant, and none of z if the controller has no state.
+    times: of all evaluations, (E,). kept: numbers of those that are recorded, (R,). first,
+    (B, watched): number of the evaluation at which something was wrong for the first time, or -1;
+    amount: the number found there. What is watched are the entries of x, then the margins.
+    counts: of steps and events, for `meta`.
+    """
+
+    records: dict[str, Array]
+    first: Array
+    amount: Array
+    times: Array
+    kept: Array
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    xp: ModuleType = np
+
+    def thinned(self, every: int) -> "Outcome":
+        """The outcome with every so many rows of its records, and the last, as a copy."""
+        _, rows = record_rows(len(self.kept), every)
+        records = {name: np.ascontiguousarray(x[rows]) for name, x in self.records.items()}
+        return replace(self, records=records, kept=self.kept[rows])
+
+
+def record_rows(count: int, every: int) -> tuple[Array, Array]:
+    """The row of the records for each evaluation, -1 for none, and the evaluations recorded."""
+    kept = np.unique([*range(0, count, every), count - 1])
+    rows = np.full(count, -1)
+    rows[kept] = np.arange(len(kept))
+    return rows, kept
+
 
 Record = TypeVar("Record")
 # times (R,), arrays by field and meta -> Trajectory or GpuTrajectory
@@ -218,3 +261,87 @@ def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
         "fixed steps for forces that jump; describe dry friction as the robot's own "
         "(with_friction), and let torque-speed curves end at zero force."
     )
+
+
+log = logging.getLogger(__name__)
+
+
+def report_unsolved(model: Model, noted: Sequence[Violation]) -> list[Violation]:
+    """Log steps whose contacts are not solved, and return all other violations."""
+    unsolved = [v for v in noted if v.quantity == CONTACT]
+    if unsolved:
+        log.warning(
+            "kinetree simulated contacts, friction and stops of %s less exactly than to a residual "
+            "of %g, first at %s. %s has it over time; take a smaller dt where it is not small.",
+            model.name, TOLERANCE, unsolved[0], f"meta[{residual_name(model)!r}]",
+        )  # fmt: skip
+    return [v for v in noted if v.quantity != CONTACT]
+
+
+def residual_name(model: Model) -> str:
+    """The name of the residual of all rows in `meta`."""
+    return "residual" if model.contacts is None else "contact_residual"
+
+
+def row_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:
+    """Entries of `meta` of a robot whose steps have rows, which are taken out of the records.
+
+    contact_forces and contact_points, (T, ..., 3), contact_gaps and contact_modes, (T, ...), all by
+    the name of the contact; stop_forces, (T, ...), by the names of joints that a limit stops; and
+    the residual, (T, ...).
+
+    Args:
+        model: the robot.
+        records: records by name, (T, ..., size).
+    """
+    meta = dict[str, Any]()
+    if "stop_forces" in records:
+        forces = records.pop("stop_forces")
+        joints = [(k, x.name) for k, x in enumerate(stopped_joints(model)) if forces[..., k].any()]
+        meta["stop_forces"] = {name: forces[..., k] for k, name in joints}
+    if "residual" in records:
+        meta[residual_name(model)] = records.pop("residual")[..., 0]
+    return meta | (_contact_results(model, records) if "contact_forces" in records else {})
+
+
+def _contact_results(model: Model, records: dict[str, Any]) -> dict[str, Any]:
+    """Those of contacts."""
+    assert model.contacts is not None
+    names, meta = model.contacts.names, dict[str, Any]()
+    for name, size in (("contact_forces", 3), ("contact_points", 3), ("contact_gaps", 1)):
+        x = records.pop(name)
+        parts = {key: x[..., k * size : (k + 1) * size] for k, key in enumerate(names)}
+        meta[name] = parts if size > 1 else {key: part[..., 0] for key, part in parts.items()}
+    modes = records.pop("contact_modes").astype("int8")
+    meta["contact_modes"] = {key: modes[..., k] for k, key in enumerate(names)}
+    return meta
+
+
+def singular_end(model: Model, q: Array) -> str | None:
+    """The sentence for a simulation that ended next to a singular position; None elsewhere."""
+    if model.constraints is None or not np.isfinite(q).all():
+        return None
+    name, pivot = weakest(model, q)
+    if pivot > NEARLY_SINGULAR:
+        return None
+    return f"The mechanism was next to a singular position: {singular_words(name, pivot)}"
+
+
+def constraint_results(model: Model, records: dict[str, Any], xp: ModuleType) -> Mapping[str, Any]:
+    """Entries of `meta` of a constrained robot; `lam` and `Phi` are taken out of the records.
+
+    Args:
+        model: the robot.
+        records: records by name, (T, ..., size).
+        xp: module of the arrays.
+    """
+    if model.constraints is None:
+        return {}
+    lam, Phi = records.pop("lam"), records.pop("Phi")
+    forces: dict[str, Any] = {}
+    start = 0
+    for item in model.constraints.items:
+        stop = start + len(item.row_names)
+        forces[item.name] = lam[..., start:stop]
+        start = stop
+    return {"constraint_forces": forces, "closure": xp.abs(Phi).max(-1)}
