@@ -31,8 +31,8 @@ from kinetree.simulate.sensitivity.inputs import (
     find_inputs,
     read_names,
 )
-from kinetree.simulate.sensitivity.products import FixedDerivatives
 from kinetree.simulate.sensitivity.result import MAX_SLOPES, Sensitivities
+from kinetree.simulate.sensitivity.steps import StepDerivatives
 from kinetree.simulate.setup import Setup, read_setup
 from kinetree.simulate.simulation import motion
 
@@ -102,11 +102,11 @@ def sensitivities(
     steps = loop.method
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(steps.times)
     inputs = find_inputs(run, setup.external, names, stages, np.array(steps.times) == 1)
-    columns = sum(x.size * (len(steps.stages) if x.weights is not None else 1) for x in inputs)
+    columns = sum(x.size * x.values for x in inputs)
     check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in loop.derivatives:  # compiled once for equal inputs of a loop
-        loop.derivatives[key] = FixedDerivatives(loop, setup, inputs, stops=run.stops)
+        loop.derivatives[key] = StepDerivatives(loop, setup, inputs, stops=run.stops)
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)
     simulated = motion(run, setup, loop, outcome)
@@ -129,11 +129,8 @@ def _with_batch(
 ) -> tuple[Array, dict[str, Array]]:
     """A, (E, *batch, N, N), and B by name, (E, *batch, N, *shape), with S before a signal's."""
     E, N = len(A), A.shape[-1]
-    shaped: dict[str, Array] = {}
-    for x in inputs:
-        if x.name in B:
-            values = () if x.weights is None else (B[x.name].shape[-2],)
-            shaped[x.name] = B[x.name].reshape(E, *batch, N, *values, *x.shape)
+    shapes = {x.name: ((x.values,) if x.weights else ()) + x.shape for x in inputs}
+    shaped = {name: B[name].reshape(E, *batch, N, *shapes[name]) for name in B}
     return A.reshape(E, *batch, N, N), shaped
 
 
