@@ -18,7 +18,7 @@ from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
 from kinetree.simulate.controller import Controller, Sampled
-from kinetree.simulate.forces import ActingForces, recent, with_key
+from kinetree.simulate.forces import ActingForces, Moment, recent, with_key
 from kinetree.simulate.functions import first_line
 from kinetree.simulate.inputs import ExternalInputs, NamedParts
 from kinetree.simulate.options import Run
@@ -79,9 +79,8 @@ class Stepwise:
         q, dq, z = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (q, dq, z))
         tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
         for at in np.ndindex(lead):
-            tau[at], dz[at] = self._acting.joint_forces(
-                self._model, t, q[at], dq[at], z[at], inputs, False
-            )
+            moment = Moment(self._model, t, q[at], dq[at], z[at], inputs)
+            tau[at], dz[at] = self._acting.joint_forces(moment)
         return tau, dz
 
 
@@ -107,7 +106,7 @@ def step_by_step(
     setup = Setup(model, start, (), acting, external, start.shape[-1])
 
     def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s), False)
+        tau, dz = acting.joint_forces(Moment(model, t, q, dq, z[:-1], external.named(p, s)))
         return tau, np.array([*dz, 0])  # no array of a kernel is empty
 
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
@@ -123,7 +122,7 @@ def step_by_step(
         return Kernel(graph, "law", dtypes=("float64",))
 
     try:
-        compiled = recent(model, "laws step by step", setup.code_key, make, lambda kernel: True)
+        compiled = recent(model, "laws step by step", setup.code_key, make)
     except Exception as problem:
         if model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too

@@ -172,9 +172,11 @@ def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Mod
         )
     solvable(model)
     check_sufficient(
-        model, law, f"they cannot give the forces of the controller {law}",
+        model,
+        law,
+        f"they cannot give the forces of the controller {law}",
         "PD and PID without gravity need none of the robot's dynamics",
-    )  # fmt: skip
+    )
     return model
 
 

@@ -104,8 +104,31 @@ class Stateless(ByValue):
         return np.zeros(0)
 
 
+class ByFunction(ByValue):
+    """The part shared by controllers that are a function of the user, perhaps of a reference."""
+
+    named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
+
+    function: Callable[..., Any]
+    reference: Reference | None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(
+                f"the law of a {type(self).__name__} is {self.function!r}; expected a function of "
+                "t, q and dq that returns tau. kinetree.controllers has ready ones."
+            )
+        super().__post_init__()
+        _ = self.signals  # checks the reference
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """The reference, by name."""
+        return {} if self.reference is None else {"reference": as_reference(self.reference)}
+
+
 @dataclass(frozen=True, eq=False)
-class Law(Stateless):
+class Law(ByFunction, Stateless):
     """A function tau = law(t, q, dq) as a controller; with a reference, law(t, q, dq, *values).
 
     Args:
@@ -114,36 +137,28 @@ class Law(Stateless):
             returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 
-    named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
-
     function: Callable[..., ArrayLike]
     reference: Reference | None = None
-    signals: Mapping[str, Any] = field(init=False)
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise InputError(
-                f"a controller is {self.function!r}; expected a function law(t, q, dq) that "
-                "returns tau, or one of kinetree.controllers."
-            )
-        super().__post_init__()
-        object.__setattr__(self, "signals", reference_signals(self.reference))
 
     def act(
         self, model: Model, t: Scalar, q: Array, dq: Array, z: Array, given: SignalValues
     ) -> tuple[Array, Array]:
         """See `Controller.act`."""
-        law = self.function
-        result = call(label(law), law, t, q, dq, *given.get("reference", ()))
-        tau = np.array(by_name(result, dof_axis(model), "tau"))
-        check_real(tau, label(law))
-        if tau.shape != (model.n,):
-            name = getattr(self.function, "__name__", "the control law")
-            raise ShapeError(
-                f"{name}(t, q, dq) returned an array of shape {tau.shape}; expected ({model.n},):"
-                f" one force for each of {', '.join(model.dof_names)}."
-            )
-        return tau, z
+        name = label(self.function)
+        result = call(name, self.function, t, q, dq, *given.get("reference", ()))
+        return as_forces(result, model, name), z
+
+
+def as_forces(value: ArrayLike, model: Model, name: str) -> Array:
+    """Joint forces that a function has returned, (n,), as a new array."""
+    tau = np.array(by_name(value, dof_axis(model), "tau"))
+    check_real(tau, name)
+    if tau.shape != (model.n,):
+        raise ShapeError(
+            f"{name} returned an array of shape {tau.shape}; expected ({model.n},): one force for "
+            f"each of {', '.join(model.dof_names)}."
+        )
+    return tau
 
 
 def as_reference(value: Reference, name: str = "reference") -> Any:
@@ -160,11 +175,6 @@ def as_reference(value: Reference, name: str = "reference") -> Any:
     if x.ndim == 0 or not np.isfinite(x).all():
         raise InputError(f"{name} is {x.tolist()}; expected finite positions (..., nq).")
     return x
-
-
-def reference_signals(reference: Reference | None) -> Mapping[str, Any]:
-    """The signals of a law with a reference, or without."""
-    return {} if reference is None else {"reference": as_reference(reference)}
 
 
 def aligned(controller: Any, model: Model) -> Any:
@@ -200,7 +210,7 @@ def as_controller(value: Controller | Callable[..., ArrayLike]) -> Controller:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled(Stateless):
+class Sampled(ByFunction, Stateless):
     """A function tau = f(t, q, dq, state) as a digital controller, called once a sample.
 
     It runs in Python at t = 0, dt, 2 dt, ..., in this order, and tau is held in between; the end of
@@ -219,23 +229,14 @@ class Sampled(Stateless):
             returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 
-    named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
-
     function: Callable[..., ArrayLike]
     dt: float
     initial: Any = field(default=None, metadata=OPAQUE)
     reference: Reference | None = None
-    signals: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise InputError(
-                f"the law of Sampled is {self.function!r}; expected a function "
-                "f(t, q, dq, state) that returns tau."
-            )
         object.__setattr__(self, "dt", positive(self.dt, "dt of Sampled", "s"))
         super().__post_init__()
-        object.__setattr__(self, "signals", reference_signals(self.reference))
 
     def act(
         self, model: Model, t: Any, q: Array, dq: Array, z: Array, given: SignalValues
@@ -258,24 +259,19 @@ class Sampled(Stateless):
         Args:
             batch: leading axes of the rollouts.
         """
-        count, initial = math.prod(batch), self.initial
+        rows, initial = range(math.prod(batch)), self.initial
         if callable(initial):
-            return [initial() for _ in range(count)]
+            return [initial() for _ in rows]
+        each = isinstance(initial, np.ndarray) and initial.dtype == object
+        given = initial.flat if each and batch and initial.shape == batch else [initial] * len(rows)
         try:
-            return self._copies(initial, batch, count)
+            return [copy.deepcopy(x) for x in given]
         except Exception as problem:
             raise InputError(
                 f"the initial state of {label(self.function, 'the sampled controller')} cannot be "
                 f"copied for a run: {first_line(problem, named=True)}. Give a function without "
                 "arguments that makes it."
             ) from problem
-
-    def _copies(self, initial: Any, batch: tuple[int, ...], count: int) -> list[Any]:
-        """Copies of a state for each rollout."""
-        each = isinstance(initial, np.ndarray) and initial.dtype == object and batch
-        if each and initial.shape == batch:
-            return [copy.deepcopy(x) for x in initial.flat]
-        return [copy.deepcopy(initial) for _ in range(count)]
 
 
 class Sampling:
@@ -336,23 +332,19 @@ class Sampling:
 
         A rollout whose state is not finite keeps the forces that it has.
         """
-        k, dt = self.next[row], self.controller.dt
+        k, dt, function = self.next[row], self.controller.dt, self.controller.function
         if t < (k - TIME_SLACK) * dt or not np.isfinite(x).all():
             return
         self.next[row] += 1
         q, dq, _ = np.split(x, (self.model.nq, self.model.nq + self.model.n))
-        args = [k * dt, read_only(q), read_only(dq)]
-        if self.controller.initial is not None:
-            args.append(self.states[row])
-        args += self.values(row, k * dt)
+        state = [] if self.controller.initial is None else [self.states[row]]
+        values = self.values(row, k * dt)
         if not k:
-            named = ["t", "q", "dq", "state", "reference"]
-            if self.controller.initial is None:
-                named.remove("state")
-            named += ["reference"] * (len(args) - len(named))
-            check_arguments(self.controller.function, self.name, tuple(named[: len(args)]))
+            names = "t", "q", "dq", *["state"] * len(state), *["reference"] * len(values)
+            check_arguments(function, self.name, names)
         try:
-            result = call(self.name, self.controller.function, *args)
+            args = k * dt, read_only(q), read_only(dq), *state, *values
+            result = call(self.name, function, *args)
         except Exception as problem:
             add_time(problem, self.name, k * dt)
             raise
@@ -372,9 +364,8 @@ class Sampling:
             return []
         if x.law is not None:
             return [read_only(np.asarray(v)) for v in x.first_values(t)]
-        parts = (
-            [x.constant] if x.at is None else [v[0] for v in x.at(np.array([t]), np.zeros(1, bool))]
-        )
+        at = np.array([t]), np.zeros(1, bool)
+        parts = [x.constant] if x.at is None else [v[0] for v in x.at(*at)]
         values: list[Array] = []
         for part, shape in zip(parts, x.shapes, strict=True):
             try:
@@ -389,9 +380,7 @@ class Sampling:
 
     def final(self) -> Any:
         """Return the states at the end: an object, or an array of objects for a batch."""
-        if not self.batch:
-            return self.states[0]
         states = np.empty(len(self.states), object)
-        for row, state in enumerate(self.states):
+        for row, state in enumerate(self.states):  # a state may be a sequence
             states[row] = state
-        return states.reshape(self.batch)
+        return states.reshape(self.batch) if self.batch else self.states[0]

@@ -79,13 +79,16 @@ class FixedSteps:
         """Operations of one rate."""
         return self.stepping.rate.operations
 
-    def run(self, run: Run, setup: Setup, bar: Progress) -> Outcome:
-        """Take all steps from setup.x0 at the times of the run."""
-        machine, times, batch, count = self.machine, run.times, setup.batch, len(setup.x0)
-        xp, dtype = machine.xp, setup.x0.dtype.name
+    def run(self, run: Run, setup: Setup, bar: Progress, row: int | None = None) -> Outcome:
+        """Take all steps from setup.x0 at the times of the run; row: of the only rollout to run."""
+        machine, times, batch = self.machine, run.times, setup.batch
+        chosen = slice(None) if row is None else slice(row, row + 1)
+        state = setup.x0[chosen].copy()
+        count, xp, dtype = len(state), machine.xp, state.dtype.name
         rows, kept = record_rows(len(times), run.stride)
         external = step_inputs(setup, self.space, self.method, run.pull_time, times)
-        state, params = setup.x0.copy(), external.params(batch, xp, dtype)
+        params = external.params(batch, xp, dtype)
+        params = params if len(params) == 1 else params[chosen]
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
         amount = xp.zeros((count, self.stepping.watched), dtype)
         records = [machine.new((len(kept), count, x.size), dtype) for x in self.stepping.fields]
@@ -112,7 +115,7 @@ class FixedSteps:
             call = LoopCall(
                 state=state,
                 params=params,
-                table=self.table(external, stages, batch, dtype),
+                table=self.table(external, stages, batch, dtype, chosen),
                 times=xp.array(stages, dtype),
                 h=xp.array(h[part], dtype),
                 rows=xp.array(
@@ -146,11 +149,13 @@ class FixedSteps:
         stages: Array,
         batch: tuple[int, ...],
         dtype: str = "float64",
+        chosen: slice = slice(None),
     ) -> Array:
-        """Values over time at the stages (E, S) of steps, (E, S, B or 1, s)."""
+        """Values over time at the stages (E, S) of steps, (E, S, B or 1, s); chosen: rollouts."""
         xp = self.machine.xp
         ends = np.broadcast_to(np.array(self.method.times) == 1, stages.shape)
         values = external.table(stages.ravel(), ends.ravel(), batch, xp, dtype)
+        values = values if values.shape[1] == 1 else values[:, chosen]
         return xp.ascontiguousarray(values.reshape(*stages.shape, *values.shape[1:]))
 
     def chunk(self, count: int, table: int) -> int:
@@ -164,10 +169,7 @@ class FixedSteps:
 
 def cpu_machine(system: System, stepping: Stepping) -> Machine:
     """Machine code on the CPU; the interpreter if forces come from Python."""
-    if system.graph is None:
-        call = partial(_run_by_python, stepping, system)
-    else:
-        call = Rollout(stepping).run
+    call = Rollout(stepping).run if system.graph else partial(_run_by_python, stepping, system)
     return Machine(np, np.empty, call, "int64", CPU_OPERATIONS, CPU_TABLE)
 
 
@@ -230,11 +232,8 @@ def recorded_fields(
     space: StateSpace, acting: ActingForces, method: Method, run: Run
 ) -> dict[str, Field]:
     """The fields of the record; constant forces are left out."""
-    nq, n, places = (
-        space.model.nq,
-        space.model.n,
-        result_places(space.model, method, acting, stops=run.stops),
-    )
+    nq, n = space.model.nq, space.model.n
+    places = result_places(space.model, method, acting, stops=run.stops)
     in_y = {name: Field("y", x.start, x.stop - x.start) for name, x in places.items()}
     tau = in_y.pop("tau")
     fields = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
@@ -280,13 +279,12 @@ class ForceMeans:
     def add(self, part: slice) -> None:
         """Take over the evaluations of a call."""
         means, forces = self.records[self.forces], self.steps[self.forces]
-        for i, k in enumerate(range(part.start, part.stop)):
-            row = int(self.row[k])
-            means[row] += forces[i] * float(self.shares[k])
-            if self.rows[k] >= 0:
-                for record, steps in zip(self.records, self.steps, strict=True):
-                    if record is not means:
-                        record[row] = steps[i]
+        kept = np.flatnonzero(self.rows[part] >= 0)
+        for record, steps in zip(self.records, self.steps, strict=True):
+            if record is not means:
+                record[self.rows[part][kept].tolist()] = steps[kept.tolist()]
+        for i, (row, share) in enumerate(zip(self.row[part], self.shares[part], strict=True)):
+            means[int(row)] += forces[i] * float(share)
 
     def finish(self, count: int) -> None:
         """Make the last interval of a run that ended after so many evaluations a mean."""

@@ -32,9 +32,12 @@ UNIT_LENGTH = {4: 1e-6, 8: 1e-9}  # error of the length of a quaternion on a GPU
 GPU_OPERATIONS, GPU_TABLE = 2_000_000_000_000, 64_000_000  # the same on a GPU
 
 AXES = {
-    "F_ext": 2, "parameter com": 2, "parameter inertia": 3, "parameter friction": 2,
+    "F_ext": 2,
+    "parameter com": 2,
+    "parameter inertia": 3,
+    "parameter friction": 2,
     "parameter springs": 2,
-}  # fmt: skip
+}
 
 
 NAMES = ("q0", "dq0", "tau", "F_ext", "controls", "activation", "drive_state", "friction_state")
@@ -204,19 +207,10 @@ def cuda_machine(system: System, stepping: Stepping) -> Machine:
             f"target 'cuda' runs compiled laws alone, but {system.note}. Write the law "
             "with kinetree.scalars, or simulate with target='cpu'."
         )
-    cp = require_device()
-    call = GpuCall(CudaRollout(stepping), cp)
+    cp, rollout = require_device(), CudaRollout(stepping)
+
+    def call(loop: LoopCall) -> None:
+        rollout.run(loop)
+        cp.cuda.get_current_stream().synchronize()  # so that the bar moves and Ctrl-C is noticed
+
     return Machine(cp, cp.empty, call, "int32", GPU_OPERATIONS, GPU_TABLE)
-
-
-@dataclass(frozen=True, eq=False)
-class GpuCall:
-    """The loop on a GPU."""
-
-    rollout: CudaRollout
-    cp: Any
-
-    def __call__(self, call: LoopCall) -> None:
-        """Run and wait for the end, so that the bar moves and Ctrl-C is noticed."""
-        self.rollout.run(call)
-        self.cp.cuda.get_current_stream().synchronize()

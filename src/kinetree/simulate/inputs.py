@@ -361,9 +361,12 @@ def table_of_signal(signal: Signal, shape: Shape, name: str) -> Input:
     held = "" if not values[0].any() else "its first value acts"
     bent = signal.kind == "linear" and len(values) > 1 and (values[-1] != values[-2]).any()
     return Input(
-        (shape,), each[:split], at=lambda times, ends: (signal.at(times, ends),), breaks=signal.t,
+        (shape,),
+        each[:split],
+        at=lambda times, ends: (signal.at(times, ends),),
+        breaks=signal.t,
         beyond=(held, "its last value acts" if bent else ""),
-    )  # fmt: skip
+    )
 
 
 def table_of_trajectory(trajectory: Trajectory) -> Input:
@@ -422,6 +425,24 @@ def constant(value: Any, shape: Shape, name: str, names: str) -> Array:
     return x
 
 
+def common_axes(axes: Mapping[str, Shape]) -> Shape:
+    """Leading axes of all arguments together, from those of each by name."""
+    try:
+        return np.broadcast_shapes(*axes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in axes.items() if shape)
+        raise ShapeError(
+            f"the leading axes of the rollouts do not broadcast: {listed}. Each axis must be "
+            "equal or 1."
+        ) from None
+
+
+def side_by_side(parts: Mapping[str, Array]) -> Array:
+    """Arrays (..., size), with leading axes that broadcast, as one."""
+    batch = common_axes({name: x.shape[:-1] for name, x in parts.items()})
+    return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts.values()], -1)
+
+
 def shaped(value: ArrayLike, shape: Shape, name: str, axis: Axis | None = None) -> Array:
     """Copy the result of a user's function; raise unless it has the shape and is finite."""
     x = np.array(Alignment([(value, axis, name)]).values[0])
@@ -457,13 +478,6 @@ class ExternalInputs:
         """The inputs with another constant, (..., size), as the last."""
         made = Input.of_constant(value, value.shape[-1:])
         return replace(self, constants={**self.constants, name: made})
-
-    @property
-    def on_gpu(self) -> bool:
-        """True if any of the numbers lie on a GPU."""
-        start = np.zeros(1), np.zeros(1, bool)
-        values = [x for table in self.sampled.values() for x in table.values(*start)]
-        return any(map(is_on_gpu, [*values, *(x.constant for x in self.constants.values())]))
 
     @property
     def params_size(self) -> int:

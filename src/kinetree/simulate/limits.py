@@ -17,7 +17,6 @@ from kinetree.dynamics.state import (
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import KinetreeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
@@ -102,12 +101,7 @@ class Violation:
 
 
 def joint_bounds(model: Model) -> tuple[Bound, ...]:
-    """The finite limits of all joints of one degree of freedom, read once for each robot."""
-    return remembered(model, ("simulate", "bounds"), lambda: _read_bounds(model))
-
-
-def _read_bounds(model: Model) -> tuple[Bound, ...]:
-    """`joint_bounds`, from the joints."""
+    """The finite limits of all joints of one degree of freedom."""
     bounds: list[Bound] = []
     for joint in model.joints:
         if joint.follows is not None or joint.type not in SCREW_TYPES:
@@ -121,9 +115,8 @@ def _read_bounds(model: Model) -> tuple[Bound, ...]:
         )
         for quantity, index, low, high in rows:
             if np.isfinite(low) or np.isfinite(high):
-                low, high = low - _slack(low), high + _slack(high)
-                unit = units[quantity]
-                bounds.append(Bound(joint.name, quantity, index, float(low), float(high), unit))
+                reach = float(low - _slack(low)), float(high + _slack(high))
+                bounds.append(Bound(joint.name, quantity, index, *reach, units[quantity]))
     return tuple(bounds)
 
 

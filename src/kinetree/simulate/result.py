@@ -1,12 +1,12 @@
-"""Outcome: the arrays that a loop leaves, and the places of the numbers y that a rate gives.
+"""Outcome: the arrays that a loop leaves; how they become a motion, or a SimulationError.
 
 The same code serves the CPU and the GPU: `xp` is the module of the arrays, NumPy or CuPy; arrays on
 the GPU stay there.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -22,8 +22,10 @@ from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.simulate.inputs import on_cpu
 from kinetree.simulate.limits import CLOSURE, CONTACT, SimulationError, Violation
-from kinetree.simulate.options import ADAPTIVE_METHODS, STEP_LAW, Run
+from kinetree.simulate.options import STEP_LAW, Run
 from kinetree.simulate.setup import NEARLY_SINGULAR, Setup, singular_words
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +46,6 @@ class Outcome:
     kept: Array
     counts: Mapping[str, Any] = field(default_factory=dict)
     xp: ModuleType = np
-
-    def thinned(self, every: int) -> "Outcome":
-        """The outcome with every so many rows of its records, and the last, as a copy."""
-        _, rows = record_rows(len(self.kept), every)
-        records = {name: np.ascontiguousarray(x[rows]) for name, x in self.records.items()}
-        return replace(self, records=records, kept=self.kept[rows])
 
 
 def record_rows(count: int, every: int) -> tuple[Array, Array]:
@@ -90,32 +86,35 @@ def recorded(
     noted = report_unsolved(setup.model, violations(run, setup, outcome))
     lost = [v for v in noted if v.by is None]
     broken = [v for v in noted if v.quantity == CLOSURE]  # no motion of the robot, whatever limits
-    wrong = noted if run.ends_at_limits else sorted(lost + broken, key=lambda v: v.t)
-    if wrong and (run.ends_at_limits or broken or not setup.batch):
-        first = wrong[0]
-        before = _finite_rows(outcome, int(np.searchsorted(t, first.t, "left")))
-        limit, cause = first.by is not None and first.quantity != CLOSURE, None
-        if not limit:
-            rollout = int(np.ravel_multi_index(first.rollout, setup.batch)) if setup.batch else 0
-            last = on_cpu(outcome.records["q"][max(before - 1, 0), rollout])
-            cause = singular_end(setup.model, np.asarray(last, float))
-        error = SimulationError(explanation(first, meta, len(wrong), cause, way_out(run, first)))
-        error.violations = tuple(wrong) if limit else ()
-        if before:
-            error.trajectory = record(before)
+    ends = noted if run.ends_at_limits else sorted(lost + broken, key=lambda v: v.t)
+    if ends and (run.ends_at_limits or broken or not setup.batch):
+        before = _finite_rows(outcome, int(np.searchsorted(t, ends[0].t, "left")))
+        error = SimulationError(explanation(run, setup, outcome, ends, before))
+        error.violations = tuple(ends) if _is_limit(ends[0]) else ()
+        error.trajectory = record(before) if before else None
         raise error
     if lost:
-        _hold_lost(outcome, lost, setup.batch)
+        _hold_lost(outcome, {_row(setup, v.rollout) for v in lost})
         if run.limits == "ignore":
-            lost_rollouts = len({v.rollout for v in lost})
+            count = len({v.rollout for v in lost})
             warn(
-                f"{lost_rollouts} of {len(outcome.first)} rollouts do not stay finite, the first "
-                f"at {lost[0]}; they are recorded at rest from there on. Take a smaller dt "
-                "or another method, such as 'implicit'."
+                f"{count} of {len(outcome.first)} rollouts do not stay finite, the first at "
+                f"{lost[0]}; they are recorded at rest from there on. Take a smaller dt or another "
+                "method, such as 'implicit'."
             )
     if run.limits == "record" or (run.stops and noted):
         meta["violations"] = tuple(noted)
     return record(len(t))
+
+
+def _is_limit(violation: Violation) -> bool:
+    """Return True if a limit was left; False for a number or an equation that is lost."""
+    return violation.by is not None and violation.quantity != CLOSURE
+
+
+def _row(setup: Setup, rollout: tuple[int, ...]) -> int:
+    """The number of a rollout."""
+    return int(np.ravel_multi_index(rollout, setup.batch)) if setup.batch else 0
 
 
 def _memory(setup: Setup, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -155,16 +154,13 @@ def _constant_forces(setup: Setup, outcome: Outcome, shape: tuple[int, ...]) -> 
 def violations(run: Run, setup: Setup, outcome: Outcome) -> list[Violation]:
     """All violations, the earliest first; only rollouts that have any leave the GPU."""
     chosen, size = outcome.xp.flatnonzero((outcome.first >= 0).any(axis=1)), setup.space.size
-    rows = on_cpu(chosen)
+    rows = np.unravel_index(on_cpu(chosen), setup.batch) if setup.batch else ()
     first, amount = on_cpu(outcome.first[chosen]), on_cpu(outcome.amount[chosen])
     listed: list[Violation] = []
     for b, j in np.argwhere(first >= 0):
-        t = float(outcome.times[first[b, j]])
-        at = np.unravel_index(rows[b], setup.batch) if setup.batch else ()
-        rollout = tuple(int(k) for k in at)
+        t, rollout = float(outcome.times[first[b, j]]), tuple(int(axis[b]) for axis in rows)
         if j < size:
-            joint, quantity = _state_entry(setup, int(j))
-            listed.append(Violation(t, joint, quantity, None, rollout))
+            listed.append(Violation(t, *_state_entry(setup, int(j)), None, rollout))
         else:
             bound, by = run.bounds[j - size], -float(amount[b, j])
             listed.append(Violation(t, bound.joint, bound.quantity, by, rollout, bound.unit))
@@ -189,29 +185,55 @@ def _finite_rows(outcome: Outcome, count: int) -> int:
     return count
 
 
-def _hold_lost(outcome: Outcome, lost: Sequence[Violation], batch: tuple[int, ...]) -> None:
+def _hold_lost(outcome: Outcome, rows: Collection[int]) -> None:
     """Let rollouts of a batch that ran away stand still where they were last finite."""
-    xp, records = outcome.xp, outcome.records
-    rows = np.unique([np.ravel_multi_index(v.rollout, batch) for v in lost])
-    at, count = xp.asarray(rows), len(outcome.kept)
-    finite = np.ones((count, len(rows)), bool)
-    for x in records.values():
-        finite &= on_cpu(xp.isfinite(x[:, at]).all(-1))
-    end = np.where(finite.all(0), count, finite.argmin(0))
-    number = np.arange(count)[:, None]
-    last = xp.asarray(np.minimum(number, np.maximum(end - 1, 0)))
-    for name, x in records.items():
-        part = x[:, at]
-        if name in ("q", "z"):
-            part = part[last, xp.asarray(np.arange(len(rows)))]
-            part[xp.asarray(np.broadcast_to(end == 0, finite.shape))] = 0
-        else:
-            part[xp.asarray(number >= end)] = 0
-        x[:, at] = part
+    for b in rows:
+        end = len(outcome.kept)
+        for x in outcome.records.values():
+            finite = outcome.xp.isfinite(x[:end, b]).all(-1)
+            end = end if bool(finite.all()) else int(finite.argmin())
+        for name, x in outcome.records.items():
+            x[end:, b] = x[end - 1, b] if end and name in ("q", "z") else 0
 
 
-def way_out(run: Run, first: Violation) -> str:
-    """The first thing to try where a limit ends a simulation; empty if nothing is known."""
+def explanation(
+    run: Run, setup: Setup, outcome: Outcome, ends: Sequence[Violation], before: int
+) -> str:
+    """Why a simulation ended with some violations, and what to do; before: rows until then."""
+    first, counts, model = ends[0], outcome.counts, run.model
+    more = f" ({len(ends)} such events in all)" if len(ends) > 1 else ""
+    last = on_cpu(outcome.records["q"][max(before - 1, 0), _row(setup, first.rollout)])
+    cause = None if _is_limit(first) else singular_end(model, np.asarray(last, float))
+    if cause is not None:
+        advice = cause
+    elif first.quantity == CLOSURE:
+        advice = "Take smaller steps, and look for a position in which the mechanism is singular."
+    elif _is_limit(first):
+        advice = (
+            f"{_within_limits(run, first)}{argument('limits', 'record')} goes on and lists every "
+            f"violation, {argument('limits', 'ignore')} skips the check."
+        )
+    elif "jammed" in counts:
+        where = f" in rollout {list(first.rollout)}" if first.rollout else ""
+        return (
+            f"the simulation ended near t = {counts['jammed']:.9g} s{where}, where steps became "
+            "too short to go on: forces are stiff, jump back and forth, or change without end, "
+            f"most at joint {counts['jammed_joint']!r}. Take {argument('method', 'Radau')} for "
+            "stiff forces, and fixed steps for forces that jump; describe dry friction as the "
+            "robot's own (with_friction), and let torque-speed curves end at zero force."
+        )
+    elif run.fixed is None:
+        advice = "Look for forces that grow with the motion, and for masses near zero."
+    else:
+        advice = (
+            "Take a smaller dt or another method ('implicit' for stiff forces, 'DOP853' or 'Radau' "
+            "for steps that adapt), and look for forces that grow with the motion."
+        )
+    return f"the simulation ended at {first}{more}. {advice}"
+
+
+def _within_limits(run: Run, first: Violation) -> str:
+    """The first thing to try where a joint leaves a limit; empty if nothing is known."""
     if first.t == 0 and first.quantity == "position":
         return "kt.dynamics.start_position(robot) is within the limits; "
     if first.quantity == "position" and run.limits == "stop":
@@ -222,50 +244,6 @@ def way_out(run: Run, first: Violation) -> str:
     return "kt.motion.within_limits(robot, [q0, goal]) plans a reference within the limits; "
 
 
-def explanation(
-    first: Violation, meta: Mapping[str, Any], count: int, cause: str | None = None, way: str = ""
-) -> str:
-    """Why a simulation ended, and what to do.
-
-    cause: the sentence for a law or a position. way: begins the advice if a limit was exceeded.
-    """
-    more = f" ({count} such events in all)" if count > 1 else ""
-    if cause is not None:
-        way = cause
-    elif first.quantity == CLOSURE:
-        way = "Take smaller steps, and look for a position in which the mechanism is singular."
-    elif first.by is not None:
-        way += (
-            f"{argument('limits', 'record')} goes on and lists every violation, "
-            f"{argument('limits', 'ignore')} skips the check."
-        )
-    elif "jammed" in meta:
-        return _endless(meta, first.rollout)
-    elif meta["method"] in ADAPTIVE_METHODS:
-        way = "Look for forces that grow with the motion, and for masses near zero."
-    else:
-        way = (
-            "Take a smaller dt or another method ('implicit' for stiff forces, 'DOP853' or 'Radau' "
-            "for steps that adapt), and look for forces that grow with the motion."
-        )
-    return f"the simulation ended at {first}{more}. {way}"
-
-
-def _endless(meta: Mapping[str, Any], rollout: tuple[int, ...]) -> str:
-    """Why steps became too short to go on, and what to do."""
-    where = f" in rollout {list(rollout)}" if rollout else ""
-    return (
-        f"the simulation ended near t = {meta['jammed']:.9g} s{where}, where steps became too "
-        "short to go on: forces are stiff, jump back and forth, or change without end, most at "
-        f"joint {meta['jammed_joint']!r}. Take {argument('method', 'Radau')} for stiff forces, and "
-        "fixed steps for forces that jump; describe dry friction as the robot's own "
-        "(with_friction), and let torque-speed curves end at zero force."
-    )
-
-
-log = logging.getLogger(__name__)
-
-
 def report_unsolved(model: Model, noted: Sequence[Violation]) -> list[Violation]:
     """Log steps whose contacts are not solved, and return all other violations."""
     unsolved = [v for v in noted if v.quantity == CONTACT]
@@ -273,8 +251,11 @@ def report_unsolved(model: Model, noted: Sequence[Violation]) -> list[Violation]
         log.warning(
             "kinetree simulated contacts, friction and stops of %s less exactly than to a residual "
             "of %g, first at %s. %s has it over time; take a smaller dt where it is not small.",
-            model.name, TOLERANCE, unsolved[0], f"meta[{residual_name(model)!r}]",
-        )  # fmt: skip
+            model.name,
+            TOLERANCE,
+            unsolved[0],
+            f"meta[{residual_name(model)!r}]",
+        )
     return [v for v in noted if v.quantity != CONTACT]
 
 
@@ -338,10 +319,8 @@ def constraint_results(model: Model, records: dict[str, Any], xp: ModuleType) ->
     if model.constraints is None:
         return {}
     lam, Phi = records.pop("lam"), records.pop("Phi")
-    forces: dict[str, Any] = {}
-    start = 0
-    for item in model.constraints.items:
-        stop = start + len(item.row_names)
-        forces[item.name] = lam[..., start:stop]
-        start = stop
+    ends = np.cumsum([len(item.row_names) for item in model.constraints.items])
+    parts = xp.split(lam, ends[:-1].tolist(), -1)
+    names = [item.name for item in model.constraints.items]
+    forces = dict(zip(names, parts, strict=True))
     return {"constraint_forces": forces, "closure": xp.abs(Phi).max(-1)}

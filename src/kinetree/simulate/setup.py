@@ -4,14 +4,13 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import has_labels
-from kinetree.core.options import numbers
 from kinetree.dynamics.constraints.regularity import margin, weakest
 from kinetree.dynamics.constraints.solve import MARGIN
 from kinetree.dynamics.contacts.start import check_gaps, start_gaps
@@ -33,24 +32,22 @@ from kinetree.present.labels import Alignment
 from kinetree.simulate.actuation import first_memory, read_actuation
 from kinetree.simulate.adaptive.breaks import PYTHON_SAMPLES
 from kinetree.simulate.controller import HELD, Controller, Sampled, Sampling, aligned, as_controller
-from kinetree.simulate.equations import System
-from kinetree.simulate.forces import ActingForces, first_row, recent, with_key
+from kinetree.simulate.forces import ActingForces, Code, first_row, recent, with_key
 from kinetree.simulate.inputs import (
     ExternalInputs,
     Input,
     Signal,
     Trials,
+    common_axes,
     constant,
     read_forces_input,
     read_reference,
+    side_by_side,
 )
 from kinetree.simulate.options import Run
 
 NEARLY_SINGULAR = 1e-2  # pivot of a recorded state next to a singular one: 0.1 rad from it
-# starts before kernels check them: these take 0.2 s to compile for one loop and 0.5 s for forty,
-# and the plain algorithms 1 and 25 ms a start
-PLAIN_STARTS = 20
-STARTS = "simulate", "starts"  # how many were checked, in the memo of the model
+
 
 TRIED = 0.03  # rad or m, rad/s or m/s: beside the start, where functions are checked
 
@@ -117,8 +114,9 @@ class Setup:
         acting, tau = self.acting, self.acting.tau
         if acting.actuation is not None or (acting.controller is not None and not self.sampling):
             return False
-        held = isinstance(run.tau, Signal) and run.tau.kind == "hold"
-        return held or (self.sampling is not None if tau is None else tau.constant is not None)
+        if isinstance(run.tau, Signal):
+            return run.tau.kind == "hold"
+        return self.sampling is not None if tau is None else tau.constant is not None
 
     @property
     def sampled_note(self) -> str | None:
@@ -223,29 +221,13 @@ def first_state(model: Model, controller: Controller | None) -> Array:
 
 def first_states(run: Run, acting: ActingForces) -> Array:
     """States of the controller, of bristles, actuators and drives, (..., m), at the start."""
-    model, controller_state = run.model, first_state(run.model, acting.controller)
-    names = ", ".join(model.activation_names)
-    names = names or f"no actuator of {model.name!r} has a state; leave it out"
-    starts = dict[str, Array | None](activation=None, drive_state=None)
-    if run.activation is not None:
-        size = (len(model.activation_names),)
-        starts["activation"] = constant(run.activation, size, "activation", names)
-    if run.drive_state is not None:
-        starts["drive_state"] = numbers(run.drive_state, "drive_state", "an array of numbers")
-    memory, deflections = first_memory(model, acting.actuation, starts), _deflections(run)
-    if not (memory.shape[-1] or deflections.shape[-1]):
-        return controller_state
-    states = controller_state, deflections, memory
-    try:
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in states))
-    except ValueError:
-        raise ShapeError(
-            f"the controller's state has leading axes {controller_state.shape[:-1]}, that of "
-            f"friction {deflections.shape[:-1]} and that of actuators and drives "
-            f"{memory.shape[:-1]}, which do not broadcast; each axis must be equal or 1."
-        ) from None
-    parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in states]
-    return np.concatenate(parts, -1)
+    memory = first_memory(run.model, acting.actuation, run.activation, run.drive_state)
+    states = {
+        "the controller's state": first_state(run.model, acting.controller),
+        "friction_state": _deflections(run),
+        "activation and drive_state": memory,
+    }
+    return side_by_side(states)
 
 
 def _deflections(run: Run) -> Array:
@@ -285,18 +267,10 @@ def external_inputs(
 
 def common_batch(q0: Array, dq0: Array, external: ExternalInputs, z0: Array) -> tuple[int, ...]:
     """Leading axes of all arguments together."""
+    states = {"q0": q0, "dq0": dq0, "the controller's state": z0}
+    axes = {name: x.shape[:-1] for name, x in states.items()}
     inputs = {**external.constants, **external.sampled}
-    names = ["q0", "dq0", "the controller's state", *inputs]
-    shapes = [x.shape[:-1] for x in (q0, dq0, z0)] + [x.batch for x in inputs.values()]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        pairs = zip(names, shapes, strict=True)
-        listed = ", ".join(f"{name} {shape}" for name, shape in pairs if shape)
-        raise ShapeError(
-            f"the leading axes of the rollouts do not broadcast: {listed}. Each axis must be "
-            "equal or 1."
-        ) from None
+    return common_axes(axes | {name: x.batch for name, x in inputs.items()})
 
 
 def read_positions(model: Model, q0: StateLike) -> Array:
@@ -306,27 +280,14 @@ def read_positions(model: Model, q0: StateLike) -> Array:
     return q
 
 
-class Loop(Protocol):
-    """A compiled loop, with the function of its system."""
-
-    @property
-    def system(self) -> System:
-        """The rates of the states."""
-        ...
-
-
-Kept = TypeVar("Kept", bound=Loop)
-
-
-def remembered_loop(run: Run, setup: Setup, make: Callable[[], Kept]) -> Kept:
+def remembered_loop(run: Run, setup: Setup, make: Callable[[], Code]) -> Code:
     """Return the loop made before for an equal run of equal laws, or make it now.
 
     A loop that calls Python is not kept, since the user's functions are part of it.
     """
     if setup.code_key is None:
         return make()
-    key = run.code_key, setup.code_key
-    return recent(run.model, "loops", key, make, lambda loop: loop.system.graph is not None)
+    return recent(run.model, "loops", (run.code_key, setup.code_key), make)
 
 
 def check_start(model: Model, q0: Array, dq0: Array) -> None:
@@ -340,7 +301,13 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
     constraints = model.constraints
     if constraints is None:
         return
-    value = _values_at(model, q0)
+
+    def value(name: str) -> Array:
+        # a kernel takes 0.2 to 0.5 s to compile, a plain algorithm 1 to 25 ms for one position
+        plain = q0.ndim == 1
+        x = getattr(dynamics, name)(model, q0) if plain else kernel(model, name)(q0)
+        return np.asarray(x, float)
+
     errors = np.abs(value("constraint_errors"))
     at = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
     if not errors[at] <= constraints.tolerance:
@@ -372,19 +339,6 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
                 f"q0 is a singular position of {model.name!r}{_rollout((*at, 0))}, or nearly: "
                 f"{singular_words(name, pivot)}"
             )
-
-
-def _values_at(model: Model, q0: Array) -> Callable[[str], Array]:
-    """Quantities at the start, from the plain algorithms for the first starts, one at a time.
-
-    Both are the same but for rounding, which no decision about a start depends on.
-    """
-    single = q0.ndim == 1
-    done = model.memo.get(STARTS, 0)
-    if single and done < PLAIN_STARTS:
-        model.memo[STARTS] = done + 1
-        return lambda name: np.asarray(getattr(dynamics, name)(model, q0), float)
-    return lambda name: np.asarray(kernel(model, name)(q0))
 
 
 def singular_words(name: str, pivot: float) -> str:

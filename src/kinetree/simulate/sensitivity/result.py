@@ -230,7 +230,7 @@ def _cost_kernels(
             Kernel(slope, name, dtypes=("float64",)),
         )
 
-    return recent(model, "costs", (name, timed, digest(graph)), make, lambda kernels: True)
+    return recent(model, "costs", (name, timed, digest(graph)), make)
 
 
 def _cost_graph(model: Model, function: Callable[..., Scalar], name: str, timed: bool) -> Graph:

@@ -80,9 +80,18 @@ def sensitivities(
     refuse_dry_motors(model, "sensitivities")
     check_smooth(model)
     asked = Run(
-        model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
-        controller=controller, parameters=parameters, limits=limits,
-    )  # fmt: skip
+        model=model,
+        q0=q0,
+        dq0=dq0,
+        duration=duration,
+        dt=dt,
+        method=method,
+        tau=tau,
+        F_ext=F_ext,
+        controller=controller,
+        parameters=parameters,
+        limits=limits,
+    )
     run = complete(checked(asked), names)
     if run.fixed is None:
         raise InputError(
