@@ -115,8 +115,8 @@ class ByFunction(ByValue):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InputError(
-                f"the law of a {type(self).__name__} is {self.function!r}; expected a function of "
-                "t, q and dq that returns tau. kinetree.controllers has ready ones."
+                f"a controller is {self.function!r}; expected a function law(t, q, dq) that "
+                "returns tau, or one of kinetree.controllers."
             )
         super().__post_init__()
         _ = self.signals  # checks the reference
