@@ -43,6 +43,6 @@ print(f"lowering the arm gave back {-balance.work[-1]:.2f} J, all of it potentia
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "line.csv"
     line.to_csv(path)
-    again = motion.read_csv(path, robot)
+    again = motion.read(path, robot)
     print("the CSV file reads back to the same bits:", np.array_equal(again.q, line.q))
     # line.plot("line.png") draws it, with matplotlib.

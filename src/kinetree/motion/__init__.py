@@ -26,7 +26,7 @@ if typing.TYPE_CHECKING:
     from kinetree.motion.plan.straight_line import straight_line
     from kinetree.motion.plan.time_optimal import TimeOptimal, time_optimal
     from kinetree.motion.plan.within_limits import within_limits
-    from kinetree.motion.recordings.read import read, read_csv, read_npz
+    from kinetree.motion.recordings.read import read
 
 __all__ = [
     "EnergyBalance",
@@ -52,8 +52,6 @@ __all__ = [
     "plot",
     "quintic",
     "read",
-    "read_csv",
-    "read_npz",
     "resample",
     "scale_time",
     "sinusoid",
@@ -81,7 +79,7 @@ __getattr__ = later(
         "plan.straight_line": "straight_line",
         "plan.time_optimal": "TimeOptimal time_optimal",
         "plan.within_limits": "within_limits",
-        "recordings.read": "read read_csv read_npz",
+        "recordings.read": "read",
     },
 )
 

@@ -15,7 +15,7 @@ from kinetree.motion import (
     cubic,
     excitation,
     quintic,
-    read_npz,
+    read,
     scale_time,
     sinusoid,
     spline,
@@ -137,7 +137,7 @@ def test_files_keep_the_motion_between_the_samples(name, tmp_path):
     for motion in (PLANS[name], PLANS[name].resample(0.0313), scale_time(PLANS[name], 0.7)):
         motion.to_npz(tmp_path / "a.npz")
         t = np.linspace(motion.t[0], motion.t[-1], 333)
-        found = read_npz(tmp_path / "a.npz", kt.robots.panda())
+        found = read(tmp_path / "a.npz", kt.robots.panda())
         same(found, motion)
         same(found.resample(t), motion.resample(t))
         assert found.meta == motion.meta
@@ -162,7 +162,7 @@ def test_pieces_of_a_file_are_checked(changes, says, tmp_path):
         arrays = {name: file[name] for name in file.files} | changes
     np.savez(tmp_path / "bad.npz", **{k: x for k, x in arrays.items() if x is not None})
     with pytest.raises(InputError, match=rf"bad\.npz: .*{says}"):
-        read_npz(tmp_path / "bad.npz")
+        read(tmp_path / "bad.npz")
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.05])
