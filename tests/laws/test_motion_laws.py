@@ -75,7 +75,7 @@ def test_files_of_motions_read_back(n, seed):
         for kind in ("csv", "npz"):
             path = Path(folder) / f"motion.{kind}"
             getattr(motion, f"write_{kind}")(found, path)
-            again = getattr(motion, f"read_{kind}")(path)
+            again = motion.read(path)
             for part in ("t", "q", "dq", "ddq"):
                 np.testing.assert_array_equal(getattr(again, part), getattr(found, part))
 

@@ -15,8 +15,7 @@ from kinetree.core.options import typed
 from kinetree.errors import InputError, ParseError, ShapeError, argument, options
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.units import entry_names
-from kinetree.motion.curve.between import curved
-from kinetree.motion.curve.pieces import from_arrays
+from kinetree.motion.curve.pieces import curved, from_arrays
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.motion.record import FilePath
 from kinetree.motion.recordings import FRICTION_STATE, SIGNALS, TIME, ReadRequest, Table, by_hand
