@@ -95,7 +95,7 @@ kt.motion.read("no_such.csv", robot)
 kt.motion.read("words.csv", robot)
 panda.simulate([0] * 7, duration=0.01)
 kt.controllers.PD(robot, kp=-1, kd=1)
-robot.inverse_kinematics(np.eye(3))
+robot.inverse_kinematics(2 * np.eye(4))
 kt.motion.resample(plan, -1)
 """,
     "Identification and optimal control": """

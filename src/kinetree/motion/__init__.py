@@ -19,8 +19,8 @@ from kinetree.motion.trajectory import Trajectory
 
 if typing.TYPE_CHECKING:
     from kinetree.motion.gear_losses import force_limits, motor_forces, without_load_friction
+    from kinetree.motion.kinematics.solve import IKResult, inverse_kinematics
     from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
-    from kinetree.motion.plan.inverse_kinematics import inverse_kinematics
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
     from kinetree.motion.plan.sinusoids import excitation, sinusoid
     from kinetree.motion.plan.straight_line import straight_line
@@ -30,6 +30,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "EnergyBalance",
+    "IKResult",
     "JointLoad",
     "LimitError",
     "LimitReport",
@@ -73,7 +74,7 @@ __getattr__ = later(
     {
         "gear_losses": "force_limits motor_forces without_load_friction",
         "limits.motors": "Motor MotorLoad motor_loads",
-        "plan.inverse_kinematics": "inverse_kinematics",
+        "kinematics.solve": "IKResult inverse_kinematics",
         "plan.points": "cubic quintic spline trapezoid",
         "plan.sinusoids": "excitation sinusoid",
         "plan.straight_line": "straight_line",
