@@ -46,7 +46,7 @@ from kinetree.files.description.sdf.format import (
     part_of,
     read_pose,
 )
-from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of, lookup
+from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse
 
@@ -105,7 +105,7 @@ def _body(link: Part, frame: Frame) -> Body:
 def _place_of(part: Part, frame: Frame, relative_to: str) -> Array:
     """Pose in a link of the frame that a <pose> in it is relative to."""
     what = "relative_to of <pose>"
-    return between(frame, lookup(frame.scope, relative_to, part.element, part.owner, what))
+    return between(frame, frame.lookup(relative_to, what, part.element))
 
 
 def link_shapes(frame: Frame, findings: Findings) -> Shapes:
@@ -205,7 +205,7 @@ def _ends(joint: Part, frame: Frame, world: Frame) -> tuple[Frame, Frame]:
         raise joint.fault("<parent> is missing; expected the name of a link, a frame or 'world'.")
     parent = world
     if name != WORLD:
-        parent = body_of(lookup(frame.scope, name, frame.element, joint.owner, "<parent>"))
+        parent = body_of(frame.lookup(name, "<parent>"))
     child, given = body_of(frame), f"<child> {show(frame.attached_to)}"
     if child is world:
         raise joint.fault(f"{given} is fixed to the world; expected a link.")
@@ -281,7 +281,7 @@ def _direction(axis: Part, frame: Frame) -> Array:
     name = xyz.element.attributes.get("expressed_in", "").strip()
     if not name:
         return direction
-    other = lookup(frame.scope, name, xyz.element, axis.owner, "expressed_in of <xyz>")
+    other = frame.lookup(name, "expressed_in of <xyz>", xyz.element)
     return times(between(frame, other)[:3, :3], direction)
 
 
@@ -349,7 +349,7 @@ def _mimic(axis: Part, frame: Frame) -> Mimic | None:
     name, word = mimic.name("joint"), mimic.element.attributes.get("axis", "axis").strip()
     if word not in ("axis", "axis2"):
         raise mimic.fault(f"axis of <mimic> is {show(word)}; expected axis or axis2.")
-    leader = lookup(frame.scope, name, mimic.element, axis.owner, "joint of <mimic>")
+    leader = frame.lookup(name, "joint of <mimic>", mimic.element)
     if leader.kind != JOINT:
         raise mimic.fault(f"<mimic> follows {leader.label}; expected a joint.")
     kind = leader.element.attributes.get("type")
