@@ -18,15 +18,9 @@ from kinetree.constraints import unconstrained
 from kinetree.core.options import typed
 from kinetree.core.text import clip, counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, SingularityError, argument, warn
+from kinetree.files.description import records
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE
-from kinetree.files.description.records import (
-    ArgumentValue,
-    JointDescription,
-    LinkDescription,
-    Note,
-    RobotDescription,
-)
 from kinetree.files.description.source import MissingFileError, decode, path_text
 from kinetree.model import Model, build_model
 from kinetree.robot import Robot
@@ -62,7 +56,7 @@ class Options:
     mimic: bool = True
     strict: bool = False
     folders: Sequence[str | os.PathLike[str]] = ()
-    arguments: Mapping[str, ArgumentValue] | None = None
+    arguments: Mapping[str, records.ArgumentValue] | None = None
     environment: bool = False
     friction: FileOrNone = "file"
     constraints: FileOrNone = "file"
@@ -92,7 +86,7 @@ def load(
     mimic: bool = True,
     strict: bool = False,
     folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, ArgumentValue] | None = None,
+    arguments: Mapping[str, records.ArgumentValue] | None = None,
     environment: bool = False,
     friction: FileOrNone = "file",
     constraints: FileOrNone = "file",
@@ -160,7 +154,7 @@ def load_string(
     mimic: bool = True,
     strict: bool = False,
     folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, ArgumentValue] | None = None,
+    arguments: Mapping[str, records.ArgumentValue] | None = None,
     environment: bool = False,
     friction: FileOrNone = "file",
     constraints: FileOrNone = "file",
@@ -215,14 +209,14 @@ def _loaded(
     return Robot(model, report=report)
 
 
-def read(path: str | os.PathLike[str], **options: Any) -> RobotDescription:
+def read(path: str | os.PathLike[str], **options: Any) -> records.RobotDescription:
     """Read the records of a file, by the ending of its name; options: as of `load`."""
     return _read(_kind_of(path), path, Options(**options))
 
 
 def _read(
     kind: str, path: str | os.PathLike[str], options: Options, text: str | None = None
-) -> RobotDescription:
+) -> records.RobotDescription:
     """Read the records of a file or text of a kind."""
     options.refuse(os.path.basename(path), kind)
     mimic, folders = options.mimic, options.folders
@@ -358,7 +352,7 @@ def _with_options(robot: Robot, name: str, options: Options) -> Robot:
     return Robot(_built(_changed(description, options, ""), robot.name))
 
 
-def _built(description: RobotDescription, source: str) -> Model:
+def _built(description: records.RobotDescription, source: str) -> Model:
     """The model of a description, with its constraints."""
     given = description.constrained
     model = build_model(replace(description, constrained=None), unphysical="allow")
@@ -374,7 +368,7 @@ def _built(description: RobotDescription, source: str) -> Model:
     try:
         robot = constrain(model, given.constraints, actuated=given.actuated, near=near)
     except IdleConstraintsError as error:
-        return model.replace(warnings=(*model.warnings, Note(str(error))))
+        return model.replace(warnings=(*model.warnings, records.Note(str(error))))
     except (InputError, ModelError, SingularityError) as error:
         reason = str(error).partition(" A position at which")[0]  # there is no place for it here
         text = f"{source}: the constraints of the file cannot be used: {reason}"
@@ -384,16 +378,18 @@ def _built(description: RobotDescription, source: str) -> Model:
         return robot
     text = f"the constraints {listing(given.constraints, 8)} leave {robot.name!r} no degree of "
     text += f"freedom: it stands still. Check axes and positions; {way_out} gives the tree."
-    return robot.replace(warnings=(*robot.warnings, Note(text)))
+    return robot.replace(warnings=(*robot.warnings, records.Note(text)))
 
 
-def _changed(description: RobotDescription, options: Options, kind: str) -> RobotDescription:
+def _changed(
+    description: records.RobotDescription, options: Options, kind: str
+) -> records.RobotDescription:
     """The description with the options that apply to every format."""
     notes, joints = [*description.notes], description.joints
     constrained = description.constrained
     if options.constraints == "none" and constrained is not None:
         names = listing(constrained.constraints, 6)
-        notes.append(Note(f"constraints are left out, as asked: {names}"))
+        notes.append(records.Note(f"constraints are left out, as asked: {names}"))
         constrained = None
     had = [x.name for x in joints if x.friction != Friction()]
     if options.friction == "none" and had:
@@ -401,13 +397,13 @@ def _changed(description: RobotDescription, options: Options, kind: str) -> Robo
         text = (
             f"friction of {counted(len(had), 'joint')} ({listing(had, 3)}) is left out, as asked."
         )
-        notes.append(Note(text))
+        notes.append(records.Note(text))
     description = replace(description, joints=joints, constrained=constrained, notes=tuple(notes))
     # the reader of SDF knows the world, and floats the robot itself
     return float_base(description) if options.floating and kind != "sdf" else description
 
 
-def float_base(description: RobotDescription) -> RobotDescription:
+def float_base(description: records.RobotDescription) -> records.RobotDescription:
     """The same robot on a free joint "base" between a link "world" and its root.
 
     Where the robot has such names itself, the new ones begin with "kinetree_".
@@ -421,12 +417,12 @@ def float_base(description: RobotDescription) -> RobotDescription:
         raise ModelError(f"{text}{at_root[0].name!r}. Leave out {argument('floating')}.")
     world = _unused("world", description.links)
     name, M = _unused("base", description.joints), np.eye(4, dtype=int)
-    base = JointDescription(name=name, type=FREE, parent=world, child=root, M_pc=M)
-    links = (LinkDescription(world), *description.links)
+    base = records.JointDescription(name=name, type=FREE, parent=world, child=root, M_pc=M)
+    links = (records.LinkDescription(world), *description.links)
     return replace(description, links=links, joints=(base, *description.joints))
 
 
-def _unused(name: str, taken: Sequence[LinkDescription | JointDescription]) -> str:
+def _unused(name: str, taken: Sequence[records.LinkDescription | records.JointDescription]) -> str:
     while any(x.name == name for x in taken):
         name = f"kinetree_{name}"
     return name

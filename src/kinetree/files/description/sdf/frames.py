@@ -160,7 +160,7 @@ def _moved(T: Array, frame: Frame) -> Array:
 def check_references(frames: Iterable[Frame]) -> None:
     """Raise ParseError if a frame names one that does not exist, also where no pose needs it."""
     for frame in frames:
-        if frame.attached_to:
+        if frame.attached_to or frame.kind == MODEL:
             body_of(frame)
         _bases(frame)
         frame.edge()
