@@ -16,9 +16,12 @@ from kinetree.model.quantity import quantity
 from kinetree.spatial.inertia import Moments
 
 
-@quantity("q dq -> T", meaning="kinetic energy", unit="J", formula="dq^T M dq / 2, J")
+@quantity("q dq -> T")
 def kinetic_energy(tree: Tree, dq: Array) -> Any:
     """Kinetic energy: T = dq^T M dq / 2.
+
+    Returns:
+        T: kinetic energy [J].
 
     Example:
         >>> round(float(robot.kinetic_energy([0.1, 0.2], [1, 0.5])), 3)
@@ -27,16 +30,12 @@ def kinetic_energy(tree: Tree, dq: Array) -> Any:
     return dq @ inverse_dynamics(weightless(tree), zeros(tree.model.n), dq) / 2
 
 
-@quantity(
-    "q -> U",
-    meaning="potential energy of gravity and springs",
-    unit="J",
-    formula="- sum of m g . x, and springs, J",
-    whole=True,
-    weighs=True,
-)
+@quantity("q -> U", whole=True, weighs=True)
 def potential_energy(tree: Tree) -> Any:
     """Potential energy of gravity, zero at the origin of {s}, and of springs.
+
+    Returns:
+        U: potential energy of gravity and springs [J].
 
     Example:
         >>> round(float(robot.potential_energy([0.1, 0.2])), 3)
@@ -60,15 +59,12 @@ def mass_to_divide_by(model: Model) -> Any:
     return mass
 
 
-@quantity(
-    "q -> p_com: 3",
-    meaning="position in the space frame",
-    unit="m",
-    formula="centre of mass in {s}, m",
-    whole=True,
-)
+@quantity("q -> p_com: 3", whole=True)
 def center_of_mass(tree: Tree) -> Array:
     """Centre of mass of all links and the base, in {s}.
+
+    Returns:
+        p_com: position in the space frame [m].
 
     Example:
         >>> robot.center_of_mass([0.1, 0.2]).round(3)

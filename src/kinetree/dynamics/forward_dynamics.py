@@ -52,9 +52,6 @@ def forward_dynamics_by_articulated_bodies(
 
 @quantity(
     "q dq tau -> ddq: n",
-    meaning="joint accelerations",
-    unit="rad/s^2 or m/s^2",
-    formula="ddq = M^-1 (tau - h + J^T F_ext)",
     wrenches=True,
     solves=True,
     weighs=True,
@@ -62,6 +59,9 @@ def forward_dynamics_by_articulated_bodies(
 )
 def forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
     """Joint accelerations under joint forces, without contacts: ddq = M^-1 (tau - h + J^T F_ext).
+
+    Returns:
+        ddq: joint accelerations [rad/s^2 or m/s^2].
 
     Example:
         >>> robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)

@@ -25,15 +25,12 @@ from kinetree.spatial import ad
 from kinetree.spatial import pose as pose_from
 
 
-@quantity(
-    "q -> T_si: l 4 4",
-    meaning="poses of the link frames in the space frame",
-    unit="positions in m",
-    formula="T_si of every link",
-    over="model",
-)
+@quantity("q -> T_si: l 4 4", over="model")
 def link_poses(model: Model, q: StateLike) -> Array:
     """Poses T_si of all moving links in {s}, in the order of `robot.model.link_names`.
+
+    Returns:
+        T_si: poses of the link frames in the space frame [positions in m].
 
     Example:
         >>> robot.link_poses([0.1, 0.2])[-1, :3, 3].round(3)
@@ -86,15 +83,12 @@ def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Arr
     return J, dJ
 
 
-@quantity(
-    "q -> T_sb: 4 4",
-    meaning="pose of the frame in the space frame",
-    unit="position in m",
-    formula="T_sb of the frame",
-    over="frame",
-)
+@quantity("q -> T_sb: 4 4", over="frame")
 def pose(tree: Tree, frame: Frame) -> Array:
     """Pose T_sb of a frame in {s}.
+
+    Returns:
+        T_sb: pose of the frame in the space frame [position in m].
 
     Example:
         >>> robot.pose([0.1, 0.2])[:3, 3].round(3)
@@ -103,15 +97,12 @@ def pose(tree: Tree, frame: Frame) -> Array:
     return tree_pose(tree, frame)
 
 
-@quantity(
-    "q -> J_b: 6 n",
-    meaning="Jacobian of the twist in the axes of the frame",
-    unit="rad/s and m/s for a unit of each rate",
-    formula="J_b",
-    over="frame",
-)
+@quantity("q -> J_b: 6 n", over="frame")
 def body_jacobian(tree: Tree, frame: Frame) -> Array:
     """Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.
+
+    Returns:
+        J_b: Jacobian of the twist in the axes of the frame [rad/s and m/s for a unit of each rate].
 
     Example:
         >>> robot.body_jacobian([0.1, 0.2])[:, 0].round(3)
@@ -120,15 +111,12 @@ def body_jacobian(tree: Tree, frame: Frame) -> Array:
     return tree_frame_jacobian(tree, frame, "body")[0]
 
 
-@quantity(
-    "q -> J_s: 6 n",
-    meaning="Jacobian of the twist in the space frame",
-    unit="rad/s and m/s for a unit of each rate",
-    formula="J_s",
-    over="frame",
-)
+@quantity("q -> J_s: 6 n", over="frame")
 def space_jacobian(tree: Tree, frame: Frame) -> Array:
     """Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.
+
+    Returns:
+        J_s: Jacobian of the twist in the space frame [rad/s and m/s for a unit of each rate].
 
     Example:
         >>> robot.space_jacobian([0.1, 0.2])[:, 1].round(3)
@@ -137,16 +125,12 @@ def space_jacobian(tree: Tree, frame: Frame) -> Array:
     return tree_frame_jacobian(tree, frame, "space")[0]
 
 
-@quantity(
-    "q dq -> dJ_b: 6 n",
-    meaning="rate of the body Jacobian",
-    unit="the units of J_b per second",
-    formula="dJ_b/dt",
-    over="frame",
-    method=False,
-)
+@quantity("q dq -> dJ_b: 6 n", over="frame", method=False)
 def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the body Jacobian of a frame, dJ_b/dt.
+
+    Returns:
+        dJ_b: rate of the body Jacobian [the units of J_b per second].
 
     Example:
         >>> robot.compile("body_jacobian_rate")([0.1, 0.2], [1, 0.5])[:, 0].round(3)
@@ -155,16 +139,12 @@ def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     return tree_frame_jacobian(tree, frame, "body", dq)[1]
 
 
-@quantity(
-    "q dq -> dJ_s: 6 n",
-    meaning="rate of the space Jacobian",
-    unit="the units of J_s per second",
-    formula="dJ_s/dt",
-    over="frame",
-    method=False,
-)
+@quantity("q dq -> dJ_s: 6 n", over="frame", method=False)
 def space_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the space Jacobian of a frame, dJ_s/dt.
+
+    Returns:
+        dJ_s: rate of the space Jacobian [the units of J_s per second].
 
     Example:
         >>> robot.compile("space_jacobian_rate")([0.1, 0.2], [1, 0.5])[:, 1].round(3)
@@ -173,16 +153,12 @@ def space_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     return tree_frame_jacobian(tree, frame, "space", dq)[1]
 
 
-@quantity(
-    "q dq -> V: 6",
-    meaning="twist (angular, linear) of the frame",
-    unit="rad/s and m/s",
-    formula="V = J dq",
-    over="frame",
-    choices=("expressed",),
-)
+@quantity("q dq -> V: 6", over="frame", choices=("expressed",))
 def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array:
     """Twist (angular, linear) of a frame: V = J dq.
+
+    Returns:
+        V: twist (angular, linear) of the frame [rad/s and m/s].
 
     Example:
         >>> robot.frame_velocity([0.1, 0.2], [1, 0.5], expressed='aligned').round(3)
@@ -192,16 +168,13 @@ def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array
     return seen(body, expressed, body.J @ dq)[0] @ (body.J @ dq)
 
 
-@quantity(
-    "q dq ddq -> dV: 6",
-    meaning="rate of the twist; in aligned axes the acceleration of the frame's origin",
-    unit="rad/s^2 and m/s^2",
-    formula="dV = J ddq + dJ/dt dq",
-    over="frame",
-    choices=("expressed",),
-)
+@quantity("q dq ddq -> dV: 6", over="frame", choices=("expressed",))
 def frame_acceleration(tree: Tree, place: Frame, expressed: str, dq: Array, ddq: Array) -> Array:
     """Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.
+
+    Returns:
+        dV: rate of the twist; in aligned axes the acceleration of the frame's origin [rad/s^2 and
+            m/s^2].
 
     Example:
         >>> robot.frame_acceleration([0.1, 0.2], [1, 0.5], [0, 2], expressed='aligned').round(3)

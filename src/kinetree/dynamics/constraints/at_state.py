@@ -37,34 +37,25 @@ TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
 
 @quantity(
     "q dq ddq -> tau: n, lam: m, force_residual: n, motion_residual: m",
-    meaning=(
-        "motor forces of least weighted norm, 0 without motor",
-        "forces onto frame_b in axes of frame_a, of least norm",
-        "M ddq + h - tau - J^T lambda",
-        "J ddq + gamma",
-    ),
-    unit=(
-        "N m or N",
-        "N or N m",
-        "N m or N",
-        "rad/s^2 or m/s^2; 0 if Phi stays 0",
-    ),
-    formula="tau and lambda with tau + J^T lambda = M ddq + h",
     over="constraints",
     wrenches=True,
     solves=True,
     weighs=True,
-    caution=(
-        "motion_residual is not zero if the constraints forbid ddq; force_residual is not "
-        "zero if the motors cannot make the motion. tau and lam are an answer only where "
-        "both are zero."
-    ),
+    caution="motion_residual is not zero if the constraints forbid ddq; force_residual is not "
+    "zero if the motors cannot make the motion. tau and lam are an answer only where "
+    "both are zero.",
     method=False,
 )
 def constrained_inverse_dynamics(
     tree: Tree, items: Items, q: Array, dq: Array, ddq: Array
 ) -> MotorForces:
     """Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.
+
+    Returns:
+        tau: motor forces of least weighted norm, 0 without motor [N m or N].
+        lam: forces onto frame_b in axes of frame_a, of least norm [N or N m].
+        force_residual: M ddq + h - tau - J^T lambda [N m or N].
+        motion_residual: J ddq + gamma [rad/s^2 or m/s^2; 0 if Phi stays 0].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})

@@ -55,16 +55,12 @@ def _derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[.
     return function
 
 
-@quantity(
-    "q -> Phi: m",
-    meaning="errors of the equations, 0 where they are satisfied",
-    unit="rad or m",
-    formula="Phi(q)",
-    over="constraints",
-    method=False,
-)
+@quantity("q -> Phi: m", over="constraints", method=False)
 def constraint_errors(tree: Tree, items: Items, q: Array) -> Array:
     """Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.
+
+    Returns:
+        Phi: errors of the equations, 0 where they are satisfied [rad or m].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -75,16 +71,12 @@ def constraint_errors(tree: Tree, items: Items, q: Array) -> Array:
     return tree_constraints(tree, items, q).Phi
 
 
-@quantity(
-    "q -> J: m n",
-    meaning="derivative of Phi",
-    unit="units of Phi per unit of each rate",
-    formula="J, dPhi/dt = J dq",
-    over="constraints",
-    method=False,
-)
+@quantity("q -> J: m n", over="constraints", method=False)
 def constraint_jacobian(tree: Tree, items: Items, q: Array) -> Array:
     """Jacobian J of the constraints: dPhi/dt = J dq.
+
+    Returns:
+        J: derivative of Phi [units of Phi per unit of each rate].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -95,16 +87,12 @@ def constraint_jacobian(tree: Tree, items: Items, q: Array) -> Array:
     return tree_constraints(tree, items, q).J
 
 
-@quantity(
-    "q dq -> gamma: m",
-    meaning="dJ/dt dq",
-    unit="rad/s^2 or m/s^2",
-    formula="gamma = dJ/dt dq",
-    over="constraints",
-    method=False,
-)
+@quantity("q dq -> gamma: m", over="constraints", method=False)
 def constraint_bias(tree: Tree, items: Items, q: Array, dq: Array) -> Array:
     """Bias gamma = dJ/dt dq of the constraints: d^2 Phi/dt^2 = J ddq + gamma.
+
+    Returns:
+        gamma: dJ/dt dq [rad/s^2 or m/s^2].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})

@@ -41,9 +41,6 @@ USE = "Use dynamics.constrained_forward_dynamics_derivatives"
 
 @quantity(
     "q dq tau -> da_dq: n n, da_dv: n n, da_dtau: n n",
-    meaning=("d ddq/d q", "d ddq/d dq", "d ddq/d tau = M^-1"),
-    unit=("1/s^2 or the like", "1/s or the like", "1/(kg m^2) or the like"),
-    formula="d ddq/d q, d ddq/d dq, d ddq/d tau",
     wrenches=True,
     solves=True,
     weighs=True,
@@ -51,6 +48,11 @@ USE = "Use dynamics.constrained_forward_dynamics_derivatives"
 )
 def forward_dynamics_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
     """Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.
+
+    Returns:
+        da_dq: d ddq/d q [1/s^2 or the like].
+        da_dv: d ddq/d dq [1/s or the like].
+        da_dtau: d ddq/d tau = M^-1 [1/(kg m^2) or the like].
 
     Example:
         >>> robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)

@@ -34,15 +34,12 @@ from kinetree.scalars import Scalar, absolute, clip, where
 from kinetree.spatial.matrices import dense
 
 
-@quantity(
-    "q -> tau_s: n",
-    meaning="joint forces against springs",
-    unit="N m or N",
-    formula="sum of k a (a . q - rest)",
-    over="model",
-)
+@quantity("q -> tau_s: n", over="model")
 def spring_forces(model: Model, q: StateLike) -> Array:
     """Joint forces against springs: the gradient of their energy; zero without springs.
+
+    Returns:
+        tau_s: joint forces against springs [N m or N].
 
     Example:
         >>> robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])

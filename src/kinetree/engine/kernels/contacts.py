@@ -109,5 +109,5 @@ def _compiled(model: Model, motors: tuple[int, ...], effort: bool, wrenches: boo
         check_inertia(model)
         return contact_maker(motors, effort=effort)(model, True, None)
 
-    doc = f"{quantity.formula} of {model.name}"
+    doc = f"{quantity.title} Robot {model.name!r}."
     return variant(model, NAME, (motors,), make, ports, quantity.outputs, doc)

@@ -168,7 +168,7 @@ def _compiled(model: Model, request: Request, by_twist: bool, option: Option) ->
         maker = task_maker(by_twist=by_twist, option=option)
         return maker(model, True, request.frame, **request.choices)
 
-    doc = f"{quantity.formula} {model.frame_name(request.frame)!r} of {model.name}"
+    doc = f"{quantity.title} Frame {model.frame_name(request.frame)!r} of {model.name}"
     return variant(model, NAME, (request,), make, ports, quantity.outputs, doc, rows)
 
 
