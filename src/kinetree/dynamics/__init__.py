@@ -18,8 +18,7 @@ OTHERS = {
     "project_rates",
     "constraints.projection": "project",
     "coriolis_matrix": "christoffel_symbols",
-    "derivatives": "Linearization TaskSpaceDerivatives linearize tangent_map "
-    "task_space_derivatives",
+    "derivatives": "Linearization linearize tangent_map",
     "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
     "energy": "total_mass",
     "forward_dynamics": "forward_dynamics_by_articulated_bodies",

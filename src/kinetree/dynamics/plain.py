@@ -5,7 +5,7 @@ model, and calls the function that is declared as `mass_matrix`.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from kinetree.dynamics.constraints.closures import placed
 from kinetree.dynamics.parameters import parameter_axis
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.tree import placed_tree
-from kinetree.model import Model
 from kinetree.model.constrain import constraints_of, without_constraints
 from kinetree.model.documented import documented, entries_of
 from kinetree.model.inputs import coordinates, rates
@@ -53,35 +52,21 @@ def _letter(letter: str) -> Any:
 def evaluate(name: str, *args: Any, **options: Any) -> Any:
     """A quantity of a model at one state; arguments as `help` of its public function shows."""
     quantity = DECLARED[name]
-    bound = _signature(quantity).bind(*args, **options)
-    given = bound.arguments
-    model = given.pop("model")
-    loads = given.pop("F_ext", None), given.pop("F_tip", None)
-    state = [given[x] for x in quantity.inputs]
-    return plain_numbers(_result(quantity, model, state, loads, given))
-
-
-def _result(
-    quantity: Quantity,
-    model: Model,
-    state: Sequence[Any],
-    loads: tuple[Any, Any],
-    given: Mapping[str, Any],
-) -> Any:
-    function = quantity.function
+    given = _signature(quantity).bind(*args, **options).arguments
+    model, state = given["model"], [given[x] for x in quantity.inputs]
     if quantity.over == "model":
-        return function(model, *state)
+        return plain_numbers(quantity.function(model, *state))
     if quantity.over == "constraints":
-        constraints_of(model, quantity.name)
-    q, motion = coordinates(model, state[0]), zip(state[1:], quantity.inputs[1:], strict=True)
-    checked = [rates(model, x, name) for x, name in motion]
+        constraints_of(model, name)
+    q, names = coordinates(model, state[0]), quantity.inputs[1:]
+    motion = [rates(model, x, name) for x, name in zip(state[1:], names, strict=True)]
     if quantity.over == "frame":
+        place = model.frame(given.get("frame"))
         choices = [given.get(x, EXPRESSED[0]) for x in quantity.choices]
-        return function(placed_tree(model, q), model.frame(given.get("frame")), *choices, *checked)
-    tree = book_tree(model, q, *loads)
-    if quantity.over == "constraints":
-        return function(tree, placed(model), q, *checked)
-    return function(tree, *checked)
+        return plain_numbers(quantity.function(placed_tree(model, q), place, *choices, *motion))
+    tree = book_tree(model, q, given.get("F_ext"), given.get("F_tip"))
+    items = (placed(model), q) if quantity.over == "constraints" else ()
+    return plain_numbers(quantity.function(tree, *items, *motion))
 
 
 def plain_numbers(result: Any) -> Any:

@@ -9,8 +9,9 @@ import pytest
 
 from kinetree import dynamics
 from kinetree.errors import NameLookupError
-from kinetree.model import ALL_TYPES, WORLD, Frame, random_model
+from kinetree.model import WORLD, Frame
 from kinetree.spatial import spatial_inertia
+from random_robots import ALL_TYPES, random_model
 
 MODEL = random_model(7, 12, types=ALL_TYPES, mimic=True)
 

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree import dynamics
 from kinetree.errors import ModelError, NameLookupError
 from kinetree.joints import Mimic, Spring
-from kinetree.model import random_model
+from random_robots import random_model
 
 Q = np.array([0.3, -0.7, 0.4])
 

@@ -18,7 +18,7 @@ from kinetree.dynamics.constraints.dynamics import (
 )
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.regressor import regressor
-from kinetree.dynamics.traced import over_constraints, over_model
+from kinetree.dynamics.traced import traced
 from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.model.constrain import (
@@ -105,10 +105,10 @@ def constraint_bias(tree: Tree, items: Items, q: Array, dq: Array) -> Array:
 
 # how a robot with constraints computes quantities of trees that honour them
 HONOURED: dict[str, Make] = {
-    "inverse_dynamics": over_constraints(tree_motor_forces, 2, "inverse_dynamics"),
-    "forward_dynamics": over_constraints(tree_constrained_acceleration, 2, "forward_dynamics"),
+    "inverse_dynamics": traced(tree_motor_forces, "constraints", 2),
+    "forward_dynamics": traced(tree_constrained_acceleration, "constraints", 2),
     "forward_dynamics_derivatives": _derivatives,
-    "regressor": over_model(regressor),
+    "regressor": traced(regressor, "model", 2),
 }
 
 

@@ -7,16 +7,13 @@ from kinetree.dynamics.derivatives.forward_dynamics import (
     linearize,
 )
 from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_derivatives
-from kinetree.dynamics.derivatives.task_space import TaskSpaceDerivatives, task_space_derivatives
 from kinetree.dynamics.joints.tangents import tangent_map
 
 __all__ = [
     "Linearization",
-    "TaskSpaceDerivatives",
     "discretize",
     "forward_dynamics_derivatives",
     "inverse_dynamics_derivatives",
     "linearize",
     "tangent_map",
-    "task_space_derivatives",
 ]
