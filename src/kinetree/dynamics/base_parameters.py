@@ -119,6 +119,8 @@ def base_parameters(
 
     Args:
         robot: a Robot or a Model, of numbers.
+        groups: kinds of parameters: some of "link" (10 each), "joint" (friction and armature, 5
+            each), "rotor", "spring" (stiffness and preload) and "motor" (5 each).
         seed: seed of the random states.
 
     Raises:

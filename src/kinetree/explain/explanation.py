@@ -204,6 +204,12 @@ def explain(
 ) -> Explanation:
     """Inverse dynamics at one state, with the parts that make every intermediate.
 
+    Args:
+        V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
+            None: at rest.
+        dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
+            zero.
+
     Returns:
         A document that prints as a table, and as HTML; every number unfolds into its parts.
 

@@ -27,26 +27,8 @@ OTHERS = {
         "the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N m "
         "and N; or {frame: wrench}; None: no wrench."
     ),
-    "V_base": (
-        "twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s; None: at "
-        "rest."
-    ),
-    "dV_base": (
-        "acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None: zero."
-    ),
     "frame": "name of a frame of the robot; None: the tool.",
     "expressed": '"body", "space" or "aligned": the axes and reference point of the twist.',
-    "rows": (
-        "which of the six coordinates (three angular, three linear) make the task; None: all."
-    ),
-    "formulation": (
-        '"screw", "closed", "link" or "space": the form of the recursion; tau is the same to '
-        "rounding."
-    ),
-    "groups": (
-        'kinds of parameters: some of "link" (10 each), "joint" (friction and armature, 5 each), '
-        '"rotor" and "spring" (stiffness and preload).'
-    ),
     "parent": "number of each link's parent for a tree, -1 for the base; None: a chain.",
     "unphysical": (
         'reaction to a mass or inertia that no body can have: "error", "warn" or "allow".'
@@ -55,7 +37,6 @@ OTHERS = {
         "name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint "
         "friction, armature (n,) in kg m^2 or kg, rotors, limits, drives."
     ),
-    "losses": 'reaction to data that the format cannot represent: "warn", "error" or "allow".',
 }
 SECTION = re.compile(r"^Args:\n((?: {4}.*\n?)+)", re.MULTILINE)
 PLACE = re.compile(r"(?=^(?:Returns|Raises):$|\Z)()", re.MULTILINE)  # of a new one

@@ -80,20 +80,13 @@ def _by_name(
     options: Mapping[str, Any],
 ) -> Any:
     bound = inspect.signature(function).bind(*args, **options)
-    model = bound.arguments["model"]
-    states = [name for name in bound.arguments if name in AXES]
-    states_given = [
-        (bound.arguments[name], AXES[name](model), name)
-        for name in states
-        if bound.arguments[name] is not None
-    ]
-    alignment = Alignment(states_given)
-    for (value, _, name), x in zip(states_given, alignment.values, strict=True):
+    model, given = bound.arguments["model"], bound.arguments
+    states = [(x, AXES[k](model), k) for k, x in given.items() if k in AXES and x is not None]
+    alignment = Alignment(states)
+    for (value, _, name), x in zip(states, alignment.values, strict=True):
+        given[name] = x
         if x is not value:
             check_one_state(x, name)
-    bound.arguments.update(
-        {name: value for (_, _, name), value in zip(states_given, alignment.values, strict=True)}
-    )
     result = function(*bound.args, **bound.kwargs)
 
     def with_names(x: Any, letters: Sequence[Any]) -> Any:

@@ -106,7 +106,14 @@ def closed_form(
     V_base: ArrayLike | None = None,
     dV_base: ArrayLike | None = None,
 ) -> ClosedForm:
-    """The stacked matrices of one state; arguments as in `newton_euler`."""
+    """The stacked matrices of one state; arguments as in `newton_euler`.
+
+    Args:
+        V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
+            None: at rest.
+        dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
+            zero.
+    """
     without_constraints(model, "closed_form")
     x = read_motion(model, q, dq, ddq, F_ext, None, V_base, dV_base)
     return _stacks(model, x, -column(link_wrenches(model, None, F_tip)))

@@ -63,6 +63,7 @@ def task_space(
         V: twist of the frame, shape (..., k) for k rows, rad/s and m/s, instead of dq.
         expressed: "body", "space" or "aligned": the axes and reference point of twist and
             wrench, as in `frame_velocity`.
+        rows: which of the six coordinates (three angular, three linear) make the task; None: all.
         damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square
             root.
         tolerance: J is singular if its smallest singular value is not above this; in the units
