@@ -48,7 +48,7 @@ def test_springs_are_added_replaced_and_removed_by_name():
     assert [x.name for x in changed.model.springs] == ["knee", "tie"]
     assert forces(changed) == pytest.approx([0.6, -0.7, 0])
     assert not changed.with_springs({"knee": None, "tie": None}).model.springs
-    with pytest.raises(NameLookupError, match="spring to remove is 'x'.*'knee'"):
+    with pytest.raises(NameLookupError, match=r"spring to remove is 'x'.*'knee'"):
         robot.with_springs({"x": None})
 
 
