@@ -15,7 +15,7 @@ from kinetree.present.labels import Alignment
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.dynamics.derivatives import Linearization
+    from kinetree.dynamics.derivatives.forward_dynamics import Linearization
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernel import Kernel
     from kinetree.engine.kernels.signatures import KernelOptions

@@ -4,8 +4,8 @@ Joints of one degree of freedom add. Quaternions and poses are multiplied from t
 exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
 """
 
-from itertools import groupby
 from math import isfinite, pi
+from typing import Any
 
 import numpy as np
 
@@ -78,20 +78,14 @@ def random(model: Model, rng: "np.random.Generator") -> Array:
         rng: a NumPy generator.
     """
     q = np.zeros(model.nq)
-    # joints that follow one another are drawn together: the same numbers in less time
-    for simple, joints in groupby(_own(model), lambda joint: joint.type in SCREW_TYPES):
-        if simple:
-            rows = [(joint.coords[0], *position_range(joint)) for joint in joints]
-            index, low, high = zip(*rows, strict=True)
-            q[list(index)] = rng.uniform(low, high)
-            continue
-        for joint in joints:
-            coords = list(joint.coords)
-            if joint.type == PLANAR:
-                q[coords] = rng.uniform((-np.pi, -1, -1), (np.pi, 1, 1))
-            else:
-                q[coords[:4]] = _random_quaternion(rng)
-                q[coords[4:]] = rng.uniform(-1, 1, len(coords) - 4)
+    for joint in _own(model):
+        coords = list(joint.coords)
+        if joint.type in (SPHERICAL, FREE):
+            turn = rng.normal(size=4)
+            q[coords[:4]] = turn / length(turn)
+            q[coords[4:]] = rng.uniform(-1, 1, len(coords) - 4)
+        else:
+            q[coords] = rng.uniform(*position_range(joint))
     return q
 
 
@@ -104,8 +98,10 @@ def random_positions(model: Model, rng: "np.random.Generator", count: int) -> Ar
     return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
 
 
-def position_range(joint: Joint) -> tuple[float, float]:
-    """Lower and upper end of a random position of a joint of one degree of freedom, rad or m."""
+def position_range(joint: Joint) -> tuple[Any, Any]:
+    """Lower and upper end of a random position of a joint without quaternions, rad or m."""
+    if joint.type == PLANAR:
+        return (-pi, -1, -1), (pi, 1, 1)
     reach = 0.5 if joint.type == PRISMATIC else pi
     low, high = joint.limits.lower, joint.limits.upper
     low = low if isfinite(low) else min(-reach, high - reach)
@@ -155,8 +151,3 @@ def _planar_difference(joint: Joint, q0: Array, q1: Array) -> Array:
 
 def _own(model: Model) -> list[Joint]:
     return [joint for joint in model.joints if joint.follows is None]
-
-
-def _random_quaternion(rng: "np.random.Generator") -> Array:
-    x = rng.normal(size=4)
-    return x / length(x)
