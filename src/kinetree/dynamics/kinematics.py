@@ -16,13 +16,14 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.frames import body_walk, frame_motions, seen, tree_frame_jacobian, tree_pose
 from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
-from kinetree.model import Model
+from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled
 from kinetree.model.model import Frame
 from kinetree.model.quantity import quantity
 from kinetree.spatial import ad
 from kinetree.spatial import pose as pose_from
+from kinetree.spatial.se3 import split
 
 
 @quantity("q -> T_si: l 4 4", over="model")
@@ -52,7 +53,7 @@ def link_jacobians(model: Model, q: StateLike) -> Array:
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
     """
-    return tree_link_jacobians(placed_tree(model, q))[0]
+    return tree_link_jacobians(placed_tree(model, q))
 
 
 @labelled(("l", "6", "n"), ("l", "6", "n"))
@@ -61,26 +62,24 @@ def link_jacobian_rates(model: Model, q: StateLike, dq: StateLike) -> tuple[Arra
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
     """
-    return tree_link_jacobians(placed_tree(model, q), rates(model, dq, "dq"))
+    tree, dq = placed_tree(model, q), rates(model, dq, "dq")
+    J = tree_link_jacobians(tree)
+
+    still = np.zeros((6, model.n), int)
+
+    def step(_: int, link: TreeLink, dJ_p: Array) -> Array:
+        J_p = still if link.parent == WORLD else J[link.parent]
+        passed, slope = (np.concatenate(link.to.twist_outward(*split(x))) for x in (J_p, dJ_p))
+        return slope - ad(link.A @ dq[list(link.dofs)]) @ passed
+
+    _, *slopes = tree.outward(still, step).values()
+    return J, np.array(slopes).reshape(J.shape)
 
 
-def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Array]:
-    """J_i and dJ_i/dt of all links, each (links, 6, n); the rates are zero where dq is None."""
-    n = tree.model.n
-
-    def step(_: int, link: TreeLink, parent: tuple[Array, Array]) -> tuple[Array, Array]:
-        dofs = list(link.dofs)
-        own = np.zeros((6, n), link.A.dtype)
-        own[:, dofs] = link.A
-        J, dJ = (np.concatenate(link.to.twist_outward(x[:3], x[3:])) for x in parent)
-        if dq is not None:
-            dJ = dJ - ad(link.A @ dq[dofs]) @ J
-        return J + own, dJ
-
-    nothing = np.zeros((6, n), int)
-    _, *links = tree.outward((nothing, nothing), step).values()
-    J, dJ = (np.array([x[k] for x in links]).reshape(len(links), 6, n) for k in range(2))
-    return J, dJ
+def tree_link_jacobians(tree: Tree) -> Array:
+    """J_i of all links, (links, 6, n): their twists for the unit rate of every joint."""
+    _, *twists = tree.twists(np.eye(tree.model.n, dtype=int)).values()
+    return np.array([np.concatenate(x) for x in twists]).reshape(len(twists), 6, tree.model.n)
 
 
 @quantity("q -> T_sb: 4 4", over="frame")

@@ -90,7 +90,7 @@ def reference_regressor(
 def _regressor(model: Model, q: Array, dq: Array, ddq: Array, dq_r: Array | None = None) -> Array:
     """Y, (n, p), of a motion, or of a reference dq_r whose rate is ddq."""
     tree = book_tree(model, q)
-    motions, J = link_motions(tree, dq, ddq, dq_r), tree_link_jacobians(tree)[0]
+    motions, J = link_motions(tree, dq, ddq, dq_r), tree_link_jacobians(tree)
     links, rotors = _with_rotors(model, tree.each(lambda _, i: J[i].T @ _wrenches(motions[i])))
     joints, motors = _joint_columns(model, dq, ddq), _motor_columns(model, dq, ddq)
     return _joined([*links, *joints, *rotors, *spring_columns(model, q), *motors], model.n)

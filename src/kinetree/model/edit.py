@@ -155,7 +155,8 @@ def payload_parameters(
     own = {"mass": model.m, "com": model.com, "inertia": model.I_com}
     found = {x: np.array(np.broadcast_to(v, (*batch, *v.shape)), float) for x, v in own.items()}
     for k in np.ndindex(batch):
-        body = _payload(model, *(x[k] for x in payloads), frame, k)
+        m_k, com_k, I_k = (x[k] for x in payloads)
+        body = _payload(model, m_k, com_k, I_k, frame, k)
         loaded = compose((model.m[link], model.com[link], model.I_com[link]), body)
         for x, value in zip(found.values(), loaded, strict=True):
             x[(*k, link)] = value

@@ -26,7 +26,8 @@ class Gains:
     def of_joints(kp: Array | None, kd: Array | None) -> "Gains":
         """Gains of each joint by itself, (n,) each; None: no gain."""
         n = max((len(x) for x in (kp, kd) if x is not None), default=0)
-        return Gains(*(no_gains(n) if x is None else diagonal(x) for x in (kp, kd)))
+        by_position, by_rate = (no_gains(n) if x is None else diagonal(x) for x in (kp, kd))
+        return Gains(by_position, by_rate)
 
     def plus(self, other: "Gains") -> "Gains":
         """The sum of two gains."""
