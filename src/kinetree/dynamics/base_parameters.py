@@ -33,7 +33,6 @@ from kinetree.errors import InputError, KinetreeWarning, ModelError, Singularity
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import constraints_of
-from kinetree.model.documented import documented
 from kinetree.present.tables import Table
 
 # lengths and coefficients in natural units, singular values relative to the largest
@@ -111,7 +110,6 @@ class BaseParameters:
         return [j for j in range(len(self.parameters)) if j != k]
 
 
-@documented
 def base_parameters(
     robot: Model | HasModel, *, groups: Sequence[str] = GROUPS, seed: int = 0
 ) -> BaseParameters:

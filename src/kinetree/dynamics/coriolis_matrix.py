@@ -34,6 +34,10 @@ def christoffel_symbols(model: Model, q: StateLike) -> Array:
 
     C is linear in dq, so unit rates give the symbols one by one. (The rates of spherical and free
     joints are not derivatives of coordinates; with them the symbols are not symmetric.)
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
     unit, tree = np.eye(model.n, dtype=int), book_tree(model, q)
     slices = [coriolis_matrix(tree, e) for e in unit]

@@ -9,7 +9,6 @@ from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.tree import Tree, weightless
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
-from kinetree.model.documented import documented
 from kinetree.model.inputs import zeros
 from kinetree.model.joint import is_plain
 from kinetree.model.quantity import quantity
@@ -45,9 +44,12 @@ def potential_energy(tree: Tree) -> Any:
     return energy if tree.springs is None else energy + tree.springs.energy
 
 
-@documented
 def total_mass(model: Model) -> Any:
-    """Mass of all links and the base, kg."""
+    """Mass of all links and the base, kg.
+
+    Args:
+        model: the robot.
+    """
     return model.base[0] + sum(model.m)
 
 

@@ -79,6 +79,12 @@ def inverse_dynamics_at_state(
     """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
         F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
             mapping from frame names to such wrenches.
         V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;

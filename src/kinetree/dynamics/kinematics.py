@@ -42,7 +42,12 @@ def link_poses(model: Model, q: StateLike) -> Array:
 
 @labelled("l", "4", "4")
 def forward_kinematics(model: Model, q: StateLike) -> Array:
-    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose."""
+    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     _, *links = frame_motions(placed_tree(model, q), None, model.links).values()
     return np.array([pose_from(link.R, link.p) for link in links]).reshape(-1, 4, 4)
 
@@ -52,6 +57,10 @@ def link_jacobians(model: Model, q: StateLike) -> Array:
     """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
     return tree_link_jacobians(placed_tree(model, q))
 
@@ -61,6 +70,11 @@ def link_jacobian_rates(model: Model, q: StateLike, dq: StateLike) -> tuple[Arra
     """J_i and dJ_i/dt of all links, each (links, 6, n).
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
     """
     tree, dq = placed_tree(model, q), rates(model, dq, "dq")
     J = tree_link_jacobians(tree)

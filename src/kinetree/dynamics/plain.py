@@ -5,7 +5,9 @@ model, and calls the function that is declared as `mass_matrix`.
 """
 
 import inspect
+import re
 from collections.abc import Callable
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,19 @@ from kinetree.dynamics.parameters import parameter_axis
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.tree import placed_tree
 from kinetree.model.constrain import constraints_of, without_constraints
-from kinetree.model.documented import documented, entries_of
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import named
-from kinetree.model.quantity import AT_STATE, EXPRESSED, Quantity
+from kinetree.model.quantity import ARGUMENTS, AT_STATE, EXPRESSED, Quantity
 from kinetree.spatial.matrices import dense
 
 Parameter = inspect.Parameter
+OTHERS = {  # arguments besides those of kernels
+    "model": "the robot.",
+    "F_tip": "the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, "
+    "N m and N; or {frame: wrench}; None: no wrench.",
+    "frame": "name of a frame of the robot; None: the tool.",
+    "expressed": '"body", "space" or "aligned": the axes and reference point of the twist.',
+}
 
 
 def plain(name: str) -> Callable[..., Any]:
@@ -40,7 +48,7 @@ def plain(name: str) -> Callable[..., Any]:
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
     function.__module__ = str(__package__)  # where it is found
-    function.__doc__ = documented(by_hand).__doc__ if by_hand else _docstring(quantity, signature)
+    function.__doc__ = inspect.getdoc(by_hand) if by_hand else _docstring(quantity, signature)
     axes = [tuple(_letter(x) for x in result.axes) for result in quantity.results]
     return named(function, *(axes if len(axes) > 1 else axes[0]))
 
@@ -94,7 +102,15 @@ def _signature(quantity: Quantity) -> inspect.Signature:
 
 
 def _docstring(quantity: Quantity, signature: inspect.Signature) -> str:
-    arguments = "\n".join(["Args:", *entries_of(signature.parameters)])
-    results = "\n".join(f"    {x.text.replace('..., ', '')}" for x in quantity.results)
-    parts = [quantity.title, *quantity.remarks, arguments, f"Returns:\n{results}"]
+    known = OTHERS | {name: x.text for name, x in ARGUMENTS.items()}
+    sections = {
+        "Args": [f"{name}: {known[name]}" for name in signature.parameters],
+        "Returns": [result.text for result in quantity.results],
+    }
+    parts = [quantity.title, *quantity.remarks]
+    for head, entries in sections.items():
+        one_state = (re.sub(r"\(\.\.\., (\w+)\)", r"(\1,)", x) for x in entries)
+        plain_text = (x.replace("(..., ", "(").replace("(...)", "()") for x in one_state)
+        texts = (fill(f"    {x}", 96, subsequent_indent=" " * 8) for x in plain_text)
+        parts.append("\n".join([f"{head}:", *texts]))
     return "\n\n".join(parts)

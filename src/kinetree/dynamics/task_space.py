@@ -223,9 +223,12 @@ def task_space_at_state(
     """Lambda(q) and eta(q, V) of a frame, for any number of joints.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
         dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
         V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq: the rates follow
             as J_bar V.
+        frame: name of a frame of the robot; None: the tool.
         expressed: "body", "space" or "aligned", the axes and reference point of twist and wrench,
             as in `frame_velocity`.
         rows: which of the six coordinates (three angular, three linear) make the task; all when

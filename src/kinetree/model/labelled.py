@@ -16,7 +16,6 @@ import numpy as np
 
 from kinetree.core.containers import label_kind
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.documented import documented
 from kinetree.model.inputs import (
     activation_axis,
     actuator_axis,
@@ -49,12 +48,12 @@ DIRECTIONS = {
 def labelled(
     *dims: Letter | tuple[Letter, ...],
 ) -> Callable[[OfModel[Given, Result]], OfRobot[Given, Result]]:
-    """Let a function take a robot and labelled states, and complete its `Args:` (documented.py).
+    """Let a function take a robot and labelled states.
 
     dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
     axis of a model); or one tuple of letters for each of several results.
     """
-    return lambda function: named(documented(function), *dims)
+    return lambda function: named(function, *dims)
 
 
 def named(

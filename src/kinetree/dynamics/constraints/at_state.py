@@ -27,7 +27,6 @@ from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
-from kinetree.model.documented import documented
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import at_state, quantity
@@ -87,6 +86,10 @@ def constrained_inverse_dynamics_at_state(
     """Forces of the motors and of the constraints for a motion, with residuals.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         F_ext, F_tip: as in `inverse_dynamics`.
 
     Raises:
@@ -139,6 +142,9 @@ def project_rates(model: Model, q: StateLike, dq: StateLike, *, keep: Sequence[s
     """The rates nearest to dq, measured by M, that the constraints allow, (n,).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
         keep: names of joints whose rates stay as they are.
 
     Raises:
@@ -160,6 +166,10 @@ def project_accelerations(
     """The accelerations nearest to ddq, measured by M, that the constraints allow, (n,).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         keep: names of joints whose accelerations stay as they are.
 
     Raises:
@@ -173,13 +183,16 @@ def project_accelerations(
     return nearest_motion(model, J, M, x, wanted, kept_entries(model, keep), "accelerations")
 
 
-@documented
 def constrained_forward_dynamics_derivatives(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array, Array]:
     """d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau, each (n, n).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
         F_ext: wrenches onto the links, as in `inverse_dynamics`.
     """
     constraints_of(model, "constrained_forward_dynamics_derivatives")

@@ -83,6 +83,8 @@ def project(
     tried: always the same ones, so that the result is the same everywhere.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
         keep: names of joints that stay where they are.
         tolerance: largest entry of Phi to accept, rad or m.
 

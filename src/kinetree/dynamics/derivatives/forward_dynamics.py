@@ -29,7 +29,6 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.contacts import check_no_contacts
-from kinetree.model.documented import documented
 from kinetree.model.inputs import Wrenches, rates, zeros
 from kinetree.model.quantity import quantity
 from kinetree.present.tables import formulas, matrix
@@ -99,11 +98,19 @@ class Linearization:
         return Linearization(*discretize(self.A, self.B, dt), dt)
 
 
-@documented
 def linearize(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> Linearization:
-    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
+    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+    """
     check_no_contacts(model, "linearize")
     without_constraints(model, "dynamics.linearize", USE)
     dq, tau = rates(model, dq, "dq"), rates(model, tau, "tau")

@@ -13,16 +13,18 @@ from kinetree.core.arrays import Array, StateLike, length
 from kinetree.dynamics.joints import tangents
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
-from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.model import for_robots
 from kinetree.spatial import inverse, log_se3
 
 
-@documented
 def neutral(model: Model) -> Array:
-    """The position with every joint at zero; quaternions are (1, 0, 0, 0)."""
+    """The position with every joint at zero; quaternions are (1, 0, 0, 0).
+
+    Args:
+        model: the robot.
+    """
     q = np.zeros(model.nq)
     for joint in _own(model):
         if joint.type in (SPHERICAL, FREE):
@@ -70,11 +72,11 @@ def start_position(model: Model) -> Array:
     return on_ground(model, q) if free_base(model) else q
 
 
-@documented
 def random(model: Model, rng: "np.random.Generator") -> Array:
     """A random position within the limits, or within half a turn or half a metre without limits.
 
     Args:
+        model: the robot.
         rng: a NumPy generator.
     """
     q = np.zeros(model.nq)
@@ -113,6 +115,8 @@ def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
         v: tangent vector, shape (n,), rad or m: a rate times a time.
     """
     return tangents.integrate(model, coordinates(model, q), rates(model, v, "v"))
@@ -123,6 +127,7 @@ def difference(model: Model, q0: StateLike, q1: StateLike) -> Array:
     """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way.
 
     Args:
+        model: the robot.
         q0: position to start from, shape (nq,), rad or m.
         q1: position to reach, shape (nq,), rad or m.
     """

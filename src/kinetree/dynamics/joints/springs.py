@@ -25,7 +25,6 @@ from kinetree.dynamics.joints.paths import Stretch, path_length, stretches
 from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
-from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
@@ -178,11 +177,15 @@ class Springs:
 
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
-    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
+    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     return Springs(model, coordinates(model, q)).energy
 
 
-@documented
 def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
     """Stiffness k a a^T of the springs, (n, n), symmetric and positive semi-definite.
 
@@ -190,6 +193,7 @@ def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
     and springs with play.
 
     Args:
+        model: the robot.
         q: joint positions, (nq,), rad or m; None: for springs that do not need them.
     """
     if q is None and any(x.points or not is_plain(x.play, 0) for x in model.springs):

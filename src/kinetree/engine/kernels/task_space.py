@@ -30,7 +30,6 @@ from kinetree.engine.kernels.ports import argument_port
 from kinetree.engine.kernels.request import Request
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.model.quantity import task_rows
 from kinetree.present.labels import Alignment, Axis
@@ -39,7 +38,6 @@ NAME = "task_space"
 Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel
 
 
-@documented_batch
 def task_space(
     robot: Model | HasModel,
     q: StateLike,
@@ -59,8 +57,10 @@ def task_space(
 
     Args:
         robot: a Robot or a Model.
+        q: joint positions, shape (..., nq), rad or m.
         dq: joint rates, shape (..., n), rad/s or m/s; None: from V, or at rest.
         V: twist of the frame, shape (..., k) for k rows, rad/s and m/s, instead of dq.
+        frame: name of a frame of the robot; None: the tool.
         expressed: "body", "space" or "aligned": the axes and reference point of twist and
             wrench, as in `frame_velocity`.
         rows: which of the six coordinates (three angular, three linear) make the task; None: all.
