@@ -13,13 +13,13 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import names, numbers
-from kinetree.dynamics.constraints.mobility import Mobility, mobility
-from kinetree.dynamics.constraints.projection import (
+from kinetree.dynamics.constraints.closing import (
     closed_position,
     kept_dofs,
     kept_entries,
     nearest_motion,
 )
+from kinetree.dynamics.constraints.mobility import Mobility, mobility
 from kinetree.dynamics.constraints.regularity import margin as distance
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError

@@ -16,7 +16,7 @@ from kinetree.dynamics.quantities import DECLARED
 OTHERS = {
     "constraints.at_state": "constrained_forward_dynamics_derivatives project_accelerations "
     "project_rates",
-    "constraints.projection": "project",
+    "constraints.closing": "project",
     "coriolis_matrix": "christoffel_symbols",
     "derivatives.forward_dynamics": "Linearization linearize",
     "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",

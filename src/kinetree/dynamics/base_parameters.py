@@ -21,10 +21,10 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.core.options import count, is_one_of
 from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.constraints.closing import CUTOFF, Closed, close, textbook
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import motor_matrix
-from kinetree.dynamics.constraints.projection import CUTOFF, Closed, close, textbook
-from kinetree.dynamics.constraints.row_space import least_squares, row_space
+from kinetree.dynamics.constraints.ranks import beside, decomposed, least_squares
 from kinetree.dynamics.joints.configuration import integrate
 from kinetree.dynamics.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.dynamics.parameters import GROUPS, LINK, Parameter, parameter_list
@@ -289,7 +289,7 @@ class _LivelyWalk:
 
         def allowed() -> Array:
             J = self.evaluate(self.q)[1] * unit
-            return unit * row_space(J, CUTOFF).across(rng.normal(size=model.n))
+            return unit * beside(decomposed(J, CUTOFF).V, rng.normal(size=model.n))
 
         for attempt in range(12):
             step = allowed() * units.time * WALK / 2 ** (attempt // 2)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, is_numeric
 from kinetree.dynamics.book import book_tree
+from kinetree.dynamics.constraints.closing import kept_entries, nearest_motion
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.derivatives import constrained_forward_derivatives, whole
 from kinetree.dynamics.constraints.dynamics import (
@@ -19,7 +20,6 @@ from kinetree.dynamics.constraints.dynamics import (
     constraint_forces,
     constraint_impulse,
 )
-from kinetree.dynamics.constraints.projection import kept_entries, nearest_motion
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.plain import dense, evaluate
