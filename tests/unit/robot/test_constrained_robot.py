@@ -53,7 +53,6 @@ DOORS = {
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
     "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),
-    "task_space_derivatives": lambda: kt.kernels.task_space_derivatives(ROBOT, Q, REST, rows=[3]),
     "mass_ellipsoid": lambda: kt.dynamics.mass_ellipsoid(ROBOT, Q),
     "force_ellipsoid": lambda: kt.dynamics.force_ellipsoid(ROBOT, Q),
     "straight_line": line,
