@@ -33,9 +33,7 @@ from kinetree.model.joint import (
     Joint,
     JointRotor,
     coordinate_names,
-    limit_cells,
     rate_names,
-    type_words,
 )
 from kinetree.present.tables import Table
 from kinetree.spatial.inertia import (
@@ -44,7 +42,6 @@ from kinetree.spatial.inertia import (
     moments_of,
     spatial_inertia,
 )
-from kinetree.spatial.se3 import inverse
 
 WORLD = -1  # the number of the base in `parent` and in frames
 BODY = ("m", "com", "I_com")
@@ -267,11 +264,6 @@ class Model:
         return {i: tuple(c) for i, c in kids.items()}
 
     @cached_property
-    def M_ip(self) -> Array:
-        """Pose of the parent's frame in {i} at q = 0, (links, 4, 4)."""
-        return frozen(np.array([inverse(M) for M in self.M_pi]).reshape(-1, 4, 4))
-
-    @cached_property
     def G(self) -> Array:
         """Spatial inertia of link i about the origin of {i}, (links, 6, 6)."""
         bodies = zip(self.m, self.com, self.I_com, strict=True)
@@ -377,8 +369,14 @@ class Model:
         head = ("joint", "type", "moves", "mass, kg", "lower", "upper", "speed", "effort")
         parts = zip(self.joints, self.link_names, self.m, strict=True)
         rows = [
-            (joint.name, type_words(joint), link, m, *limit_cells(joint))
-            for joint, link, m in parts
+            (
+                x.name,
+                x.type if x.follows is None else f"{x.type}, follows {x.follows}",
+                link,
+                m,
+                *(getattr(x.limits, end) for end in ("lower", "upper", "velocity", "effort")),
+            )
+            for x, link, m in parts
         ]
         size, warnings = counted(self.n, "degree", "of freedom"), len(self.warnings)
         title = f"{self.name}: {size}, base {self.base_name}, {tool_words(self)}"

@@ -14,7 +14,6 @@ from kinetree.core.containers import has_labels, read_times, refuse_labels
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
-from kinetree.motion.curve.interpolation import warn_of_excess
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment, Axis, by_name, check_rows, order_of, own_axis
 from kinetree.scalars import Scalar
@@ -375,7 +374,6 @@ def table_of_trajectory(trajectory: Trajectory) -> Input:
     Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
     times at which ddq jumps are breaks, its ends included.
     """
-    warn_of_excess(trajectory)
     pieces = trajectory.curve
     first, last = trajectory.t[0], trajectory.t[-1]
     inner = pieces.jumps[(pieces.jumps > first) & (pieces.jumps < last)]

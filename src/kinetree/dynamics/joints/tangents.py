@@ -96,7 +96,12 @@ def body_turning(model: Model, dq: Array) -> Array:
 
 @labelled("nq", "n")
 def tangent_map(model: Model, q: StateLike) -> Array:
-    """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v."""
+    """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     return rate_map(model, coordinates(model, q))
 
 
