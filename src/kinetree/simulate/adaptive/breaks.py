@@ -14,13 +14,13 @@ A condition that changes twice between two samples can be missed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.compiler.graph import Graph, Node
-from kinetree.engine.compiler.ops import OPERATIONS
+from kinetree.engine.compiler.graph import Graph, Node, Port, prune
+from kinetree.engine.compiler.interpret import interpret
 
 CHANGE = 1e-6  # of its range: a smaller change from sample to sample does not count
 PYTHON_SAMPLES = 2048  # of one that only Python can run
@@ -73,21 +73,19 @@ def breaks_of_graph(graph: Graph, end: float) -> list[Pair]:
         for pair in sign_changes(time_function(graph, [condition]), signed, t)
     ]
     used = used_functions(graph)
-    return pairs + activity(t, time_function(graph, used)(t).T) if used else pairs
+    return pairs + activity(t, time_function(graph, used)(t)) if used else pairs
 
 
 def depends_on_time_alone(graph: Graph) -> list[bool]:
     """For each node, whether it is a function of t, the first input, and is not constant."""
-    CONSTANT, ALONE, MORE = 0, 1, 2  # of several arguments, the largest kind counts
+    constant, alone, more = range(3)  # of several arguments, the largest kind counts
     kinds: list[int] = []
     for node in graph.nodes:
-        if node.op == "const":
-            kinds.append(CONSTANT)
-        elif node.op == "input":
-            kinds.append(ALONE if node.place[0] == 0 else MORE)
+        if node.op == "input":
+            kinds.append(alone if node.place[0] == 0 else more)
         else:
-            kinds.append(max(kinds[k] for k in node.args))
-    return [kind == ALONE for kind in kinds]
+            kinds.append(max((kinds[k] for k in node.args), default=constant))
+    return [kind == alone for kind in kinds]
 
 
 def with_conditions(graph: Graph) -> tuple[Graph, dict[int, bool]]:
@@ -119,26 +117,14 @@ def used_functions(graph: Graph) -> list[int]:
 
 
 def time_function(graph: Graph, wanted: list[int]) -> Callable[[Array], Array]:
-    """Some nodes as a function of times (K,) to values (W, K)."""
-    needed, stack = set[int](), list(wanted)
-    while stack:
-        k = stack.pop()
-        if k not in needed:
-            needed.add(k)
-            stack.extend(graph.nodes[k].args)
-    nodes = [(k, graph.nodes[k]) for k in sorted(needed)]
+    """Some nodes as a function of times (K,) to values (K, W)."""
+    port = Port("values", (len(wanted),))
+    timed = prune(replace(graph, outputs=(port,), results=(tuple(wanted),)))
+    others = [np.zeros(port.shape) for port in graph.inputs[1:]]
 
     def function(t: Array) -> Array:
-        values: dict[int, Array] = {}
         with np.errstate(all="ignore"):
-            for k, node in nodes:
-                if node.op == "const":
-                    values[k] = np.asarray(node.value, float)
-                elif node.op == "input":
-                    values[k] = t
-                else:
-                    values[k] = OPERATIONS[node.op].numpy(*(values[a] for a in node.args))
-        return np.array([np.broadcast_to(values[k], t.shape) for k in wanted])
+            return np.broadcast_to(interpret(timed, t, *others)[0], (len(t), len(wanted)))
 
     return function
 
@@ -147,7 +133,7 @@ def sign_changes(function: Callable[[Array], Array], signed: bool, t: Array) -> 
     """Neighbouring times between which a condition changes: its sign, or whether it is above 0."""
 
     def sides(t: Array) -> Array:
-        value = function(t)[0]
+        value = function(t)[:, 0]
         return np.sign(value) if signed else (value > 0).astype(float)
 
     side = sides(t)
