@@ -24,12 +24,7 @@ from kinetree.dynamics.constraints.closures import lean_items
 from kinetree.dynamics.contacts.points import lean_places
 from kinetree.dynamics.forward_dynamics import check_inertia, forward_dynamics
 from kinetree.dynamics.joints.gains import Gains
-from kinetree.dynamics.joints.presliding import (
-    Bristling,
-    bend,
-    bristles,
-    without_bristle_friction,
-)
+from kinetree.dynamics.joints.presliding import Bristling, bend, bristles, without_bristle_friction
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace, coordinate_rates, tangents

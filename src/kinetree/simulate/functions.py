@@ -63,7 +63,7 @@ class PythonFunction:
     def __call__(self, *args: Any) -> Any:
         """Call the function; refuse traced scalars."""
         if any(map(is_traced, args)):
-            raise GraphError(f"{label(self, 'kinetree.simulate.python keeps')} in Python.")
+            raise GraphError(f"{label(self, 'the function')} stays in Python.")
         return self.function(*args)
 
 
@@ -266,9 +266,9 @@ def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> tupl
             taken = signature.bind(*arguments).arguments
         except TypeError:
             continue
-        by_name = [x for x in signature.parameters if x in ways[-1]]
-        by_name += [x for x in list(taken)[1:] if signature.parameters[x].default is not EMPTY]
-        if all(taken.get(x) == x for x in by_name):
+        named = [x for x in signature.parameters if x in ways[-1]]
+        named += [x for x in list(taken)[1:] if signature.parameters[x].default is not EMPTY]
+        if all(taken.get(x) == x for x in named):
             return arguments
     expected = " or ".join(f"f({', '.join(arguments)})" for arguments in ways)
     raise InputError(

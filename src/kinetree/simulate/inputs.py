@@ -497,12 +497,7 @@ class ExternalInputs:
         return _stacked((), batch, items, self.params_size, xp, dtype)
 
     def table(
-        self,
-        times: Array,
-        ends: Array,
-        batch: Shape,
-        xp: ModuleType = np,
-        dtype: str = "float64",
+        self, times: Array, ends: Array, batch: Shape, xp: ModuleType = np, dtype: str = "float64"
     ) -> Array:
         """Return the values of the tables at `times`, (K,), as s, (K, B or 1, s)."""
         items: list[tuple[Any, Shape, Shape]] = []

@@ -11,9 +11,7 @@ from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.impulses import TOLERANCE
 from kinetree.dynamics.methods import Method
 from kinetree.dynamics.row_forces import row_sizes
-from kinetree.dynamics.state import (
-    StateSpace,
-)
+from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace

@@ -250,7 +250,7 @@ def checked(run: Run) -> Run:
     if model.contacts is not None and run.times[1] > LONGEST_STEP:
         raise InputError(
             f"dt is {run.times[1]:g} s, and {model.name!r} has contacts, which stop a robot up to "
-            f"a step above the ground; expected {LONGEST_STEP:g} s at most, better 0.001 to 0.005 s."
+            f"one step above the ground; expected {LONGEST_STEP:g} s at most, better 0.001 s."
         )
     _check_kinds(run, fixed)
     every = 1 if run.every is None else run.every

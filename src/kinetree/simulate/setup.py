@@ -16,9 +16,7 @@ from kinetree.dynamics.constraints.solve import MARGIN
 from kinetree.dynamics.contacts.start import check_gaps, start_gaps
 from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.joints.tangents import integrate
-from kinetree.dynamics.state import (
-    StateSpace,
-)
+from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.engine.kernels.memo import kernel

@@ -21,13 +21,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
-from kinetree.dynamics.state import (
-    StateSpace,
-    is_ranged,
-    normalised,
-    quaternions,
-    within_ranges,
-)
+from kinetree.dynamics.state import StateSpace, is_ranged, normalised, quaternions, within_ranges
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
@@ -36,10 +30,7 @@ from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.step import lean_closing
 from kinetree.errors import InputError
 from kinetree.simulate.adaptive.breaks import Breaks, breaks_of_function, breaks_of_graph, merged
-from kinetree.simulate.adaptive.friction_modes import (
-    consistent_modes,
-    read_dry_friction,
-)
+from kinetree.simulate.adaptive.friction_modes import consistent_modes, read_dry_friction
 from kinetree.simulate.equations import EquationsOfMotion, System, make_system
 from kinetree.simulate.events import (
     Event,
