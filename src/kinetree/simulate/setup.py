@@ -243,8 +243,8 @@ def _deflections(run: Run) -> Array:
         return np.zeros(len(names))
     if not names:
         raise InputError(
-            f"friction_state is given, but no friction of {run.model.name!r} has presliding; give "
-            "a joint Friction(..., presliding=LuGre(stiffness, damping)), or leave it out."
+            f"friction_state is given, but no friction of {run.model.name!r} has presliding; "
+            "leave it out."
         )
     return constant(run.friction_state, (len(names),), "friction_state", ", ".join(names))
 

@@ -14,7 +14,7 @@ A condition that changes twice between two samples can be missed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,38 +29,22 @@ TRACED_SAMPLES = 2**15  # of a traced function of time over the simulation
 
 EPS = np.finfo(float).eps
 
-Pair = tuple[float, float]  # the last time before a break, and the first one after it
+# the last time before a break, and the first one after it: neighbours for a switch, and equal for
+# a sampled input, whose argument `ends` selects the side of a jump
+Pair = tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Breaks:
-    """Times at which a step ends, increasing: the last time before, the first one after, (K,).
-
-    They are neighbours for a switch, and equal for a sampled input, whose argument `ends` selects
-    the side of a jump. The last break is the end of the simulation.
-    """
-
-    before: Array
-    after: Array
-
-    def next(self, t: float) -> Pair:
-        """The first break after a time."""
-        k = min(int(np.searchsorted(self.after, t, "right")), len(self.after) - 1)
-        return float(self.before[k]), float(self.after[k])
-
-
-def merged(pairs: Iterable[Pair], end: float) -> Breaks:
-    """All breaks within (0, end), those that are neighbours joined, and the end."""
-    breaks: list[list[float]] = []
+def merged(pairs: Iterable[Pair], end: float) -> list[Pair]:
+    """All breaks within (0, end) in order, those that are neighbours joined, and the end."""
+    breaks: list[Pair] = []
     for before, after in sorted((b, a) for b, a in pairs if b > 0 and a < end):
         if breaks and before - breaks[-1][1] <= 8 * EPS * abs(before):
-            breaks[-1][1] = max(breaks[-1][1], after)
+            breaks[-1] = breaks[-1][0], max(breaks[-1][1], after)
         else:
-            breaks.append([before, after])
+            breaks.append((before, after))
     while breaks and end - breaks[-1][1] <= 8 * EPS * end:
         breaks.pop()
-    before, after = np.array([*breaks, [end, end]]).T
-    return Breaks(before.copy(), after.copy())
+    return [*breaks, (end, end)]
 
 
 def breaks_of_graph(graph: Graph, end: float) -> list[Pair]:
