@@ -1,6 +1,8 @@
 """URDF -> records: faithful to the file; every assumption is noted with its line.
 
-`elements` makes records of links and joints, `extensions` reports what is for simulators.
+`elements` makes records of links and joints. Elements for simulators, <gazebo> and <mujoco>, are
+listed in a note; what changes the motion there, such as a spring or a joint that closes a loop, is
+a warning.
 """
 
 import os
@@ -25,7 +27,6 @@ from kinetree.files.description.urdf.elements import (
     read_joint,
     read_link,
 )
-from kinetree.files.description.urdf.extensions import note_extensions
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, clip, parse_xml, show
 
@@ -205,3 +206,52 @@ def _frames(
             frames.append(frame)
             taken.add(frame.name)
     return frames
+
+
+# elements for simulators: not read, and never in silence
+
+
+EXTENSIONS = ("gazebo", "mujoco")
+MOST_NAMES = 8  # in one note
+# elements and attributes that change the motion, with their values that do not
+ZERO = ("", "0", "false")
+EFFECTS = {
+    **dict.fromkeys(("turnGravityOff", "kinematic", "static", "springStiffness"), ZERO),
+    **dict.fromkeys(("dampingFactor", "velocity_decay", "fluid_added_mass"), ZERO),
+    **dict.fromkeys(("joint", "link"), ()),
+    "gravity": ("1", "true"),
+    "option.gravity": ("0 0 -9.81",),
+    "option.wind": ("0 0 0",),
+    **dict.fromkeys(("option.density", "option.viscosity", "compiler.balanceinertia"), ZERO),
+    **dict.fromkeys(("compiler.boundmass", "compiler.boundinertia"), ZERO),
+    "compiler.settotalmass": ("-1",),
+    "compiler.inertiafromgeom": ("false", "auto"),
+}
+
+
+def note_extensions(root: Element, findings: Findings) -> None:
+    """Add a note on the contents of the elements for simulators, and warn of what matters."""
+    for element in (x for x in root.children if x.tag in EXTENSIONS):
+        names = list(dict.fromkeys(f"<{clip(x.tag)}>" for x in element.children))
+        more = " ..." if len(names) > MOST_NAMES else ""
+        listed = ", ".join(names[:MOST_NAMES]) + more
+        findings.count(element, f"<{element.tag}> is for simulators and is not read: {listed}")
+        of = element.attributes.get("reference", "").strip()
+        owner = f"<{element.tag}>{f' of {show(of)}' if of else ''}"
+        for child in element.children:
+            values = {child.tag: child.value} if child.tag in EFFECTS else {}
+            values |= {f"{child.tag}.{key}": value for key, value in child.attributes.items()}
+            for name, value in values.items():
+                if name in EFFECTS and not _is_idle(value, EFFECTS[name]):
+                    tag, _, key = name.partition(".")
+                    what = f"{key} of <{tag}>" if key else f"<{tag}>"
+                    text = f"{what} changes the motion there and is not read."
+                    findings.warn_together(child, text, owner)
+
+
+def _is_idle(value: str, idle: tuple[str, ...]) -> bool:
+    value = " ".join(value.lower().split())
+    try:
+        return value in idle or (idle is ZERO and float(value) == 0)
+    except ValueError:
+        return False
