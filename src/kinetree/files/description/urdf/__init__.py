@@ -83,11 +83,10 @@ def read_xacro(
     findings = Findings()
     expanded = expand_xacro(path, folders, arguments, findings, text, environment)
     if not expanded.root.all("link") and expanded.macros and expanded.root.tag == "robot":
-        raise ParseError(
-            f"{expanded.root.place}: the file has no <link> of its own: it defines macros "
-            f"({listed(expanded.macros, 6)}) and calls none that makes one. Load the file that "
-            "includes this one."
+        text = (
+            f"the file has no <link> of its own: it defines macros ({listed(expanded.macros, 6)})"
         )
+        raise ParseError(f"{expanded.root.place}: {text}. Load the file that includes this one.")
     return _robot(expanded.root, findings, mimic)
 
 
@@ -105,10 +104,10 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> records.RobotDescr
     findings.check()
     links = _with_world(links, joints, findings)
     if not links:
-        raise ParseError(
-            f"{root.place}: the robot has no <link>; expected at least one, in lower case and "
-            f"directly under <robot>. To load a xacro file, {XACRO_HINT}."
+        text = (
+            "the robot has no <link>; expected one or more, in lower case, directly under <robot>"
         )
+        raise ParseError(f"{root.place}: {text}. To load a xacro file, {XACRO_HINT}.")
     check_file_tree(links, joints, root.tag)
     joints = follow(joints, findings) if mimic else [replace(j, mimic=None) for j in joints]
     joints = add_rotors(root.all("transmission"), joints, findings)
@@ -146,10 +145,7 @@ def _check_version(root: Element, findings: Findings) -> None:
         findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
     if version not in ("1", "1.0"):
         return
-    text = (
-        "quat_xyzw is applied, and programs that follow the version of <robot> ignore it; add "
-        'version="1.1" to <robot>, or write rpy.'
-    )
+    text = "quat_xyzw is applied, and other programs ignore it without <robot version='1.1'>."
     for owner in (*root.all("link"), *root.all("joint")):
         inside = [x for child in owner.children for x in (child, *child.children)]
         if any(x.tag == "origin" and "quat_xyzw" in x.attributes for x in inside):
