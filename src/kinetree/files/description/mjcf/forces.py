@@ -309,6 +309,8 @@ class Forces:
         on_path = tendon is not None and bool(self.tendons[tendon].points)
         is_fixed = tendon is not None and self.is_fixed(tendon)
         kind, group = int(m.actuator_trntype[a]), int(m.actuator_group[a])
+        where = mujoco.mjtTrn(kind).name.partition("_")[2].lower()
+        where += " that is not a path through sites of several bodies" if kind == TENDON else ""
         several = (m.actuator_ctrlnum[a], m.actuator_outnum[a], max(1, m.actuator_actnum[a]))
         lags, delay = DYNAMICS[min(int(m.actuator_dyntype[a]), 3)] in LAGS, m.actuator_delay[a]
         numbers = (m.actuator_gainprm[a, :3], m.actuator_biasprm[a, :3], [delay])
@@ -316,8 +318,7 @@ class Forces:
             "plugin": int(m.actuator_plugin[a]) >= 0,
             "".join(unknown[:1]): bool(unknown),
             "on a ball or free joint": joint is None and kind in ON_JOINT,
-            "not on joints, nor a path through sites of several bodies": joint is None
-            and not (is_fixed or on_path),
+            f"on a {where}": joint is None and not (is_fixed or on_path),
             "several controls, outputs or activations": any(x != 1 for x in several),
             f"its group {group} is disabled": 0 <= group <= 30
             and int(m.opt.disableactuator) >> group & 1,
