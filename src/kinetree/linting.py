@@ -22,11 +22,17 @@ from kinetree.core.options import typed
 from kinetree.core.text import counted, listing, number
 from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseError
 from kinetree.files.description.joints import FIXED
-from kinetree.files.description.records import ArgumentValue, Body, Note, RobotDescription
-from kinetree.files.description.source import decode, path_text, read_bytes
+from kinetree.files.description.records import Body, Note, RobotDescription
+from kinetree.files.description.source import (
+    ArgumentValue,
+    FileOrNone,
+    decode,
+    path_text,
+    read_bytes,
+)
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xml import Element, parse_xml, show
-from kinetree.files.loading import MJCF, FileOrNone, load, read
+from kinetree.files.loading import MJCF, load, read
 from kinetree.robot import Robot
 from kinetree.spatial.inertia import check_body, physical_faults, second_moment
 from kinetree.views.visuals import missing_meshes, visual_source

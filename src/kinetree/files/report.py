@@ -14,7 +14,8 @@ from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.files.description.contacts import Contacts
-from kinetree.files.description.records import ArgumentValue, Note, RobotDescription
+from kinetree.files.description.records import Note, RobotDescription
+from kinetree.files.description.source import ArgumentValue, RobotFile
 from kinetree.model import Joint, Model
 from kinetree.model.friction import law_texts
 from kinetree.model.model import tool_words
@@ -58,29 +59,19 @@ class Report:
     environment: bool = False
 
     @classmethod
-    def of(
-        cls,
-        source: Path,
-        description: RobotDescription,
-        model: Model,
-        options: Any = None,
-        text: str | None = None,
-    ) -> "Report":
+    def of(cls, description: RobotDescription, model: Model, file: RobotFile) -> "Report":
         """Make the report of a description and the model built from it.
 
         Args:
-            source: path of the file, or a name for a text.
             description: the records of the file.
             model: the model.
-            options: of the loading: folders, arguments, environment.
-            text: the content, if it was not in a file; None: it was.
+            file: the file with the options that it was read with.
         """
-        given: dict[str, Any] = {}
-        if options is not None:
-            given = {"arguments": dict(options.arguments or {}), "environment": options.environment}
-            given["folders"] = tuple(map(Path, options.folders))
-        links, joints = len(description.links), len(description.joints)
-        return cls(source, links, joints, model, model.notes, model.warnings, text=text, **given)
+        folders, arguments = tuple(map(Path, file.folders)), dict(file.arguments or {})
+        return cls(
+            Path(file.path), len(description.links), len(description.joints), model, model.notes,
+            model.warnings, folders, arguments, file.text, file.environment,
+        )  # fmt: skip
 
     @property
     def effects(self) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
 from threading import Lock
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from kinetree.errors import ParseError, need
 from kinetree.files.description.mjcf.document import Document, MeshFile, Node, read_document
-from kinetree.files.description.source import is_confined
+from kinetree.files.description.source import RobotFile, is_confined
 from kinetree.files.description.sources import NotFoundError
 from kinetree.files.description.xml import clip
 
@@ -121,12 +120,10 @@ def unused(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def compile_file(
-    path: str | PathLike[str], folders: Sequence[str | PathLike[str]], text: str | None = None
-) -> Compiled:
+def compile_file(file: RobotFile) -> Compiled:
     """The model that MuJoCo compiles from an MJCF file; see `read_mjcf`."""
     mujoco = need("mujoco", "mjcf", "reading MJCF, with MuJoCo's own compiler,")
-    document = read_document(path, folders, text)
+    document = read_document(file)
     _check_attributes(mujoco, document)
     return _with_meshes(mujoco, document)
 

@@ -10,12 +10,11 @@ models, so that line k of MuJoCo's messages is node k - 1 of the document, whate
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path, PurePosixPath
 
 from kinetree.errors import ParseError
 from kinetree.files.description.contacts import MAX_CELLS
-from kinetree.files.description.source import path_text
+from kinetree.files.description.source import RobotFile, path_text
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xml import Bounds, Element, clip, parse_xml, quoted
 
@@ -342,21 +341,18 @@ class Document:
         return tag, _plain(attributes)
 
 
-def read_document(
-    path: str | PathLike[str], folders: Sequence[str | PathLike[str]], text: str | None = None
-) -> Document:
+def read_document(source: RobotFile) -> Document:
     """The checked elements of a model and of all files that it consists of.
 
-    Only its own folder and `folders` are read. text: the content, if it is not in a file; `path` is
-    then its name, and other files are looked up in `folders` only.
+    Only its own folder and `folders` are read; of a text, `folders` only.
     """
-    file = Path(path_text(path))
-    sources = Sources(file if text is None else None, folders, own=False)
-    document = Document(sources, text is not None, files={file.name: file})
-    if text is None:
+    file = Path(path_text(source.path))
+    sources = Sources(source.place, source.folders, own=False)
+    document = Document(sources, source.text is not None, files={file.name: file})
+    if source.text is None:
         root = sources.parse(file, file.name, bounds=BOUNDS)
     else:
-        root = parse_xml(text, file.name, BOUNDS)
+        root = parse_xml(source.text, file.name, BOUNDS)
     document.add(root, file, (file.resolve(),))
     document.check()
     document.meshes = _mesh_files(document.nodes)

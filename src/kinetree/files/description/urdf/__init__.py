@@ -5,11 +5,8 @@ listed in a note; what changes the motion there, such as a spring or a joint tha
 a warning.
 """
 
-import os
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from kinetree.errors import ParseError
 from kinetree.files.description import records
@@ -17,7 +14,7 @@ from kinetree.files.description.collisions import Collisions, with_own_names
 from kinetree.files.description.element import XACRO_HINT, Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED
-from kinetree.files.description.source import decode, path_text, read_bytes
+from kinetree.files.description.source import RobotFile
 from kinetree.files.description.tree import check_file_tree, follow, listed
 from kinetree.files.description.urdf.elements import (
     URDF,
@@ -46,48 +43,27 @@ OTHER_ROOTS = {
 WORLD_NAME = "world"
 
 
-def read_urdf(
-    path: str | os.PathLike[str], *, mimic: bool = True, text: str | bytes | None = None
-) -> records.RobotDescription:
+def read_urdf(file: RobotFile) -> records.RobotDescription:
     """Read the robot of a URDF file; no other file is opened, meshes are kept as paths.
-
-    Args:
-        path: the file.
-        mimic: False leaves every <mimic> out, right or wrong; all joints then move on their own.
-        text: the content, if it is not in a file; `path` is then its name in messages.
 
     Raises:
         ParseError: the file is not a URDF; the message has file:line:column and the remedy.
     """
-    name = Path(path_text(path)).name
-    content = decode(read_bytes(path) if text is None else text, name)
-    root, findings = parse_xml(content, name), Findings()
+    content = file.content()
+    root, findings = parse_xml(content, file.name), Findings()
     if content.lstrip("\ufeff")[:1].isspace() and "<?xml" in content[:4096]:
         findings.warn(root, "blank lines before the XML declaration are skipped.")
-    return _robot(root, findings, mimic)
+    return _robot(root, findings, file.mimic)
 
 
-def read_xacro(
-    path: str | os.PathLike[str],
-    folders: Sequence[str | os.PathLike[str]] = (),
-    mimic: bool = True,
-    arguments: Mapping[str, records.ArgumentValue] | None = None,
-    text: str | None = None,
-    environment: bool = False,
-) -> records.RobotDescription:
-    """Read the robot of a xacro file, or of a text called `path`, expanded first.
-
-    It reads the files that it includes, in its own package, in packages that it uses and in
-    `folders`; see `expand_xacro`.
-    """
+def read_xacro(file: RobotFile) -> records.RobotDescription:
+    """Read the robot of a xacro file, expanded first; see `expand_xacro`."""
     findings = Findings()
-    expanded = expand_xacro(path, folders, arguments, findings, text, environment)
-    if not expanded.root.all("link") and expanded.macros and expanded.root.tag == "robot":
-        text = (
-            f"the file has no <link> of its own: it defines macros ({listed(expanded.macros, 6)})"
-        )
-        raise ParseError(f"{expanded.root.place}: {text}. Load the file that includes this one.")
-    return _robot(expanded.root, findings, mimic)
+    root, macros = expand_xacro(file, findings)
+    if not root.all("link") and macros and root.tag == "robot":
+        text = f"the file has no <link> of its own, only macros ({listed(macros, 6)})"
+        raise ParseError(f"{root.place}: {text}. Load the file that includes this one.")
+    return _robot(root, findings, file.mimic)
 
 
 def _robot(root: Element, findings: Findings, mimic: bool) -> records.RobotDescription:
