@@ -7,7 +7,6 @@ temperature is that of the first `WEIGHED` samples; up to so many, plans agree w
 to rounding. In float32, sines and normal numbers are those of CUDA.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +16,14 @@ from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.cuda.body import Constants, statements
+from kinetree.engine.cuda.body import Constants
 from kinetree.engine.cuda.emit import ITEMSIZE, bounds
 from kinetree.engine.cuda.kernel import CudaKernel
 from kinetree.engine.cuda.launch import load, load_with, require_device
 from kinetree.engine.cuda.layout import WARP
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.kernels.memo import remembered
+from kinetree.optimal.cuda import written
 from kinetree.optimal.forward import Bounds, clipped
 from kinetree.optimal.sampling import (
     BLOCK,
@@ -215,11 +215,11 @@ class CudaSampler:
         runs, noise, quick = self.runs, box_muller().graph, self.dtype == "float32"
         step, end, constants = self._step(), runs.end.graph, Constants("kt_constants", self.dtype)
         names = {"t": "now", "x": "x", "u": "u", "p": "params", "s": "moving"}
-        pair = written(noise, constants, {"i": "whole"}, ["pair"], 8)
+        pair = written(noise, constants, {"i": "whole"}, ["pair"])
         parts: dict[str, Any] = {
             "PAIR": QUICK_PAIR if quick else "\n".join(pair),
-            "STEP": "\n".join(written(step, constants, names, ["next"], 8)),
-            "END": "\n".join(written(end, constants, {"x": "x", "p": "last"}, ["ends"], 4)),
+            "STEP": "\n".join(written(step, constants, names, ["next"])),
+            "END": "\n".join(written(end, constants, {"x": "x", "p": "last"}, ["ends"])),
             "M": runs.m, "NX": runs.nx, "KINDS": runs.kinds, "STATE": runs.nx + runs.kinds,
             "SIZE": self.size, "WIDTH": self.size + 2, "BLOCKS": self.blocks, "NORMALS": NORMALS,
             "ROW": 3 + runs.m + len(runs.varying), "Z_GRID": Z_GRID,
@@ -232,7 +232,7 @@ class CudaSampler:
     def temperature_source(self) -> str:
         """The kernel `kt_temperature`."""
         graph, constants = exponential().graph, Constants("kt_constants", "float64")
-        lines = "\n".join(written(graph, constants, {"x": "i"}, ["w"], 12))
+        lines = "\n".join(written(graph, constants, {"x": "i"}, ["w"]))
         text = TEMPERATURE.replace("@EXP@", lines).replace("@HALVINGS@", str(HALVINGS))
         text = text.replace("@EACH@", str(WEIGHED // THREADS))
         return f"{prelude('float64', graph)}\n{constants.text()}{text}"
@@ -313,25 +313,6 @@ class CudaSampler:
                 "kt_temperature": replace(temperature, threads=THREADS, shared=16),
             }
         return self._known[device]
-
-
-def written(
-    graph: Graph, constants: Constants, inputs: dict[str, str], outputs: list[str], indent: int = 0
-) -> Iterator[str]:
-    """Lines of a graph in brackets, with arrays by the names of its inputs and in order of outputs.
-
-    An input of shape () is a number and no array.
-    """
-    ports = graph.inputs
-
-    def read(port: int, element: int) -> str:
-        name = inputs[ports[port].name]
-        return name if ports[port].shape == () else f"{name}[{element}]"
-
-    yield " " * indent + "{"
-    for line in statements(graph, constants, read, lambda k, e: f"{outputs[k]}[{e}]"):
-        yield " " * indent + f"    {line}"
-    yield " " * indent + "}"
 
 
 def cuda_sampler(runs: Sampler, dtype: str) -> CudaSampler:

@@ -106,7 +106,7 @@ def pushes(solver: Solver, plans: Plans, step: int, numbers: Array, limits: Arra
         blocks, _ = solver.slopes(x[step:], u[step:], p[step:])
         F = blocks[:, : n * s.wide].reshape(-1, n, s.wide)[..., :size]
         g = blocks[:, s.block["gradient"] :][:, :size]
-        costate = solver.kernels["end"](x[-1], p[-1])[0][end : end + n]
+        costate = solver.kernels["last"](x[-1], p[-1])[0][end : end + n]
         for k in range(N - step - 1, 0, -1):
             costate = g[k, :n] + F[k, :, :n].T @ costate
         by_cost[name] = -(g[0, n:] + F[0, :, n:].T @ costate)

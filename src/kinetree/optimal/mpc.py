@@ -56,9 +56,9 @@ class Horizon:
             )
         self.problem, self.bounds, self.numbers = problem, *problem._data(1)
         self.memory.limit(self.bounds)
-        forward, x0 = self.solver.forward, np.zeros((1, self.solver.sizes.nx))
+        forward, state = self.solver.forward, np.zeros((1, self.solver.sizes.candidate))
         params = forward.params(np.zeros(1), self.bounds)  # a step of length 0: feedback alone
-        self.following = forward.prepared(x0, self.memory.plans[0, :-1, None], params)
+        self.following = forward.prepared(state, self.memory.plans[0, :-1, None], params)
 
     def _set_time(self, passed: float) -> None:
         """Write the numbers of the stages so many steps after the problem was given.
@@ -102,9 +102,7 @@ class Horizon:
         x, u = memory.part("x")[:, 0], memory.part("u")[:-1, 0]
         self._set_time(passed)
         if self.good is None:
-            first, forces = self.problem._guess(
-                None, x0, memory.part("p"), self.bounds, self.solver
-            )
+            first, forces = self.problem._guess(None, x0, memory.part("p"), self.bounds)
             x[:], u[:] = first[:, 0], forces[:, 0]
         else:
             self._move(later, x, u)
@@ -118,9 +116,7 @@ class Horizon:
         if self.reason == BAD_START or not np.isfinite(memory.plans).all():
             self.reason = memory.result(rows, reasons).reasons[0]
             return False
-        if self.good is None:
-            self.good = np.empty_like(memory.plans)
-        np.copyto(self.good, memory.plans)
+        self.good = np.array(memory.plans)
         self.kept = memory.costs.copy(), memory.records.copy(), rows, reasons
         self.doubt = self._doubt()
         return True
@@ -146,7 +142,7 @@ class Horizon:
         x[: left + 1], u[:left] = old_x[whole:], old_u[whole:]
         # beyond its end the plan holds the last position, as nearly as forces can
         x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:], self.bounds)[0]
-        gains, old = self.memory.part("gains")[:, 0], good[:, row["gains"] : row["spare"]]
+        gains, old = self.memory.part("gains")[:, 0], good[:, row["gains"] :]
         gains[:left], gains[left:] = old[whole:N], old[N - 1]
         if INTEGER < part < 1:
             x[:-1] = self.between(x[:-1].copy(), x[1:].copy(), part)
@@ -170,7 +166,7 @@ class Horizon:
         k = min(int(later + INTEGER), len(good) - 2)
         x, row = good[:, : s.nx], good[k]
         state = self.between(x[k], x[k + 1], min(later - k, 1.0))
-        gains = row[s.row["gains"] : s.row["spare"]].reshape(s.m, s.n + 1)
+        gains = row[s.row["gains"] :].reshape(s.m, s.n + 1)
         return state, row[s.row["u"] : s.row["gap"]], gains[:, : s.n]
 
     def forces(self, later: float) -> Array:

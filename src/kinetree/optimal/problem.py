@@ -20,7 +20,6 @@ from kinetree.core.progress import Progress
 from kinetree.core.text import counted
 from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.methods import METHODS
-from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import Model
@@ -28,7 +27,6 @@ from kinetree.model.bounds import bounds_of
 from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import check_quaternions
 from kinetree.model.units import units
-from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
@@ -239,25 +237,28 @@ class Problem:
             The solution; `solution.reason` says why it ended.
         """
         x0, single = self._start_of(q0, dq0, target)
-        make, (bounds, numbers), stay = Solver, self._data(len(x0)), {}
-        if target != "cpu":
-            from kinetree.optimal.cuda_ilqr import CudaSolver
-
-            make, stay = CudaSolver, {"stay": is_on_gpu(q0)}
-        solver = self._solver(make)
+        bounds, numbers = self._data(len(x0))
+        solver = self._solver(target)
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
         options = {"tolerance": tolerance, "seconds": seconds}
         options = {key: finite(x, key, infinite=key == "seconds") for key, x in options.items()}
         for name, x, least in (*((*each, 0) for each in options.items()), ("tries", tries, 1)):
             if x < least:
                 raise InputError(f"{name} is {x:g}; expected {least} or more.")
-        x, u = self._guess(guess, x0, numbers, bounds, solver)
+        x, u = self._guess(guess, x0, numbers, bounds)
         if tries > 1:
             numbers = np.repeat(numbers, tries, axis=1)
             x, u = self._varied(x, u, numbers, bounds, tries, count(seed, "seed"))
         with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
-                x, u, numbers, bounds, iterations=iterations, **options, **stay, each=bar.update
+                x,
+                u,
+                numbers,
+                bounds,
+                iterations=iterations,
+                **options,
+                each=bar.update,
+                stay=is_on_gpu(q0),
             )
         return Solution(self, plans.cheapest(tries) if tries > 1 else plans, single)
 
@@ -276,7 +277,7 @@ class Problem:
             + np.repeat(drawn, held, axis=1)[:, :N].swapaxes(0, 1) * spread
         )
         u = np.clip(u, bounds.low, bounds.high)
-        moved = self.solver.rollout(np.repeat(x[0], tries, axis=0), u, numbers, bounds)
+        moved = self.solver.forward.motions(np.repeat(x[0], tries, axis=0), u, numbers, bounds)
         moved[:, ::tries] = x
         return moved, u
 
@@ -357,13 +358,13 @@ class Problem:
     @property
     def solver(self) -> Solver:
         """The compiled passes, shared by problems that differ in numbers alone."""
-        return self._solver(Solver)
+        return self._solver("cpu")
 
-    def _solver(self, make: Any) -> Any:
-        """A solver of this kind, made at the first request."""
+    def _solver(self, target: str) -> Solver:
+        """The solver of a target, made at the first request."""
         this, limited = self.transcription, self._bounds.any
-        key = make.__name__, limited, this.key
-        return remembered(self.model, key, lambda: make(this, limited))
+        key = "solver", target, limited, this.key
+        return remembered(self.model, key, lambda: Solver(this, limited, target))
 
     def _start_of(
         self, q0: ArrayLike | None, dq0: ArrayLike | None, target: str
@@ -420,13 +421,6 @@ class Problem:
         """Activations and forces before the start, (B, z), for positions (B, nq)."""
         return start_memory(self.robot, self.transcription, q, self.activation, self.before)
 
-    def iteration(self) -> Iteration:
-        """What `kt.export(problem, "c")` writes."""
-        if self.many is not None:
-            raise InputError("C is written for one problem; expected one without batch(...).")
-        bounds, p = self._data(1)
-        return iteration_of(self.solver, p[:, 0], bounds)
-
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
         nq, n = self.model.nq, self.model.n
@@ -452,9 +446,7 @@ class Problem:
         check_start(self.model, *parts)
         return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
 
-    def _guess(
-        self, guess: Any, x0: Array, numbers: Array, bounds: Bounds, solver: Any
-    ) -> tuple[Array, Array]:
+    def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
         """States and forces to begin with."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if isinstance(guess, Solution):
@@ -469,7 +461,7 @@ class Problem:
             x[0] = x0
             return x, u
         u = self._forces(guess, x0, bounds)
-        x = solver.rollout(x0, u, numbers, bounds)
+        x = self.solver.forward.motions(x0, u, numbers, bounds)
         if guess is None:  # a start that falls over is no guess; its gaps close by themselves
             turning = [unit == "rad/s" for unit in units(self.model, "dq")]
             rates = np.abs(x[..., self.model.nq :][..., : self.model.n][..., turning])

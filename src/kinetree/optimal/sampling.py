@@ -30,8 +30,9 @@ from kinetree.engine.compiler.stepping import NEVER, Field
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
+from kinetree.engine.rollout import Rollout
 from kinetree.errors import InputError
-from kinetree.optimal.forward import Bounds, compiled, loop
+from kinetree.optimal.forward import Bounds, compiled, stepping
 from kinetree.optimal.ilqr import ITERATIONS, Plans
 from kinetree.optimal.stages import Transcription
 from kinetree.scalars import clip, cos, exp, log, sin, sqrt
@@ -125,7 +126,8 @@ class Sampler:
             return np.concatenate([this.next_state(state, u, here), costs]), u
 
         sizes = nx + self.kinds, int(ends[-1]) + len(self.constant), knots + m + len(self.varying)
-        self.loop = loop(rate, *sizes, [Field("x", 0, nx), Field("y", 0, m)])
+        self.stepping = stepping(rate, *sizes, [Field("x", 0, nx), Field("y", 0, m)])
+        self.loop = Rollout(self.stepping)
         self.end = compiled(
             lambda x, p: np.array(this.costs_of(x, None, p)), this.ports[::2], "end of a sample"
         )
