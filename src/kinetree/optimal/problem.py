@@ -31,9 +31,10 @@ from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
 from kinetree.optimal.mpc import Horizon
+from kinetree.optimal.normals import normals
 from kinetree.optimal.numbers import Many, numbers_of
 from kinetree.optimal.residuals import Costs, checked, named, settled
-from kinetree.optimal.sampling import Search, normals, sampler, together
+from kinetree.optimal.sampling import Search, sampler, together
 from kinetree.optimal.solution import Solution
 from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
@@ -268,7 +269,7 @@ class Problem:
         """Each guess, and behind it others with random forces, held for a tenth of the horizon."""
         (N, B, m), held = u.shape, max(1, self.steps // 10)
         pieces = -(-N // held)
-        drawn = normals(seed, 0, range(B * tries), pieces * m).reshape(B * tries, pieces, m)
+        drawn = normals(seed, 0, B * tries, pieces * m).reshape(B * tries, pieces, m)
         drawn[::tries] = 0
         room = (bounds.high - bounds.low) / 10
         spread = np.where(np.isfinite(room), room, np.abs(u).max((0, 1)) + 1.0)
@@ -333,12 +334,9 @@ class Problem:
         u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0, bounds)
         T = first_noise(self.robot, this, N * self.dt, noise, x0[:, : self.model.nq])
         done = itertools.count(1)
-        runs, draw = sampler(this, p, knots), None
-        if target != "cpu":
-            from kinetree.optimal.cuda_sampling import cuda_sampler
-
-            dtype = "float32" if getattr(q0, "dtype", "") == "float32" else "float64"
-            draw = cuda_sampler(runs, dtype).draw
+        runs = sampler(this, p, knots)
+        single_precision = target != "cpu" and getattr(q0, "dtype", "") == "float32"
+        on = runs.machine(target, "float32" if single_precision else "float64")
         with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
@@ -349,7 +347,7 @@ class Problem:
                     bounds,
                     search,
                     lambda: bar.update(next(done)),
-                    draw,
+                    on,
                 )
                 for b in range(B)
             ]
