@@ -19,7 +19,7 @@ from kinetree.optimal.costs import (
 )
 from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
-from kinetree.optimal.predictive import MPC, Tick
+from kinetree.optimal.mpc import MPC, Tick
 from kinetree.optimal.problem import Problem
 from kinetree.optimal.solution import Solution
 

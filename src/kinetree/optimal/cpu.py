@@ -92,10 +92,11 @@ class CpuPasses(Passes):
     def forward(
         self, code: Loops, plan: Vector, params: Vector, tried: Sequence[Vector], count: Value
     ) -> None:
-        """As `Passes` says; all addresses but that of the plan stay."""
+        """As `Passes` says; the addresses of `tried` stay."""
         words = code.arguments["words"]
         entry, given = (code.load(words, PLACES["forward"] + k, ADDRESS) for k in range(2))
-        code.store(given, FORWARD_WORDS.index("table"), plan.address)
+        for name, x in (("table", plan), ("params", params)):
+            code.store(given, FORWARD_WORDS.index(name), x.address)
         assert isinstance(code, LlvmLoops)
         code.call_at(entry, given)
 
@@ -131,7 +132,7 @@ class Scratch:
 
         records = [part("states", N, L, s.nx), part("forces", N, L, s.m)]
         table, state = memory.plans[0, :-1, None], part("state", L, s.candidate)
-        run = forward.prepared(state, table, memory.params, records)
+        run = forward.prepared(state, table, memory.params[0], records)
         forward_words, frame = forward.loop.words(run)
         unit = np.eye(s.n + s.m)
         outer = {

@@ -136,11 +136,10 @@ class CudaText(Passes):
         )
         head = "real *states, real *p, real *slopes, real *costs, long long count"
         yield from self.turns("kt_ends", head, place, "count", lines)
-        params = 1 + 2 * s.m * s.limited
         lines = written(
             self.forward_pass.stepping.rate,
             constants,
-            {"t": "0", "x": "x", "p": f"(params + t * {params})", "s": "row"},
+            {"t": "0", "x": "x", "p": f"(params + t * {s.params})", "s": "row"},
             ["next", f"(forces + (e * {L} + t) * {s.m})"],
         )
         size, nx = s.candidate, s.nx

@@ -32,8 +32,9 @@ ASKED = 2.0
 FRESH, RUNNING, CONVERGED, STALLED, BAD_START = range(5)
 
 COUNTS = ("stages", "history_rows")
-# params: of each length, and the limits behind it; hessian: H where it does not vary
-ARRAYS = ("plans", "records", "costs", "history", "tolerance", "params", "hessian", "scatter")
+# options: tolerance, and whether plans begin with the motions that follow them; params: for each
+# length, and for as many of 0, the limits behind it; hessian: H where it does not vary
+ARRAYS = ("plans", "records", "costs", "history", "options", "params", "hessian", "scatter")
 WORDS = (*COUNTS, *ARRAYS)
 
 
@@ -77,7 +78,7 @@ class Driver:
         self.vector |= {name: scratch.behind(at) for name, at in parts if name != "work"}
         self.vector |= {"work": work, "low": self.vector["params"].behind(1)}
         self.vector["high"] = self.vector["low"].behind(sizes.m)
-        self.tolerance = self.vector["tolerance"][0]
+        self.tolerance, self.following = (self.vector["options"][k] for k in range(2))
 
     def write(self) -> None:
         """The iterations of some problems."""
@@ -90,6 +91,8 @@ class Driver:
             self.costs = vector["costs"].behind(b * s.kinds)
             width = len(HISTORY) + s.kinds
             history = b * self.history_rows * width
+            with code.when(self.following > 0.0):
+                self.follow()
             with code.when(self["status"] <= float(RUNNING)):
                 self.start()
             with code.each(0, code.arguments["iterations"]) as i:
@@ -237,15 +240,9 @@ class Driver:
     def search(self, merit: Value, penalty: Value, history: Vector) -> None:
         """Try all lengths; take the one of least merit if it is better."""
         code, s, vector = self.code, self.sizes, self.vector
-        size, width = s.candidate, 1 + 2 * s.m * s.limited
+        size, width = s.candidate, s.params
         params, states, end_costs = vector["params"], vector["state"], vector["end_costs"]
-        with code.parallel(0, LENGTHS) as i:
-            row = states.behind(i * size)
-            code.copy(row, self.plan.behind(s.row["x"]), s.nx)
-            with code.each(s.nx, size) as c:
-                row[c] = 0.0
-        tried = [vector[name] for name in ("state", "states", "forces")]
-        self.passes.forward(code, self.plan, params, tried, self.stages)
+        self.forward(params)
         self.last_states(LENGTHS)
 
         def cost(i: Value, c: Value) -> Value:
@@ -272,6 +269,29 @@ class Driver:
             self["mu"] = code.select(length < SHORT, self.larger_mu(), kept)
             self["checked"] = 0.0
             self.slopes()
+
+    def forward(self, params: Vector) -> None:
+        """Run all lengths from the first state of the plan."""
+        code, s, states = self.code, self.sizes, self.vector["state"]
+        with code.parallel(0, LENGTHS) as i:
+            row = states.behind(i * s.candidate)
+            code.copy(row, self.plan.behind(s.row["x"]), s.nx)
+            with code.each(s.nx, s.candidate) as c:
+                row[c] = 0.0
+        tried = [self.vector[name] for name in ("state", "states", "forces")]
+        self.passes.forward(code, self.plan, params, tried, self.stages)
+
+    def follow(self) -> None:
+        """Take the motion from the first state that follows the plan by its feedback alone.
+
+        Where it leaves the finite numbers, the gap of the first step closes by itself.
+        """
+        code, s, state = self.code, self.sizes, self.vector["state"]
+        with code.rows(0, self.stages) as t, code.parallel(0, s.n) as i:
+            self.plan[t * s.row["end"] + s.row["gap"] + i] = 0.0
+        self.forward(self.vector["params"].behind(LENGTHS * s.params))
+        with code.when(self.total_of(s.nx, lambda i: abs(state[i])).is_finite):
+            self.take(code.value(0, INTEGER))
 
     def take(self, best: Value) -> None:
         """Copy a candidate into the plan."""

@@ -58,9 +58,8 @@ class Forward:
             reached = this.space.plus(this.next_state(state, u, numbers), gap * (p[0] - 1.0))
             return np.concatenate([reached, costs + this.costs_of(state, u, numbers)]), u
 
-        parameters = 1 + 2 * m * sizes.limited
         fields = [Field("x", 0, nx), Field("y", 0, m)]
-        self.stepping = stepping(rate, sizes.candidate, parameters, row["end"], fields)
+        self.stepping = stepping(rate, sizes.candidate, sizes.params, row["end"], fields)
 
     @cached_property
     def loop(self) -> Rollout:

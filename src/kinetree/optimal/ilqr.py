@@ -219,9 +219,9 @@ class Memory:
         self.plans = zeros((B, N + 1, s.row["end"]))
         self.records, self.costs = zeros((B, len(driver.RECORD))), zeros((B, s.kinds))
         self.history = zeros((B, SLICE, len(driver.HISTORY) + s.kinds))
-        self.tolerance, self.scratches = zeros(1), list[Any]()
-        self.params = zeros((LENGTHS, 1 + 2 * s.m * s.limited))
-        self.params[:, 0] = 0.5 ** self.arrays.arange(float(LENGTHS))
+        self.options, self.scratches = zeros(2), list[Any]()
+        self.params = zeros((2, LENGTHS, s.params))
+        self.params[0, :, 0] = 0.5 ** self.arrays.arange(float(LENGTHS))
         self.hessian, self.scatter = map(self.arrays.asarray, (solver.hessian, solver.scatter))
 
     def words(self) -> list[int]:
@@ -239,7 +239,7 @@ class Memory:
     def limit(self, bounds: Bounds) -> None:
         """Set the limits of the forces."""
         if self.solver.sizes.limited:
-            self.params[:, 1:] = self.arrays.asarray(np.concatenate([bounds.low, bounds.high]))
+            self.params[..., 1:] = self.arrays.asarray(np.concatenate([bounds.low, bounds.high]))
 
     def improve(
         self,
@@ -247,15 +247,21 @@ class Memory:
         tolerance: float,
         until: float,
         each: Callable[[int], None] | None = None,
+        *,
+        follow: bool = False,
     ) -> tuple[list[Array], list[str]]:
-        """Parts of the history, and why each problem ended; until: a time of perf_counter."""
+        """Parts of the history, and why each problem ended.
+
+        until: a time of perf_counter. follow: begin with the motion that follows the plan.
+        """
         self.records[:] = 0
-        self.tolerance[0] = tolerance
+        self.options[0], self.options[1] = tolerance, follow
         rows, done, last = list[Array](), 0, perf_counter()
         while True:
             count = min(iterations - done, SLICE if until == np.inf else 1)
             self.history.fill(np.nan)
             self.solver.passes.run(self, count)
+            self.options[1] = 0
             rows.append(on_cpu(self.history)[:, :count].copy())
             done, now = done + count, perf_counter()
             if each is not None:

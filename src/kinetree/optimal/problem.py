@@ -30,7 +30,6 @@ from kinetree.model.units import units
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
-from kinetree.optimal.mpc import Horizon
 from kinetree.optimal.normals import normals
 from kinetree.optimal.numbers import Many, numbers_of
 from kinetree.optimal.residuals import Costs, checked, named, settled
@@ -402,18 +401,6 @@ class Problem:
         tau = np.zeros_like(u, shape=(*u.shape[:-1], self.model.n))
         tau[..., list(self.motors)] = u
         return tau
-
-    def horizon(self) -> Horizon:
-        """A plan in memory that stays, to be made again and again by `kinetree.optimal.MPC`."""
-        return Horizon(self)
-
-    def solution(self, horizon: Horizon) -> Solution:
-        """The current plan of a horizon.
-
-        Args:
-            horizon: of `Problem.horizon`.
-        """
-        return Solution(self, horizon.plans(), True)
 
     def _memory(self, q: Array) -> Array:
         """Activations and forces before the start, (B, z), for positions (B, nq)."""

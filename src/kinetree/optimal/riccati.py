@@ -98,6 +98,11 @@ class Sizes:
         """The state and the costs of a plan that is tried."""
         return self.nx + self.kinds
 
+    @property
+    def params(self) -> int:
+        """A length of the step, and the limits."""
+        return 1 + 2 * self.m * self.limited
+
     def scratch(self, stages: Any) -> dict[str, Any]:
         """The memory of iterations on one problem: fixed parts, then those of all stages.
 

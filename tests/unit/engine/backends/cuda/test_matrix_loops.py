@@ -220,7 +220,7 @@ def plans(problem, solver):
     x = problem.solver.forward.motions(x0, u, p, bounds)
     for name, value in (("x", x), ("u", u), ("p", p)):
         memory.part(name)[: len(value)] = value
-    memory.tolerance[0] = 1e-9
+    memory.options[:] = 1e-9, 1
     memory.history[:] = np.nan
     memory.hessian, memory.scatter = solver.hessian, solver.scatter
     return memory
