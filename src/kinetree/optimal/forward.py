@@ -6,7 +6,6 @@ For several lengths a of the step at once, one lane each,
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,24 +16,10 @@ from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.rollout import Rollout
 from kinetree.optimal.riccati import Sizes
-from kinetree.optimal.stages import Transcription, product
+from kinetree.optimal.transcription import Bounds, Transcription
 from kinetree.scalars import clip as clipped
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Where u may be, (m,), and whether there are limits at all."""
-
-    low: Array
-    high: Array
-
-    @property
-    def any(self) -> bool:
-        """Return True if some force is limited."""
-        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
 
 
 class Forward:
@@ -52,7 +37,7 @@ class Forward:
             at, u, gap, numbers, gains = np.split(s, list(row.values())[1:5])
             gains = gains.reshape(m, n + 1)
             dx = this.deviation(at, state)
-            u = u + gains[:, n] * p[0] + product(gains[:, :n], dx[:, None])[:, 0]
+            u = u + gains[:, n] * p[0] + gains[:, :n] @ dx
             if sizes.limited:
                 u = clipped(u, p[1 : 1 + m], p[1 + m :])
             reached = this.space.plus(this.next_state(state, u, numbers), gap * (p[0] - 1.0))
@@ -99,11 +84,6 @@ class Forward:
         run = self.prepared(state, table, self.params(np.ones(B), bounds))
         self.loop.run(run)
         return np.concatenate([run.records[0], run.state[None, :, :nx]])
-
-
-def compiled(function: Any, ports: Sequence[Port], name: str) -> Kernel:
-    """The kernel of a function over any scalars with one result."""
-    return Kernel(optimise(trace(function, ports, [("out", ())])), name, dtypes=("float64",))
 
 
 def stepping(

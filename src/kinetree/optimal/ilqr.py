@@ -10,7 +10,7 @@ kept for the next solve. Each problem of many is solved as it would be alone, on
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.engine.llvm.target import host_target
 from kinetree.errors import MissingPackageError
 from kinetree.optimal import driver
-from kinetree.optimal.forward import Bounds, Forward
+from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes
-from kinetree.optimal.stages import Pattern, Transcription, end_slopes, stage_slopes
+from kinetree.optimal.transcription import Bounds, Transcription
 from kinetree.simulate.core.signals import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
@@ -102,37 +101,24 @@ class Solver:
                 "pip install llvmlite."
             )
         self.this, n, m = this, this.space.rates, len(this.actuated)
-        slopes, end = stage_slopes(this), end_slopes(this)
-        below = replace(slopes.hessian, places=np.tril(slopes.hessian.places + 1) - 1)
-        varying = np.unique(below.places[below.places >= 0])
-        rows, columns = np.nonzero(below.places >= 0)
+        stage, end, column = this.stage(), this.end(), this.column
+        below = np.tril(np.ones((n + m, n + m), bool))
+        constants = stage.numbers(stage.nodes["H"])
+        rows, columns = np.nonzero(below & np.isnan(constants))
+        varying, order = np.unique(stage.nodes["H"][rows, columns], return_inverse=True)
         lanes = host_target().lanes("float64") if target == "cpu" else WARP
-        self.sizes = s = Sizes(
-            n,
-            m,
-            this.space.size,
-            this.layout.size,
-            len(this.costs),
-            lanes,
-            limited,
-            slopes.columns is not None,
-            len(varying),
-            len(rows),
-        )
-        self.hessian = padded(
-            Pattern(np.full_like(below.places, -1), slopes.hessian.numbers), s.wide
-        ).numbers
-        source = s.block["H"] + np.searchsorted(varying, below.places[rows, columns])
-        place = s.work["H"] + rows * s.wide + columns
-        self.scatter = np.stack([source, place], axis=1).astype(np.int64)
-        parts = [padded(slopes.gradient, s.wide), padded(slopes.gap, s.narrow)]
-        parts.append(Pattern(varying, np.zeros(len(varying))))
-        if slopes.columns is None:
-            parts.insert(0, joined(padded(slopes.A, n), padded(slopes.B, s.wide - n), axis=1))
-        last = [padded(end.hessian, s.narrow), padded(end.gradient, s.narrow)]
-        self.graphs = {"stage": laid_out(slopes.graph, parts), "last": laid_out(end.graph, last)}
-        if slopes.columns is not None:
-            self.graphs["column"] = slopes.columns
+        sizes = n, m, this.space.size, this.layout.size, len(this.costs), lanes, limited
+        self.sizes = s = Sizes(*sizes, column is not None, len(varying), len(rows))
+        self.hessian = np.zeros((n + m, s.wide))
+        self.hessian[:, : n + m] = np.where(below, np.nan_to_num(constants), 0)
+        places = s.block["H"] + order, s.work["H"] + rows * s.wide + columns
+        self.scatter = np.stack(places, axis=1).astype(np.int64)
+        F = [stage.padded("A B", s.wide)] if column is None else []
+        gradient, gap = stage.padded("gradient", s.wide), stage.padded("gap", s.narrow)
+        last = [end.padded("H", s.narrow), end.padded("gradient", s.narrow)]
+        self.graphs = {"stage": stage.block([*F, gradient, gap, varying]), "last": end.block(last)}
+        if column is not None:
+            self.graphs["column"] = column
         self.forward = Forward(this, s)
         self.passes = self._passes(target)
         self.spare: list[Memory] = []
@@ -303,35 +289,3 @@ def history_of(parts: Sequence[Array]) -> list[dict[str, Array]]:
         row = dict(zip(names, rows[:, t].T, strict=False))
         history.append({"iteration": np.array(t + 1), **row, "costs": rows[:, t, len(names) :]})
     return history
-
-
-def padded(pattern: Pattern, width: int) -> Pattern:
-    """The pattern with rows of so many entries, zeros behind."""
-    more = [(0, 0)] * (pattern.places.ndim - 1) + [(0, width - pattern.places.shape[-1])]
-    places = np.pad(pattern.places, more, constant_values=-1)
-    return Pattern(places, np.pad(pattern.numbers, more))
-
-
-def joined(*patterns: Pattern, axis: int = 0) -> Pattern:
-    """Patterns one behind the other."""
-    return Pattern(
-        np.concatenate([x.places for x in patterns], axis=axis),
-        np.concatenate([x.numbers for x in patterns], axis=axis),
-    )
-
-
-def laid_out(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
-    """The graph of slopes whose first result has the entries of these patterns in their order."""
-    nodes = list(graph.nodes)
-    known = {node.value: k for k, node in enumerate(nodes) if node.op == "const"}
-    result = []
-    flat = joined(*(Pattern(x.places.ravel(), x.numbers.ravel()) for x in patterns))
-    for place, value in zip(flat.places.tolist(), flat.numbers.tolist(), strict=True):
-        if place < 0 and value not in known:
-            known[value] = len(nodes)
-            nodes.append(Node("const", (), value))
-        result.append(known[value] if place < 0 else graph.results[0][place])
-    ports = Port("block", (len(result),)), graph.outputs[1]
-    return replace(
-        graph, nodes=tuple(nodes), outputs=ports, results=(tuple(result), graph.results[1])
-    )

@@ -19,10 +19,10 @@ from kinetree.core.options import count, finite, numbers
 from kinetree.engine.compiler.graph import Port
 from kinetree.errors import InputError, KinetreeError, ShapeError
 from kinetree.motion.inputs import positive
-from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, CONVERGED
 from kinetree.optimal.problem import Problem
 from kinetree.optimal.solution import Solution
+from kinetree.optimal.transcription import compiled
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.sampling import Sampled
 

@@ -16,7 +16,7 @@ from kinetree.engine.cuda.body import Constants
 from kinetree.engine.cuda.launch import load, require_device
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.kernel import Kernel
-from kinetree.optimal.forward import compiled
+from kinetree.optimal.transcription import compiled
 from kinetree.scalars import cos, log, sin, sqrt
 
 BLOCK = 4  # words of 64 bits that Philox makes at once, each for two normal numbers

@@ -17,7 +17,7 @@ from kinetree.optimal.residuals import (
     target_of,
     weights,
 )
-from kinetree.optimal.stages import Transcription
+from kinetree.optimal.transcription import Transcription
 
 
 @dataclass(frozen=True, eq=False)

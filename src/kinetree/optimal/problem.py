@@ -28,14 +28,12 @@ from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import check_quaternions
 from kinetree.model.units import units
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
 from kinetree.optimal.normals import normals
 from kinetree.optimal.numbers import Many, numbers_of
 from kinetree.optimal.residuals import Costs, checked, named, settled
 from kinetree.optimal.sampling import Search, sampler, together
 from kinetree.optimal.solution import Solution
-from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
     check_robot,
     control_ranges,
@@ -44,6 +42,7 @@ from kinetree.optimal.starts import (
     holding,
     start_memory,
 )
+from kinetree.optimal.transcription import EULER, Bounds, Transcription
 from kinetree.robot import Robot
 from kinetree.simulate.core.closure import check_start
 from kinetree.simulate.core.run import TARGETS

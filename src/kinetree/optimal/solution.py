@@ -13,8 +13,8 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.explain import Pushes, plot_of, pushes
-from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
+from kinetree.optimal.transcription import compiled
 from kinetree.simulate.core.signals import on_cpu
 
 if TYPE_CHECKING:

@@ -231,7 +231,7 @@ def plans(problem, solver):
 def test_iterations_as_c_have_the_bits_of_llvm(method, lanes, warps, tmp_path, monkeypatch):
     """Plans whose forces reach their limits; the columns of F by a kernel of their own for rk4."""
     if method == "rk4":
-        monkeypatch.setattr("kinetree.optimal.stages.LONGEST_JACOBIAN", 0)
+        monkeypatch.setattr("kinetree.optimal.transcription.LONGEST_JACOBIAN", 0)
     monkeypatch.setattr(ilqr, "WARP", lanes)
     problem = arm(limits=8.0, method=method)
     solver = ilqr.Solver(problem.transcription, True, "cuda")
