@@ -30,8 +30,7 @@ from kinetree.model.units import units
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.ilqr import Solver
 from kinetree.optimal.normals import normals
-from kinetree.optimal.numbers import Many, numbers_of
-from kinetree.optimal.residuals import Costs, checked, named, settled
+from kinetree.optimal.numbers import Costs, Many, checked, named, numbers_of
 from kinetree.optimal.sampling import Search, sampler, together
 from kinetree.optimal.solution import Solution
 from kinetree.optimal.starts import (
@@ -114,9 +113,7 @@ class Problem:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
         check_robot(self.model, self.controls)
         m = len(self.motors)
-        costs = {
-            name: settled(cost, self.model, m, name) for name, cost in named(self.costs).items()
-        }
+        costs = named(self.costs, self.model, m)
         arrays = ("limits", "activation", "before")  # a problem is a value: it has copies
         copies = {key: deepcopy(getattr(self, key)) for key in ("actuated", *arrays)}
         for key, value in {"dt": dt, "steps": steps, "costs": costs, **copies}.items():

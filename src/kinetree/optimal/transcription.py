@@ -31,8 +31,7 @@ from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.engine.kernels.step import joint_forces, step_name, whole_step
 from kinetree.model import Model
 from kinetree.optimal.chart import deviation, position_slopes, tangent_scales
-from kinetree.optimal.costs import Cost
-from kinetree.optimal.residuals import KINDS, Stage, key_of, shape_of, size_of
+from kinetree.optimal.costs import Cost, Stage
 
 EULER = "semi_implicit_euler"
 # operations of a Jacobian that is traced as a whole; longer ones compile for minutes
@@ -89,7 +88,7 @@ class Transcription:
     @cached_property
     def key(self) -> tuple[Hashable, ...]:
         """Everything that decides the graphs, beside the robot."""
-        kinds = tuple((name, *key_of(cost)) for name, cost in self.costs.items())
+        kinds = tuple((name, *cost._key()) for name, cost in self.costs.items())
         return self.h, self.actuated, self.method, self.controls, self.free, kinds
 
     @property
@@ -100,7 +99,7 @@ class Transcription:
     @property
     def remembers(self) -> bool:
         """Whether z ends with the u of the step before."""
-        return any(KINDS[type(cost)].changes for cost in self.costs.values())
+        return any(cost._changes for cost in self.costs.values())
 
     @property
     def space(self) -> StateSpace:
@@ -112,8 +111,8 @@ class Transcription:
         """Places in the numbers of a stage; p[0] is the time."""
         weights, targets, data, end = {}, {}, {}, 1
         for name, cost in self.costs.items():
-            size = size_of(cost, self.model, len(self.actuated))
-            aim = prod(shape_of(cost, self.model, len(self.actuated)))
+            size = cost._size(self.model, len(self.actuated))
+            aim = prod(cost._shape(self.model, len(self.actuated)))
             weights[name] = slice(end, end + size)
             targets[name] = slice(end + size, end + size + aim)
             end += size + aim
@@ -178,9 +177,9 @@ class Transcription:
             change = (u - z[self.activations :]) * (1 / self.h) if self.remembers else None
         stage = Stage(self.robot(p), p[0], q, dq, tau, change)
         return {
-            name: KINDS[type(cost)].residual(cost, stage, p[self.layout.targets[name]])
+            name: cost._residual(stage, p[self.layout.targets[name]])
             for name, cost in self.costs.items()
-            if u is not None or not KINDS[type(cost)].forces
+            if u is not None or not cost._forces
         }
 
     def costs_of(self, x: Array, u: Array | None, p: Array) -> list[Any]:
