@@ -28,7 +28,6 @@ from kinetree.optimal.chart import deviation, quaternion_of, rotation_vector
 from kinetree.scalars import absolute, maximum, minimum, where
 from kinetree.spatial.so3 import check_rotation
 
-NOTHING = "is a NoneType"  # in the message about a function that returns None
 UNIT = 1e-6  # what the length of a quaternion may differ from 1 by, in float32 too
 
 
@@ -287,7 +286,10 @@ class Path(Cost):
     """The distance to the nearest point of a polyline through the rows of the target."""
 
     def _shape(self, model: Model, m: int) -> tuple[int, ...]:
-        size, shape = self._size(model, m), np.shape(() if self.target is None else self.target)
+        size, shape = (
+            self._size(model, m),
+            np.asarray(() if self.target is None else self.target).shape,
+        )
         if len(shape) < 2 or shape[-2] < 2 or shape[-1] != size:
             raise InputError(
                 f"the target of {type(self).__name__} has shape {shape}; expected the points of a "
@@ -296,7 +298,7 @@ class Path(Cost):
         return shape[-2], size
 
     def _key(self) -> tuple[Hashable, ...]:
-        return *Cost._key(self), np.shape(self.target)[-2:]
+        return *Cost._key(self), np.asarray(self.target).shape[-2:]
 
 
 class JointPath(Path):
@@ -455,14 +457,14 @@ class Residual(Cost):
         return self.entries
 
     def _shape(self, model: Model, m: int) -> tuple[int, ...]:
-        return (0,) if self.target is None else np.shape(self.target)[-1:] or (1,)
+        return (0,) if self.target is None else np.asarray(self.target).shape[-1:] or (1,)
 
     def _check(self, model: Model) -> None:
         for frame in self.frames:
             model.frame(frame)
 
     def _key(self) -> tuple[Hashable, ...]:
-        return *Cost._key(self), () if self.target is None else np.shape(self.target)[-1:]
+        return *Cost._key(self), () if self.target is None else np.asarray(self.target).shape[-1:]
 
     def _traced(self, model: Model, m: int, name: str) -> Self:
         if isinstance(self.function, TracedLaw):
@@ -482,12 +484,8 @@ class Residual(Cost):
         shapes |= {"target": self._shape(model, m)} if self.target is not None else {}
         try:
             law = traced_law(self.function, [Port(*each) for each in shapes.items()])
-        except KinetreeError as problem:
-            if NOTHING not in str(problem):
-                raise
-            raise InputError(
-                f"the residual of cost {name!r} returned None; expected shape ({self.entries},)."
-            ) from problem
+        except KinetreeError:
+            raise
         except Exception as problem:  # whatever a function of the user raises
             raise InputError(
                 f"the function of cost {name!r} could not be traced: {problem}; expected one of "

@@ -136,17 +136,19 @@ class Solver:
         """What stages, last states and columns compute, as kernels, for explanations."""
         return {name: Kernel(x, name, dtypes=("float64",)) for name, x in self.graphs.items()}
 
-    def slopes(self, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
-        """Slopes (N, block) and costs (N, kinds) of the stages of a plan, by kernels."""
+    def slopes(self, x: Array, u: Array, p: Array) -> tuple[Array, ...]:
+        """A, B, l_x, l_u of the stages of a plan, and l_x of its end, by kernels."""
         s = self.sizes
-        blocks, costs = self.kernels["stage"](x[:-1], u, p[:-1], x[1:])
+        block = self.kernels["stage"](x[:-1], u, p[:-1], x[1:])[0]
         if s.columns:
             parts = (a[: len(u), None] for a in (x, u, p))
-            F = np.zeros((len(u), s.n, s.wide))
-            columns = self.kernels["column"](*parts, np.eye(s.n + s.m))
-            F[..., : s.n + s.m] = columns.swapaxes(1, 2)
-            blocks = np.concatenate([F.reshape(len(u), -1), blocks], axis=1)
-        return blocks, costs
+            F = self.kernels["column"](*parts, np.eye(s.n + s.m)).swapaxes(1, 2)
+        else:
+            F, block = np.split(block, [s.block["gradient"]], axis=1)
+            F = F.reshape(len(u), s.n, s.wide)
+        end = self.kernels["last"](x[-1], p[-1])[0][s.end["v"] :]
+        A, B = F[..., : s.n], F[..., s.n : s.n + s.m]
+        return A, B, block[:, : s.n], block[:, s.n : s.n + s.m], end[: s.n]
 
     def memory(self, N: int, B: int) -> "Memory":
         """Memory for B plans of N steps that nobody uses; `spare` takes it back."""
