@@ -21,7 +21,11 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.ops import OPERATIONS
-from kinetree.simulate.tuning import CHANGE, PYTHON_SAMPLES, SHORTEST_REST, TRACED_SAMPLES
+
+CHANGE = 1e-6  # of its range: a smaller change from sample to sample does not count
+PYTHON_SAMPLES = 2048  # of one that only Python can run
+SHORTEST_REST = 24  # samples: a shorter rest is the crest of a wave
+TRACED_SAMPLES = 2**15  # of a traced function of time over the simulation
 
 EPS = np.finfo(float).eps
 

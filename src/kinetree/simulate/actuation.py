@@ -12,13 +12,12 @@ where they act and after each step. The adaptive method integrates activations a
 delays.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array
+from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.dynamics.joints.actuation import (
     Actuated,
     activation_ranges,
@@ -37,8 +36,10 @@ from kinetree.errors import InputError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.model import Model
 from kinetree.scalars import Scalar, exp
-from kinetree.simulate.tuning import MAX_DELAY_STEPS
+from kinetree.simulate.inputs import constant, side_by_side
 from kinetree.spatial.matrices import is_zero
+
+MAX_DELAY_STEPS = 10_000  # steps of a delay: compiled code grows with each of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,36 +308,30 @@ def refuse_actuation(model: Model, what: str) -> None:
 def first_memory(
     model: Model,
     actuation: Actuation | None,
-    starts: Mapping[str, Array | None],
+    activation: StateLike | None,
+    drive_state: ArrayLike | None,
 ) -> Array:
     """Activations and memory of the drives at the start, (..., size); 0 where not given.
 
     Activations are within their ranges from the start, so that all methods begin alike.
     """
+    given = {"activation": activation, "drive_state": drive_state}
     if actuation is None:
-        unused = [name for name, x in starts.items() if x is not None]
-        if unused:
+        for name in (name for name, x in given.items() if x is not None):
             raise InputError(
-                f"{unused[0]} is given, but no actuator or drive has a memory here; give controls "
+                f"{name} is given, but no actuator or drive has a memory here; give controls "
                 "of actuators too, or leave it out."
             )
         return np.zeros(0)
     sizes = {"activation": actuation.activations, "drive_state": actuation.memory}
-    parts: list[Array] = []
-    for name, size in sizes.items():
-        value = starts.get(name)
-        if value is None:
-            parts.append(np.zeros(size))
-            continue
-        if value.shape[-1:] != (size,):
-            names = ", ".join(model.activation_names) if name == "activation" else "delays, lags"
-            raise InputError(
-                f"{name} has shape {value.shape}; expected (..., {size}): {names or 'none'}."
-            )
-        parts.append(value)
+    names = {"activation": ", ".join(model.activation_names), "drive_state": "delays, then lags"}
+    parts = {
+        name: np.zeros(size)
+        if given[name] is None
+        else constant(given[name], (size,), name, names[name] or "none")
+        for name, size in sizes.items()
+    }
     if actuation.activations:
         low, high = np.array(activation_ranges(model)).T
-        parts[0] = np.clip(parts[0], low, high)
-    batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
-    wide: Sequence[Array] = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts]
-    return np.concatenate(wide, -1)
+        parts["activation"] = np.clip(parts["activation"], low, high)
+    return side_by_side(parts)

@@ -22,17 +22,9 @@ from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.actuation import Actuation
-from kinetree.simulate.core.controller import Controller, Law, SignalValues, Stateless
-from kinetree.simulate.core.inputs import (
-    ExternalInputs,
-    Input,
-    NamedParts,
-    Trials,
-    shaped,
-    with_results,
-)
-from kinetree.simulate.core.laws import (
+from kinetree.simulate.actuation import Actuation
+from kinetree.simulate.controller import HELD, Controller, SignalValues, Stateless
+from kinetree.simulate.functions import (
     Parts,
     UserFunction,
     call,
@@ -40,14 +32,37 @@ from kinetree.simulate.core.laws import (
     label,
     user_function,
 )
-from kinetree.simulate.core.sampling import HELD, Sampled
-from kinetree.simulate.tuning import KEPT_LOOPS
+from kinetree.simulate.inputs import ExternalInputs, Input, NamedParts, Trials
+
+KEPT_LOOPS = 32  # compiled loops for each model: a search over gains makes one for every value
 
 OWN = "kinetree.controllers."  # modules whose controllers are fully described by their fields
+SIGNAL = "signal "  # begins the names of what a controller follows
 FROM_PYTHON = "python "  # begins the names of values that Python functions give
 REFERENCE = "reference"  # the field that is a signal, and is read as such
 Key = tuple[Any, ...]
 Code = TypeVar("Code")
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """A time and state of one rollout; arrays that a function gets, it cannot write.
+
+    model: the robot with its changed data. inputs: everything external by name. is_other: the robot
+    has changes that a graph of the controller does not know as inputs.
+    """
+
+    model: Model
+    t: Scalar
+    q: Array
+    dq: Array
+    z: Array
+    inputs: NamedParts
+    is_other: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("q", "dq", "z"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,90 +98,54 @@ class ActingForces:
         """True if the forces of controller and tau are the same at all times and states."""
         return self.controller is None and (self.tau is None or self.tau.constant is not None)
 
-    def joint_forces(
-        self,
-        model: Model,
-        t: Scalar,
-        q: Array,
-        dq: Array,
-        z: Array,
-        inputs: NamedParts,
-        other_model: bool,
-    ) -> tuple[Array, Array]:
-        """Return tau, (n,), and dz, (m,), as new arrays; laws get copies they cannot write.
-
-        other_model: the robot has data besides `parameters` that a graph of the controller does
-        not know as inputs.
-        """
-        q, dq = read_only(q), read_only(dq)
-        tau, dz = np.zeros(model.n, int), z
-        if HELD in inputs:
-            (tau,) = inputs[HELD]
-        elif FROM_PYTHON + "controller" in inputs:
-            tau, dz = np.split(inputs[FROM_PYTHON + "controller"][0], [model.n])
+    def joint_forces(self, at: Moment) -> tuple[Array, Array]:
+        """Return tau, (n,), and the rate dz of the controller's state, (m,), as new arrays."""
+        tau, dz = np.zeros(at.model.n, int), np.array(at.z)
+        if HELD in at.inputs:
+            (tau,) = at.inputs[HELD]
+        elif FROM_PYTHON + "controller" in at.inputs:
+            tau, dz = np.split(at.inputs[FROM_PYTHON + "controller"][0], [at.model.n])
         elif self.controller is not None:
-            tau, dz = self._controller_forces(model, t, q, dq, z, inputs, other_model)
-        given = self.value("tau", t, q, dq, inputs)
+            tau, dz = self._controller_forces(at)
+        given = self.value("tau", at)
         return (tau if given is None else tau + given), dz
 
-    def _controller_forces(
-        self,
-        model: Model,
-        t: Scalar,
-        q: Array,
-        dq: Array,
-        z: Array,
-        inputs: NamedParts,
-        other_model: bool,
-    ) -> Parts:
+    def _controller_forces(self, at: Moment) -> Parts:
         """tau and dz of the controller."""
         assert self.controller is not None
-        values = self.signal_values(t, q, dq, inputs)
-        if self.law is None or other_model:
-            return _control(self.controller, model, t, q, dq, read_only(z), values)
-        return self.law(*self.law_arguments(t, q, dq, z, values, inputs))
+        values = {
+            name: tuple(map(read_only, x.evaluate(at.t, at.q, at.dq, at.inputs.get(SIGNAL + name))))
+            for name, x in self.signals.items()
+        }
+        if self.law is None or at.is_other:
+            return _control(self.controller, at.model, at.t, at.q, at.dq, at.z, values)
+        data = [at.inputs[f"parameter {name}"][0] for name in self.parameters]
+        return self.law(at.t, at.q, at.dq, at.z, *(x for v in values.values() for x in v), *data)
 
-    def value(self, name: str, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> Array | None:
+    def value(self, name: str, at: Moment) -> Array | None:
         """Return "tau", (n,), "F_ext", (links, 6), or "controls", (u,); None if there are none."""
         x: Input | None = getattr(self, name)
         if x is None:
             return None
-        if FROM_PYTHON + name in inputs:
-            return inputs[FROM_PYTHON + name][0].reshape(x.shapes[0])
-        return x.evaluate(t, read_only(q), read_only(dq), inputs.get(name))[0]
+        if FROM_PYTHON + name in at.inputs:
+            return at.inputs[FROM_PYTHON + name][0].reshape(x.shapes[0])
+        return x.evaluate(at.t, at.q, at.dq, at.inputs.get(name))[0]
 
-    def python_results(
-        self, model: Model, t: float, q: Array, dq: Array, z: Array, inputs: NamedParts
-    ) -> Array:
-        """Return the values of all that runs in Python, in one row; z is that of the controller."""
+    def python_results(self, at: Moment) -> Array:
+        """Return the values of all that runs in Python, in one row."""
         rows = [np.zeros(0)]
         for name in self.python:
             if name == "controller":
-                rows += self._controller_forces(model, t, q, dq, z, inputs, False)
+                rows += self._controller_forces(at)
             else:
-                value = self.value(name, t, q, dq, inputs)
-                rows += [] if value is None else [np.ravel(value)]
+                rows += [np.ravel(np.asarray(self.value(name, at), float))]
         return np.concatenate(rows).astype(float)
-
-    def signal_values(self, t: Scalar, q: Array, dq: Array, inputs: NamedParts) -> SignalValues:
-        """Return the values of the controller's signals, by name."""
-        return {
-            name: tuple(map(read_only, source.evaluate(t, q, dq, inputs.get(f"signal {name}"))))
-            for name, source in self.signals.items()
-        }
-
-    def law_arguments(
-        self, t: Scalar, q: Array, dq: Array, z: Array, values: SignalValues, inputs: NamedParts
-    ) -> list[Any]:
-        """Return the arguments of `law`: the state, values of signals, data of the robot."""
-        data = [inputs[f"parameter {name}"][0] for name in self.parameters]
-        return [t, q, dq, read_only(z), *(x for parts in values.values() for x in parts), *data]
 
     @property
     def inputs(self) -> dict[str, Input]:
         """All inputs by name."""
         named = {"tau": self.tau, "F_ext": self.F_ext, "controls": self.controls}
-        named |= {f"signal {name}": x for name, x in self.signals.items()}
+        named |= {SIGNAL + name: x for name, x in self.signals.items()}
         return {name: x for name, x in named.items() if x is not None}
 
     def changed_model(self, model: Model, inputs: NamedParts) -> Model:
@@ -231,32 +210,18 @@ def _controller_law(
 
     owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
-    alone = type(controller) is Law and not signals and not acting.parameters
-    if alone and isinstance(owner, TracedLaw):
-        with_results(label(owner), owner, lambda x: shaped(x, (model.n,), "controller"), state)
-        return ControllerLaw(label(owner), None, owner)
-    if owner is not controller and not isinstance(controller, Sampled):
-        parts = [name for name, x in signals.items() for _ in x.shapes]
-        named = ("t", "q", "dq", *([] if isinstance(controller, Stateless) else ["z"]), *parts)
-        check_arguments(owner, label(owner), named)
-    data = [external.constants[f"parameter {name}"].first_values(0.0) for name in acting.parameters]
-    states = [
-        [t, q, dq, start, *(v for x in signals.values() for v in x.first_values(t)),
-         *(v for values in data for v in values)]
-        for t, q, dq in trials
-    ]  # fmt: skip
-    if isinstance(owner, TracedLaw):
-        return replace(user_function(label(owner), function, ports, []), plain=None)
-    return user_function(label(owner), function, ports, states)
-
-
-class ControllerLaw(UserFunction):
-    """A law of t, q and dq with the empty state z of a controller."""
-
-    def __call__(self, *args: Any) -> Parts:
-        """Return tau, and z as it is."""
-        t, q, dq, z = args
-        return (*super().__call__(t, q, dq), z)
+    name, states = label(owner), list[list[Any]]()
+    if not isinstance(owner, TracedLaw):
+        if owner is not controller:
+            parts = [name for name, x in signals.items() for _ in x.shapes]
+            memory = () if isinstance(controller, Stateless) else ("z",)
+            check_arguments(owner, name, ("t", "q", "dq", *memory, *parts))
+        data = [external.constants[f"parameter {x}"].first_values(0.0) for x in acting.parameters]
+        for t, q, dq in trials:
+            values = [v for x in (*signals.values(),) for v in x.first_values(t)]
+            states.append([t, q, dq, start, *values, *(v for x in data for v in x)])
+    law = user_function(name, function, ports, states)
+    return law if states else replace(law, plain=None)
 
 
 def first_row(x: ArrayLike, shape: tuple[int, ...]) -> Array:
@@ -302,15 +267,13 @@ def field_key(x: Any) -> Key | None:
     return numbers.shape, numbers.tobytes()
 
 
-def recent(
-    model: Model, kind: str, key: Hashable, make: Callable[[], Code], keep: Callable[[Code], bool]
-) -> Code:
+def recent(model: Model, kind: str, key: Hashable, make: Callable[[], Code]) -> Code:
     """Return the code of one kind that was made for an equal key before, or make it now.
 
-    The latest KEPT_LOOPS pieces are kept with the model. `keep` decides whether a new one is kept.
+    The latest KEPT_LOOPS pieces are kept with the model.
     """
 
     def empty() -> Recent[Code]:
         return Recent(KEPT_LOOPS)
 
-    return remembered(model, ("simulate", kind), empty).find(key, make, keep)
+    return remembered(model, ("simulate", kind), empty).find(key, make)

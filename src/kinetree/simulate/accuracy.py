@@ -10,7 +10,6 @@ Energy: only errors of the steps let the energy of a passive run rise.
 """
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -21,12 +20,15 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import argument, warn
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.fixed_steps import FixedSteps
-from kinetree.simulate.core.inputs import Input
-from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.tuning import JUDGED_STEPS, LARGE_ERROR, SMALL_ERROR
+from kinetree.simulate.fixed import FixedSteps
+from kinetree.simulate.inputs import Input
+from kinetree.simulate.options import Run
+from kinetree.simulate.result import Outcome
+from kinetree.simulate.setup import Setup
+
+JUDGED_STEPS = 8  # of a run: fewer have no range to compare with
+LARGE_ERROR = 1e-4  # of the range of the motion: a larger error is a warning
+SMALL_ERROR = 1e-10  # rad or m: smaller errors are not reported
 
 RISE = 0.05  # of the energy at the start above the lowest potential energy reached
 ENERGY_ROUNDING = 1e-9  # of the energies, which may be large beside what moves
@@ -49,40 +51,13 @@ def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Ar
     h = float(run.times[1])
     watched = "record" if run.ends_at_limits else run.limits  # as compiled, without an end
     double = replace(run, dt=2 * h, every=None, limits=watched)
-    doubled = loop.run(double, one_rollout(setup, row), Progress("", 0.0, False))
+    doubled = loop.run(double, setup, Progress("", 0.0, False), row)
     _, fine, coarse = np.intersect1d(outcome.kept, 2 * doubled.kept, return_indices=True)
     q = outcome.records["q"][fine, row]
     with np.errstate(invalid="ignore"):
         away = np.abs(q - doubled.records["q"][coarse, 0]).max(0)
     error = away / (2**loop.method.order - 1)
     return np.where(np.isfinite(error), error, np.inf)
-
-
-def one_rollout(setup: Setup, row: int) -> Setup:
-    """The setup of one rollout of a batch."""
-    batch, external = setup.batch, setup.external
-    if not batch:
-        return setup
-
-    def alone(x: Input) -> Input:
-        (shape,) = x.shapes
-        wide = np.broadcast_to(np.asarray(x.constant), (*batch, *shape))
-        return Input.of_constant(wide.reshape(-1, *shape)[row], shape)
-
-    def at(x: Input, t: Array, ends: Array) -> list[Array]:
-        parts = []
-        for part, shape in zip(x.values(t, ends), x.shapes, strict=True):
-            wide = np.broadcast_to(part, (len(t), *batch, *shape))
-            parts.append(wide.reshape(len(t), -1, *shape)[:, row])
-        return parts
-
-    constants = {name: alone(x) for name, x in external.constants.items()}
-    sampled = {
-        name: replace(source, at=partial(at, source), batch=()) if source.batch else source
-        for name, source in external.sampled.items()
-    }
-    external = replace(external, constants=constants, sampled=sampled)
-    return replace(setup, x0=setup.x0[row : row + 1], batch=(), external=external)
 
 
 def warn_of_error(run: Run, outcome: Outcome, error: Array | None) -> None:

@@ -21,38 +21,49 @@ from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
-from kinetree.dynamics.state import StateSpace
-from kinetree.engine.compiler.graph import Graph
+from kinetree.dynamics.state import (
+    StateSpace,
+    is_ranged,
+    normalised,
+    quaternions,
+    within_ranges,
+)
+from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
+from kinetree.engine.compiler.optimise import optimise
+from kinetree.engine.compiler.trace import trace
+from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.step import lean_closing
 from kinetree.errors import InputError
-from kinetree.simulate.core.breaks import Breaks, breaks_of_function, breaks_of_graph, merged
-from kinetree.simulate.core.closure import normal_kernel
-from kinetree.simulate.core.events import (
+from kinetree.simulate.adaptive.breaks import Breaks, breaks_of_function, breaks_of_graph, merged
+from kinetree.simulate.adaptive.friction_modes import (
+    consistent_modes,
+    read_dry_friction,
+)
+from kinetree.simulate.equations import EquationsOfMotion, System, make_system
+from kinetree.simulate.events import (
     Event,
     Occurrence,
     close,
     crossings,
     measure,
     samples,
+    with_samples,
 )
-from kinetree.simulate.core.friction_modes import DryFriction, consistent_modes, read_dry_friction
-from kinetree.simulate.core.inputs import Input
-from kinetree.simulate.core.limits import margins_graph
-from kinetree.simulate.core.outcome import Outcome, result_places
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.system import EquationsOfMotion, System, make_system
-from kinetree.simulate.tuning import (
-    ATOL,
-    DRIFT,
-    FADING,
-    LEAST_STEPS,
-    LEAST_STEPS_IN_PYTHON,
-    MOST_WINDOWS,
-    NEAR,
-    PACE_WINDOW,
-    RTOL,
-)
+from kinetree.simulate.inputs import Input
+from kinetree.simulate.limits import margins_graph, result_places
+from kinetree.simulate.options import Run
+from kinetree.simulate.result import Outcome
+from kinetree.simulate.setup import Setup, remembered_loop
+
+RTOL, ATOL = 1e-8, 1e-10  # relative, and in rad, m, rad/s or m/s: errors allowed in a step
+DRIFT = 1e3  # of the error allowed in a step: a larger drift begins multistep solvers anew
+FADING = 0.98  # of the changes of accelerations, from step to step, that name the joint
+LEAST_STEPS = 25  # in a run: bounds what a step can pass over where nothing shows before
+LEAST_STEPS_IN_PYTHON = 100  # the same for forces that may depend on t in ways that no trace shows
+MOST_WINDOWS = 2000  # that may be left at this pace: about ten minutes of computing
+NEAR = 1e-12  # of a time: results that are so close to a break belong to the stretch after it
+PACE_WINDOW = 1000  # steps, after which the pace of a run is judged
 
 ONE_STEP = ("DOP853", "Radau")  # solvers that go on from a state that was changed
 
@@ -61,69 +72,59 @@ ONE_STEP = ("DOP853", "Radau")  # solvers that go on from a state that was chang
 class AdaptiveSteps:
     """A robot with all that acts on it, ready to run with adaptive methods.
 
-    margins: of limits, of states whose results end with entry `bounded` of y. dry: count of degrees
-    of freedom with dry friction. normal: projects states (K, x).
+    places: of results in y. margins: of limits. dry: degrees of freedom with dry friction. normal:
+    projects states (K, x).
     """
 
     space: StateSpace
     system: System
     places: dict[str, slice]
     margins: Graph
-    bounded: int
-    dry: int
+    dry: tuple[int, ...]
     normal: Callable[[Array], Array]
 
     def run(self, run: Run, setup: Setup, bar: Progress) -> Outcome:
         """Integrate from setup.x0 over the times of the run."""
-        times, setup = run.times, self.with_modes(setup)
         if setup.batch and any(event.terminal for event in run.found_events):
             raise InputError(
                 f"a terminal event was given for a batch of rollouts {setup.batch}, which end at "
                 "different times; give one rollout, or an event that is not terminal."
             )
-        events = run.found_events
-        breaks = self.breaks(run, setup)
-        motions = [Motion(self, run, setup, row, events, breaks) for row in range(len(setup.x0))]
+        setup, breaks, end = with_modes(setup, self.dry), self.breaks(run, setup), run.times[-1]
+        motions = [Motion(self, run, setup, row, breaks) for row in range(len(setup.x0))]
         for row, motion in enumerate(motions):
-            motion.integrate(lambda t, row=row: bar.update((row * times[-1] + t) / len(motions)))
+            motion.integrate(lambda t, row=row: bar.update((row * end + t) / len(motions)))
         return self._outcome(run, setup, motions)
-
-    def with_modes(self, setup: Setup) -> Setup:
-        """The setup with a mode for each joint that has dry friction, as the last constants."""
-        if not self.dry:
-            return setup
-        return replace(setup, external=setup.external.with_constant("mode", np.zeros(self.dry)))
 
     def breaks(self, run: Run, setup: Setup) -> Breaks:
         """Times at which an input may jump, bend, or begin or end to change."""
         end = float(run.times[-1])
         pairs = [] if self.system.graph is None else breaks_of_graph(self.system.graph, end)
-        pairs += [(float(t), float(t)) for t in run.break_times]
+        times = run.break_times.tolist()
         if setup.sampling is not None:
-            pairs += [(float(t), float(t)) for t in setup.sampling.instants(end)[1:]]
+            times += setup.sampling.instants(end)[1:].tolist()
         for source in setup.external.sampled.values():
-            pairs += [(float(t), float(t)) for t in source.breaks]
+            times += source.breaks.tolist()
             if not len(source.breaks):
                 pairs += breaks_of_function(partial(_values, source), end)
-        return merged(pairs, end)
+        return merged(pairs + [(t, t) for t in times], end)
 
     def _outcome(self, run: Run, setup: Setup, motions: Sequence["Motion"]) -> Outcome:
         """Records of every result, and the first violations of limits."""
-        times, ended = run.times, min(motion.ended for motion in motions)
-        count = int(np.searchsorted(times, ended, "right"))
-        times = times[:count]
-        x, k, y = (np.stack([getattr(m, name) for m in motions], 1)[:count] for name in "xky")
+        ended = min(motion.ended for motion in motions)
+        times = run.times[: np.searchsorted(run.times, ended, "right")]
+        x, k, y = (np.stack([getattr(m, name) for m in motions], 1)[: len(times)] for name in "xky")
         last = motions[0].last  # a batch has no terminal events
         if last is not None and times[-1] < ended:
             pairs = zip((x, k, y), last, strict=True)
             x, k, y = (np.append(part, end[None, None], 0) for part, end in pairs)
             times = np.append(times, ended)
-        (w,) = interpret(self.margins, x, k[..., : self.space.rates], y[..., : self.bounded])
+        bounded = self.margins.inputs[2].shape[0]
+        (w,) = interpret(self.margins, x, k[..., : self.space.rates], y[..., :bounded])
         w = np.broadcast_to(w, (*x.shape[:2], w.shape[-1]))
-        wrong = np.concatenate([~np.isfinite(x), w < 0], -1)
-        first = np.where(wrong.any(0), wrong.argmax(0), -1)
-        watched = np.concatenate([x, w], -1)
-        amount = np.take_along_axis(watched, np.maximum(first, 0)[None], 0)[0]
+        beyond = np.concatenate([~np.isfinite(x), w < 0], -1)
+        first = np.where(beyond.any(0), beyond.argmax(0), -1)
+        amount = np.take_along_axis(np.concatenate([x, w], -1), np.maximum(first, 0)[None], 0)[0]
         nq, n = self.space.model.nq, self.space.model.n
         q, dq, z = self.space.split(x)
         records = {"q": q, "dq": dq, "ddq": k[..., nq : nq + n], "tau": y[..., :n]}
@@ -140,25 +141,47 @@ def adaptive_steps(run: Run, setup: Setup) -> AdaptiveSteps:
 
     def make() -> AdaptiveSteps:
         ranges = () if acting.actuation is None else acting.actuation.ranges(model)
-        space, external = StateSpace(model, setup.extra, ranges=ranges), setup.external
-        dry = len(dry_dofs(model, acting.parameters))
-        external = external.with_constant("mode", np.zeros(dry)) if dry else external
+        space = StateSpace(model, setup.extra, ranges=ranges)
+        rough = dry_dofs(model, acting.parameters)
+        dry = tuple(dict.fromkeys(d for x in model.joints for d in x.dofs if d in rough))
+        external = with_modes(setup, dry).external
         places = result_places(model, None, acting)
         bounded = places["tau" if model.constraints is None else "Phi"].stop
-        kernel = normal_kernel(space)
+        equations = EquationsOfMotion(space, acting, external, None, saturates=run.saturates)
         return AdaptiveSteps(
             space=space,
-            system=make_system(
-                EquationsOfMotion(space, acting, external, None, saturates=run.saturates)
-            ),
+            system=make_system(equations),
             places=places,
             margins=margins_graph(space, run.bounds, bounded),
-            bounded=bounded,
             dry=dry,
-            normal=(lambda x: x) if kernel is None else kernel,
+            normal=normal_states(space),
         )
 
     return remembered_loop(run, setup, make)
+
+
+def with_modes(setup: Setup, dry: Sequence[int]) -> Setup:
+    """The setup with a mode for each joint that has dry friction, as the last constants."""
+    if not dry:
+        return setup
+    return replace(setup, external=setup.external.with_constant("mode", np.zeros(len(dry))))
+
+
+def normal_states(space: StateSpace) -> Callable[[Array], Array]:
+    """The function that makes states (..., x) normal.
+
+    Their quaternions have length 1, activations are in range, and constraints are satisfied.
+    """
+    closed = lean_closing(space.model)
+    if closed is None and not quaternions(space.model) and not is_ranged(space):
+        return lambda x: x
+
+    def normal(x: Array) -> Array:
+        x = within_ranges(space, normalised(space.model, x))
+        return x if closed is None else closed(x)
+
+    graph = optimise(trace(normal, [Port("x", (space.size,))], [("out", ())]))
+    return Kernel(graph, "normal", dtypes=("float64",))
 
 
 class Step:
@@ -188,34 +211,25 @@ class Motion:
     """One rollout under way, and its results so far: x, k and y at the times of the run."""
 
     def __init__(
-        self,
-        loop: AdaptiveSteps,
-        run: Run,
-        setup: Setup,
-        row: int,
-        events: list[Event],
-        breaks: Breaks,
+        self, loop: AdaptiveSteps, run: Run, setup: Setup, row: int, breaks: Breaks
     ) -> None:
         self.loop, self.run, self.setup, self.row = loop, run, setup, row
-        self.events, self.breaks, self.times = events, breaks, run.times
+        self.space, self.times, self.breaks = loop.space, run.times, breaks
         params = setup.external.params(setup.batch)
-        self.p = np.array(params[row % len(params)])  # ends with the modes of dry friction
-        self.modes = self.p[len(self.p) - loop.dry :]
-        self.dry = self._dry_friction() if loop.dry else None
-        traced = loop.system.graph is not None
-        longest = self.times[-1] / (LEAST_STEPS if traced else LEAST_STEPS_IN_PYTHON)
+        self.p = np.array(params[row % len(params)])
+        self.modes = self.p[len(self.p) - len(loop.dry) :]  # of dry friction
+        inputs = setup.external.named(self.p, np.zeros(setup.external.table_size))
+        robot = setup.acting.changed_model(run.model, inputs)
+        self.dry = read_dry_friction(robot, loop.dry) if loop.dry else None
+        least = LEAST_STEPS_IN_PYTHON if loop.system.graph is None else LEAST_STEPS
+        longest = float(self.times[-1]) / least
         self.options = {"max_step": longest, "rtol": RTOL, "atol": ATOL} | run.solver_options
-        self.sides, self.found = np.zeros(len(events)), list[Occurrence]()
+        self.sides, self.found = np.zeros(len(run.found_events)), list[Occurrence]()
         self.ended, self.last = np.inf, None  # by a terminal event or a halt: time, and x, k and y
-        self.done, self.steps, self.evaluations = 0, 0, 0
-        self.pace = Pace(float(self.times[-1]), loop.space)
+        self.done, self.steps, self.evaluations, self.judged = 0, 0, 0, 0.0
         self.jammed: float | None = None  # time at which steps became too short
-
-    def _dry_friction(self) -> DryFriction:
-        """The dry friction of this rollout."""
-        acting, model = self.setup.acting, self.loop.space.model
-        inputs = self.setup.external.named(self.p, np.zeros(self.setup.external.table_size))
-        return read_dry_friction(model, acting.parameters, [inputs], acting.changed_model)
+        self.dq = self.space.split(setup.x0[row])[1]
+        self.ddq, self.change = np.full(run.model.n, np.nan), np.zeros(run.model.n)
 
     # rates
 
@@ -250,14 +264,12 @@ class Motion:
         """Go on from break to break, to the end, a terminal event or a halt."""
         t, x, end = 0.0, self.setup.x0[self.row].copy(), float(self.times[-1])
         self._begin(t, x)
-        k, y = self.rates(np.zeros(1), x[None])
-        self.x, self.k, self.y = (
-            np.full((len(self.times), part.shape[-1]), np.nan) for part in (x[None], k, y)
-        )
+        parts = x[None], *self.rates(np.zeros(1), x[None])
+        shapes = [(len(self.times), part.shape[-1]) for part in parts]
+        self.x, self.k, self.y = (np.full(shape, np.nan) for shape in shapes)
         try:
             while t < end and self.ended == np.inf:
-                before, after = self.breaks.next(t)
-                t, x = self._stretch(t, x, before, after, show)
+                t, x = self._stretch(t, x, *self.breaks.next(t), show)
                 if self.ended == np.inf:
                     self._begin(t, x)
         except StuckError:
@@ -269,8 +281,16 @@ class Motion:
         """Call a digital controller that has come to a sample, and find the modes of friction."""
         if self.setup.sampling is not None and t < self.times[-1]:
             self.setup.sampling.update(self.row, t, x, self.p)
-        if self.dry is not None:
-            self._settle(t, x)
+        if self.dry is None:
+            return
+        nq, n = self.space.model.nq, self.space.model.n
+
+        def evaluate(mode: Array) -> tuple[Array, Array]:
+            self.modes[:] = mode
+            k, y = self.rates(np.array([t]), x[None])
+            return k[0, nq : nq + n], y[0, n : n + len(mode)]
+
+        self.modes[:] = consistent_modes(self.dry, self.space.split(x)[1], evaluate)
 
     def _stretch(
         self, t: float, x: Array, before: float, after: float, show: Callable[[float], None]
@@ -307,10 +327,17 @@ class Motion:
         with np.errstate(all="ignore"):  # a step that runs away is rejected
             solver.step()
         self.steps += 1
-        finite = bool(np.isfinite(solver.y).all())
-        if solver.status == "failed" or (finite and self.pace.hopeless(solver.t, solver.y)):
+        if not np.isfinite(solver.y).all():
+            raise StuckError
+        dq = self.space.split(solver.y)[1].copy()
+        ddq = (dq - self.dq) / max(solver.t - solver.t_old, np.finfo(float).tiny)
+        self.change = np.fmax(FADING * self.change, abs(ddq - self.ddq))
+        self.dq, self.ddq, hopeless = dq, ddq, False
+        if self.steps % PACE_WINDOW == 0:
+            hopeless = (solver.t - self.judged) * MOST_WINDOWS < self.times[-1] - solver.t
+            self.judged = solver.t
+        if hopeless or solver.status == "failed":
             self.jammed = solver.t
-        if self.jammed is not None or not finite:
             raise StuckError
         return Step(solver, self.loop.normal)
 
@@ -329,140 +356,84 @@ class Motion:
         # a result at a break belongs to the step after it, with the forces that follow
         last = self.ended if self.ended <= stop else stop * (1 - NEAR)
         due = int(np.searchsorted(self.times[:-1], last, "right"))
-        if due > self.done:
-            t = np.clip(self.times[self.done : due], step.t0, step.t1)
-            x = step.at(t)
-            if self.dry is not None:  # a joint that stops may have passed rest by `atol`
-                rates = x[:, self.loop.space.model.nq + self.dry.dofs]
-                back = (self.modes * rates < 0) & (abs(rates) <= 2 * self.options["atol"])
-                x[:, self.loop.space.model.nq + self.dry.dofs] = np.where(back, 0.0, rates)
-            self._record(due, t, x)
+        if due <= self.done:
+            return
+        t = np.clip(self.times[self.done : due], step.t0, step.t1)
+        x = step.at(t)
+        if self.dry is not None:  # a joint that stops may have passed rest by `atol`
+            rates = x[:, self.space.model.nq + self.dry.dofs]
+            back = (self.modes * rates < 0) & (abs(rates) <= 2 * self.options["atol"])
+            x[:, self.space.model.nq + self.dry.dofs] = np.where(back, 0.0, rates)
+        self._record(due, t, x)
 
     def _record(self, count: int, t: Array, x: Array) -> None:
         """Record states at times as the results up to a count."""
         part, self.done = slice(self.done, count), count
-        k, y = self.rates(t, x)
-        self.x[part], self.k[part], self.y[part] = x, k, y
+        self.x[part] = x
+        self.k[part], self.y[part] = self.rates(t, x)
 
     def _end(self, t: float, x: Array) -> None:
         """End the motion."""
-        self.ended = t
         k, y = self.rates(np.array([t]), x[None])
-        self.last = x, k[0], y[0]
+        self.ended, self.last = t, (x, k[0], y[0])
 
-    # events
+    # events and dry friction
 
     def _find_events(self, step: Step, stop: float) -> None:
         """Find all zeros of events in a step before a time; a terminal one ends the motion."""
-        if not self.events or step.t1 == step.t0:
+        events, length = self.run.found_events, step.t1 - step.t0
+        if not events or not length:
             return
-        length, split = step.t1 - step.t0, self.loop.space.split
 
         def values(shares: Array) -> Array:
             t = step.times(shares)
-            q, dq, _ = split(step.at(t))
-            return measure(self.events, t, q, dq)
+            return measure(events, t, *self.space.split(step.at(t))[:2])
 
         end = min((stop - step.t0) / length, 1.0)
-        shares, measured = samples(values, 0.0, end)
-        results = (self.times - step.t0) / length  # a g too narrow for the polynomial
-        results = np.setdiff1d(results[(results > 0) & (results < end)], shares)
-        if len(results):
-            order = np.argsort(np.append(shares, results), kind="stable")
-            shares = np.append(shares, results)[order]
-            measured = np.concatenate([measured, values(results)])[order]
-        changes, self.sides = crossings(shares, measured, self.sides)
+        results = (self.times - step.t0) / length  # for a g too narrow for the polynomial
+        results = results[(results > 0) & (results < end)]
+        measured = with_samples(values, *samples(values, 0.0, end), results)
+        changes, self.sides = crossings(*measured, self.sides)
         zeros = list[tuple[Event, Occurrence]]()
         for change in changes:
-            event = self.events[change.index]
+            event = events[change.index]
             if event.wanted(change.rising):
-                value = partial(_event_value, event, step, split)
-                share = close(value, change.low, change.high, change.rising)
-                t = step.times(np.array([share]))
-                q, dq, _ = split(step.at(t))
+                t = step.times(np.array([close(values, change)]))
+                q, dq, _ = self.space.split(step.at(t))
                 zeros.append((event, Occurrence(event.name, float(t[0]), q[0], dq[0])))
         over = min((x.t for event, x in zeros if event.terminal), default=np.inf)
         self.found += sorted((x for _, x in zeros if x.t <= over), key=lambda x: x.t)
         if over < np.inf:
             self._end(over, step.at(np.array([over]))[0])
 
-    # dry friction
-
-    def _settle(self, t: float, x: Array) -> None:
-        """Find the modes in which forces and motions agree."""
-        assert self.dry is not None
-        nq, n = self.loop.space.model.nq, self.loop.space.model.n
-
-        def evaluate(mode: Array) -> tuple[Array, Array]:
-            self.modes[:] = mode
-            k, y = self.rates(np.array([t]), x[None])
-            return k[0, nq : nq + n], y[0, n : n + len(mode)]
-
-        _, dq, _ = self.loop.space.split(x)
-        self.modes[:] = consistent_modes(self.dry, 0, dq, evaluate)
-
     def _cut(self, step: Step) -> tuple[float, Array] | None:
         """The time in a step at which the mode ends first, and the state there; None: it stays."""
         if self.dry is None:
             return None
-        shares, values = samples(partial(self._guards, step), 0.0, 1.0)
+        guards = partial(self._guards, step)
+        shares, values = samples(guards, 0.0, 1.0)
         changes, _ = crossings(shares, values, np.ones(values.shape[1]))
-        falling = [x for x in changes if not x.rising]
-        if not falling:
-            return None
         first = np.inf
-        for x in falling:
-            if x.low < first:
-
-                def guard(share: float, j: int = x.index) -> float:
-                    return float(self._guards(step, np.array([share]))[0, j])
-
-                first = min(first, close(guard, x.low, x.high, False))
+        for change in changes:
+            if not change.rising and change.low < first:
+                first = min(first, close(guards, change))
+        if first == np.inf:
+            return None
         t = step.times(np.array([first]))
-        state, model = step.at(t)[0], self.loop.space.model
-        stopped = self.dry.stopped(self.modes, self.loop.space.split(state)[1])
-        state[model.nq + np.append(stopped, self.dry.dofs[self.modes == 0])] = 0.0
+        state = step.at(t)[0]
+        stopped = self.dry.stopped(self.modes, self.space.split(state)[1])
+        state[self.space.model.nq + np.append(stopped, self.dry.dofs[self.modes == 0])] = 0.0
         return float(t[0]), state
 
     def _guards(self, step: Step, shares: Array) -> Array:
         """The functions that end the mode where they pass zero, (K, G), at shares of a step."""
         assert self.dry is not None
-        t, n = step.times(shares), self.loop.space.model.n
+        t, n = step.times(shares), self.space.model.n
         x = step.at(t)
         friction = np.zeros((len(shares), len(self.modes)))  # sliding joints need none
         if (self.modes == 0).any():
             friction = self.rates(t, x)[1][:, n : n + len(self.modes)]
-        _, dq, _ = self.loop.space.split(x)
-        return self.dry.guards(0, self.modes, dq, friction, self.options["atol"])
-
-
-class Pace:
-    """The lengths of steps, and the changes of accelerations that make them short."""
-
-    def __init__(self, end: float, space: StateSpace) -> None:
-        self.end, self.space, self.steps, self.since = end, space, 0, 0.0
-        self.t, self.dq, self.ddq = 0.0, np.zeros(0), np.zeros(0)
-        self.change = np.zeros(space.model.n)
-
-    def hopeless(self, t: float, x: Array) -> bool:
-        """Count a step that ends at t; True if far too many like the last ones would follow."""
-        _, dq, _ = self.space.split(x)
-        if len(self.dq) and t > self.t:
-            ddq = (dq - self.dq) / (t - self.t)
-            if len(self.ddq):
-                self.change = np.fmax(FADING * self.change, abs(ddq - self.ddq))
-            self.ddq = ddq
-        self.t, self.dq, self.steps = t, dq.copy(), self.steps + 1
-        if self.steps % PACE_WINDOW:
-            return False
-        covered, self.since = t - self.since, t
-        return covered * MOST_WINDOWS < self.end - t
-
-
-def _event_value(event: Event, step: Step, split: Callable[..., Any], share: float) -> float:
-    t = step.times(np.array([share]))
-    q, dq, _ = split(step.at(t))
-    return event.value(float(t[0]), q[0], dq[0])
+        return self.dry.guards(self.modes, self.space.split(x)[1], friction, self.options["atol"])
 
 
 def _values(source: Input, t: Array) -> Array:
@@ -478,18 +449,14 @@ def _counts(run: Run, setup: Setup, motions: Sequence[Motion]) -> dict[str, Any]
         "evaluations": sum(motion.evaluations for motion in motions),
     }
     if run.found_events:
-        found = [
-            replace(x, rollout=tuple(int(k) for k in np.unravel_index(row, setup.batch)))
-            if setup.batch else x
-            for row, motion in enumerate(motions) for x in motion.found
-        ]  # fmt: skip
+        rollouts = list(np.ndindex(setup.batch))
+        found = [replace(x, rollout=rollouts[m.row]) for m in motions for x in m.found]
         counts["events"] = tuple(sorted(found, key=lambda x: x.t))
     ended = min(motion.ended for motion in motions)
-    if ended < np.inf:
-        counts["ended"] = ended
+    counts |= {"ended": ended} if ended < np.inf else {}
     jammed = [motion for motion in motions if motion.jammed is not None]
     if jammed:
         first = min(jammed, key=lambda motion: motion.jammed or 0.0)
-        names = run.model.dof_names
-        counts |= {"jammed": first.jammed, "jammed_joint": names[int(first.pace.change.argmax())]}
+        joint = run.model.dof_names[int(first.change.argmax())]
+        counts |= {"jammed": first.jammed, "jammed_joint": joint}
     return counts

@@ -7,16 +7,26 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.dry_friction import dry_dofs
+from kinetree.dynamics.impulses import TOLERANCE
+from kinetree.dynamics.methods import Method
+from kinetree.dynamics.row_forces import row_sizes
+from kinetree.dynamics.state import (
+    StateSpace,
+)
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import KinetreeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
 from kinetree.scalars import Scalar, absolute, minimum
-from kinetree.simulate.tuning import LIMIT_ROUNDING
+from kinetree.simulate.forces import ActingForces
+
+PULLED_ERROR = 1e-3  # rad or m: of constraints with a time constant, which leaves errors by design
+ROUNDING = 1.001  # of the tolerance: of a residual that is just solved
+
+LIMIT_ROUNDING = 1e-9  # of a limit, or rad, m, N m if that is more
 
 TURNING = {"position": "rad", "velocity": "rad/s", "effort": "N m"}
 SLIDING = {"position": "m", "velocity": "m/s", "effort": "N"}
@@ -91,12 +101,7 @@ class Violation:
 
 
 def joint_bounds(model: Model) -> tuple[Bound, ...]:
-    """The finite limits of all joints of one degree of freedom, read once for each robot."""
-    return remembered(model, ("simulate", "bounds"), lambda: _read_bounds(model))
-
-
-def _read_bounds(model: Model) -> tuple[Bound, ...]:
-    """`joint_bounds`, from the joints."""
+    """The finite limits of all joints of one degree of freedom."""
     bounds: list[Bound] = []
     for joint in model.joints:
         if joint.follows is not None or joint.type not in SCREW_TYPES:
@@ -110,9 +115,8 @@ def _read_bounds(model: Model) -> tuple[Bound, ...]:
         )
         for quantity, index, low, high in rows:
             if np.isfinite(low) or np.isfinite(high):
-                low, high = low - _slack(low), high + _slack(high)
-                unit = units[quantity]
-                bounds.append(Bound(joint.name, quantity, index, float(low), float(high), unit))
+                reach = float(low - _slack(low)), float(high + _slack(high))
+                bounds.append(Bound(joint.name, quantity, index, *reach, units[quantity]))
     return tuple(bounds)
 
 
@@ -147,3 +151,73 @@ def margins_graph(space: StateSpace, bounds: Sequence[Bound], size: int) -> Grap
         return margins(space, bounds, x, y)
 
     return optimise(trace(watch, ports, [("w", ())]))
+
+
+Places = dict[str, slice]
+
+
+def result_places(
+    model: Model,
+    method: Method | None,
+    acting: ActingForces | None,
+    *,
+    stops: bool = False,
+    varied: Sequence[str] = (),
+) -> Places:
+    """Places in y, in this order; varied: data of the robot that change, if `acting` is None.
+
+    - tau, (n,), the joint forces;
+    - ddq, (n,), of an implicit method, whose rate has the acceleration of the step instead;
+    - friction of joints in a mode, of the adaptive method (None);
+    - lam and Phi, the forces and errors of the constraints of a robot that has some;
+    - the results of rows: contacts, stops of joints, dry friction (dynamics/row_forces.py);
+    - controls of actuators, and command, (n,), the joint forces before the drives.
+    """
+    sizes = {"tau": model.n}
+    if method is None:
+        sizes["friction"] = len(dry_dofs(model, () if acting is None else acting.parameters))
+    elif method.implicit:
+        sizes["ddq"] = model.n
+    if model.constraints is not None:
+        sizes |= dict.fromkeys(("lam", "Phi"), len(model.constraints.row_names))
+    if method is not None:
+        dry = bool(dry_dofs(model, varied if acting is None else acting.parameters))
+        sizes |= row_sizes(model, dry=dry, stops=stops)
+    if acting is not None and acting.actuation is not None:
+        sizes |= {} if acting.controls is None else {"controls": len(model.actuators)}
+        sizes |= {"command": model.n} if acting.actuation.driven else {}
+    places, start = Places(), 0
+    for name, size in sizes.items():
+        places[name] = slice(start, start + size)
+        start += size
+    return places
+
+
+def closure_bounds(
+    model: Model, closure_time: float | None, method: Method | None
+) -> tuple[Bound, ...]:
+    """The errors Phi of all equations as bounded entries of y; none without constraints."""
+    if model.constraints is None:
+        return ()
+    first = result_places(model, method, None)["Phi"].start
+    most = model.constraints.tolerance if closure_time is None else PULLED_ERROR
+    return tuple(
+        Bound(name, CLOSURE, first + k, -most, most, "rad or m")
+        for k, name in enumerate(model.constraints.row_names)
+    )
+
+
+def residual_bounds(
+    model: Model, method: Method | None, varied: Sequence[str], *, stops: bool
+) -> tuple[Bound, ...]:
+    """The residual of the rows of a step as a bounded entry of y; none without rows.
+
+    varied: data of the robot that change. stops: limits of joints stop them.
+    """
+    places = (
+        {} if method is None else result_places(model, method, None, stops=stops, varied=varied)
+    )
+    if "residual" not in places:
+        return ()
+    at = places["residual"].start
+    return (Bound("contacts", CONTACT, at, float("-inf"), TOLERANCE * ROUNDING, ""),)

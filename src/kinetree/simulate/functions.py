@@ -32,7 +32,9 @@ from kinetree.errors import GraphError, InputError, KinetreeError, SingularityEr
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import dof_axis
 from kinetree.present.labels import by_name
-from kinetree.simulate.tuning import NEARBY, REPEATED_CALL
+
+NEARBY = 1e-7  # of an argument: so far from a jump, rounding does not decide on its side
+REPEATED_CALL = 1e-9  # of the largest result: two calls with equal arguments agree
 
 Parts = tuple[Array, ...]
 Function = Callable[..., Parts]

@@ -26,14 +26,18 @@ from kinetree.model.inputs import (
 )
 from kinetree.motion.inputs import positive
 from kinetree.present.labels import Alignment, Axis
-from kinetree.simulate.core.closure import closure_bounds, read_closure_time
-from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.events import Event, Events, Halt, read_events
-from kinetree.simulate.core.inputs import ForceInput
-from kinetree.simulate.core.limits import Bound, joint_bounds
-from kinetree.simulate.core.signals import Signal
-from kinetree.simulate.core.touching import check_contact_step, residual_bounds
-from kinetree.simulate.tuning import FIXED_STEP, MAX_STEPS, RESULT_STEP, WHOLE_STEPS
+from kinetree.simulate.controller import Controller
+from kinetree.simulate.events import Event, Events, Halt, read_events
+from kinetree.simulate.inputs import ForceInput, Signal
+from kinetree.simulate.limits import Bound, closure_bounds, joint_bounds, residual_bounds
+
+LONGEST_STEP = 0.05  # s: in it a robot that has fallen by 0.2 m moves 0.1 m
+LEAST_PULL = 2.0  # steps in a time constant: shorter ones make the pull itself unstable
+
+FIXED_STEP = 0.001  # s: default dt of fixed steps
+MAX_STEPS = 1e9  # duration / dt: more is taken for a mistyped dt
+RESULT_STEP = 0.01  # s: default distance of results of the adaptive method
+WHOLE_STEPS = 1e-9  # share by which duration / dt may miss a whole number: 2.0 - 1.95 is not 0.05
 
 ADAPTIVE_METHODS = ("DOP853", "LSODA", "Radau", "BDF")  # by the names of scipy.integrate
 STEP_LAW = "time_stepping"  # the method that places impacts and stops within steps
@@ -323,3 +327,44 @@ def time_grid(duration: SupportsFloat, dt: SupportsFloat, name: str) -> Array:
         times[-1] = duration
         return times
     return np.append(times, duration)
+
+
+def check_contact_step(model: Model, step: float) -> None:
+    """Raise InputError if a step, s, is too long for a robot with contacts."""
+    if model.contacts is not None and step > LONGEST_STEP:
+        raise InputError(
+            f"dt is {step:g} s, and {model.name!r} has contacts, which stop a robot up to a step "
+            f"above the ground; expected {LONGEST_STEP:g} s at most, better 0.001 to 0.005 s."
+        )
+
+
+def read_closure_time(
+    model: Model, value: float | None, method: str, dt: float | None
+) -> float | None:
+    """Check the time constant in which errors of the constraints decay.
+
+    Args:
+        model: the robot.
+        value: as given, s; None: states are projected.
+        method: name of the method, for messages.
+        dt: length of a step, s; None: the method chooses its steps.
+    """
+    if value is None:
+        return None
+    if model.constraints is None:
+        raise InputError(
+            f"closure_time is {value!r}, and {model.name!r} has no constraints that it is for; "
+            "leave it out."
+        )
+    T = positive(value, "closure_time", "s")
+    if dt is None:
+        raise InputError(
+            f"closure_time is for fixed steps; method {method!r} projects every state onto the "
+            f"constraints. Leave it out, or choose one of {', '.join(METHODS)}."
+        )
+    if T < LEAST_PULL * dt * (1 - 1e-12):
+        raise InputError(
+            f"closure_time is {T:g} s with steps of {dt:g} s; expected at least "
+            f"{LEAST_PULL:g} steps, {LEAST_PULL * dt:g} s: a faster pull is unstable."
+        )
+    return T

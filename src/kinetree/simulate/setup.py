@@ -4,42 +4,52 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import has_labels
-from kinetree.core.options import numbers
+from kinetree.dynamics.constraints.regularity import margin, weakest
+from kinetree.dynamics.constraints.solve import MARGIN
+from kinetree.dynamics.contacts.start import check_gaps, start_gaps
 from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.joints.tangents import integrate
-from kinetree.dynamics.state import StateSpace
+from kinetree.dynamics.state import (
+    StateSpace,
+)
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.free import check_free, free_ports, owners
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
+from kinetree.model.constraints import CLOSED
 from kinetree.model.inputs import actuator_axis, check_quaternions, coordinate_axis, dof_axis
 from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment
-from kinetree.simulate.core.actuation import first_memory, read_actuation
-from kinetree.simulate.core.closure import check_start
-from kinetree.simulate.core.controller import Controller, aligned, as_controller
-from kinetree.simulate.core.forces import ActingForces, first_row, recent, with_key
-from kinetree.simulate.core.inputs import (
+from kinetree.simulate.actuation import first_memory, read_actuation
+from kinetree.simulate.adaptive.breaks import PYTHON_SAMPLES
+from kinetree.simulate.controller import HELD, Controller, Sampled, Sampling, aligned, as_controller
+from kinetree.simulate.forces import ActingForces, Code, first_row, recent, with_key
+from kinetree.simulate.inputs import (
     ExternalInputs,
     Input,
+    Signal,
     Trials,
+    common_axes,
     constant,
     read_forces_input,
     read_reference,
+    side_by_side,
 )
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.sampling import HELD, Sampled, Sampling
-from kinetree.simulate.core.signals import Signal
-from kinetree.simulate.core.system import System
-from kinetree.simulate.core.touching import check_ground
-from kinetree.simulate.tuning import PYTHON_SAMPLES, TRIED
+from kinetree.simulate.options import Run
+
+NEARLY_SINGULAR = 1e-2  # pivot of a recorded state next to a singular one: 0.1 rad from it
+
+
+TRIED = 0.03  # rad or m, rad/s or m/s: beside the start, where functions are checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +114,9 @@ class Setup:
         acting, tau = self.acting, self.acting.tau
         if acting.actuation is not None or (acting.controller is not None and not self.sampling):
             return False
-        held = isinstance(run.tau, Signal) and run.tau.kind == "hold"
-        return held or (self.sampling is not None if tau is None else tau.constant is not None)
+        if isinstance(run.tau, Signal):
+            return run.tau.kind == "hold"
+        return self.sampling is not None if tau is None else tau.constant is not None
 
     @property
     def sampled_note(self) -> str | None:
@@ -210,29 +221,13 @@ def first_state(model: Model, controller: Controller | None) -> Array:
 
 def first_states(run: Run, acting: ActingForces) -> Array:
     """States of the controller, of bristles, actuators and drives, (..., m), at the start."""
-    model, controller_state = run.model, first_state(run.model, acting.controller)
-    names = ", ".join(model.activation_names)
-    names = names or f"no actuator of {model.name!r} has a state; leave it out"
-    starts = dict[str, Array | None](activation=None, drive_state=None)
-    if run.activation is not None:
-        size = (len(model.activation_names),)
-        starts["activation"] = constant(run.activation, size, "activation", names)
-    if run.drive_state is not None:
-        starts["drive_state"] = numbers(run.drive_state, "drive_state", "an array of numbers")
-    memory, deflections = first_memory(model, acting.actuation, starts), _deflections(run)
-    if not (memory.shape[-1] or deflections.shape[-1]):
-        return controller_state
-    states = controller_state, deflections, memory
-    try:
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in states))
-    except ValueError:
-        raise ShapeError(
-            f"the controller's state has leading axes {controller_state.shape[:-1]}, that of "
-            f"friction {deflections.shape[:-1]} and that of actuators and drives "
-            f"{memory.shape[:-1]}, which do not broadcast; each axis must be equal or 1."
-        ) from None
-    parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in states]
-    return np.concatenate(parts, -1)
+    memory = first_memory(run.model, acting.actuation, run.activation, run.drive_state)
+    states = {
+        "the controller's state": first_state(run.model, acting.controller),
+        "friction_state": _deflections(run),
+        "activation and drive_state": memory,
+    }
+    return side_by_side(states)
 
 
 def _deflections(run: Run) -> Array:
@@ -272,18 +267,10 @@ def external_inputs(
 
 def common_batch(q0: Array, dq0: Array, external: ExternalInputs, z0: Array) -> tuple[int, ...]:
     """Leading axes of all arguments together."""
+    states = {"q0": q0, "dq0": dq0, "the controller's state": z0}
+    axes = {name: x.shape[:-1] for name, x in states.items()}
     inputs = {**external.constants, **external.sampled}
-    names = ["q0", "dq0", "the controller's state", *inputs]
-    shapes = [x.shape[:-1] for x in (q0, dq0, z0)] + [x.batch for x in inputs.values()]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        pairs = zip(names, shapes, strict=True)
-        listed = ", ".join(f"{name} {shape}" for name, shape in pairs if shape)
-        raise ShapeError(
-            f"the leading axes of the rollouts do not broadcast: {listed}. Each axis must be "
-            "equal or 1."
-        ) from None
+    return common_axes(axes | {name: x.batch for name, x in inputs.items()})
 
 
 def read_positions(model: Model, q0: StateLike) -> Array:
@@ -293,24 +280,92 @@ def read_positions(model: Model, q0: StateLike) -> Array:
     return q
 
 
-class Loop(Protocol):
-    """A compiled loop, with the function of its system."""
-
-    @property
-    def system(self) -> System:
-        """The rates of the states."""
-        ...
-
-
-Kept = TypeVar("Kept", bound=Loop)
-
-
-def remembered_loop(run: Run, setup: Setup, make: Callable[[], Kept]) -> Kept:
+def remembered_loop(run: Run, setup: Setup, make: Callable[[], Code]) -> Code:
     """Return the loop made before for an equal run of equal laws, or make it now.
 
     A loop that calls Python is not kept, since the user's functions are part of it.
     """
     if setup.code_key is None:
         return make()
-    key = run.code_key, setup.code_key
-    return recent(run.model, "loops", key, make, lambda loop: loop.system.graph is not None)
+    return recent(run.model, "loops", (run.code_key, setup.code_key), make)
+
+
+def check_start(model: Model, q0: Array, dq0: Array) -> None:
+    """Raise InputError if the constraints are not satisfied at the start.
+
+    Args:
+        model: the robot.
+        q0: positions, (..., nq).
+        dq0: rates, (..., n).
+    """
+    constraints = model.constraints
+    if constraints is None:
+        return
+
+    def value(name: str) -> Array:
+        # a kernel takes 0.2 to 0.5 s to compile, a plain algorithm 1 to 25 ms for one position
+        plain = q0.ndim == 1
+        x = getattr(dynamics, name)(model, q0) if plain else kernel(model, name)(q0)
+        return np.asarray(x, float)
+
+    errors = np.abs(value("constraint_errors"))
+    at = np.unravel_index(int(np.nanargmax(errors)), errors.shape)
+    if not errors[at] <= constraints.tolerance:
+        row = int(at[-1])
+        raise InputError(
+            f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
+            f"{constraints.owner(row)!r} is open by {errors[at]:.3g} (row "
+            f"{constraints.row_names[row]!r}, rad or m); expected at most "
+            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) gives a position near "
+            "it that does."
+        )
+    J = value("constraint_jacobian")
+    rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))
+    share = rates / (1 + np.einsum("...ij,...j->...i", np.abs(J), np.abs(dq0)))
+    at = np.unravel_index(int(np.nanargmax(share)), share.shape)
+    if not share[at] <= CLOSED:
+        row = int(at[-1])
+        raise InputError(
+            f"dq0 breaks the constraints of {model.name!r}{_rollout(at)}: constraint "
+            f"{constraints.owner(row)!r} opens at {rates[at]:.3g} (row "
+            f"{constraints.row_names[row]!r}, rad/s or m/s); expected 0. "
+            "kt.constraints.project_rates(robot, q0, dq0) gives the nearest rates that do not."
+        )
+    away = margin(constraints, J, value("mass_matrix"))
+    for at in map(tuple, np.argwhere(~(away > NEARLY_SINGULAR))):
+        name, pivot = weakest(model, q0[at])
+        if pivot <= MARGIN:
+            raise InputError(
+                f"q0 is a singular position of {model.name!r}{_rollout((*at, 0))}, or nearly: "
+                f"{singular_words(name, pivot)}"
+            )
+
+
+def singular_words(name: str, pivot: float) -> str:
+    """Why a simulation cannot be in a singular position, and what to do."""
+    return (
+        f"constraint {name!r} loses its effect there ({pivot:.2g} of it is left, and results need "
+        f"{MARGIN:.2g}), and accelerations do not follow from it. Start elsewhere, for example at "
+        "robot.neutral(), and keep the mechanism away from stretched and folded bars."
+    )
+
+
+def _rollout(at: tuple[Any, ...]) -> str:
+    """The index of a rollout in a message; empty for a single one."""
+    return f" in rollout {[int(k) for k in at[:-1]]}" if len(at) > 1 else ""
+
+
+def check_ground(model: Model, q0: Array, parameters: Mapping[str, ArrayLike]) -> None:
+    """Raise InputError if contacts start inside the ground.
+
+    Args:
+        model: the robot.
+        q0: positions, (..., nq).
+        parameters: of the run, among which may be the ground.
+    """
+    if model.contacts is not None:
+        free = tuple(name for name in parameters if name == "ground")
+        data = [parameters[name] for name in free]
+        points, gaps, _ = kernel(model, "contact_points", free=free)(q0, *data)
+        gaps = gaps if free else start_gaps(model.contacts.ground, points, gaps)
+        check_gaps(model, np.asarray(gaps))

@@ -27,8 +27,11 @@ from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.charts import spread
-from kinetree.simulate.core.setup import Setup
-from kinetree.simulate.tuning import AT_REST, FAR_FROM_GOAL, STUCK_SLACK
+from kinetree.simulate.setup import Setup
+
+AT_REST = 1e-6  # rad/s or m/s: rates that fixed steps leave to a joint that friction holds
+FAR_FROM_GOAL = {"rad": 1e-3, "m": 1e-4}  # rad or m: smaller errors are not reported
+STUCK_SLACK = 1e-6  # of the friction level, by which the end of a step may exceed it
 
 MAX_REFERENCE = 256  # samples; a reference that is a function is called once for each
 

@@ -5,7 +5,7 @@ sampled at Chebyshev points and replaced by the polynomial through them; if its 
 not died out, the step is halved. The extremes of the polynomial separate its zeros, so between
 neighbouring samples and extremes each zero of g stands alone, even if two zeros are close together.
 Each bracket is then closed on g itself. A pair of zeros is found if g between them exceeds
-EVENT_RESOLVED times its largest value over the step.
+RESOLVED times its largest value over the step.
 """
 
 import math
@@ -18,11 +18,15 @@ from numpy.polynomial import chebyshev
 from kinetree.core.arrays import Array, read_only
 from kinetree.engine.compiler.law import law_name
 from kinetree.errors import InputError
-from kinetree.simulate.core.laws import add_time, check_arguments
-from kinetree.simulate.tuning import EVENT_CLOSEST, EVENT_DEGREE, EVENT_HALVINGS, EVENT_RESOLVED
+from kinetree.simulate.functions import add_time, check_arguments
 
-NODES = (1 - np.cos(np.pi * np.arange(EVENT_DEGREE + 1) / EVENT_DEGREE)) / 2  # from 0 to 1
-TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, EVENT_DEGREE))
+CLOSEST = 1e-15  # of a step: the largest distance of a root from a change of sign
+DEGREE = 16  # of the polynomial that replaces an event within a step
+HALVINGS = 6  # of a step whose function does not die out, because it bends or jumps
+RESOLVED = 1e-7  # of the largest coefficient: the last ones must be below
+
+NODES = (1 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)) / 2  # from 0 to 1
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, DEGREE))
 
 EventFunction = Callable[[float, Array, Array], float]
 ShareFunction = Callable[[Array], Array]  # shares (K,) -> values (K, G)
@@ -84,26 +88,14 @@ class Event:
         return self.direction == 0 or rising == (self.direction > 0)
 
 
-def _nowhere(t: float, q: Array, dq: Array) -> float:
-    return 1.0
-
-
 @dataclass(frozen=True, eq=False)
-class Halt(Event):
+class Halt:
     """An end of the motion from outside, such as a limit of computing time; not for users.
 
-    It depends on no state, so that it has no zero to find and no contract to keep: `asked` is
-    looked at after every step, and the motion ends where it is.
-
-    Args:
-        function: has no zero.
-        terminal: True.
-        asked: returns True if the motion is to end.
+    asked: returns True if the motion is to end where it is; it is called after every step.
     """
 
-    function: EventFunction = _nowhere
-    terminal: bool = True
-    asked: Callable[[], bool] = bool
+    asked: Callable[[], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,16 +149,13 @@ def event(
     return Event(function, direction, bool(terminal), label)
 
 
-Events = Event | EventFunction | Sequence[Event | EventFunction]
+Events = Event | Halt | EventFunction | Sequence[Event | Halt | EventFunction]
 
 
-def read_events(events: Events) -> list[Event]:
+def read_events(events: Events) -> list[Event | Halt]:
     """Read one event or several; a bare function is an event."""
-    if isinstance(events, Event):
-        return [events]
-    if not isinstance(events, Sequence):
-        return [event(events)]
-    return [x if isinstance(x, Event) else event(x) for x in events]
+    listed = events if isinstance(events, Sequence) else [events]
+    return [x if isinstance(x, Event | Halt) else event(x) for x in listed]
 
 
 def measure(events: Sequence[Event], t: Array, q: Array, dq: Array) -> Array:
@@ -194,33 +183,34 @@ def samples(
     values = function(shares)
     series = TO_SERIES @ values
     size = abs(series)
-    largest = size.max(0)
     # a function that its constant part keeps away from zero needs no further look
     near = size[0] <= size[1:].sum(0)
-    rough = near & (size[-3:].max(0) > EVENT_RESOLVED * largest)
-    if rough.any() and depth < EVENT_HALVINGS:
+    rough = near & (size[-3:].max(0) > RESOLVED * size.max(0))
+    if rough.any() and depth < HALVINGS:
         middle = (low + high) / 2
         first = samples(function, low, middle, depth + 1)
         second = samples(function, middle, high, depth + 1)
         return np.append(first[0], second[0][1:]), np.concatenate([first[1], second[1][1:]])
     extremes = [_extreme_points(series[:, j]) for j in np.flatnonzero(near)]
-    between = np.unique(np.concatenate([*extremes, np.zeros(0)]))
-    between = low + (high - low) * between
-    between = np.setdiff1d(between[(between > low) & (between < high)], shares)
-    if not len(between):
+    between = low + (high - low) * np.concatenate([*extremes, np.zeros(0)])
+    return with_samples(function, shares, values, between[(between > low) & (between < high)])
+
+
+def with_samples(
+    function: ShareFunction, shares: Array, values: Array, more: Array
+) -> tuple[Array, Array]:
+    """Shares and values with those at further shares."""
+    more = np.setdiff1d(more, shares)
+    if not len(more):
         return shares, values
-    order = np.argsort(np.append(shares, between), kind="stable")
-    return np.append(shares, between)[order], np.concatenate([values, function(between)])[order]
+    order = np.argsort(np.append(shares, more), kind="stable")
+    return np.append(shares, more)[order], np.concatenate([values, function(more)])[order]
 
 
 def _extreme_points(series: Array) -> Array:
     """The points in [0, 1] at which a Chebyshev series has its extremes."""
     slope = chebyshev.chebder(series)
-    size = abs(slope)
-    kept = np.flatnonzero(size > 1e-13 * size.max()) if size.max() > 0 else np.zeros(0, int)
-    if not len(kept) or kept[-1] == 0:
-        return np.zeros(0)
-    roots = chebyshev.chebroots(slope[: kept[-1] + 1])
+    roots = chebyshev.chebroots(chebyshev.chebtrim(slope, 1e-13 * abs(slope).max()))
     real = roots.real[abs(roots.imag) <= 1e-6]  # two that almost coincide count as one
     return (real[abs(real) <= 1] + 1) / 2
 
@@ -232,49 +222,26 @@ def crossings(shares: Array, values: Array, sides: Array) -> tuple[list[Crossing
     sign before it, so that a function that comes back from zero has not crossed it.
     """
     changes: list[Crossing] = []
-    sides = sides.copy()
-    for j in range(values.shape[1]):
-        last = shares[0]
-        for s, v in zip(shares, values[:, j], strict=True):
-            sign = np.sign(v)
-            if sign != 0:
-                if sides[j] == -sign:
-                    changes.append(Crossing(j, float(last), float(s), bool(sign > 0)))
-                sides[j] = sign
-            last = s
-    return sorted(changes, key=lambda x: (x.low, x.high)), sides
+    lows = np.append(shares[0], shares[:-1])
+    for low, high, row in zip(lows.tolist(), shares.tolist(), np.sign(values), strict=True):
+        changed = np.flatnonzero(row * sides < 0).tolist()
+        changes += [Crossing(j, low, high, bool(row[j] > 0)) for j in changed]
+        sides = np.where(row != 0, row, sides)
+    return changes, sides
 
 
-def close(function: Callable[[float], float], low: float, high: float, rising: bool) -> float:
-    """The share at which a function has changed its sign, by bisection and false position.
+def close(function: ShareFunction, change: Crossing) -> float:
+    """The share at which a function has changed its sign, by bisection.
 
-    The value at the share returned has the sign after the change, or is 0.
+    The value there has the sign after the change, or is 0.
     """
-    way = 1.0 if rising else -1.0
-    f_low, f_high = way * function(low), way * function(high)
-    if f_low >= 0:
+    low, high, sign = change.low, change.high, 1.0 if change.rising else -1.0
+
+    def has_changed(share: float) -> bool:
+        return sign * float(function(np.array([share]))[0, change.index]) >= 0
+
+    if has_changed(low):
         return low
-    kept = 0  # how often one end has stayed
-    for k in range(200):
-        if high - low <= EVENT_CLOSEST:
-            break
-        middle = (low + high) / 2
-        if k % 3 != 2 and f_high > f_low:  # every third time in the middle: it cannot get stuck
-            middle = low - f_low * (high - low) / (f_high - f_low)
-        if not low < middle < high:
-            middle = (low + high) / 2
-            if not low < middle < high:
-                break
-        f = way * function(middle)
-        if f == 0:
-            return middle
-        # the Illinois rule: the value at an end that stays twice is halved
-        if f > 0:
-            high, f_high = middle, f
-            kept = kept + 1 if kept > 0 else 1
-            f_low = f_low / 2 if kept > 1 else f_low
-        else:
-            low, f_low = middle, f
-            kept = kept - 1 if kept < 0 else -1
-            f_high = f_high / 2 if kept < -1 else f_high
+    while high - low > CLOSEST and low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if has_changed(middle) else (middle, high)
     return high

@@ -30,25 +30,21 @@ from kinetree.dynamics.joints.presliding import (
     bristles,
     without_bristle_friction,
 )
-from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace, coordinate_rates, tangents
 from kinetree.dynamics.step_law import Step, rate_in_mode, step_rate
-from kinetree.dynamics.step_slopes import StepSlopes
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
-from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.scalars import Scalar, clip
-from kinetree.simulate.core.actuation import DriveOutput
-from kinetree.simulate.core.forces import FROM_PYTHON, ActingForces, recent
-from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
-from kinetree.simulate.core.laws import first_line
+from kinetree.simulate.actuation import DriveOutput
+from kinetree.simulate.forces import FROM_PYTHON, ActingForces, Moment, recent
+from kinetree.simulate.inputs import ExternalInputs, NamedParts
 from kinetree.spatial.matrices import is_zero
 
 log = logging.getLogger(__name__)
@@ -74,7 +70,7 @@ class ForcedState:
     dz: Array
     F_ext: Array | None
     given: NamedParts
-    law: Array | None = None
+    law: Array
     acted: DriveOutput | None = None
     shown: Array | None = None
     bristling: Bristling | None = None
@@ -85,23 +81,13 @@ class ForcedState:
         """Joint forces less dry friction with a memory, (n,)."""
         return self.tau if self.bristling is None else self.tau - self.bristling.forces
 
-    def rubbing(self, bristling: Bristling, at: int) -> "ForcedState":
-        """The state with friction that has a memory, at place `at` in z."""
-        dz = np.concatenate([self.dz[:at], bristling.rates, self.dz[at:]])
-        model = without_bristle_friction(self.model)
-        return replace(self, model=model, dz=dz, bristling=bristling, bristles_at=at)
-
-    def bent_at_end(self, a: Array) -> "ForcedState":
-        """The state with the bristles bent at the rates of the end of an implicit step.
-
-        a: acceleration of the step, (n,).
-        """
-        assert self.bristling is not None
+    def rates_at_end(self, a: Array) -> Array:
+        """dz with bristles bent at the rates of the end of an implicit step of acceleration a."""
         before, at = self.bristling, self.bristles_at
-        bristling = bend(before.model, self.dq + a * before.h, before.z, before.h)
-        rates = bristling.rates
-        dz = np.concatenate([self.dz[:at], rates, self.dz[at + len(rates) :]])
-        return replace(self, dz=dz, bristling=bristling)
+        if before is None:
+            return self.dz
+        rates = bend(before.model, self.dq + a * before.h, before.z, before.h).rates
+        return np.concatenate([self.dz[:at], rates, self.dz[at + len(rates) :]])
 
 
 def uses_step(method: Method, space: StateSpace) -> bool:
@@ -138,39 +124,53 @@ class EquationsOfMotion:
         """True if springs have the forces of the end of the step."""
         return self.method is not None and self.method.positions
 
-    def loads(
-        self,
-        t: Scalar,
-        x: Array,
-        p: Array,
-        s: Array,
-        changed: Change | None = None,
-    ) -> ForcedState:
-        """The forces in a state; `changed` may change the robot and what it is given once more."""
+    def moment(
+        self, t: Scalar, x: Array, p: Array, s: Array, changed: Change | None = None
+    ) -> tuple[Moment, Array, Array]:
+        """A time and state, with the deflections of bristles and the memory of the actuation."""
         inputs: NamedParts = self.external.named(p, s)
-        model = self.acting.changed_model(self.space.model, inputs)
+        model = own_model = self.acting.changed_model(self.space.model, inputs)
         q, dq, z = self.space.split(x)
-        own_model = model
         if changed is not None:
             model, inputs = changed(model, inputs, dq)
-        other = model is not own_model
-        bristling, z = self._bristling(model, dq, z, inputs)
-        F_ext, actuation = self.acting.value("F_ext", t, q, dq, inputs), self.acting.actuation
-        if actuation is None:
-            tau, dz = self.acting.joint_forces(model, t, q, dq, z, inputs, other)
-            tau = self._within_efforts(tau)
-            state = ForcedState(model, q, dq, tau, dz, F_ext, inputs, tau)
-            return state if bristling is None else state.rubbing(bristling, len(z))
-        size = len(z) - actuation.size
-        law, dz = self.acting.joint_forces(model, t, q, dq, z[:size], inputs, other)
-        law = self._within_efforts(law)
-        u = self.acting.value("controls", t, q, dq, inputs)
-        h = inputs["step"][0][0] if actuation.fixed else None
-        acted = actuation.act(model, (q, dq, z[size:]), law, u, h)
-        dz = np.concatenate([dz, np.array(acted.dz)]) if acted.dz else dz
-        shown = actuation.shown(acted, u)
-        state = ForcedState(model, q, dq, acted.tau, dz, F_ext, inputs, law, acted, shown)
-        return state if bristling is None else state.rubbing(bristling, size)
+        end = len(z) - (0 if self.acting.actuation is None else self.acting.actuation.size)
+        own, bent, memory = np.split(z, [end - len(bristles(self.space.model)), end])
+        return Moment(model, t, q, dq, own, inputs, model is not own_model), bent, memory
+
+    def loads(
+        self, t: Scalar, x: Array, p: Array, s: Array, changed: Change | None = None
+    ) -> ForcedState:
+        """The forces in a state; `changed` may change the robot and what it is given once more."""
+        at, bent, memory = self.moment(t, x, p, s, changed)
+        model, acting, inputs, bristling = at.model, self.acting, at.inputs, None
+        h = inputs["step"][0][0] if "step" in inputs else None
+        law, dz = acting.joint_forces(at)
+        tau = law = self._within_efforts(law)
+        rates, acted, shown = [dz], None, None
+        if len(bent):
+            sampled = self.method is not None and self.method.sampled
+            bristling = bend(model, at.dq, bent, h if sampled else None)
+            model = without_bristle_friction(model)
+            rates.append(bristling.rates)
+        if acting.actuation is not None:
+            u = acting.value("controls", at)
+            acted = acting.actuation.act(at.model, (at.q, at.dq, memory), law, u, h)
+            tau, shown = acted.tau, acting.actuation.shown(acted, u)
+            rates += [np.array(acted.dz)] if acted.dz else []
+        return ForcedState(
+            model,
+            at.q,
+            at.dq,
+            tau,
+            np.concatenate(rates),
+            acting.value("F_ext", at),
+            inputs,
+            law,
+            acted,
+            shown,
+            bristling,
+            len(at.z),
+        )
 
     def _within_efforts(self, tau: Array) -> Array:
         """Forces of laws, (n,), clipped to the limits of the joints if they saturate."""
@@ -180,24 +180,9 @@ class EquationsOfMotion:
         most = {d: float(x) for d, x in most.items() if np.isfinite(x)}
         return np.array([clip(x, -most[d], most[d]) if d in most else x for d, x in enumerate(tau)])
 
-    def _bristling(
-        self, model: Model, dq: Array, z: Array, inputs: NamedParts
-    ) -> tuple[Bristling | None, Array]:
-        """Friction with a memory, None without any, and z without its part."""
-        count = len(bristles(model))
-        if not count:
-            return None, z
-        actuation = self.acting.actuation
-        at = len(z) - count - (0 if actuation is None else actuation.size)
-        h = inputs["step"][0][0] if self.method is not None and self.method.sampled else None
-        return bend(model, dq, z[at : at + count], h), np.concatenate([z[:at], z[at + count :]])
-
     def python_results(self, t: float, x: Array, p: Array, s: Array) -> Array:
         """The values of all that runs in Python in a state, in one row."""
-        inputs, actuation = self.external.named(p, s), self.acting.actuation
-        model, (q, dq, z) = self.acting.changed_model(self.space.model, inputs), self.space.split(x)
-        more = len(bristles(model)) + (0 if actuation is None else actuation.size)
-        return self.acting.python_results(model, t, q, dq, z[: len(z) - more], inputs)
+        return self.acting.python_results(self.moment(t, x, p, s)[0])
 
     def motion(
         self, loads: ForcedState, traced: bool = False, gains: Gains | None = None
@@ -234,10 +219,9 @@ class EquationsOfMotion:
         loads = self.loads(t, x, p, s, changed)
         gains = self.slopes(loads, t, x, p, s) if self.implicit else None
         moving, ddq, friction = self.motion(loads, traced=changed is not None, gains=gains)
-        if self.implicit and loads.bristling is not None:
-            loads = loads.bent_at_end(ddq)
+        dz = loads.rates_at_end(ddq) if self.implicit else loads.dz
         y = [loads.tau, friction, *([] if loads.shown is None else [loads.shown])]
-        return np.concatenate([moving, ddq, loads.dz]), np.concatenate(y)
+        return np.concatenate([moving, ddq, dz]), np.concatenate(y)
 
     def slopes(self, loads: ForcedState, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
         """Slopes of all joint forces, those of friction with a memory included."""
@@ -245,17 +229,6 @@ class EquationsOfMotion:
         if bristling is None:
             return gains
         return bristling.gains if gains is None else gains.plus(bristling.gains)
-
-    def added_forces(self, loads: ForcedState, a: Array, gains: Gains | None) -> Array:
-        """Joint forces that an implicit step needs beyond those at its beginning, (n,).
-
-        a: acceleration of the step, (n,). M a + b = tau - added_forces.
-        """
-        springs = Springs(loads.model, loads.q) if loads.model.springs else None
-        slopes = StepSlopes.of(
-            loads.model, loads.dq, gains, positions=self.positions, springs=springs
-        )
-        return slopes.forces(a, loads.dq, loads.given["step"][0][0])
 
     def gains(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
         """Slopes of all joint forces by q and dq, from the derivative of their graph.
@@ -298,8 +271,7 @@ class EquationsOfMotion:
         """The graph of d u/d x, (u, N), of t, x, p and s; x along tangent vectors."""
 
         def controls(t: Scalar, x: Array, p: Array, s: Array) -> Array | None:
-            q, dq, _ = self.space.split(x)
-            return self.acting.value("controls", t, q, dq, self.external.named(p, s))
+            return self.acting.value("controls", self.moment(t, x, p, s)[0])
 
         return self._slopes(controls, "u")
 
@@ -339,29 +311,17 @@ def make_system(equations: EquationsOfMotion) -> System:
     space, acting = equations.space, equations.acting
     if not acting.parameters:
         check_inertia(space.model)
-    if acting.python:
-        return _with_python(equations, str(acting.note))
-    try:
-        return System(space, _traced(equations))
-    except Exception as problem:
-        if space.model.constraints is not None and isinstance(problem, ModelError):
-            raise  # a law that does not honour constraints would refuse them in Python, too
-        functions = [name for name, x in acting.inputs.items() if x.law is not None]
-        functions += ["controller"] if acting.controller is not None else []
-        if not functions:
-            raise
-        acting = replace(acting, python=tuple(functions))
-        return _with_python(replace(equations, acting=acting), first_line(problem, named=True))
+    return _with_python(equations) if acting.python else System(space, _traced(equations))
 
 
 def _traced(equations: EquationsOfMotion) -> Graph:
     return optimise(trace(equations.rate, equations.ports, [("k", ()), ("y", ())]))
 
 
-def _with_python(equations: EquationsOfMotion, reason: str) -> System:
+def _with_python(equations: EquationsOfMotion) -> System:
     """The system whose forces come from Python, at least some of them, and why."""
     space, acting, external = equations.space, equations.acting, equations.external
-    note = f"forces come from Python, not from compiled code: {reason}"
+    note = f"forces come from Python, not from compiled code: {acting.note}"
     if equations.implicit:
         note = f"{note} Their slopes are not known, so each step takes them as constant."
         if acting.actuation is not None:
@@ -380,9 +340,11 @@ def _with_python(equations: EquationsOfMotion, reason: str) -> System:
     key = acting.key, acting.python, wider.code_key, acting.actuation, space.extra, space.dry
     method = None if equations.method is None else equations.method.name
     kernel = recent(
-        space.model, "robots", (*key, acting.parameters, method),
-        lambda: Kernel(_traced(whole), "robot", dtypes=("float64",)), lambda kernel: True,
-    )  # fmt: skip
+        space.model,
+        "robots",
+        (*key, acting.parameters, method),
+        lambda: Kernel(_traced(whole), "robot", dtypes=("float64",)),
+    )
 
     def rate(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         t, p, s = np.broadcast_to(t, len(x)), _rows(p, len(x)), _rows(s, len(x))

@@ -6,45 +6,44 @@ its friction. Then the modes of all joints at rest are found together, such that
 agree (`consistent_modes`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.dry_friction import dry_dofs, dry_friction
+from kinetree.dynamics.dry_friction import dry_friction
 from kinetree.dynamics.joints.presliding import without_bristle_friction
 from kinetree.model import Model
-from kinetree.simulate.core.limits import SimulationError
-from kinetree.simulate.tuning import RELEASE_SLACK
+from kinetree.simulate.limits import SimulationError
+
+RELEASE_SLACK = 5e-10  # of the friction in both directions: a held joint is released so late
 
 
 @dataclass(frozen=True, eq=False)
 class DryFriction:
-    """Entries of dq with dry friction, (d,), and the most it can give in each direction, (B, d)."""
+    """Entries of dq with dry friction, and the most it can give in each direction, each (d,)."""
 
     dofs: Array
     plus: Array
     minus: Array
 
-    def margins(self, row: int, friction: Array) -> tuple[Array, Array, Array]:
+    def margins(self, friction: Array) -> tuple[Array, Array, Array]:
         """Distances of friction (..., d) from the most in each direction, and the slack.
 
         Slack is the force beyond the most at which a held joint is released, (..., d).
         """
-        plus, minus = self.plus[row], self.minus[row]
-        slack = np.broadcast_to(RELEASE_SLACK * (plus + minus), friction.shape)
-        return plus - friction, friction + minus, slack
+        slack = np.broadcast_to(RELEASE_SLACK * (self.plus + self.minus), friction.shape)
+        return self.plus - friction, friction + self.minus, slack
 
-    def guards(self, row: int, mode: Array, dq: Array, friction: Array, slow: float) -> Array:
+    def guards(self, mode: Array, dq: Array, friction: Array, slow: float) -> Array:
         """Functions of states (K, ...) that are positive in a mode, (K, G), and end it at zero.
 
         A sliding joint has one: its rate, which may pass zero by `slow`. A held joint has two: the
         distances of its friction from the most that it can give in each direction.
         """
         held, slides = np.flatnonzero(mode == 0), np.flatnonzero(mode != 0)
-        up, down, slack = (x[:, held] for x in self.margins(row, friction))
+        up, down, slack = (x[:, held] for x in self.margins(friction))
         rates = mode[slides] * dq[:, self.dofs[slides]] + slow
         return np.concatenate([rates, up + slack, down + slack], -1)
 
@@ -53,36 +52,17 @@ class DryFriction:
         return self.dofs[(mode != 0) & (mode * dq[self.dofs] <= 0)]
 
 
-def read_dry_friction(
-    model: Model,
-    varied: Sequence[str],
-    changes: Sequence[Mapping[str, Any]],
-    change: Callable[..., Model],
-) -> DryFriction:
-    """The dry friction of every rollout.
-
-    Args:
-        model: the robot.
-        varied: data of the robot that change; with "friction" among them, every joint counts.
-        changes: the inputs of each rollout, or of one for all.
-        change: makes the robot of a rollout from its inputs.
-    """
-    dry = dry_dofs(model, varied)
-    order = dict.fromkeys(d for joint in model.joints for d in joint.dofs if d in dry)
-    dofs = np.array(list(order), int)
-    rows = [dry_friction(without_bristle_friction(change(model, inputs))) for inputs in changes]
-    pairs = [[row.get(d, (0.0, 0.0)) for d in order] for row in rows]
-    pairs = np.array(pairs, float).reshape(len(rows), -1, 2)
-    return DryFriction(dofs, pairs[..., 0], pairs[..., 1])
+def read_dry_friction(model: Model, dofs: tuple[int, ...]) -> DryFriction:
+    """The dry friction of a robot at some degrees of freedom, zero where it has none."""
+    levels = dry_friction(without_bristle_friction(model))
+    pairs = np.array([levels.get(d, (0.0, 0.0)) for d in dofs], float).reshape(-1, 2)
+    return DryFriction(np.array(dofs, int), *pairs.T)
 
 
 def consistent_modes(
-    dry: DryFriction,
-    row: int,
-    dq: Array,
-    evaluate: Callable[[Array], tuple[Array, Array]],
+    dry: DryFriction, dq: Array, evaluate: Callable[[Array], tuple[Array, Array]]
 ) -> Array:
-    """Modes, (d,), in which forces and motions of all joints agree; for the rates of one rollout.
+    """Modes, (d,), in which forces and motions of all joints agree.
 
     Each joint at rest is either held by no more than its friction can give, or begins to move in
     the direction that its friction resists. For a positive definite mass matrix there is exactly
@@ -98,21 +78,20 @@ def consistent_modes(
     for _ in range(50 + 10 * len(mode)):
         ddq, friction = evaluate(mode)
         held = still & (mode == 0)
-        above, below, slack = dry.margins(row, friction)
+        above, below, slack = dry.margins(friction)
         up, down = held & (above < -slack / 2), held & (below < -slack / 2)
-        back = still & (mode * ddq[dry.dofs] < 0)
-        wrong = np.flatnonzero(up | down | back)
-        if not len(wrong):
+        disagree = np.flatnonzero(up | down | (still & (mode * ddq[dry.dofs] < 0)))
+        if not len(disagree):
             return mode
-        if len(wrong) < fewest:
-            fewest, patience = len(wrong), 3
+        if len(disagree) < fewest:
+            fewest, patience = len(disagree), 3
         elif patience > 0:
             patience -= 1
         else:
-            wrong = wrong[:1]
+            disagree = disagree[:1]
         new = np.where(up, 1.0, np.where(down, -1.0, 0.0))
         mode = mode.copy()
-        mode[wrong] = new[wrong]
+        mode[disagree] = new[disagree]
     raise SimulationError(
         f"no motion was found in which the dry friction of joints {dry.dofs[still].tolist()} "
         "(entries of dq) agrees with their forces; expected a positive definite mass matrix. Look "

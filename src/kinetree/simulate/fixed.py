@@ -27,15 +27,19 @@ from kinetree.engine.compiler.stepping import NEVER, Field, Stepping, interpret_
 from kinetree.engine.compiler.stepping import Run as LoopCall
 from kinetree.engine.kernels.step import stage_graph
 from kinetree.engine.rollout import Rollout
-from kinetree.simulate.core.forces import ActingForces
-from kinetree.simulate.core.inputs import ExternalInputs, Input
-from kinetree.simulate.core.limits import CONTACT, margins_graph
-from kinetree.simulate.core.outcome import Outcome, record_rows, result_places
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.setup import Setup, remembered_loop
-from kinetree.simulate.core.system import EquationsOfMotion, System, make_system, uses_step
-from kinetree.simulate.core.touching import FORCES, ForceMeans
-from kinetree.simulate.tuning import CPU_OPERATIONS, CPU_TABLE, MEAN_NUMBERS, PYTHON_CALLS
+from kinetree.simulate.equations import EquationsOfMotion, System, make_system, uses_step
+from kinetree.simulate.forces import ActingForces
+from kinetree.simulate.inputs import ExternalInputs, Input
+from kinetree.simulate.limits import CONTACT, margins_graph, result_places
+from kinetree.simulate.options import Run
+from kinetree.simulate.result import Outcome, record_rows
+from kinetree.simulate.setup import Setup, remembered_loop
+
+FORCES = "contact_forces"
+
+CPU_OPERATIONS, CPU_TABLE = 4_000_000_000, 4_000_000  # operations; numbers over time
+MEAN_NUMBERS = 2**22  # recorded in one call where contact forces are averaged: those of all steps
+PYTHON_CALLS = 2_000  # evaluations of a law by Python
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +79,16 @@ class FixedSteps:
         """Operations of one rate."""
         return self.stepping.rate.operations
 
-    def run(self, run: Run, setup: Setup, bar: Progress) -> Outcome:
-        """Take all steps from setup.x0 at the times of the run."""
-        machine, times, batch, count = self.machine, run.times, setup.batch, len(setup.x0)
-        xp, dtype = machine.xp, setup.x0.dtype.name
+    def run(self, run: Run, setup: Setup, bar: Progress, row: int | None = None) -> Outcome:
+        """Take all steps from setup.x0 at the times of the run; row: of the only rollout to run."""
+        machine, times, batch = self.machine, run.times, setup.batch
+        chosen = slice(None) if row is None else slice(row, row + 1)
+        state = setup.x0[chosen].copy()
+        count, xp, dtype = len(state), machine.xp, state.dtype.name
         rows, kept = record_rows(len(times), run.stride)
         external = step_inputs(setup, self.space, self.method, run.pull_time, times)
-        state, params = setup.x0.copy(), external.params(batch, xp, dtype)
+        params = external.params(batch, xp, dtype)
+        params = params if len(params) == 1 else params[chosen]
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
         amount = xp.zeros((count, self.stepping.watched), dtype)
         records = [machine.new((len(kept), count, x.size), dtype) for x in self.stepping.fields]
@@ -108,7 +115,7 @@ class FixedSteps:
             call = LoopCall(
                 state=state,
                 params=params,
-                table=self.table(external, stages, batch, dtype),
+                table=self.table(external, stages, batch, dtype, chosen),
                 times=xp.array(stages, dtype),
                 h=xp.array(h[part], dtype),
                 rows=xp.array(
@@ -142,11 +149,13 @@ class FixedSteps:
         stages: Array,
         batch: tuple[int, ...],
         dtype: str = "float64",
+        chosen: slice = slice(None),
     ) -> Array:
-        """Values over time at the stages (E, S) of steps, (E, S, B or 1, s)."""
+        """Values over time at the stages (E, S) of steps, (E, S, B or 1, s); chosen: rollouts."""
         xp = self.machine.xp
         ends = np.broadcast_to(np.array(self.method.times) == 1, stages.shape)
         values = external.table(stages.ravel(), ends.ravel(), batch, xp, dtype)
+        values = values if values.shape[1] == 1 else values[:, chosen]
         return xp.ascontiguousarray(values.reshape(*stages.shape, *values.shape[1:]))
 
     def chunk(self, count: int, table: int) -> int:
@@ -160,10 +169,7 @@ class FixedSteps:
 
 def cpu_machine(system: System, stepping: Stepping) -> Machine:
     """Machine code on the CPU; the interpreter if forces come from Python."""
-    if system.graph is None:
-        call = partial(_run_by_python, stepping, system)
-    else:
-        call = Rollout(stepping).run
+    call = Rollout(stepping).run if system.graph else partial(_run_by_python, stepping, system)
     return Machine(np, np.empty, call, "int64", CPU_OPERATIONS, CPU_TABLE)
 
 
@@ -226,11 +232,8 @@ def recorded_fields(
     space: StateSpace, acting: ActingForces, method: Method, run: Run
 ) -> dict[str, Field]:
     """The fields of the record; constant forces are left out."""
-    nq, n, places = (
-        space.model.nq,
-        space.model.n,
-        result_places(space.model, method, acting, stops=run.stops),
-    )
+    nq, n = space.model.nq, space.model.n
+    places = result_places(space.model, method, acting, stops=run.stops)
     in_y = {name: Field("y", x.start, x.stop - x.start) for name, x in places.items()}
     tau = in_y.pop("tau")
     fields = {"q": Field("x", 0, nq), "dq": Field("x", nq, n), "ddq": Field("k", n, n)}
@@ -255,3 +258,35 @@ def make_stepping(run: Run, system: System, fields: tuple[Field, ...]) -> Steppi
         watch=margins_graph(space, run.bounds, y.size),
         fields=fields,
     )
+
+
+class ForceMeans:
+    """Records of every so many steps, with the means of the contact forces between them."""
+
+    def __init__(
+        self, times: Array, rows: Array, forces: int, steps: list[Array], records: list[Array]
+    ) -> None:
+        """times, rows: of all evaluations; forces: the number of their field.
+
+        steps: records of all evaluations of a call. records: those that are left.
+        """
+        self.rows, self.forces, self.steps, self.records = rows, forces, steps, records
+        self.row = np.maximum.accumulate(rows)  # of the interval of an evaluation
+        h = np.append(np.diff(times), 1.0)  # the last evaluation has a row of its own
+        self.shares = h / np.bincount(self.row, h)[self.row]
+        records[forces][...] = 0
+
+    def add(self, part: slice) -> None:
+        """Take over the evaluations of a call."""
+        means, forces = self.records[self.forces], self.steps[self.forces]
+        kept = np.flatnonzero(self.rows[part] >= 0)
+        for record, steps in zip(self.records, self.steps, strict=True):
+            if record is not means:
+                record[self.rows[part][kept].tolist()] = steps[kept.tolist()]
+        for i, (row, share) in enumerate(zip(self.row[part], self.shares[part], strict=True)):
+            means[int(row)] += forces[i] * float(share)
+
+    def finish(self, count: int) -> None:
+        """Make the last interval of a run that ended after so many evaluations a mean."""
+        row = int(self.row[count - 1])
+        self.records[self.forces][row] /= float(self.shares[:count][self.row[:count] == row].sum())

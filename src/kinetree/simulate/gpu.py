@@ -2,35 +2,42 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics import neutral
+from kinetree.dynamics.methods import METHODS
+from kinetree.engine.compiler.stepping import Run as LoopCall
+from kinetree.engine.compiler.stepping import Stepping
+from kinetree.engine.cuda.kernel import device_of
 from kinetree.engine.cuda.launch import require_device
+from kinetree.engine.cuda.rollout import CudaRollout
 from kinetree.engine.kernels.free import check_free
-from kinetree.errors import InputError
+from kinetree.errors import CompileError, InputError
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
-from kinetree.simulate.core.inputs import Input, constant
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.setup import (
-    Setup,
-    common_batch,
-    first_states,
-    read_positions,
-    read_setup,
-)
-from kinetree.simulate.core.signals import is_on_gpu
-from kinetree.simulate.tuning import UNIT_LENGTH
+from kinetree.motion.trajectory import Trajectory
+from kinetree.simulate.equations import System
+from kinetree.simulate.fixed import Machine, fixed_steps
+from kinetree.simulate.inputs import Input, constant, is_on_gpu
+from kinetree.simulate.options import Run, checked
+from kinetree.simulate.result import recorded
+from kinetree.simulate.setup import Setup, common_batch, first_states, read_positions, read_setup
+
+UNIT_LENGTH = {4: 1e-6, 8: 1e-9}  # error of the length of a quaternion on a GPU, by bytes
+GPU_OPERATIONS, GPU_TABLE = 2_000_000_000_000, 64_000_000  # the same on a GPU
 
 AXES = {
-    "F_ext": 2, "parameter com": 2, "parameter inertia": 3, "parameter friction": 2,
+    "F_ext": 2,
+    "parameter com": 2,
+    "parameter inertia": 3,
+    "parameter friction": 2,
     "parameter springs": 2,
-}  # fmt: skip
+}
 
 
 NAMES = ("q0", "dq0", "tau", "F_ext", "controls", "activation", "drive_state", "friction_state")
@@ -113,3 +120,97 @@ def _check_moved(cp: ModuleType, model: Model, moved: Mapping[str, Array]) -> No
         length = cp.linalg.norm(moved["q0"][..., list(coords)], axis=-1)
         if bool((abs(length - 1) > UNIT_LENGTH[length.dtype.itemsize]).any()):
             read_positions(model, cp.asnumpy(moved["q0"]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GpuTrajectory:
+    """A motion whose arrays are CuPy's: q, (T, ..., nq); dq, ddq, tau, (T, ..., n); t is NumPy's.
+
+    The fields mean the same as those of `Trajectory`, which `cpu()` returns.
+
+    Args:
+        t: times, NumPy's, shape (T,), s.
+        q: joint positions, shape (T, ..., nq), rad or m.
+        dq: joint rates, shape (T, ..., n), rad/s or m/s.
+        ddq: joint accelerations, shape (T, ..., n), rad/s^2 or m/s^2.
+        tau: joint forces, shape (T, ..., n), N m or N.
+        model: the robot.
+        meta: description of the run.
+    """
+
+    t: Array
+    q: Array
+    dq: Array
+    ddq: Array
+    tau: Array
+    model: Model
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Axes between time and joint; () for a single motion."""
+        return self.q.shape[1:-1]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def cpu(self) -> Trajectory:
+        """Copy the motion to the memory of the CPU."""
+        arrays: list[Any] = [self.q, self.dq, self.ddq, self.tau]
+        q, dq, ddq, tau = (np.asarray(x.get(), float) for x in arrays)
+        meta = {key: _on_cpu(x) for key, x in self.meta.items()}
+        model = self.model
+        return Trajectory(
+            t=self.t, q=q, dq=dq, ddq=ddq, tau=tau, name=model.name, model=model, meta=meta
+        )
+
+
+def _on_cpu(x: Any) -> Any:
+    """An entry of meta with its arrays in the memory of the CPU; dicts have arrays by name."""
+    if isinstance(x, dict):
+        return {name: _on_cpu(part) for name, part in cast("dict[str, Any]", x).items()}
+    return x.get() if hasattr(x, "get") else x
+
+
+def simulated_on_gpu(run: Run) -> GpuTrajectory:
+    """The motion that a run asks for, on the GPU on which its arguments are."""
+    run = checked(run)
+    if run.fixed is None:
+        raise InputError(
+            f"method {run.method!r} chooses its steps one by one, which target 'cuda' cannot do; "
+            f"take one of {', '.join(METHODS)}."
+        )
+    acting = run.tau, run.F_ext, run.controller, run.controls
+    states = run.activation, run.drive_state, run.friction_state
+    arguments = run.q0, run.dq0, *acting, *states, *(run.parameters or {}).values()
+    with device_of(require_device(), arguments):
+        setup = read_gpu_setup(run)
+        if setup.sampling is not None:
+            raise CompileError(
+                f"target 'cuda' runs compiled laws alone, but {setup.sampling.note}. Simulate with "
+                "target='cpu'."
+            )
+        loop = fixed_steps(run, setup, cuda_machine)
+        with run.bar() as bar:
+            outcome = loop.run(run, setup, bar)
+
+        def make(t: Array, arrays: dict[str, Any], meta: dict[str, Any]) -> GpuTrajectory:
+            return GpuTrajectory(t=t, model=run.model, meta=meta, **arrays)
+
+        return recorded(run, setup, outcome, None, make)
+
+
+def cuda_machine(system: System, stepping: Stepping) -> Machine:
+    """The GPU, with the loop compiled for it."""
+    if system.graph is None:
+        raise CompileError(
+            f"target 'cuda' runs compiled laws alone, but {system.note}. Write the law "
+            "with kinetree.scalars, or simulate with target='cpu'."
+        )
+    cp, rollout = require_device(), CudaRollout(stepping)
+
+    def call(loop: LoopCall) -> None:
+        rollout.run(loop)
+        cp.cuda.get_current_stream().synchronize()  # so that the bar moves and Ctrl-C is noticed
+
+    return Machine(cp, cp.empty, call, "int32", GPU_OPERATIONS, GPU_TABLE)

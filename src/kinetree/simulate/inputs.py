@@ -1,10 +1,4 @@
-"""Inputs: torques, wrenches, controls and references as a user gives them, made ready for a loop.
-
-An input is a constant, a table over time (a signal or a trajectory), a function of time, or a law
-of t, q and dq. All become one record, `Input`. Functions are traced; constants and tables are
-numbers that a loop receives in two arrays: p with the constants of each rollout, and s with the
-values over time at each stage of each step (`ExternalInputs`).
-"""
+"""Signals: numbers over time, held or joined by lines, on the CPU or on a GPU."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -16,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
-from kinetree.core.containers import refuse_labels
+from kinetree.core.containers import has_labels, read_times, refuse_labels
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.errors import InputError, ShapeError
-from kinetree.motion.curve.interpolation import warn_of_excess
 from kinetree.motion.trajectory import Trajectory
-from kinetree.present.labels import Alignment, Axis
+from kinetree.present.labels import Alignment, Axis, by_name, check_rows, order_of, own_axis
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.laws import (
+from kinetree.simulate.functions import (
     Parts,
     UserFunction,
     as_parts,
@@ -34,8 +27,153 @@ from kinetree.simulate.core.laws import (
     label,
     user_function,
 )
-from kinetree.simulate.core.signals import Signal, is_on_gpu
-from kinetree.simulate.tuning import TIME_SLACK
+
+MOVING = 1e-6  # of the largest rate of a trajectory: rounding of its end is far below
+
+TIME_SLACK = 1e-9  # of a sample time: times are sums of steps, so that 0.1 + 0.2 counts as 0.3
+
+KINDS = ("hold", "linear")
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """Values, (N, ...), at times t, (N,), s; the first and the last also hold beyond the ends.
+
+    Values may be an array of CuPy: then they stay on the GPU, for simulations there.
+
+    Args:
+        t: times, shape (N,), s.
+        values: values at these times, shape (N, ...), N m or N.
+        kind: "hold" or "linear" between the times.
+        axis: names along the last axis; None: plain arrays.
+    """
+
+    t: Array
+    values: Array
+    kind: str = "hold"
+    axis: Axis | None = None  # the names along the last axis of labelled values
+
+    def ordered(self, axis: Axis | None, name: str) -> "Signal":
+        """Return the signal with its last axis in the order of another axis; as it is if plain.
+
+        Args:
+            axis: names to follow; None: plain arrays.
+            name: name of the argument in messages.
+        """
+        if self.axis is None:
+            return self
+        if axis is None:
+            raise InputError(
+                f"{name} is a signal of values with the names {', '.join(self.axis.names)}; "
+                "expected plain arrays. robot.wrenches({frame: wrench}) makes F_ext from names."
+            )
+        order = order_of(self.axis.names, axis, name, "names of the signal")
+        return Signal(self.t, self.values[..., order], self.kind)
+
+    def at(self, times: Array, ends: Array) -> Array:
+        """Return the values at some times, (K, ...).
+
+        Args:
+            times: shape (K,), s.
+            ends: whether each time ends a step, where a value that jumps has not done so, (K,).
+        """
+        t, values = self.t, self.values
+        if self.kind == "hold" or len(t) == 1:
+            # times are sums of steps, so that 0.1 + 0.2 must count as 0.3
+            slack = TIME_SLACK * (np.diff(t).min() if len(t) > 1 else 1.0)
+            k = np.searchsorted(t, times + np.where(ends, -slack, slack), "right") - 1
+            return values[_beside(values, np.clip(k, 0, None))]
+        k = np.clip(np.searchsorted(t, times, "right") - 1, 0, len(t) - 2)
+        share = np.clip((times - t[k]) / (t[k + 1] - t[k]), 0, 1)
+        share = _beside(values, share.reshape(-1, *(1,) * (values.ndim - 1)))
+        k = _beside(values, k)
+        return values[k] * (1 - share) + values[k + 1] * share
+
+
+def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
+    """Torques or wrenches over time, for `simulate`.
+
+    The first value also acts before the first time, and the last one after the last: begin with a
+    value of 0 at t = 0 for forces that set in later.
+
+    Args:
+        t: times, (N,), s, increasing.
+        values: (N, n) of torques or (N, links, 6) of wrenches; axes of a batch after the first.
+            On a GPU they stay there, for `target="cuda"`. Torques may be a data frame with a column
+            for each joint, or a dict {joint: (N,)}: they are aligned by name.
+        kind: "hold" keeps each value until the next time, "linear" joins them by lines.
+    """
+    check_rows(t, values, "t", "values")
+    axis = own_axis(values, "values of the signal")
+    if axis is not None or has_labels(values):
+        known = Axis(()) if axis is None else axis
+        values = by_name(values, known, "values of the signal")
+    refuse_labels(values, "values of the signal")
+    try:
+        times, numbers = np.array(on_cpu(read_times(t)), float), _copied(values)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"the signal needs numbers, rows of one length: {problem}") from None
+    if numbers.dtype.kind not in "fiub":
+        raise InputError(f"values of the signal hold {numbers.dtype}; expected real numbers.")
+    if kind not in KINDS:
+        raise InputError(f"kind of the signal is {kind!r}; expected {' or '.join(KINDS)}.")
+    _check_times(times, numbers.shape)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        at = tuple(int(i) for i in np.argwhere(~on_cpu(finite))[0])
+        raise InputError(
+            f"values{list(at)} of the signal, at t = {times[at[0]]:.6g} s, is {numbers[at]}; "
+            "expected a finite number."
+        )
+    return Signal(times, numbers, kind, axis)
+
+
+def _check_times(t: Array, shape: tuple[int, ...]) -> None:
+    """Raise unless the times are finite, increasing and as many as the values."""
+    if t.ndim != 1 or not len(t):
+        raise ShapeError(f"times of the signal have shape {t.shape}; expected (N,), N at least 1.")
+    if shape[:1] != t.shape:
+        raise ShapeError(
+            f"the signal has {len(t)} times but values of shape {shape}; time is the first axis of "
+            "the values."
+        )
+    if not np.isfinite(t).all():
+        raise InputError(f"time {int(np.argmin(np.isfinite(t)))} of the signal is not finite.")
+    late = np.flatnonzero(np.diff(t) <= 0)
+    if late.size:
+        k = int(late[0])
+        raise InputError(
+            f"times of the signal do not increase: t[{k + 1}] = {t[k + 1]:.9g} follows "
+            f"t[{k}] = {t[k]:.9g}. Sort the samples and drop repeated ones."
+        )
+
+
+def is_on_gpu(x: object) -> bool:
+    """Return True if an argument is an array on a GPU."""
+    return hasattr(x, "__cuda_array_interface__")
+
+
+def on_cpu(x: Any) -> Any:
+    """Return the numbers of an array in the memory of the CPU; other values as they are."""
+    return _cupy().asnumpy(x) if is_on_gpu(x) else x
+
+
+def _copied(x: ArrayLike) -> Array:
+    """Copy numbers: to an array of CuPy if they are on a GPU, else to NumPy's float64."""
+    return _cupy().array(x) if is_on_gpu(x) else np.array(x, float)
+
+
+def _beside(x: Array, y: Array) -> Array:
+    """Return y in the memory in which x is."""
+    return _cupy().asarray(y) if is_on_gpu(x) else y
+
+
+def _cupy() -> ModuleType:
+    """CuPy; the module that finds it is imported only when an array is on a GPU."""
+    from kinetree.engine.cuda import launch
+
+    return launch.require_device()
+
 
 # joint forces or wrenches: numbers, a signal, a function of t, or one of t, q and dq
 ForceInput = ArrayLike | Signal | Callable[..., ArrayLike]
@@ -44,7 +182,6 @@ Shape = tuple[int, ...]
 Table = Callable[[Array, Array], Sequence[Array]]
 Trials = Sequence[tuple[float, Array, Array]]  # t, q and dq at which functions are checked
 TIME = Port("t", ())
-MOVING = 1e-6  # of the largest rate of a trajectory: rounding of its end is far below
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,9 +360,12 @@ def table_of_signal(signal: Signal, shape: Shape, name: str) -> Input:
     held = "" if not values[0].any() else "its first value acts"
     bent = signal.kind == "linear" and len(values) > 1 and (values[-1] != values[-2]).any()
     return Input(
-        (shape,), each[:split], at=lambda times, ends: (signal.at(times, ends),), breaks=signal.t,
+        (shape,),
+        each[:split],
+        at=lambda times, ends: (signal.at(times, ends),),
+        breaks=signal.t,
         beyond=(held, "its last value acts" if bent else ""),
-    )  # fmt: skip
+    )
 
 
 def table_of_trajectory(trajectory: Trajectory) -> Input:
@@ -234,7 +374,6 @@ def table_of_trajectory(trajectory: Trajectory) -> Input:
     Between its samples the motion is that of its pieces, as in `kinetree.motion.resample`; all
     times at which ddq jumps are breaks, its ends included.
     """
-    warn_of_excess(trajectory)
     pieces = trajectory.curve
     first, last = trajectory.t[0], trajectory.t[-1]
     inner = pieces.jumps[(pieces.jumps > first) & (pieces.jumps < last)]
@@ -284,6 +423,24 @@ def constant(value: Any, shape: Shape, name: str, names: str) -> Array:
     return x
 
 
+def common_axes(axes: Mapping[str, Shape]) -> Shape:
+    """Leading axes of all arguments together, from those of each by name."""
+    try:
+        return np.broadcast_shapes(*axes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in axes.items() if shape)
+        raise ShapeError(
+            f"the leading axes of the rollouts do not broadcast: {listed}. Each axis must be "
+            "equal or 1."
+        ) from None
+
+
+def side_by_side(parts: Mapping[str, Array]) -> Array:
+    """Arrays (..., size), with leading axes that broadcast, as one."""
+    batch = common_axes({name: x.shape[:-1] for name, x in parts.items()})
+    return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts.values()], -1)
+
+
 def shaped(value: ArrayLike, shape: Shape, name: str, axis: Axis | None = None) -> Array:
     """Copy the result of a user's function; raise unless it has the shape and is finite."""
     x = np.array(Alignment([(value, axis, name)]).values[0])
@@ -319,13 +476,6 @@ class ExternalInputs:
         """The inputs with another constant, (..., size), as the last."""
         made = Input.of_constant(value, value.shape[-1:])
         return replace(self, constants={**self.constants, name: made})
-
-    @property
-    def on_gpu(self) -> bool:
-        """True if any of the numbers lie on a GPU."""
-        start = np.zeros(1), np.zeros(1, bool)
-        values = [x for table in self.sampled.values() for x in table.values(*start)]
-        return any(map(is_on_gpu, [*values, *(x.constant for x in self.constants.values())]))
 
     @property
     def params_size(self) -> int:
