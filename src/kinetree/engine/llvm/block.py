@@ -9,6 +9,7 @@ elements along each of its dimensions. Every lane of a block has the same arithm
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import mul
 
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Value
@@ -176,3 +177,26 @@ def contiguous(code: LlvmLoops, port: Port, strides: Value) -> Value:
             verdict = verdict & code.load(strides, axis, INTEGER).equals(expected)
         expected *= length
     return verdict
+
+
+def one_by_block(graph: Graph, name: str, dtype: str) -> str:
+    """Text of `@{name}_one` as a batch of one state, for very many results."""
+    words = [f"in{k}" for k in range(len(graph.inputs))]
+    words += [f"out{k}" for k in range(len(graph.outputs))]
+    code = LlvmLoops(1, f"{name}_one", [(word, ADDRESS) for word in words], "", dtype=dtype)
+    steps = [0] * len(words)
+    for port in (*graph.inputs, *graph.outputs):
+        sizes = list(accumulate(port.shape[:0:-1], mul, initial=code.scalar.size))
+        steps += sizes[::-1] if port.shape else []
+    code.w.do(f"%arrays = alloca [{len(words)} x ptr]")
+    arrays, single, strides = (
+        Value(code, x, ADDRESS) for x in ("%arrays", f"@{name}_single", f"@{name}_strides")
+    )
+    for k, word in enumerate(words):
+        code.store(arrays, k, code.arguments[word])
+    code.call(f"{name}_states", arrays, single, strides, arrays)
+    entries = ", ".join(f"i64 {step}" for step in steps)
+    return (
+        f"@{name}_single = internal constant i64 1\n"
+        f"@{name}_strides = internal constant [{len(steps)} x i64] [{entries}]\n{code.text()}"
+    )

@@ -106,8 +106,8 @@ class One:
             return [insert_all(w, scalar.word, part) for part in groups]
         return [join(w, scalar.word, part, width) for part in groups]
 
-    def text(self, values: bool = False) -> str:
-        """The whole function; values: `@{name}_values_one`, internal, for `Scatter.one`."""
+    def text(self) -> str:
+        """The whole function."""
         parts = self.body.lines(self)
         pointers = [f"ptr noalias readonly %in{k}" for k in range(len(self.graph.inputs))]
         pointers += [f"ptr noalias writeonly %out{k}" for k in range(len(self.graph.outputs))]
@@ -119,7 +119,4 @@ class One:
             for pointer, size in sizes.items()
             if size
         }
-        if values:
-            head = Head(pointers, "internal ", " noinline")
-            return assemble(f"{self.name}_values_one", head, buffers, parts)
         return assemble(f"{self.name}_one", Head(pointers), buffers, parts)

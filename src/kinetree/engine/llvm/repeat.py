@@ -14,8 +14,7 @@ from kinetree.engine.compiler.loops import ADDRESS, Value, Vector
 from kinetree.engine.llvm.block import Block
 from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.loops import LlvmLoops
-from kinetree.engine.llvm.payne_hanek import emit_payne_hanek, emit_table
-from kinetree.engine.llvm.sincos import emit_sincos
+from kinetree.engine.llvm.sincos import emit_sines
 
 
 class Round(Block):
@@ -43,10 +42,7 @@ def emit_block(block: Block) -> list[str]:
     name, dtype, lanes = block.name, block.dtype, block.body.lanes
     texts = [*emit_repeats(block.graph, name, dtype, lanes)]
     texts += [*emit_functions(name, dtype, block.body.called), block.text()]
-    if not block.angle_slot:
-        return texts
-    sines = [emit_sincos(name, dtype, lanes, count) for count in sorted(block.calls)]
-    return [emit_table(name), emit_payne_hanek(name, dtype), *sines, *texts]
+    return [*emit_sines(name, dtype, lanes, block.calls), *texts]
 
 
 def emit_repeats(graph: Graph, name: str, dtype: str, lanes: int) -> list[str]:
