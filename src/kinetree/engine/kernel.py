@@ -17,7 +17,6 @@ from kinetree.core.system import once
 from kinetree.engine.call import c_api, vectorcall
 from kinetree.engine.call.dispatch import Dispatch, core_signature, with_optional
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.errors import CompileError, GraphError, InputError
@@ -171,15 +170,6 @@ class Kernel:
         from kinetree.engine.compiler.sparse import pattern_of  # most kernels are dense
 
         return pattern_of(self.graph, self.name)
-
-    @property
-    def notes(self) -> Notes:
-        """How the kernel was made: its form, and the seconds of each stage; print it to read it."""
-        stages = list(getattr(self.graph, "stages", ()))
-        if self._programs is not None:
-            stages += self._programs.stages.get(self.dtypes[0], [])
-        form = "interpreted" if self._programs is None else "compiled"
-        return Notes(self.name, form, self.operations, tuple(stages))
 
     @property
     def ir(self) -> str:

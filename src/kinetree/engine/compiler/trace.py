@@ -22,7 +22,6 @@ from kinetree import scalars
 from kinetree.core.repeat import next_round
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, no_collection, prune
-from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.errors import GraphError, InputError
 from kinetree.scalars import FUNCTIONS
@@ -552,13 +551,12 @@ def trace(
     Returns:
         A graph without dead nodes, in the order in which the function computed.
     """
-    with stage("trace"):
-        builder = Builder()
-        returned = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
-        if builder.refused:
-            raise GraphError(f"{builder.refused} The function caught this error and went on.")
-        ports, results = read_results(builder, returned, outputs)
-        return prune(builder.graph(inputs, ports, results))
+    builder = Builder()
+    returned = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
+    if builder.refused:
+        raise GraphError(f"{builder.refused} The function caught this error and went on.")
+    ports, results = read_results(builder, returned, outputs)
+    return prune(builder.graph(inputs, ports, results))
 
 
 def read_results(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 from kinetree.engine.call.outside_torch import outside_torch
 from kinetree.engine.compiler.graph import Graph, LongGraphError, Port
@@ -18,7 +18,6 @@ from kinetree.model import Model
 from kinetree.present.labels import Axes, Axis
 
 if TYPE_CHECKING:
-    from kinetree.engine.compiler.store import StoredGraph
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernels.signatures import KernelOptions
 
@@ -95,7 +94,7 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
         doc = derivative_help(request, model, graph)
         axes = _slope_axes(model, graph, request)
     if request.sparse:
-        graph, doc, axes = _sparse(model, name, cast("StoredGraph", graph), doc, axes)
+        graph, doc, axes = _sparse(model, name, graph, doc, axes)
     if request.target == "cuda":
         from kinetree.engine.cuda.kernel import CudaKernel
 
@@ -148,16 +147,14 @@ def _slope_axes(model: Model, graph: Graph, request: Request) -> Axes:
     return port_axes(model, graph, request.rows, [(*of, *by) for of, by in pairs])
 
 
-def _sparse(
-    model: Model, name: str, dense: "StoredGraph", doc: str, axes: Axes
-) -> tuple[Graph, str, Axes]:
+def _sparse(model: Model, name: str, dense: Graph, doc: str, axes: Axes) -> tuple[Graph, str, Axes]:
     """Return the values of a graph that are not always zero, with their help and their names.
 
     A value is called after the first place where it stands, such as "dtau_dq:shoulder:elbow".
     """
-    from kinetree.engine.compiler.sparse import SparseGraph
+    from kinetree.engine.compiler.sparse import sparse
 
-    graph = SparseGraph(dense)
+    graph = sparse(dense)
     pattern = graph.pattern
     if not pattern.size:
         raise InputError(
