@@ -13,7 +13,7 @@ from operator import mul
 
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Value
-from kinetree.engine.llvm.body import GraphCode, Head, assemble, consecutive_inputs
+from kinetree.engine.llvm.body import GraphCode, Head, assemble
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.operands import Operand
 from kinetree.engine.llvm.scatter import Scatter, memory
@@ -66,24 +66,15 @@ class Block:
         return "%out", self.outputs[port] + element
 
     def angles(self, stage: list[int]) -> str:
-        """Sines and cosines of one stage; angles that are not together already are copied."""
+        """Sines and cosines of one stage, of angles that are copied to one place."""
         first = self.angle_slot[stage[0]]
-        together = consecutive_inputs(self.graph, stage)
-        lines = []
-        if together:
-            line, source = self._address(*self.input(*together))
-        else:
-            for k, i in enumerate(stage):
-                lines.append(self.store(self.body.operand(i), "%angles", first + k))
-            line, source = self._address("%angles", first)
-        lines.append(line)
-        line, sines = self._address("%sines", first)
-        lines.append(line)
-        line, cosines = self._address("%cosines", first)
-        lines.append(line)
+        pairs = enumerate(stage, first)
+        lines = [self.store(self.body.operand(i), "%angles", slot) for slot, i in pairs]
+        places = [self._address(x, first) for x in ("%angles", "%sines", "%cosines")]
+        lines += [line for line, _ in places]
         self.calls.update(shares(len(stage)))
-        pointers = [source, sines, cosines]
-        lines.extend(call_sincos(self.name, self.dtype, self.body.lanes, len(stage), pointers))
+        pointers = [name for _, name in places]
+        lines += call_sincos(self.name, self.dtype, self.body.lanes, len(stage), pointers)
         return "\n".join(lines)
 
     def text(self) -> str:

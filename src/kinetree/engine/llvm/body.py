@@ -387,12 +387,3 @@ class GraphCode:
             lines.append(self.statement(i))
             if i in self.slots:
                 lines.append(moves.store(f"%n{i}", "%kept", self.slots[i]))
-
-
-def consecutive_inputs(graph: Graph, nodes: list[int]) -> tuple[int, int] | None:
-    """(input, first element) where the nodes are neighbouring elements of one input, else None."""
-    values = [graph.nodes[i].value for i in nodes if graph.nodes[i].op == "input"]
-    if len(values) < len(nodes) or not isinstance(values[0], tuple):
-        return None
-    port, first = values[0]
-    return values[0] if values == [(port, first + k) for k in range(len(nodes))] else None

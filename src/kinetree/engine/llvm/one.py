@@ -2,26 +2,9 @@
 # ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
 
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.llvm.body import GraphCode, Head, assemble, consecutive_inputs
-from kinetree.engine.llvm.operands import insert_all, join
+from kinetree.engine.llvm.body import GraphCode, Head, assemble
 from kinetree.engine.llvm.sincos import call_sincos, shares
-from kinetree.engine.llvm.text import Writer, vector
-
-
-def pieces(count: int, lanes: int) -> tuple[int, list[int]]:
-    """Cut `count` neighbouring numbers into whole vectors without reading past their end.
-
-    Returns:
-        width, starts: runs of `width` numbers from each start, laid one behind the other. Runs may
-        overlap, then a number occurs twice; their total length is a multiple of `lanes`.
-    """
-    # the widest run that the numbers fill; a last run that would read past the end starts earlier
-    width = lanes
-    while width > count:
-        width //= 2
-    runs = -(-count // width)
-    runs += -runs % (lanes // width)
-    return width, [min(k * width, count - width) for k in range(runs)]
+from kinetree.engine.llvm.text import Writer
 
 
 class One:
@@ -39,7 +22,6 @@ class One:
         self.writer = Writer()
         self.angle_slot: dict[int, int] = {}  # angle -> its place among the sines and cosines
         self.used = 0  # places taken
-        self.copied = 0
         self.calls: set[int] = set()  # how many vectors of angles go into one call
 
     def _move(self, verb: str, pointer: str, element: int) -> tuple[str, str]:
@@ -63,48 +45,21 @@ class One:
         return f"%out{port}", element
 
     def angles(self, stage: list[int]) -> str:
-        """Sines and cosines of one stage in as few vectors as possible."""
-        w, scalar = self.writer, self.scalar
-        together = consecutive_inputs(self.graph, stage)
-        lines = []
-        if together:
-            source = w.at(f"%in{together[0]}", together[1], scalar.word)
-        else:
-            for k, i in enumerate(stage):
-                lines.append(self.store(self.body.operand(i), "%loose", self.copied + k))
-            source = w.at("%loose", self.copied, scalar.word)
-            self.copied += len(stage)
-        width, starts = pieces(len(stage), self.lanes)
-        for k, i in enumerate(stage):
-            run = next(r for r, start in enumerate(starts) if start <= k < start + width)
-            self.angle_slot[i] = self.used + run * width + k - starts[run]
-        vectors = self._fill(source, width, starts)
+        """Sines and cosines of one stage, side by side; the last angle fills the spare lanes."""
+        w, scalar, lanes = self.writer, self.scalar, self.lanes
+        vectors = -(-len(stage) // lanes)
+        lines: list[str] = []
+        for k in range(vectors * lanes):
+            angle = self.body.operand(stage[min(k, len(stage) - 1)])
+            lines.append(self.store(angle, "%angles", self.used + k))
+        self.angle_slot |= {i: self.used + k for k, i in enumerate(stage)}
         buffers = [w.at(b, self.used, scalar.word) for b in ("%angles", "%sines", "%cosines")]
-        for k, value in enumerate(vectors):
-            kind, size = vector(scalar.word, self.lanes), self.lanes * scalar.size
-            w.do(f"store {kind} {value}, ptr {w.at(buffers[0], k, kind)}, align {size}")
-        lines.extend(w.lines)
+        lines += w.lines
         w.lines = []
-        self.calls.update(shares(len(vectors)))
-        lines.extend(call_sincos(self.name, self.dtype, self.lanes, len(vectors), buffers))
-        self.used += len(vectors) * self.lanes
-        return "\n".join(lines)
-
-    def _fill(self, source: str, width: int, starts: list[int]) -> list[str]:
-        """Vectors of all lanes, loaded from runs of `width` numbers."""
-        w, scalar = self.writer, self.scalar
-        kind = vector(scalar.word, width)
-        loaded: dict[int, str] = {}
-        for start in starts:
-            if start not in loaded:
-                address = w.at(source, start, scalar.word)
-                loaded[start] = w.let(f"load {kind}, ptr {address}, align {scalar.size}")
-        group = self.lanes // width
-        runs = [loaded[start] for start in starts]
-        groups = [runs[k : k + group] for k in range(0, len(runs), group)]
-        if width == 1:  # the runs are scalars
-            return [insert_all(w, scalar.word, part) for part in groups]
-        return [join(w, scalar.word, part, width) for part in groups]
+        self.calls.update(shares(vectors))
+        self.used += vectors * lanes
+        calls = call_sincos(self.name, self.dtype, lanes, vectors, buffers)
+        return "\n".join([*lines, *calls])
 
     def text(self) -> str:
         """The whole function."""
@@ -112,7 +67,7 @@ class One:
         pointers = [f"ptr noalias readonly %in{k}" for k in range(len(self.graph.inputs))]
         pointers += [f"ptr noalias writeonly %out{k}" for k in range(len(self.graph.outputs))]
         sizes = {"%angles": self.used, "%sines": self.used, "%cosines": self.used}
-        sizes |= {"%loose": self.copied, "%kept": self.body.kept} | self.body.frames
+        sizes |= {"%kept": self.body.kept} | self.body.frames
         align = self.lanes * self.scalar.size
         buffers = {
             pointer: f"[{size} x {self.scalar.word}], align {align}"
