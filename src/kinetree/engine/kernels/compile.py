@@ -15,7 +15,7 @@ from kinetree.engine.kernels.stored import stored_graph
 from kinetree.engine.kernels.traced import check_inertia, traced_function
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.present.labels import Axes, Axis
+from kinetree.present.labels import Axes
 
 if TYPE_CHECKING:
     from kinetree.engine.cuda.kernel import CudaKernel
@@ -148,10 +148,7 @@ def _slope_axes(model: Model, graph: Graph, request: Request) -> Axes:
 
 
 def _sparse(model: Model, name: str, dense: Graph, doc: str, axes: Axes) -> tuple[Graph, str, Axes]:
-    """Return the values of a graph that are not always zero, with their help and their names.
-
-    A value is called after the first place where it stands, such as "dtau_dq:shoulder:elbow".
-    """
+    """Return the values of a graph that are not always zero, with their help and axes."""
     from kinetree.engine.compiler.sparse import sparse
 
     graph = sparse(dense)
@@ -161,10 +158,4 @@ def _sparse(model: Model, name: str, dense: Graph, doc: str, axes: Axes) -> tupl
             f"{name} of {model.name!r} is zero at every state, so there are no values of it; leave "
             "out sparse=True to get the zeros."
         )
-    names = [""] * pattern.size
-    for block, along in zip(pattern.blocks, axes[1], strict=True):
-        for place, k in zip(block.index.T.tolist(), block.source.tolist(), strict=True):
-            pairs = zip(along, place, strict=True)
-            entry = [str(i) if axis is None else axis.names[i] for axis, i in pairs]
-            names[k] = names[k] or ":".join([block.name, *entry])
-    return graph, sparse_help(doc, pattern.size), (axes[0], ((Axis(tuple(names), "value"),),))
+    return graph, sparse_help(doc, pattern.size), (axes[0], ((None,),))
