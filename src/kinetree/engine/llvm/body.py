@@ -11,7 +11,7 @@ function grows faster than its length. Hardly any value of a long graph could st
 from one part to the next anyway. A value that a later part needs is stored once and loaded where
 that part first uses it. Inputs, sines and cosines are in memory already.
 
-A loop is a call (`repeat.py`) between the parts of its frame: numbers that it needs are stored
+A loop is a call (`block.py`) between the parts of its frame: numbers that it needs are stored
 there as soon as they are known, and its results are loaded from there.
 """
 # ruff: noqa: D102 (the class `Moves` describes its methods)

@@ -1,11 +1,9 @@
 """Graph -> text of one LLVM module."""
 
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.llvm.block import Block, StatesLoop, one_by_block
+from kinetree.engine.llvm.block import Block, One, StatesLoop, emit_repeats, one_by_block
 from kinetree.engine.llvm.functions import emit_functions
-from kinetree.engine.llvm.one import One
 from kinetree.engine.llvm.operands import NEAR, Operand, emit_operand
-from kinetree.engine.llvm.repeat import emit_repeats
 from kinetree.engine.llvm.scatter import scatter
 from kinetree.engine.llvm.sincos import emit_sines
 from kinetree.engine.llvm.target import Target
@@ -23,7 +21,7 @@ def operands(ports: tuple[Port, ...], dtype: str, lanes: int) -> list[Operand]:
 
 
 def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kernel") -> str:
-    """Text of a module with `@{name}_states` and `@{name}_one` (see `block.py` and `one.py`).
+    """Text of a module with `@{name}_states` and `@{name}_one` (see `block.py`).
 
     Args:
         graph: what to compute; its order of nodes is the order of evaluation.
