@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.cuda.body import Constants, statements
-from kinetree.engine.cuda.layout import Layout, Row, plan
+from kinetree.engine.cuda.layout import Layout, Row, Visit, plan, spill
 from kinetree.engine.cuda.prelude import prelude
-from kinetree.engine.cuda.spilling import Visit, spill
 
 ITEMSIZE = {"float64": 8, "float32": 4}
 

@@ -11,7 +11,7 @@ carried, room for as many, those that stay, and the rows and results of a scan. 
 ones and writes the others, which then change places. A lane that is done keeps its numbers
 (`Sweep`), so leaving early changes nothing.
 """
-# ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
+# ruff: noqa: D102 (`Block` describes what load, store and the others do)
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -34,6 +34,9 @@ def slots(ports: tuple[Port, ...]) -> list[int]:
 
 class Block:
     """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned.
+
+    input, output: the place of an element of an array: a pointer and an element. load: %n{i} from a
+    place. store: a value at a place.
 
     lanes: how many angles one call for sines has side by side, a multiple of the lanes of the code.
     like: code of the same graph, in whose order this one is.
