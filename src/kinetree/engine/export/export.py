@@ -139,7 +139,7 @@ def _program(
         _lettered(port, result.letter, graph)
         for port, result in zip(graph.outputs, quantity.results, strict=True)
     )
-    equation = quantity.formula
+    equation = quantity.title.rstrip(".")
     if not request.wrenches:
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     if model.constraints is not None:

@@ -99,8 +99,9 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
         from kinetree.engine.cuda.kernel import CudaKernel
 
         return CudaKernel(graph, name, doc, more=more)
-    # contacts are solved in float64, also for arrays of float32
-    dtypes = ("float64",) if quantity.step and model.contacts is not None else DTYPES
+    # a solver that repeats until its error is 1e-8, and the closing of loops, need float64
+    closed = quantity.step and model.constraints is not None
+    dtypes = ("float64",) if closed or graph.repeats() else DTYPES
     return Kernel(graph, name, doc, dtypes=dtypes, more=more, axes=axes)
 
 
