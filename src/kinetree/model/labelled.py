@@ -16,7 +16,6 @@ import numpy as np
 
 from kinetree.core.containers import label_kind
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.documented import documented
 from kinetree.model.inputs import (
     activation_axis,
     actuator_axis,
@@ -49,12 +48,12 @@ DIRECTIONS = {
 def labelled(
     *dims: Letter | tuple[Letter, ...],
 ) -> Callable[[OfModel[Given, Result]], OfRobot[Given, Result]]:
-    """Let a function take a robot and labelled states, and complete its `Args:` (documented.py).
+    """Let a function take a robot and labelled states.
 
     dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
     axis of a model); or one tuple of letters for each of several results.
     """
-    return lambda function: named(documented(function), *dims)
+    return lambda function: named(function, *dims)
 
 
 def named(
@@ -80,20 +79,13 @@ def _by_name(
     options: Mapping[str, Any],
 ) -> Any:
     bound = inspect.signature(function).bind(*args, **options)
-    model = bound.arguments["model"]
-    states = [name for name in bound.arguments if name in AXES]
-    states_given = [
-        (bound.arguments[name], AXES[name](model), name)
-        for name in states
-        if bound.arguments[name] is not None
-    ]
-    alignment = Alignment(states_given)
-    for (value, _, name), x in zip(states_given, alignment.values, strict=True):
+    model, given = bound.arguments["model"], bound.arguments
+    states = [(x, AXES[k](model), k) for k, x in given.items() if k in AXES and x is not None]
+    alignment = Alignment(states)
+    for (value, _, name), x in zip(states, alignment.values, strict=True):
+        given[name] = x
         if x is not value:
             check_one_state(x, name)
-    bound.arguments.update(
-        {name: value for (_, _, name), value in zip(states_given, alignment.values, strict=True)}
-    )
     result = function(*bound.args, **bound.kwargs)
 
     def with_names(x: Any, letters: Sequence[Any]) -> Any:

@@ -31,7 +31,7 @@ from kinetree.optimal import driver
 from kinetree.optimal.forward import Bounds, Forward
 from kinetree.optimal.riccati import Sizes
 from kinetree.optimal.stages import Pattern, Transcription, end_slopes, stage_slopes
-from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.inputs import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
 LENGTHS = 0.5 ** np.arange(float(driver.LENGTHS))  # of a step, tried at once

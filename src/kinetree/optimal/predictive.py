@@ -14,7 +14,7 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.options import count, finite
 from kinetree.errors import InputError
 from kinetree.motion.inputs import positive
-from kinetree.simulate.core.sampling import Sampled
+from kinetree.simulate.controller import Sampled
 
 FIRST_ITERATIONS = 100  # at most of the first tick, which has no plan to begin with
 

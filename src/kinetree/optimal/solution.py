@@ -15,7 +15,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.explain import Pushes, plot_of, pushes
 from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
-from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.inputs import on_cpu
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -73,15 +73,12 @@ def stribeck_part(shape: Stribeck, dq: Any) -> Any:
     return where(size, exp(-power(moving, shape.exponent)), 1)
 
 
-@quantity(
-    "dq -> b: n",
-    meaning="joint forces against friction",
-    unit="N m or N",
-    formula="b(dq)",
-    over="model",
-)
+@quantity("dq -> b: n", over="model")
 def friction_forces(model: Model, dq: Any) -> Array:
     """Friction of the joints, as the drives must overcome it: b(dq).
+
+    Returns:
+        b: joint forces against friction [N m or N].
 
     Example:
         >>> robot.friction_forces([1, 0.5])

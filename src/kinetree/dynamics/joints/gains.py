@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.scalars import Scalar
 from kinetree.spatial.matrices import is_zero
 
 
@@ -32,40 +31,24 @@ class Gains:
 
     def plus(self, other: "Gains") -> "Gains":
         """The sum of two gains."""
-        kp, kd = sum_of_slopes(self.kp, other.kp), sum_of_slopes(self.kd, other.kd)
-        return Gains(kp, kd, symmetric=self.symmetric and other.symmetric)
+        symmetric = self.symmetric and other.symmetric
+        return Gains(self.kp + other.kp, self.kd + other.kd, symmetric=symmetric)
 
     def without(self, dofs: Collection[int]) -> "Gains":
         """The gains of the other degrees of freedom: the forces of `dofs` have no slope."""
-        n = len(self.kp)
-        kp, kd = (
-            np.array(
-                [[0] * n if i in dofs else list(row) for i, row in enumerate(x)], dtype=object
-            ).reshape(n, n)
-            for x in (self.kp, self.kd)
-        )
-        others = (x[i, j] for x in (kp, kd) for i in range(n) for j in dofs if i != j)
+        kp, kd, rows = self.kp.copy(), self.kd.copy(), list(dofs)
+        kp[rows] = kd[rows] = 0
+        others = (x[i, j] for x in (kp, kd) for i in range(len(x)) for j in rows if i != j)
         return Gains(kp, kd, symmetric=self.symmetric and all(map(is_zero, others)))
 
 
 def no_gains(n: int) -> Array:
     """A matrix of integers 0, (n, n)."""
-    return np.array([[0] * n for _ in range(n)], dtype=object).reshape(n, n)
+    return diagonal(np.array([0] * n, object))
 
 
 def diagonal(x: Array) -> Array:
     """The matrix with x on its diagonal, (n, n), and integers 0 elsewhere."""
-    n = len(x)
-    rows = [[x[i] if i == j else 0 for j in range(n)] for i in range(n)]
-    return np.array(rows, dtype=object).reshape(n, n)
-
-
-def sum_of_slopes(X: Array, Y: Array) -> Array:
-    """X + Y, in which integers 0 stay as they are."""
-    n = len(X)
-    rows = [[_plus(X[i, j], Y[i, j]) for j in range(n)] for i in range(n)]
-    return np.array(rows, dtype=object).reshape(n, n)
-
-
-def _plus(x: Scalar, y: Scalar) -> Scalar:
-    return x if is_zero(y) else y if is_zero(x) else x + y
+    matrix = np.full((len(x), len(x)), 0, object)
+    np.fill_diagonal(matrix, x)
+    return matrix

@@ -25,7 +25,6 @@ from kinetree.dynamics.joints.paths import Stretch, path_length, stretches
 from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
-from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
@@ -34,15 +33,12 @@ from kinetree.scalars import Scalar, absolute, clip, where
 from kinetree.spatial.matrices import dense
 
 
-@quantity(
-    "q -> tau_s: n",
-    meaning="joint forces against springs",
-    unit="N m or N",
-    formula="sum of k a (a . q - rest)",
-    over="model",
-)
+@quantity("q -> tau_s: n", over="model")
 def spring_forces(model: Model, q: StateLike) -> Array:
     """Joint forces against springs: the gradient of their energy; zero without springs.
+
+    Returns:
+        tau_s: joint forces against springs [N m or N].
 
     Example:
         >>> robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])
@@ -181,11 +177,15 @@ class Springs:
 
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
-    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
+    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     return Springs(model, coordinates(model, q)).energy
 
 
-@documented
 def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
     """Stiffness k a a^T of the springs, (n, n), symmetric and positive semi-definite.
 
@@ -193,6 +193,7 @@ def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
     and springs with play.
 
     Args:
+        model: the robot.
         q: joint positions, (nq,), rad or m; None: for springs that do not need them.
     """
     if q is None and any(x.points or not is_plain(x.play, 0) for x in model.springs):
