@@ -8,7 +8,7 @@ of the stages and of the last state and the forward pass by their addresses; the
 from collections.abc import Callable
 
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Value, Vector
-from kinetree.engine.llvm.loops import LlvmLoops, declarations
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.rollout import WORDS as FORWARD_WORDS
 from kinetree.optimal.riccati import ADDRESSES, ARGUMENTS, COUNTS, NAME, Backward, Sizes
 
@@ -47,7 +47,7 @@ def emit(sizes: Sizes, triple: str | None) -> str:
     code = LlvmLoops(sizes.lanes, SYMBOL, [("words", ADDRESS)], "", ' "stackrealign"')
     Driver(code, sizes).write()
     head = f'target triple = "{triple}"\n' if triple else ""
-    return "\n".join([head, backward.text(), code.text(), declarations(sizes.lanes)])
+    return "\n".join([head, backward.text(), code.text()])
 
 
 class Driver:

@@ -7,9 +7,8 @@ from typing import Literal
 from kinetree.core.options import is_one_of
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import header_text, source_text
-from kinetree.engine.export.code import ExportedCode
+from kinetree.engine.export.code import ExportedCode, chosen_name, function_name
 from kinetree.engine.export.header import HONOURING, header
-from kinetree.engine.export.names import chosen_name, function_name
 from kinetree.engine.export.plans import HasIteration, write_iteration
 from kinetree.engine.export.program import DOUBLE, DTYPES, Program
 from kinetree.engine.export.scripts import write_casadi, write_matlab

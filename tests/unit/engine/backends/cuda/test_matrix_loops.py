@@ -12,7 +12,7 @@ from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Matrix, Vector
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.loops import LlvmLoops, declarations
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.target import host_target
 from kinetree.optimal.riccati import ARGUMENTS as PLAN
 from kinetree.optimal.riccati import Backward, Sizes
@@ -142,7 +142,7 @@ def run_llvm(case, lanes):
     write(code)
     helper = LlvmLoops(lanes, "halve", HALVE)
     halve(helper)
-    text = f'target triple = "{target.triple}"\n{helper.text()}{code.text()}{declarations(lanes)}'
+    text = f'target triple = "{target.triple}"\n{helper.text()}{code.text()}'
     loaded = engine.load(engine.assemble(text, target), target, ["program"])
     memory, counts = make(lanes), whole(lanes)
     types = [ctypes.c_void_p] * len(memory) + [ctypes.c_int64] * len(counts)
