@@ -26,7 +26,7 @@ from kinetree.files.description.records import ArgumentValue, Body, Note, RobotD
 from kinetree.files.description.source import decode, path_text, read_bytes
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xml import Element, parse_xml, show
-from kinetree.files.loading import MJCF, ConstraintsOf, load, read
+from kinetree.files.loading import MJCF, FileOrNone, load, read
 from kinetree.robot import Robot
 from kinetree.spatial.inertia import check_body, physical_faults, second_moment
 from kinetree.views.visuals import missing_meshes, visual_source
@@ -157,7 +157,7 @@ def lint(
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     environment: bool = False,
-    constraints: ConstraintsOf = "file",
+    constraints: FileOrNone = "file",
     model: str | None = None,
 ) -> Lint:
     """Judge a robot file: its masses, inertias, limits, names and meshes, with corrections.

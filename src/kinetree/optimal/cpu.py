@@ -17,7 +17,7 @@ from kinetree.engine.call import threads
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Loops, Value, Vector
 from kinetree.engine.llvm.compiled_graph import CompiledGraph
-from kinetree.engine.llvm.loops import LlvmLoops, declarations
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.rollout import WORDS as FORWARD_WORDS
 from kinetree.engine.llvm.target import host_target
@@ -54,7 +54,7 @@ class CpuPasses(Passes):
         Driver(code, self.sizes, self).write()
         triple = host_target().triple
         head = f'target triple = "{triple}"\n' if triple else ""
-        return "\n".join([head, code.text(), declarations(self.sizes.lanes)])
+        return head + code.text()
 
     def call(self, code: Loops, name: str, arrays: list[Vector], count: Index) -> None:
         """Call a kernel so many times, from these addresses on."""

@@ -25,7 +25,7 @@ from kinetree.optimal import driver
 from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes
 from kinetree.optimal.transcription import Bounds, Transcription
-from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.inputs import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
 SLICE = 16  # iterations in machine code, until Ctrl-C and progress are heard

@@ -23,8 +23,8 @@ from kinetree.optimal.ilqr import BAD_START, CONVERGED
 from kinetree.optimal.problem import Problem
 from kinetree.optimal.solution import Solution
 from kinetree.optimal.transcription import compiled
-from kinetree.simulate.core.closure import check_start
-from kinetree.simulate.core.sampling import Sampled
+from kinetree.simulate.controller import Sampled
+from kinetree.simulate.setup import check_start
 
 FIRST_ITERATIONS = 100  # at most of the first tick, which has no plan to begin with
 TOLERANCE = 1e-12  # of the decrease that is expected; a tick has few iterations anyway

@@ -43,9 +43,9 @@ from kinetree.optimal.starts import (
 )
 from kinetree.optimal.transcription import EULER, Bounds, Transcription
 from kinetree.robot import Robot
-from kinetree.simulate.core.closure import check_start
-from kinetree.simulate.core.run import TARGETS
-from kinetree.simulate.core.signals import is_on_gpu, on_cpu
+from kinetree.simulate.inputs import is_on_gpu, on_cpu
+from kinetree.simulate.options import TARGETS
+from kinetree.simulate.setup import check_start
 
 ROUNDS = "{task.completed:.0f} of {task.total:.0f} iterations"
 LARGEST_TURN = np.pi  # rad of a joint within a step, beyond which holding forces do not hold

@@ -37,7 +37,7 @@ from kinetree.optimal.ilqr import ITERATIONS, Plans
 from kinetree.optimal.normals import cuda_normals, normals
 from kinetree.optimal.transcription import Bounds, Transcription, compiled
 from kinetree.scalars import clip, exp
-from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.inputs import on_cpu
 
 METHODS = ("mppi", "cross-entropy")
 LOST = "no sample has a finite cost"

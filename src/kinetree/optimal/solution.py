@@ -21,7 +21,7 @@ from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
 from kinetree.optimal.transcription import compiled
 from kinetree.present.charts import Chart, Series, draw
 from kinetree.present.tables import Table
-from kinetree.simulate.core.signals import on_cpu
+from kinetree.simulate.inputs import on_cpu
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

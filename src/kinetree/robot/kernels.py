@@ -9,13 +9,12 @@ import numpy as np
 
 from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.engine.kernels.memo import kernel
-from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.dynamics.derivatives import Linearization
+    from kinetree.dynamics.derivatives.forward_dynamics import Linearization
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernel import Kernel
     from kinetree.engine.kernels.signatures import KernelOptions
@@ -142,7 +141,6 @@ class Kernels(RobotCore):
             wrenches=wrenches, free=free, sparse=sparse, target=target,
         )  # fmt: skip
 
-    @documented_batch
     def linearize(
         self,
         q: StateLike,
@@ -157,6 +155,9 @@ class Kernels(RobotCore):
         With dt, the system after dt seconds: x' = A x + B u.
 
         Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            tau: joint forces, shape (..., n), N m or N.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
                 wrench.
             dt: length of a time step, s; None: continuous time.

@@ -7,9 +7,8 @@ from typing import Literal
 from kinetree.core.options import is_one_of
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import header_text, source_text
-from kinetree.engine.export.code import ExportedCode
+from kinetree.engine.export.code import ExportedCode, chosen_name, function_name
 from kinetree.engine.export.header import HONOURING, header
-from kinetree.engine.export.names import chosen_name, function_name
 from kinetree.engine.export.program import DOUBLE, DTYPES, Program
 from kinetree.engine.export.scripts import write_casadi, write_matlab
 from kinetree.engine.export.self_test import self_test_text
@@ -117,7 +116,7 @@ def _program(
         _lettered(port, result.letter, graph)
         for port, result in zip(graph.outputs, quantity.results, strict=True)
     )
-    equation = quantity.formula
+    equation = quantity.title.rstrip(".")
     if not request.wrenches:
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     if model.constraints is not None:

@@ -90,10 +90,8 @@ def check_inside(path: Path) -> None:
     """Raise ParseError if `only_inside` is active and a file lies elsewhere."""
     folder = _folder.get()
     if folder is not None and not lies_in(path, (folder,)):
-        raise ParseError(
-            f"{path.name[:200]!r} is outside the files that were opened together; expected a file "
-            "among them. Open it together with the others."
-        )
+        text = f"{path.name[:200]!r} is outside the files that were opened together"
+        raise ParseError(f"{text}. Open it together with the others.")
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
@@ -106,25 +104,19 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
     check_inside(Path(place))
     try:
         info = os.stat(place)
-        if stat.S_ISDIR(info.st_mode):
-            raise ParseError(f"{place} is a folder; expected the path of one file in it.")
         if not stat.S_ISREG(info.st_mode):
-            raise ParseError(f"{place} is a pipe or a device; expected a regular file.")
+            what = "folder" if stat.S_ISDIR(info.st_mode) else "pipe or a device"
+            raise ParseError(f"{place} is a {what}; expected a regular file.")
         with open(place, "rb") as file:
             data = file.read(limit + 1)
     except FileNotFoundError:
         seen = "" if is_confined() else f", seen from the folder {os.getcwd()!r}"
-        raise MissingFileError(
-            f"there is no file {place[:200]!r}{seen}; check the spelling, or give an absolute path."
-        ) from None
+        raise MissingFileError(f"there is no file {place[:200]!r}{seen}.") from None
     except OSError as error:
         hint = " It looks like XML: read it as text." if place.lstrip().startswith("<") else ""
         raise ParseError(f"{place[:200]!r} cannot be read: {error.strerror}.{hint}") from None
     if len(data) > limit:
-        raise ParseError(
-            f"{place} is larger than {limit} bytes, the limit for a description; "
-            "meshes belong in files of their own."
-        )
+        raise ParseError(f"{place} is larger than {limit} bytes, the limit for a description.")
     return data
 
 
@@ -159,16 +151,12 @@ def decode(data: str | bytes, file: str) -> str:
 
 def _known(name: bytes, file: str) -> str:
     encoding = name.decode("ascii", "replace").strip().lower()
+    problem = "" if encoding in ENCODINGS else "which is not known"
     if encoding.startswith(("utf-16", "utf-32", "ucs-")):
-        raise ParseError(
-            f"{file}:1:1: the XML declaration has encoding {encoding!r}, but the bytes are not; "
-            "correct the declaration (most likely to 'utf-8')."
-        )
-    if encoding not in ENCODINGS:
-        raise ParseError(
-            f"{file}:1:1: the XML declaration has encoding {encoding!r}, which is not known; "
-            "save the file as UTF-8 and declare encoding='utf-8'."
-        )
+        problem = "but the bytes are not"
+    if problem:
+        text = f"the XML declaration has encoding {encoding!r}, {problem}"
+        raise ParseError(f"{file}:1:1: {text}; save and declare the file as 'utf-8'.")
     return encoding
 
 
@@ -178,8 +166,6 @@ def _decoded(data: bytes, encoding: str, file: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        raise ParseError(
-            f"{file}:{line}:{column}: byte 0x{data[error.start]:02x} is not {encoding} text; "
-            "save the file as UTF-8, or declare its encoding in the first line, such as "
-            "<?xml version='1.0' encoding='latin-1'?>."
-        ) from None
+        text = f"byte 0x{data[error.start]:02x} is not {encoding} text; save the file as UTF-8, or "
+        text += "declare its encoding, such as <?xml version='1.0' encoding='latin-1'?>."
+        raise ParseError(f"{file}:{line}:{column}: {text}") from None

@@ -12,17 +12,9 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.core.text import counted
 from kinetree.errors import InputError, ModelError, ShapeError
+from kinetree.files.description import records
 from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.records import (
-    Body,
-    FrameDescription,
-    JointDescription,
-    Limits,
-    LinkDescription,
-    RobotDescription,
-    Rotor,
-)
 
 TOOL = "tool"
 
@@ -41,8 +33,8 @@ class JointOptions(TypedDict, total=False):
     base_name: str
     friction: Friction | Sequence[Friction | None] | None
     armature: ArrayLike
-    rotors: Rotor | Sequence[Rotor | None] | None
-    limits: Limits | Sequence[Limits | None] | None
+    rotors: records.Rotor | Sequence[records.Rotor | None] | None
+    limits: records.Limits | Sequence[records.Limits | None] | None
     drives: Drive | Sequence[Drive | None] | None
 
 
@@ -74,7 +66,7 @@ def joint_options(n: int, options: JointOptions) -> list[dict[str, Any]]:
         "friction": per_joint(options.get("friction"), n, Friction(), "friction"),
         "armature": per_joint(options.get("armature"), n, 0, "armature"),
         "rotor": per_joint(options.get("rotors"), n, None, "rotors"),
-        "limits": per_joint(options.get("limits"), n, Limits(), "limits"),
+        "limits": per_joint(options.get("limits"), n, records.Limits(), "limits"),
         "drive": per_joint(options.get("drives"), n, None, "drives"),
     }
     return [
@@ -95,11 +87,11 @@ def describe_chain(
     poses: Sequence[Array],
     screws: Sequence[Array],
     kinds: Sequence[str],
-    bodies: Sequence[Body],
+    bodies: Sequence[records.Body],
     parent: Sequence[int],
     tool: Array | None,
     options: JointOptions,
-) -> RobotDescription:
+) -> records.RobotDescription:
     """Records of a chain or tree.
 
     Args:
@@ -114,7 +106,7 @@ def describe_chain(
     n = len(screws)
     names = link_names(n, options)
     joints = tuple(
-        JointDescription(
+        records.JointDescription(
             type=kinds[i],
             parent=names[parent[i] + 1],
             child=names[i + 1],
@@ -124,10 +116,10 @@ def describe_chain(
         )
         for i, extra in enumerate(joint_options(n, options))
     )
-    links = [LinkDescription(names[0])]
-    links += [LinkDescription(names[i + 1], (bodies[i],)) for i in range(n)]
-    frames = () if tool is None else (FrameDescription(TOOL, names[n], tool),)
-    return RobotDescription(
+    links = [records.LinkDescription(names[0])]
+    links += [records.LinkDescription(names[i + 1], (bodies[i],)) for i in range(n)]
+    frames = () if tool is None else (records.FrameDescription(TOOL, names[n], tool),)
+    return records.RobotDescription(
         name=options.get("name", "robot"),
         links=tuple(links),
         joints=joints,

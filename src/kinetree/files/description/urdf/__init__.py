@@ -10,18 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from kinetree.errors import ParseError
+from kinetree.files.description import records
 from kinetree.files.description.collisions import Collisions, with_own_names
 from kinetree.files.description.element import XACRO_HINT, Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED
-from kinetree.files.description.records import (
-    ArgumentValue,
-    FrameDescription,
-    JointDescription,
-    LinkDescription,
-    Note,
-    RobotDescription,
-)
 from kinetree.files.description.source import decode, path_text, read_bytes
 from kinetree.files.description.tree import check_file_tree, follow, listed
 from kinetree.files.description.urdf.elements import (
@@ -54,7 +47,7 @@ WORLD_NAME = "world"
 
 def read_urdf(
     path: str | os.PathLike[str], *, mimic: bool = True, text: str | bytes | None = None
-) -> RobotDescription:
+) -> records.RobotDescription:
     """Read the robot of a URDF file; no other file is opened, meshes are kept as paths.
 
     Args:
@@ -77,10 +70,10 @@ def read_xacro(
     path: str | os.PathLike[str],
     folders: Sequence[str | os.PathLike[str]] = (),
     mimic: bool = True,
-    arguments: Mapping[str, ArgumentValue] | None = None,
+    arguments: Mapping[str, records.ArgumentValue] | None = None,
     text: str | None = None,
     environment: bool = False,
-) -> RobotDescription:
+) -> records.RobotDescription:
     """Read the robot of a xacro file, or of a text called `path`, expanded first.
 
     It reads the files that it includes, in its own package, in packages that it uses and in
@@ -97,7 +90,7 @@ def read_xacro(
     return _robot(expanded.root, findings, mimic)
 
 
-def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
+def _robot(root: Element, findings: Findings, mimic: bool) -> records.RobotDescription:
     _check_root(root)
     name = root.attributes.get("name", "").strip()
     if not name:
@@ -121,7 +114,7 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     _note_massless(links, joints, root, findings)
     frames = _frames(root, links, findings)
     shapes = link_shapes(root, findings)
-    return RobotDescription(
+    return records.RobotDescription(
         name=name,
         links=tuple(links),
         joints=tuple(joints),
@@ -164,20 +157,25 @@ def _check_version(root: Element, findings: Findings) -> None:
 
 
 def _with_world(
-    links: list[LinkDescription], joints: list[JointDescription], findings: Findings
-) -> list[LinkDescription]:
+    links: list[records.LinkDescription], joints: list[records.JointDescription], findings: Findings
+) -> list[records.LinkDescription]:
     """The links, with a massless 'world' when joints hang on it though it is not declared."""
     users = [joint for joint in joints if joint.parent == WORLD_NAME]
     if not users or any(link.name == WORLD_NAME for link in links):
         return links
     text = f"joint {show(users[0].name)} has parent 'world', which is not declared; a massless "
-    note = Note(f"{text}link 'world' is added as the root.", users[0].where, code="no-world")
+    note = records.Note(
+        f"{text}link 'world' is added as the root.", users[0].where, code="no-world"
+    )
     findings.warnings.append(note)
-    return [LinkDescription(WORLD_NAME, where=users[0].where), *links]
+    return [records.LinkDescription(WORLD_NAME, where=users[0].where), *links]
 
 
 def _note_massless(
-    links: list[LinkDescription], joints: list[JointDescription], root: Element, findings: Findings
+    links: list[records.LinkDescription],
+    joints: list[records.JointDescription],
+    root: Element,
+    findings: Findings,
 ) -> None:
     moving = {joint.child for joint in joints if joint.type != FIXED}
     empty = [link for link in links if not link.bodies and link.name in moving]
@@ -186,16 +184,16 @@ def _note_massless(
         return
     for link in empty:
         text = f"link {show(link.name)} moves but has no <inertial>: massless."
-        findings.notes.append(Note(text, link.where))
+        findings.notes.append(records.Note(text, link.where))
 
 
 def _frames(
-    root: Element, links: list[LinkDescription], findings: Findings
-) -> list[FrameDescription]:
+    root: Element, links: list[records.LinkDescription], findings: Findings
+) -> list[records.FrameDescription]:
     """Frames on links that exist, with names that are free; warn about the others."""
     names = {link.name for link in links}
     taken = set(names)
-    frames: list[FrameDescription] = []
+    frames: list[records.FrameDescription] = []
     for element in root.all("frame"):
         frame = read_frame(element, findings)
         owner = f"frame {show(frame.name)}"

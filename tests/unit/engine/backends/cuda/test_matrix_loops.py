@@ -14,7 +14,7 @@ from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Matrix, Vector
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.loops import LlvmLoops, declarations
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.target import host_target
 from kinetree.optimal import driver, ilqr
 from kinetree.optimal.normals import ENTRY, normals, philox_text
@@ -94,7 +94,7 @@ def run_llvm(lanes):
     program(code)
     helper = LlvmLoops(lanes, "halve", HALVE)
     halve(helper)
-    text = f'target triple = "{target.triple}"\n{helper.text()}{code.text()}{declarations(lanes)}'
+    text = f'target triple = "{target.triple}"\n{helper.text()}{code.text()}'
     loaded = engine.load(engine.assemble(text, target), target, ["program"])
     memory = arrays(lanes)
     types = [ctypes.c_void_p] * len(memory) + [ctypes.c_int64]

@@ -159,7 +159,7 @@ def test_a_file_expands_as_the_reference_does(name, reference, tmp_path, monkeyp
 REFUSED = {
     '<xacro:property name="1a" value="1"/>': "expected letters, digits and underscores",
     '<xacro:property name="__a" value="1"/>': "no two underscores first",
-    '<xacro:property name="a" value="1" scope="other"/>': "expected 'local', 'parent' or 'global'",
+    '<xacro:property name="a" value="1" scope="other"/>': "expected one of local, parent, global",
     '<xacro:property name="a" value="1" default="2"/>': "more than one of value, default",
     '<xacro:macro name="if"/>': "expected another name",
     '<xacro:macro name="a.b"/>': "expected another name, without dots",
