@@ -142,12 +142,12 @@ class Model:
     @cached_property
     def n(self) -> int:
         """Degrees of freedom: the length of dq, ddq and tau."""
-        return sum(len(joint.dofs) for joint in self.joints if joint.follows is None)
+        return len(self.dof_names)
 
     @cached_property
     def nq(self) -> int:
         """Coordinates: the length of q, n or more (a quaternion has four for three)."""
-        return sum(len(joint.coords) for joint in self.joints if joint.follows is None)
+        return len(self.coordinate_names)
 
     @property
     def links(self) -> range:
@@ -159,27 +159,30 @@ class Model:
         """Twist of link i in {i} for unit rates of its joint, each (6, k)."""
         return tuple(joint.A for joint in self.joints)
 
+    @cached_property
+    def leaders(self) -> tuple[Joint, ...]:
+        """The joints that move by themselves, in the order of q and dq."""
+        return tuple(joint for joint in self.joints if joint.follows is None)
+
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The joints that move by themselves, in the order of q and dq."""
-        return tuple(joint.name for joint in self.joints if joint.follows is None)
+        """The names of `leaders`."""
+        return tuple(joint.name for joint in self.leaders)
 
     @property
     def joint_types(self) -> tuple[str, ...]:
-        """The types of `joint_names`."""
-        return tuple(joint.type for joint in self.joints if joint.follows is None)
+        """The types of `leaders`."""
+        return tuple(joint.type for joint in self.leaders)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
-        leaders = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in leaders for name in coordinate_names(joint))
+        return tuple(name for joint in self.leaders for name in coordinate_names(joint))
 
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
         """Names of the entries of dq, ddq and tau."""
-        leaders = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in leaders for name in rate_names(joint))
+        return tuple(name for joint in self.leaders for name in rate_names(joint))
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
