@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.events import Events
-from kinetree.simulate.core.inputs import ForceInput
-from kinetree.simulate.core.run import (
+from kinetree.simulate.controller import Controller
+from kinetree.simulate.events import Events
+from kinetree.simulate.inputs import ForceInput
+from kinetree.simulate.options import (
     EffortLimits,
     Law,
     LimitsChoice,
@@ -22,7 +22,7 @@ from kinetree.simulate.core.run import (
 from kinetree.simulate.simulation import simulate as simulated
 
 if TYPE_CHECKING:
-    from kinetree.simulate.gpu.rollouts import GpuTrajectory
+    from kinetree.simulate.gpu import GpuTrajectory
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]

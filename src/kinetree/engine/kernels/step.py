@@ -236,7 +236,7 @@ def step_graph(
 def rate_graph(
     space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, names: Sequence[str]
 ) -> Graph:
-    """k and y of a state, as in `simulate` (simulate/core/system.py): the same nodes in its order.
+    """k and y of a state, as in `simulate` (simulate/equations.py): the same nodes in its order.
 
     The arguments are in the order in which `simulate` has them, because the order of inputs is that
     of the terms of a sum.
