@@ -322,7 +322,7 @@ def _lively_state(
 ) -> tuple[Array, Array, Array]:
     q = rng.uniform(-1, 1, model.nq) * np.where(units.positions, units.length, np.pi)
     for joint in model.joints:
-        if joint.follows is None and joint.type in (SPHERICAL, FREE):
+        if joint.type in (SPHERICAL, FREE):
             turn = rng.normal(size=4)
             q[list(joint.coords[:4])] = turn / np.linalg.norm(turn)
     dq, ddq = rng.normal(size=(2, model.n))

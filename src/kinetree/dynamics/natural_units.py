@@ -11,8 +11,9 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.parameters import JOINT, LINK
-from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
+from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Model
+from kinetree.model.units import METRE, kinds
 
 DEGREE = {"m": 0, "h": 1, "I": 2}  # powers of length in the parameters of a link
 
@@ -64,12 +65,7 @@ def natural_units(model: Model) -> NaturalUnits:
     spread = float(np.linalg.norm(com, axis=-1).max(initial=0))
     length = max(_distances(model), default=0.0) or spread or 1.0
     g, mass = float(np.linalg.norm(gravity)), float(m.sum())
-    sliding, positions = np.zeros(model.n, bool), np.zeros(model.nq, bool)
-    for joint in model.joints:
-        if joint.follows is None and joint.type in (PRISMATIC, FREE, PLANAR):
-            first = {PRISMATIC: (0, 0), FREE: (3, 4), PLANAR: (1, 1)}[joint.type]
-            sliding[list(joint.dofs[first[0] :])] = True
-            positions[list(joint.coords[first[1] :])] = True
+    sliding, positions = (np.array(kinds(model, x)) == METRE for x in ("dq", "q"))
     time = (length / g) ** 0.5 if g > 0 else _time_of_limits(model, length)
     return NaturalUnits(length, time, mass if mass > 0 else 1.0, sliding, positions)
 
@@ -107,7 +103,7 @@ def _distances(model: Model) -> list[float]:
 def _time_of_limits(model: Model, length: float) -> float:
     speeds = [
         float(x.limits.velocity) / (length if x.type == PRISMATIC else 1.0)
-        for x in model.joints
-        if x.follows is None and 0 < float(x.limits.velocity) < np.inf
+        for x in model.leaders
+        if 0 < float(x.limits.velocity) < np.inf
     ]
     return 1 / max(speeds) if speeds else 1.0

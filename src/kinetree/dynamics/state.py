@@ -119,11 +119,7 @@ def coordinate_rates(model: Model, q: Array, dq: Array) -> Array:
 
 def quaternions(model: Model) -> list[list[int]]:
     """Entries of q that form a unit quaternion, four for each joint that has one."""
-    return [
-        list(joint.coords[:4])
-        for joint in model.joints
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None
-    ]
+    return [list(joint.coords[:4]) for joint in model.joints if joint.type in (SPHERICAL, FREE)]
 
 
 def normalised(model: Model, x: Array) -> Array:

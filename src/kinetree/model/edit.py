@@ -187,7 +187,7 @@ def with_friction(model: Model, friction: Friction | Mapping[str, Friction]) -> 
             {joint name: Friction(...)}. Coefficients in N m s/rad or N s/m, and N m or N.
     """
     if isinstance(friction, Friction):
-        rubbing = (x.name for x in model.joints if x.type != FREE and x.follows is None)
+        rubbing = (x.name for x in model.leaders if x.type != FREE)
         friction = dict.fromkeys(rubbing, friction)
     example = "Friction(...), of all joints alike, or {name: Friction(...)}"
     return _with_joint_parts(model, "friction", friction, example)

@@ -11,8 +11,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
-from kinetree.core.text import counted, listing
-from kinetree.errors import InputError, NameLookupError, argument, visible
+from kinetree.core.text import counted, listing, look_up
+from kinetree.errors import InputError, argument, visible
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.contacts import Contacts
@@ -142,12 +142,12 @@ class Model:
     @cached_property
     def n(self) -> int:
         """Degrees of freedom: the length of dq, ddq and tau."""
-        return sum(len(joint.dofs) for joint in self.joints if joint.follows is None)
+        return len(self.dof_names)
 
     @cached_property
     def nq(self) -> int:
         """Coordinates: the length of q, n or more (a quaternion has four for three)."""
-        return sum(len(joint.coords) for joint in self.joints if joint.follows is None)
+        return len(self.coordinate_names)
 
     @property
     def links(self) -> range:
@@ -159,27 +159,30 @@ class Model:
         """Twist of link i in {i} for unit rates of its joint, each (6, k)."""
         return tuple(joint.A for joint in self.joints)
 
+    @cached_property
+    def leaders(self) -> tuple[Joint, ...]:
+        """The joints that move by themselves, in the order of q and dq."""
+        return tuple(joint for joint in self.joints if joint.follows is None)
+
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The joints that move by themselves, in the order of q and dq."""
-        return tuple(joint.name for joint in self.joints if joint.follows is None)
+        """The names of `leaders`."""
+        return tuple(joint.name for joint in self.leaders)
 
     @property
     def joint_types(self) -> tuple[str, ...]:
-        """The types of `joint_names`."""
-        return tuple(joint.type for joint in self.joints if joint.follows is None)
+        """The types of `leaders`."""
+        return tuple(joint.type for joint in self.leaders)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
-        leaders = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in leaders for name in coordinate_names(joint))
+        return tuple(name for joint in self.leaders for name in coordinate_names(joint))
 
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
         """Names of the entries of dq, ddq and tau."""
-        leaders = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in leaders for name in rate_names(joint))
+        return tuple(name for joint in self.leaders for name in rate_names(joint))
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
@@ -320,13 +323,7 @@ class Model:
             name: name of a link, a tool or a fixed frame; None: the tool, which a tree with several
                 tips has only if it was named.
         """
-        try:
-            return self.frames[self.frame_name(name)]
-        except (KeyError, TypeError):  # TypeError: a list or array, which cannot be a name
-            known = ", ".join(self.frames)
-            raise NameLookupError(
-                f"{self.name!r} has no frame {name!r}; its frames are {known}."
-            ) from None
+        return look_up(self.frames, self.frame_name(name), f"frame of {self.name!r}")
 
     def joint(self, name: str) -> Joint:
         """The joint of that name.
@@ -334,11 +331,7 @@ class Model:
         Args:
             name: name of the joint.
         """
-        for joint in self.joints:
-            if joint.name == name:
-                return joint
-        names = ", ".join(joint.name for joint in self.joints)
-        raise NameLookupError(f"{self.name!r} has no joint {name!r}; its joints are {names}.")
+        return look_up({x.name: x for x in self.joints}, name, f"joint of {self.name!r}")
 
     @property
     def motor_matrix(self) -> Array:

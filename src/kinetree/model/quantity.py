@@ -22,7 +22,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from kinetree.errors import InputError
-from kinetree.model.model import Model
 
 # of the model, whether masses may be moved along its tree, the frame, and the choices that the
 # quantity has; it returns the function of the arguments that is traced
@@ -126,7 +125,6 @@ class Quantity:
         over: the first arguments of the function. "tree": the Tree at q; "frame": the Tree and the
             frame; "constraints": the Tree, the constraints and q; "model": the model, and q among
             the others. The remaining `inputs` follow.
-        of: the robot whose tree it is, such as one without friction; None: the robot itself.
         whole: masses stay on their own links, because the result is not only about joint forces.
         wrenches: F_ext may follow as a further argument.
         solves: it needs a mass matrix that is not singular.
@@ -149,7 +147,6 @@ class Quantity:
     make: Make | None = None
     remarks: tuple[str, ...] = ()
     over: Over = "tree"
-    of: Callable[[Model], Model] | None = None
     whole: bool = False
     wrenches: bool = False
     solves: bool = False

@@ -79,8 +79,8 @@ def actuate(
         found.free.append(_within(force, x.force_range))
         for d, arm in arms.items():
             found.tau[d] = found.tau[d] + _product(arm, found.forces[-1])
-    for joint in model.joints:
-        if joint.actuation != UNLIMITED and joint.follows is None:
+    for joint in model.leaders:
+        if joint.actuation != UNLIMITED:
             (d,) = joint.dofs
             within = _within(found.tau[d], joint.actuation)
             found.tau[d] = clamped(found.tau[d], joint.actuation)

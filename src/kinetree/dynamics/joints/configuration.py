@@ -26,7 +26,7 @@ def neutral(model: Model) -> Array:
         model: the robot.
     """
     q = np.zeros(model.nq)
-    for joint in _own(model):
+    for joint in model.leaders:
         if joint.type in (SPHERICAL, FREE):
             q[joint.coords[0]] = 1
         elif joint.type != PLANAR:
@@ -42,7 +42,7 @@ def rest_position(model: Model) -> Array:
     it begins.
     """
     q = np.array(neutral(model), float)
-    for joint in _own(model):
+    for joint in model.leaders:
         if joint.type not in SCREW_TYPES:
             continue
         low, high, k = joint.limits.lower, joint.limits.upper, joint.coords[0]
@@ -80,7 +80,7 @@ def random(model: Model, rng: "np.random.Generator") -> Array:
         rng: a NumPy generator.
     """
     q = np.zeros(model.nq)
-    for joint in _own(model):
+    for joint in model.leaders:
         coords = list(joint.coords)
         if joint.type in (SPHERICAL, FREE):
             turn = rng.normal(size=4)
@@ -93,7 +93,7 @@ def random(model: Model, rng: "np.random.Generator") -> Array:
 
 def random_positions(model: Model, rng: "np.random.Generator", count: int) -> Array:
     """Random positions, (count, nq): those of `count` calls of `random`."""
-    leaders = _own(model)
+    leaders = model.leaders
     if not all(joint.type in SCREW_TYPES for joint in leaders):
         return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)
     ranges = np.array([position_range(joint) for joint in leaders]).reshape(-1, 2)
@@ -133,7 +133,7 @@ def difference(model: Model, q0: StateLike, q1: StateLike) -> Array:
     """
     q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")
     v = np.zeros(model.n)
-    for joint in _own(model):
+    for joint in model.leaders:
         coords, dofs = list(joint.coords), list(joint.dofs)
         if joint.type in (SPHERICAL, FREE):
             step = log_se3(inverse(joint_pose(joint, q0[coords])) @ joint_pose(joint, q1[coords]))
@@ -152,7 +152,3 @@ def _planar_difference(joint: Joint, q0: Array, q1: Array) -> Array:
     half = theta / 2
     a = half / np.tan(half) if half != 0 else 1.0
     return np.array([theta, a * p[0] + half * p[1], a * p[1] - half * p[0]])
-
-
-def _own(model: Model) -> list[Joint]:
-    return [joint for joint in model.joints if joint.follows is None]

@@ -11,16 +11,15 @@ function grows faster than its length. Hardly any value of a long graph could st
 from one part to the next anyway. A value that a later part needs is stored once and loaded where
 that part first uses it. Inputs, sines and cosines are in memory already.
 
-A loop is a call (`repeat.py`) between the parts of its frame: numbers that it needs are stored
+A loop is a call (`block.py`) between the parts of its frame: numbers that it needs are stored
 there as soon as they are known, and its results are loaded from there.
 """
-# ruff: noqa: D102 (the class `Moves` describes its methods)
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
-from typing import Protocol
+from typing import Any
 
 from kinetree.engine.compiler.graph import Graph, Node
 from kinetree.engine.compiler.ops import OPERATIONS
@@ -206,23 +205,6 @@ def together(graph: Graph, order: list[int]) -> Iterator[Item]:
                     del missing[k]
 
 
-class Moves(Protocol):
-    """The statements that bring numbers into a function and out of it.
-
-    input, output: the place of an element of an array: a pointer and an element. load: %n{i} from a
-    place. store: a value at a place. angles: evaluate the sines and cosines of one stage of angles;
-    `angle_slot` has the element of each angle's sine and cosine in their buffers.
-    """
-
-    angle_slot: dict[int, int]
-
-    def input(self, port: int, element: int) -> tuple[str, int]: ...
-    def output(self, port: int, element: int) -> tuple[str, int]: ...
-    def load(self, i: int, pointer: str, element: int) -> str: ...
-    def store(self, value: str, pointer: str, element: int) -> str: ...
-    def angles(self, stage: list[int]) -> str: ...
-
-
 class GraphCode:
     """Writes the nodes of a graph, part by part.
 
@@ -312,11 +294,11 @@ class GraphCode:
         self.patterns[op] = (OPERATIONS[op].llvm or call).format(**places, **self.words)
         return self.patterns[op]
 
-    def lines(self, moves: Moves) -> list[list[str]]:
+    def lines(self, moves: Any) -> list[list[str]]:
         """The statements of each part."""
         return [self.part(moves, items) for items in self.parts]
 
-    def part(self, moves: Moves, items: Sequence[Item]) -> list[str]:
+    def part(self, moves: Any, items: Sequence[Item]) -> list[str]:
         """The statements of one part. A result is stored as soon as it is known."""
         lines: list[str] = []
         known: set[int] = set()
@@ -362,7 +344,7 @@ class GraphCode:
             w.do(f"%n{i} = " + (part if vectors == 1 else f"extractvalue {result} {whole}, {k}"))
         return w.lines
 
-    def load(self, moves: Moves, i: int, lines: list[str]) -> None:
+    def load(self, moves: Any, i: int, lines: list[str]) -> None:
         """Append a value of an earlier part."""
         op = self.nodes[i].op
         if op in IN_MEMORY:
@@ -370,7 +352,7 @@ class GraphCode:
         elif op != "const":
             lines.append(moves.load(i, "%kept", self.slots[i]))
 
-    def evaluate(self, moves: Moves, i: int, lines: list[str]) -> None:
+    def evaluate(self, moves: Any, i: int, lines: list[str]) -> None:
         """Append one node."""
         op, args, _ = node = self.nodes[i]
         if op == "input":
@@ -387,12 +369,3 @@ class GraphCode:
             lines.append(self.statement(i))
             if i in self.slots:
                 lines.append(moves.store(f"%n{i}", "%kept", self.slots[i]))
-
-
-def consecutive_inputs(graph: Graph, nodes: list[int]) -> tuple[int, int] | None:
-    """(input, first element) where the nodes are neighbouring elements of one input, else None."""
-    values = [graph.nodes[i].value for i in nodes if graph.nodes[i].op == "input"]
-    if len(values) < len(nodes) or not isinstance(values[0], tuple):
-        return None
-    port, first = values[0]
-    return values[0] if values == [(port, first + k) for k in range(len(nodes))] else None

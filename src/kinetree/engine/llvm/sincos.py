@@ -1,13 +1,16 @@
 """Sine and cosine together, on vectors: the operations of `compiler.sincos` as LLVM IR.
 
-Angles beyond `LIMIT` are computed again by the function in `payne_hanek.py`. Until then t is zero
-there, so that no flag is raised for their sake. No comparison here raises a floating-point flag for
-a NaN.
+Angles beyond `LIMIT` are computed again, one by one, by `sin` and `cos` of the C library. Until
+then t is zero there, so that no flag is raised for their sake. No comparison of vectors raises a
+floating-point flag for a NaN.
 """
 
 import struct
+from collections.abc import Iterable
 
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, REAL, Value, Vector
 from kinetree.engine.compiler.sincos import EVALUATE, LIMIT, REDUCE, turn
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.text import SCALARS, Floats, Writer, vector
 
 # bytes of a vector from which comparisons of x86 (AVX-512) have registers of their own for masks
@@ -22,6 +25,33 @@ def limit_bits(dtype: str) -> int:
     number, integer = {"float64": ("<d", "<q"), "float32": ("<f", "<i")}[dtype]
     (bits,) = struct.unpack(integer, struct.pack(number, LIMIT[dtype]))
     return bits
+
+
+def large_angles(name: str, dtype: str) -> str:
+    """Text of `@{name}_large_angles(ptr x, ptr s, ptr c, i64 count)`.
+
+    Of `count` angles at x, those beyond LIMIT, NaN among them, get their sines and cosines at s and
+    c, over what the short reduction wrote there.
+    """
+    arguments = [*((word, ADDRESS) for word in "xsc"), ("count", INTEGER)]
+    function = f"{name}_large_angles"
+    code = LlvmLoops(1, function, arguments, attributes=" cold noinline", dtype=dtype)
+    x, *results = (Vector(code.arguments[word]) for word in "xsc")
+    with code.each(0, code.arguments["count"]) as i:
+        angle = x[i]
+        with code.when(~((angle <= LIMIT[dtype]) & (angle >= -LIMIT[dtype]))):
+            wide = widen(code.w, dtype, 1, angle.name)
+            for result, called in zip(results, ("sin", "cos"), strict=True):
+                value = code.w.let(f"call double @{called}(double {wide})")
+                result[i] = Value(code, narrow(code.w, dtype, 1, value), REAL)
+    return code.text()
+
+
+def emit_sines(name: str, dtype: str, lanes: int, counts: Iterable[int]) -> list[str]:
+    """Text of all functions for sines; counts: how many vectors of angles go into one call."""
+    sizes = sorted(set(counts))
+    texts = [emit_sincos(name, dtype, lanes, count) for count in sizes]
+    return [large_angles(name, dtype), *texts] if sizes else []
 
 
 def turned(
@@ -100,7 +130,7 @@ define internal void @{name}_sincos{count}(ptr noalias %x, ptr noalias %s, ptr n
 {text}
   br i1 {some}, label %beyond, label %done, !prof !0
 beyond:
-  tail call void @{name}_sincos_payne_hanek(ptr %x, ptr %s, ptr %c, i64 {count * lanes})
+  tail call void @{name}_large_angles(ptr %x, ptr %s, ptr %c, i64 {count * lanes})
   br label %done
 done:
   ret void
