@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 from kinetree.core.arrays import ArrayLike
-from kinetree.files.description.tables import JointOptions
-from kinetree.files.description.tables.dh import describe_dh
-from kinetree.files.description.tables.points import describe_points
-from kinetree.files.description.tables.screws import describe_screws, describe_transforms
+from kinetree.files.description.tables import (
+    JointOptions,
+    describe_dh,
+    describe_points,
+    describe_screws,
+    describe_transforms,
+)
 from kinetree.model import build_model
 from kinetree.robot import Robot
 

@@ -6,7 +6,6 @@ them, with constraints for joints that close loops. The base of the robot is the
 no joint connects to the world is fixed where the file places it, or floats.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -47,67 +46,43 @@ from kinetree.files.description.sdf.frames import (
 )
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
 from kinetree.files.description.sdf.structure import Loops, away_from, trees
-from kinetree.files.description.source import decode
+from kinetree.files.description.source import RobotFile, path_text
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.tree import check_file_tree, follow, listed
 from kinetree.files.description.xml import parse_xml, show
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of a model without a world, as for URDF
-Folders = Sequence[str | os.PathLike[str]]
 
 
-def read_sdf(
-    path: str | os.PathLike[str],
-    *,
-    folders: Folders = (),
-    mimic: bool = True,
-    floating: bool = False,
-    model: str | None = None,
-    text: str | bytes | None = None,
-) -> RobotDescription:
+def read_sdf(file: RobotFile) -> RobotDescription:
     """Read the robot of an SDF file.
 
-    Args:
-        path: the file.
-        folders: folders with the models and files that it includes.
-        mimic: False leaves every <mimic> out; all joints then move on their own.
-        floating: hang links that no joint connects to the world on free joints, instead of fixing
-            them: "base", or "LINK/base" if there are several trees.
-        model: name of the model, for a world with several.
-        text: the content, if it is not in a file; `path` is then its name in messages.
+    With `floating`, links that no joint connects to the world hang on free joints, instead of
+    being fixed: "base", or "LINK/base" if there are several trees.
 
     Raises:
         ParseError: the file is not SDF of version 1.2 or later, or not a tree; the message has
             file:line:column and the remedy.
     """
-    reader, outer = _opened(path, folders, text)
-    return _Robot(reader, floating).read(outer, model, mimic)
+    reader, outer = _opened(file)
+    return _Robot(reader, file.floating).read(outer, file.model, file.mimic)
 
 
-def link_frames(
-    path: str | os.PathLike[str],
-    *,
-    folders: Folders = (),
-    model: str | None = None,
-    text: str | None = None,
-) -> list[Frame]:
-    """The links of the robot as frames, for viewers; `text` is the content if it is in no file."""
-    reader, outer = _opened(path, folders, text)
+def link_frames(file: RobotFile) -> list[Frame]:
+    """The links of the robot as frames, for viewers."""
+    reader, outer = _opened(file)
     models = reader.candidates(outer)
-    known = model if any(x.name == model for x in models) else None
+    known = file.model if any(x.name == file.model for x in models) else None
     reader.world(outer, models, choose(models, known, outer.root))
     return [x for x in reader.of_robot() if x.kind == LINK]
 
 
-def _opened(
-    path: str | os.PathLike[str], folders: Folders, text: str | bytes | None
-) -> tuple[Reader, Document]:
-    reader = Reader(Sources(path if text is None else None, folders, own=False), Findings())
-    if text is None:
-        return reader, reader.open(Path(os.fsdecode(path)))
-    name = str(os.path.basename(path))
-    return reader, document(parse_xml(decode(text, name), name), None)
+def _opened(file: RobotFile) -> tuple[Reader, Document]:
+    reader = Reader(Sources(file.place, file.folders, own=False), Findings())
+    if file.text is None:
+        return reader, reader.open(Path(path_text(file.path)))
+    return reader, document(parse_xml(file.text, file.name), None)
 
 
 class _Robot:
