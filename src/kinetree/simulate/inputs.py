@@ -229,12 +229,19 @@ class Input:
         assert numbers is not None
         return numbers
 
+    def over(self, times: Array) -> list[Array]:
+        """The parts of what depends on time alone at some times, each (K, *batch, *shape)."""
+        if self.at is not None:
+            return list(self.at(times, np.zeros(len(times), bool)))
+        if self.law is not None:
+            rows = [self.law(float(t)) for t in times]
+            return [np.array([row[k] for row in rows], float) for k in range(len(self.shapes))]
+        assert self.constant is not None
+        return [np.broadcast_to(self.constant, (len(times), *self.constant.shape))]
+
     def first_values(self, t: float) -> list[Array]:
         """The parts at a time for the first rollout; zeros for values on a GPU."""
-        if self.law is not None:
-            nothing = np.zeros(0)
-            return [np.asarray(x, float) for x in self.evaluate(t, nothing, nothing, None)]
-        values = [self.constant] if self.at is None else self.at(np.array([t]), np.zeros(1, bool))
+        values = [self.constant] if self.constant is not None else self.over(np.array([t]))
         if any(map(is_on_gpu, values)):
             return [np.zeros(shape) for shape in self.shapes]
         parts = zip(values, self.shapes, strict=True)
@@ -497,12 +504,7 @@ class ExternalInputs:
         return _stacked((), batch, items, self.params_size, xp, dtype)
 
     def table(
-        self,
-        times: Array,
-        ends: Array,
-        batch: Shape,
-        xp: ModuleType = np,
-        dtype: str = "float64",
+        self, times: Array, ends: Array, batch: Shape, xp: ModuleType = np, dtype: str = "float64"
     ) -> Array:
         """Return the values of the tables at `times`, (K,), as s, (K, B or 1, s)."""
         items: list[tuple[Any, Shape, Shape]] = []
