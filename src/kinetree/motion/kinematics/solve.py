@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike, scalar
-from kinetree.core.options import count, numbers, typed
+from kinetree.core.options import count, numbers
 from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, REVOLUTE, SPHERICAL
@@ -67,7 +67,6 @@ class IKResult:
         return f"IKResult({int(self.reached.sum())} of {total} reached, {errors})"
 
 
-@typed
 def inverse_kinematics(
     robot: Model | HasModel,
     T: Target,
@@ -324,14 +323,20 @@ class Problem:
 
     def unwind(self, state: State, q: Array) -> None:
         """Take full turns from hinges, so that they are next to q, (B, nq), within the limits."""
+        at, bounds = self.hinges, self.bounds
+        coords, low, high = bounds.coords[at], bounds.lower[at], bounds.upper[at]
+        own = state.q[:, coords]
+        turned = own - TURN * np.rint((own - q[:, coords]) / TURN)
+        state.q[:, coords] = np.where((low <= turned) & (turned <= high), turned, own)
+
+    @property
+    def hinges(self) -> list[int]:
+        """Degrees of freedom of which a full turn changes no frame."""
+        if self.model.constraints is not None:
+            return []
         leaders = {x.follows for x in self.model.joints}
-        for joint in self.model.joints:
-            if joint.type == REVOLUTE and joint.follows is None and joint.name not in leaders:
-                (c,), (k,) = joint.coords, joint.dofs
-                turned = state.q[:, c] - TURN * np.rint((state.q[:, c] - q[:, c]) / TURN)
-                inside = (self.bounds.lower[k] <= turned) & (turned <= self.bounds.upper[k])
-                if self.model.constraints is None:
-                    state.q[:, c] = np.where(inside, turned, state.q[:, c])
+        free = [x for x in self.model.joints if x.follows is None and x.name not in leaders]
+        return [x.dofs[0] for x in free if x.type == REVOLUTE]
 
     def starts(self, q: Array, numbers: Sequence[int]) -> Array:
         """Starts of those numbers for each q, (B, nq): (B * starts, nq).
