@@ -7,6 +7,7 @@ reached keep the nearest position. No result depends on the other poses of the b
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.model.inputs import coordinate_axis, coordinates
 from kinetree.motion.kinematics.descent import descent_kernel
+from kinetree.motion.kinematics.gradient import package_of, with_gradient
 from kinetree.motion.kinematics.targets import Target, read_targets
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 
@@ -118,6 +120,12 @@ def inverse_kinematics(
         (True, True)
     """
     model = model_of(robot)
+    if package := package_of(T):
+        solve = partial(
+            inverse_kinematics, model, q0=q0, frame=frame, posture=posture, weights=weights,
+            lower=lower, upper=upper, tolerance=tolerance, restarts=restarts, seed=seed,
+        )  # fmt: skip
+        return with_gradient(model, T, frame, _limits(model, lower, upper), solve, package)
     alignment = Alignment([(q0, coordinate_axis(model), "q0")])
     start = None if q0 is None else alignment.values[0]
     problem, q, shape, defect = read_problem(
