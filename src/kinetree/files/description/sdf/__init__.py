@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.errors import ParseError, argument
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, FREE
@@ -40,7 +41,6 @@ from kinetree.files.description.sdf.frames import (
     between,
     body_of,
     check_references,
-    unique_name,
 )
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
 from kinetree.files.description.sdf.structure import Loops, away_from, trees
@@ -207,7 +207,7 @@ class _Robot:
         if self.floating and start in taken:
             start = "kinetree_base"  # as for robots of other formats
         return JointDescription(
-            name=unique_name(start if count == 1 else f"{root.name}/{start}", taken),
+            name=unused(start if count == 1 else f"{root.name}/{start}", {*taken}),
             type=FREE if self.floating else FIXED,
             parent=WORLD,
             child=root.name,
