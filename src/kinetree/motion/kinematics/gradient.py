@@ -11,7 +11,7 @@ and changes nothing at T itself, where e is 0.
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds
+from kinetree.motion.kinematics.result import IKResult
 
-if TYPE_CHECKING:
-    from kinetree.motion.kinematics.solve import IKResult
-
-Solve = Callable[[Array], "IKResult"]
+Solve = Callable[[Array], IKResult]
 CUTOFF = 1e-8  # of singular values of J: directions below it do not follow the target
 
 
@@ -39,7 +37,7 @@ def package_of(T: object) -> str:
 
 def with_gradient(
     model: Model, T: Any, frame: str | None, bounds: Bounds, solve: Solve, package: str
-) -> "IKResult":
+) -> IKResult:
     """The result for a tensor T, whose q has the derivative by T."""
     if T.shape[-2:] != (4, 4) and T.shape[-1:] != (3,):
         raise InputError(f"T has shape {tuple(T.shape)}; expected poses or positions.")
@@ -81,11 +79,9 @@ def _step(xp: Any, T: Any, R: Any, p: Any, J_inv: Any) -> Any:
     return xp.einsum("...nk,...k->...n", J_inv, xp.stack(e, -1))
 
 
-def _by_jax(T: Any, model: Model, numbers: Callable[[Any], tuple[Any, ...]]) -> "IKResult":
+def _by_jax(T: Any, model: Model, numbers: Callable[[Any], tuple[Any, ...]]) -> IKResult:
     """The same under the transformations of JAX, which calls the solver back."""
     import jax
-
-    from kinetree.motion.kinematics.solve import IKResult
 
     rows, lead = (6, T.shape[:-2]) if T.shape[-2:] == (4, 4) else (3, T.shape[:-1])
     shapes = [(model.nq,), (), (), (), (), (3, 3), (3,), (model.n, rows)]

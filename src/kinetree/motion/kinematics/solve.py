@@ -22,6 +22,7 @@ from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.model.inputs import coordinate_axis, coordinates
 from kinetree.motion.kinematics.descent import descent_kernel
 from kinetree.motion.kinematics.gradient import package_of, with_gradient
+from kinetree.motion.kinematics.result import IKResult
 from kinetree.motion.kinematics.targets import Target, read_targets
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 
@@ -37,36 +38,6 @@ QUATERNION = 1e-6  # of the length of a quaternion in q0
 DIFFERENT = 1e-3  # rad or m by which two solutions differ in some joint
 TURN = 2 * np.pi
 FAR = 1e300  # e^2 before the first round
-
-
-@dataclass(frozen=True, eq=False)
-class IKResult:
-    """Joint positions that reach targets, or come nearest to them; arrays over the batch.
-
-    Args:
-        q: joint positions within the limits, shape (..., nq), rad or m.
-        reached: whether all errors are at most the tolerance, shape (...).
-        position_error: largest distance of a frame from its target, or gap of a closed loop,
-            shape (...), m.
-        rotation_error: largest angle between a frame and its target, shape (...), rad; 0 where
-            targets are positions.
-        restarts: further starts that were tried, shape (...), dimensionless.
-        rotation_defect: largest |R^T R - 1| of the targets, which were replaced by the nearest
-            rotations; 0 if it was rounding, dimensionless.
-    """
-
-    q: Array
-    reached: Array
-    position_error: Array
-    rotation_error: Array
-    restarts: Array
-    rotation_defect: float = 0.0
-
-    def __repr__(self) -> str:
-        total = self.reached.size
-        far, turned = (np.max(x, initial=0) for x in (self.position_error, self.rotation_error))
-        errors = f"errors up to {far:.2g} m and {turned:.2g} rad"
-        return f"IKResult({int(self.reached.sum())} of {total} reached, {errors})"
 
 
 def inverse_kinematics(
