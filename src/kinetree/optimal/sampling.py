@@ -187,20 +187,20 @@ class Sampler:
 
     def search(
         self,
+        on: Machine,
+        search: Search,
         x0: Array,
         u: Array,
         T: Array,
         p: Array,
         bounds: Bounds,
-        search: Search,
         each: Callable[[], None],
-        on: Machine | None = None,
     ) -> Plans:
         """The cheapest plan from x0, (nx,): that of u, (N, m), or of an iteration.
 
-        T: (m, m), the forces at a knot for numbers z of 1. on: where samples run.
+        T: (m, m), the forces at a knot for numbers z of 1.
         """
-        on, size = on or self.machine("cpu"), self.knots * self.m
+        size = self.knots * self.m
         table, mean, L = self.table(u, p), np.zeros(size), np.kron(np.eye(self.knots), T)
         best, history = self.plan(x0, table, mean, p, bounds), list[dict[str, Array]]()
         for number in range(search.iterations):

@@ -213,7 +213,7 @@ def test_c_has_the_bits_of_llvm(lanes, warps, tmp_path):
 def plans(problem, solver):
     """The memory of two plans before their first iteration."""
     x0, bounds = np.array([[0.3, -0.4, 0, 0], [1.0, 0.5, 0, 0]]), problem._bounds
-    p = np.broadcast_to(problem._numbers, (problem.steps + 1, 2, problem._numbers.shape[2]))
+    p = problem._data(2)
     u = np.zeros((problem.steps, 2, 2))
     memory = problem.solver.memory(problem.steps, 2)
     memory.limit(bounds)
