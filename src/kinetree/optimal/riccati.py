@@ -94,6 +94,11 @@ class Sizes:
         return placed(sizes | dict.fromkeys(names, self.padded(m)))
 
     @property
+    def stage_slopes(self) -> int:
+        """Where what the kernel of a stage writes begins in a block."""
+        return self.block["gradient"] * self.columns
+
+    @property
     def candidate(self) -> int:
         """The state and the costs of a plan that is tried."""
         return self.nx + self.kinds
@@ -111,6 +116,7 @@ class Sizes:
         L = LENGTHS
         sizes = {"work": self.work["end"], "ends": (L + 1) * self.end["end"]}
         sizes |= {"end_costs": L * self.kinds, "state": L * self.candidate}
+        sizes["next"] = L * self.candidate
         fixed = placed(sizes)
         sizes = {"blocks": self.block["end"], "stage_costs": self.kinds}
         each = placed(sizes | {"states": L * self.nx, "forces": L * self.m})
