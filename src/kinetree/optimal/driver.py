@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Value, Vector
-from kinetree.optimal.riccati import LENGTHS, Backward, Sizes, Stages
+from kinetree.optimal.riccati import LENGTHS, Backward, Sizes
 
 SYMBOL = "plan_iterate"
 ARGUMENTS = [(name, ADDRESS) for name in ("words", "scratch", "work")]
@@ -154,10 +154,7 @@ class Driver(ABC):
         for name in ("linear", "curved", "limit error"):
             self[name] = 0.0
         self["scale"] = LEAST_CURVATURE
-        names = "blocks", "low", "high", "scatter"
-        blocks, low, high, scatter = (self.vector[name] for name in names)
-        stages = Stages(self.stages, self.plan, blocks, self.end, self.record, low, high, scatter)
-        Backward(code, s, PLACES, stages, self.vector["work"]).write()
+        Backward(self).write()
         v0, v_end = self.vector["work"].behind(s.work["v"]), self.end.behind(s.end["v"])
 
         def gap(t: Value) -> Value:
