@@ -230,7 +230,7 @@ class Problem:
         x0, single = self._start_of(q0, dq0, target)
         p = self._data(len(x0))
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
-        options = {"tolerance": finite(tolerance, "tolerance")}
+        options: dict[str, Any] = {"tolerance": finite(tolerance, "tolerance")}
         options["seconds"] = finite(seconds, "seconds", infinite=True)
         for name, x, least in (*((*each, 0) for each in options.items()), ("tries", tries, 1)):
             if x < least:
@@ -310,7 +310,7 @@ class Problem:
         u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0)
         q = x0[:, : self.model.nq]
         T = first_noise(self.robot, self.transcription, N * self.dt, noise, q)
-        runs, done = sampler(self.transcription, p, knots), itertools.count(1)
+        runs, done = sampler(self.transcription, N, knots), itertools.count(1)
         single_precision = target != "cpu" and getattr(q0, "dtype", "") == "float32"
         on = runs.machine(target, "float32" if single_precision else "float64")
         with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
@@ -379,7 +379,8 @@ class Problem:
         sizes = {"q0": self.model.nq, "dq0": self.model.n}
         given = {"q0": q0, "dq0": dq0}
         rest = {"q0": start_position(self.model), "dq0": np.zeros(self.model.n)}
-        states, counts = list[Array](), [(self.many.count,)] if self.many else list[Any]()
+        states, counts = list[Array](), list[tuple[int, ...]]()
+        counts += [(self.many.count,)] if self.many else []
         for name, size in sizes.items():
             x = rest[name] if given[name] is None else numbers(given[name], name, "a state")
             if x.ndim not in (1, 2) or x.shape[-1] != size or 0 in x.shape:
