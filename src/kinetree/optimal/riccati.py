@@ -14,12 +14,10 @@ a limit holds.
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kinetree.engine.compiler.loops import INTEGER, Matrix, Value, Vector
 
-if TYPE_CHECKING:
-    from kinetree.optimal.driver import Driver
 
 LENGTHS = 8  # of a step, 1, 1/2, ..., tried at once
 ROUNDS = 4  # that find the forces at their limits, for each force at most
@@ -141,7 +139,7 @@ class Backward:
     a number in the slopes of a stage and in `work`.
     """
 
-    def __init__(self, driver: "Driver") -> None:
+    def __init__(self, driver: Any) -> None:
         self.driver, self.code, self.sizes = driver, driver.code, driver.sizes
         self.at, s = driver.vector, driver.sizes
         work = self.at["work"]
