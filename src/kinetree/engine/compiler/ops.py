@@ -128,8 +128,8 @@ OPERATIONS = {
     "fma": fused("{0} * {1} + {2}", 1, 1),
     "fms": fused("{0} * {1} - {2}", 1, -1),
     "fnma": fused("{2} - {0} * {1}", -1, 1),
-    "sin": Operation(1, np.sin, scalars.sin, lambda a, x: (a.cos(),), cycles=0, c="sin"),
-    "cos": Operation(1, np.cos, scalars.cos, lambda a, x: (-a.sin(),), cycles=0, c="cos"),
+    "sin": Operation(1, np.sin, scalars.sin, lambda a, x: (a.cos(),), c="sin"),
+    "cos": Operation(1, np.cos, scalars.cos, lambda a, x: (-a.sin(),), c="cos"),
     "sqrt": Operation(
         1,
         np.sqrt,
