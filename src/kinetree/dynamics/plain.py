@@ -19,7 +19,7 @@ from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.tree import placed_tree
 from kinetree.model.constrain import constraints_of, without_constraints
 from kinetree.model.inputs import coordinates, rates
-from kinetree.model.labelled import named
+from kinetree.model.labelled import labelled
 from kinetree.model.quantity import ARGUMENTS, AT_STATE, EXPRESSED, Quantity
 from kinetree.spatial.matrices import dense
 
@@ -50,7 +50,7 @@ def plain(name: str) -> Callable[..., Any]:
     function.__module__ = str(__package__)  # where it is found
     function.__doc__ = inspect.getdoc(by_hand) if by_hand else _docstring(quantity, signature)
     axes = [tuple(_letter(x) for x in result.axes) for result in quantity.results]
-    return named(function, *(axes if len(axes) > 1 else axes[0]))
+    return labelled(*(axes if len(axes) > 1 else axes[0]))(function)
 
 
 def _letter(letter: str) -> Any:

@@ -53,23 +53,19 @@ def labelled(
     dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
     axis of a model); or one tuple of letters for each of several results.
     """
-    return lambda function: named(function, *dims)
 
+    def decorate(function: OfModel[Given, Result]) -> OfRobot[Given, Result]:
+        @functools.wraps(function)
+        def call(model: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
+            model = model_of(model)
+            for value in (*args, *options.values()):
+                if type(value) is not np.ndarray and label_kind(type(value)) is not None:
+                    return _by_name(function, dims, (model, *args), options)
+            return function(model, *args, **options)
 
-def named(
-    function: OfModel[Given, Result], *dims: Letter | tuple[Letter, ...]
-) -> OfRobot[Given, Result]:
-    """The function for robots and labelled states; see `labelled`."""
+        return call
 
-    @functools.wraps(function)
-    def call(model: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
-        model = model_of(model)
-        for value in (*args, *options.values()):
-            if type(value) is not np.ndarray and label_kind(type(value)) is not None:
-                return _by_name(function, dims, (model, *args), options)
-        return function(model, *args, **options)
-
-    return call
+    return decorate
 
 
 def _by_name(
@@ -89,39 +85,36 @@ def _by_name(
     result = function(*bound.args, **bound.kwargs)
 
     def with_names(x: Any, letters: Sequence[Any]) -> Any:
-        axes = [_axis(model, letter) for letter in letters]
+        axes = [letter_axis(model, y) if isinstance(y, str) else y(model) for y in letters]
         return alignment.label(x, axes, function.__name__)
 
     several = [x for x in dims if isinstance(x, tuple)]
     if several:
-        pairs = zip(result, several, strict=True)
-        parts = [with_names(x, letters) for x, letters in pairs]
+        parts = [with_names(x, letters) for x, letters in zip(result, several, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     return with_names(result, dims) if isinstance(result, np.ndarray | float | int) else result
 
 
-def _axis(model: Model, letter: Letter) -> Axis | None:
-    return letter_axis(model, letter) if isinstance(letter, str) else letter(model)
-
-
 def letter_axis(model: Model, letter: str) -> Axis | None:
     """Return the names along a dimension with a letter of the notation; None if it has none."""
-    if letter in DIRECTIONS:
-        return Axis(DIRECTIONS[letter], "axis")
-    if letter in ("m", "d"):
-        return _constrained_axis(model, letter)
-    if letter == "c" and model.contacts is not None:
-        return Axis(model.contacts.names, "contact", model.name)
-    named = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis}
-    make_axis = (named | {"u": actuator_axis, "a": activation_axis}).get(letter)
-    return None if make_axis is None else make_axis(model)
-
-
-def _constrained_axis(model: Model, letter: str) -> Axis | None:
-    """Return the names of the equations (m) or of the independent rates (d) of a robot."""
-    constraints = model.constraints
-    if constraints is None:
-        return None
-    if letter == "m":
-        return Axis(constraints.row_names, "equation", model.name)
-    return Axis(tuple(model.dof_names[d] for d in constraints.independent), "joint", model.name)
+    constraints, contacts = model.constraints, model.contacts
+    match letter:
+        case "n":
+            return dof_axis(model)
+        case "nq":
+            return coordinate_axis(model)
+        case "l":
+            return link_axis(model)
+        case "u":
+            return actuator_axis(model)
+        case "a":
+            return activation_axis(model)
+        case "c" if contacts is not None:
+            return Axis(contacts.names, "contact", model.name)
+        case "m" if constraints is not None:
+            return Axis(constraints.row_names, "equation", model.name)
+        case "d" if constraints is not None:
+            names = tuple(model.dof_names[d] for d in constraints.independent)
+            return Axis(names, "joint", model.name)
+        case _:
+            return Axis(DIRECTIONS[letter], "axis") if letter in DIRECTIONS else None

@@ -20,7 +20,6 @@ from kinetree.core.progress import Progress
 from kinetree.core.text import counted
 from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.methods import METHODS
-from kinetree.engine.export.plans import Iteration
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import Model
@@ -28,16 +27,12 @@ from kinetree.model.bounds import bounds_of
 from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import check_quaternions
 from kinetree.model.units import units
-from kinetree.optimal.code import iteration_of
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.forward import Bounds
 from kinetree.optimal.ilqr import Solver
-from kinetree.optimal.mpc import Horizon
-from kinetree.optimal.numbers import Many, numbers_of
-from kinetree.optimal.residuals import Costs, checked, named, settled
-from kinetree.optimal.sampling import Search, normals, sampler, together
+from kinetree.optimal.normals import normals
+from kinetree.optimal.numbers import Costs, Many, checked, named, numbers_of
+from kinetree.optimal.sampling import Search, sampler, together
 from kinetree.optimal.solution import Solution
-from kinetree.optimal.stages import EULER, Transcription
 from kinetree.optimal.starts import (
     check_robot,
     control_ranges,
@@ -46,6 +41,7 @@ from kinetree.optimal.starts import (
     holding,
     start_memory,
 )
+from kinetree.optimal.transcription import EULER, Bounds, Transcription
 from kinetree.robot import Robot
 from kinetree.simulate.inputs import is_on_gpu, on_cpu
 from kinetree.simulate.options import TARGETS
@@ -117,9 +113,7 @@ class Problem:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
         check_robot(self.model, self.controls)
         m = len(self.motors)
-        costs = {
-            name: settled(cost, self.model, m, name) for name, cost in named(self.costs).items()
-        }
+        costs = named(self.costs, self.model, m)
         arrays = ("limits", "activation", "before")  # a problem is a value: it has copies
         copies = {key: deepcopy(getattr(self, key)) for key in ("actuated", *arrays)}
         for key, value in {"dt": dt, "steps": steps, "costs": costs, **copies}.items():
@@ -239,25 +233,28 @@ class Problem:
             The solution; `solution.reason` says why it ended.
         """
         x0, single = self._start_of(q0, dq0, target)
-        make, (bounds, numbers), stay = Solver, self._data(len(x0)), {}
-        if target != "cpu":
-            from kinetree.optimal.cuda_ilqr import CudaSolver
-
-            make, stay = CudaSolver, {"stay": is_on_gpu(q0)}
-        solver = self._solver(make)
+        bounds, numbers = self._data(len(x0))
+        solver = self._solver(target)
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
         options = {"tolerance": tolerance, "seconds": seconds}
         options = {key: finite(x, key, infinite=key == "seconds") for key, x in options.items()}
         for name, x, least in (*((*each, 0) for each in options.items()), ("tries", tries, 1)):
             if x < least:
                 raise InputError(f"{name} is {x:g}; expected {least} or more.")
-        x, u = self._guess(guess, x0, numbers, bounds, solver)
+        x, u = self._guess(guess, x0, numbers, bounds)
         if tries > 1:
             numbers = np.repeat(numbers, tries, axis=1)
             x, u = self._varied(x, u, numbers, bounds, tries, count(seed, "seed"))
         with Progress("solving", iterations, progress, ROUNDS) as bar:
             plans = solver.solve(
-                x, u, numbers, bounds, iterations=iterations, **options, **stay, each=bar.update
+                x,
+                u,
+                numbers,
+                bounds,
+                iterations=iterations,
+                **options,
+                each=bar.update,
+                stay=is_on_gpu(q0),
             )
         return Solution(self, plans.cheapest(tries) if tries > 1 else plans, single)
 
@@ -267,7 +264,7 @@ class Problem:
         """Each guess, and behind it others with random forces, held for a tenth of the horizon."""
         (N, B, m), held = u.shape, max(1, self.steps // 10)
         pieces = -(-N // held)
-        drawn = normals(seed, 0, range(B * tries), pieces * m).reshape(B * tries, pieces, m)
+        drawn = normals(seed, 0, B * tries, pieces * m).reshape(B * tries, pieces, m)
         drawn[::tries] = 0
         room = (bounds.high - bounds.low) / 10
         spread = np.where(np.isfinite(room), room, np.abs(u).max((0, 1)) + 1.0)
@@ -276,7 +273,7 @@ class Problem:
             + np.repeat(drawn, held, axis=1)[:, :N].swapaxes(0, 1) * spread
         )
         u = np.clip(u, bounds.low, bounds.high)
-        moved = self.solver.rollout(np.repeat(x[0], tries, axis=0), u, numbers, bounds)
+        moved = self.solver.forward.motions(np.repeat(x[0], tries, axis=0), u, numbers, bounds)
         moved[:, ::tries] = x
         return moved, u
 
@@ -332,12 +329,9 @@ class Problem:
         u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0, bounds)
         T = first_noise(self.robot, this, N * self.dt, noise, x0[:, : self.model.nq])
         done = itertools.count(1)
-        runs, draw = sampler(this, p, knots), None
-        if target != "cpu":
-            from kinetree.optimal.cuda_sampling import cuda_sampler
-
-            dtype = "float32" if getattr(q0, "dtype", "") == "float32" else "float64"
-            draw = cuda_sampler(runs, dtype).draw
+        runs = sampler(this, p, knots)
+        single_precision = target != "cpu" and getattr(q0, "dtype", "") == "float32"
+        on = runs.machine(target, "float32" if single_precision else "float64")
         with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
                 runs.search(
@@ -348,7 +342,7 @@ class Problem:
                     bounds,
                     search,
                     lambda: bar.update(next(done)),
-                    draw,
+                    on,
                 )
                 for b in range(B)
             ]
@@ -357,13 +351,13 @@ class Problem:
     @property
     def solver(self) -> Solver:
         """The compiled passes, shared by problems that differ in numbers alone."""
-        return self._solver(Solver)
+        return self._solver("cpu")
 
-    def _solver(self, make: Any) -> Any:
-        """A solver of this kind, made at the first request."""
+    def _solver(self, target: str) -> Solver:
+        """The solver of a target, made at the first request."""
         this, limited = self.transcription, self._bounds.any
-        key = make.__name__, limited, this.key
-        return remembered(self.model, key, lambda: make(this, limited))
+        key = "solver", target, limited, this.key
+        return remembered(self.model, key, lambda: Solver(this, limited, target))
 
     def _start_of(
         self, q0: ArrayLike | None, dq0: ArrayLike | None, target: str
@@ -404,28 +398,9 @@ class Problem:
         tau[..., list(self.motors)] = u
         return tau
 
-    def horizon(self) -> Horizon:
-        """A plan in memory that stays, to be made again and again by `kinetree.optimal.MPC`."""
-        return Horizon(self)
-
-    def solution(self, horizon: Horizon) -> Solution:
-        """The current plan of a horizon.
-
-        Args:
-            horizon: of `Problem.horizon`.
-        """
-        return Solution(self, horizon.plans(), True)
-
     def _memory(self, q: Array) -> Array:
         """Activations and forces before the start, (B, z), for positions (B, nq)."""
         return start_memory(self.robot, self.transcription, q, self.activation, self.before)
-
-    def iteration(self) -> Iteration:
-        """What `kt.export(problem, "c")` writes."""
-        if self.many is not None:
-            raise InputError("C is written for one problem; expected one without batch(...).")
-        bounds, p = self._data(1)
-        return iteration_of(self.solver, p[:, 0], bounds)
 
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
@@ -452,9 +427,7 @@ class Problem:
         check_start(self.model, *parts)
         return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
 
-    def _guess(
-        self, guess: Any, x0: Array, numbers: Array, bounds: Bounds, solver: Any
-    ) -> tuple[Array, Array]:
+    def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
         """States and forces to begin with."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if isinstance(guess, Solution):
@@ -469,7 +442,7 @@ class Problem:
             x[0] = x0
             return x, u
         u = self._forces(guess, x0, bounds)
-        x = solver.rollout(x0, u, numbers, bounds)
+        x = self.solver.forward.motions(x0, u, numbers, bounds)
         if guess is None:  # a start that falls over is no guess; its gaps close by themselves
             turning = [unit == "rad/s" for unit in units(self.model, "dq")]
             rates = np.abs(x[..., self.model.nq :][..., : self.model.n][..., turning])

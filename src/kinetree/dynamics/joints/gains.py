@@ -1,12 +1,19 @@
-"""Gains: slopes of joint forces by positions and rates, (n, n), whose zeros cost nothing."""
+"""Joint forces of elements with arms, and gains: slopes of joint forces, whose zeros cost nothing.
 
-from collections.abc import Collection
+A spring, motor or actuator measures a length or angle x. Its arms are a = dx/dq. A force f along x
+needs the joint forces a f, and a slope k of f the slopes k a a^T.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.spatial.matrices import is_zero
+
+Arms = Mapping[int, Any]  # dx/dq of an element by degree of freedom
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,3 +59,22 @@ def diagonal(x: Array) -> Array:
     matrix = np.full((len(x), len(x)), 0, object)
     np.fill_diagonal(matrix, x)
     return matrix
+
+
+def arm_forces(n: int, forces: Iterable[tuple[Arms, Any]]) -> Array:
+    """The sum of a f, (n,), of the forces f of elements with arms a."""
+    tau: list[Any] = [0] * n
+    for arms, force in forces:
+        for d, arm in arms.items():
+            tau[d] = tau[d] + force * arm
+    return np.array(tau) if n else np.zeros(0, int)
+
+
+def arm_gains(n: int, slopes: Iterable[tuple[Arms, Any]]) -> Array:
+    """The sum of k a a^T, (n, n), of the slopes k of elements with arms a."""
+    K = no_gains(n)
+    for arms, slope in slopes:
+        for i, a in arms.items():
+            for j, b in arms.items():
+                K[i, j] = K[i, j] + slope * (a * b)
+    return K

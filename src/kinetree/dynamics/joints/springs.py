@@ -21,6 +21,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.joints.friction import frictionless
+from kinetree.dynamics.joints.gains import arm_forces, arm_gains
 from kinetree.dynamics.joints.paths import Stretch, path_length, stretches
 from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
@@ -119,21 +120,15 @@ class Springs:
     def forces(self) -> Array:
         """Joint forces at rest, (n,)."""
         # explain: spring
-        return self._joint_forces([(x, x.extension * x.spring.stiffness) for x in self.acting])
+        pulls = [(x.arms, x.extension * x.spring.stiffness) for x in self.acting]
+        return arm_forces(self.model.n, pulls)
 
     def at(self, dq: Array) -> Array:
         """Joint forces at rates dq, (n,)."""
         if not self.damped:
             return self.forces
-        damping = self._joint_forces([(x, x.rate(dq) * x.damping) for x in self.damped])
-        return self.forces + damping
-
-    def _joint_forces(self, pulls: Sequence[tuple[SpringState, Any]]) -> Array:
-        forces: list[Any] = [0] * self.model.n
-        for x, pull in pulls:
-            for d, arm in x.arms.items():
-                forces[d] = forces[d] + pull * arm
-        return np.array(forces) if self.model.n else zeros(0)
+        dampers = [(x.arms, x.rate(dq) * x.damping) for x in self.damped]
+        return self.forces + arm_forces(self.model.n, dampers)
 
     @property
     def energy(self) -> Any:
@@ -160,19 +155,11 @@ class Springs:
 
     def stiffness(self) -> Array:
         """The sum of k a a^T, (n, n)."""
-        return self._squares([(x, x.stiffness) for x in self.acting])
+        return dense(arm_gains(self.model.n, [(x.arms, x.stiffness) for x in self.acting]))
 
     def damping(self) -> Array:
         """The sum of c a a^T, (n, n)."""
-        return self._squares([(x, x.damping) for x in self.damped])
-
-    def _squares(self, sizes: Sequence[tuple[SpringState, Any]]) -> Array:
-        K = np.zeros((self.model.n, self.model.n), object)
-        for x, size in sizes:
-            for row, a in x.arms.items():
-                for column, b in x.arms.items():
-                    K[row, column] = K[row, column] + size * (a * b)
-        return dense(K)
+        return dense(arm_gains(self.model.n, [(x.arms, x.damping) for x in self.damped]))
 
 
 @labelled()

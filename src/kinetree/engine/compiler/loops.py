@@ -263,6 +263,15 @@ class Loops(ABC):
         with self.each(first, end, step) as i:
             yield i
 
+    @contextmanager
+    def parallel(self, first: Index, end: Index, step: int = 1) -> Generator[Value]:
+        """Loop as `each` does, over turns of plain numbers that do not depend on each other.
+
+        Threads share the turns, so that values of a turn exist in it alone.
+        """
+        with self.each(first, end, step) as i:
+            yield i
+
     def accumulate(
         self,
         start: Sequence[Value],
@@ -299,7 +308,7 @@ class Loops(ABC):
 
     def copy(self, target: Vector, source: Vector, count: Index) -> None:
         """Copy numbers."""
-        with self.each(0, count) as i:
+        with self.parallel(0, count) as i:
             target[i] = source[i]
 
     def copy_wide(self, target: Vector, source: Vector, count: int) -> None:
