@@ -191,6 +191,37 @@ def test_rotations_of_six_digits_are_replaced_by_the_nearest_and_named():
     np.testing.assert_allclose(robot.pose(found.q), T, atol=2e-6)
 
 
+def test_all_solutions_of_an_arm_with_a_spherical_wrist_are_found():
+    """A UR5e has eight positions for a pose, a Puma four of each wrist."""
+    robot, goals = drawn("ur5e", 5)
+    T = robot.pose(goals)
+    found = robot.inverse_kinematics(T, solutions=10)
+    assert found.q.shape == (5, 10, 6) and (found.reached.sum(axis=1) == 8).all()
+    for k in range(5):
+        own = found.q[k][found.reached[k]]
+        assert np.abs(robot.pose(own) - T[k]).max() < 1e-8
+        apart = np.abs(own[:, None] - own).max(axis=-1) + np.eye(8)
+        assert apart.min() > 1e-3
+
+
+def test_a_path_is_followed_without_jumps_and_its_end_is_named():
+    robot = PANDA
+    start = np.array([0.1, -0.5, 0.2, -2, 0.3, 1.5, 0.4])
+    path = np.tile(robot.pose(start), (80, 1, 1))
+    path[:, 2, 3] += np.linspace(0, 0.15, 80)
+    for q0 in (None, start):
+        way = kt.motion.follow(robot, path, q0)
+        assert way.ok and way.fails_at is None and way.largest_step < 0.05
+        assert np.abs(robot.pose(way.q) - path).max() < 1e-8
+    np.testing.assert_allclose(way.q[0], start, atol=1e-7)
+    path[:, 2, 3] += np.linspace(0, 1.5, 80)
+    way = kt.motion.follow(robot, path, start)
+    assert not way.ok and 0 < way.fails_at < 80 and str(way.fails_at) in repr(way)
+    assert way.reached[: way.fails_at].all() and within(robot, way.q)
+    with pytest.raises(ShapeError, match="one target a row"):
+        kt.motion.follow(robot, path[None])
+
+
 PANDA = kt.robots.panda()
 POSE = PANDA.pose(PANDA.random(rng=0))
 BAD = {

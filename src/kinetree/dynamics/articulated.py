@@ -152,9 +152,12 @@ def check_pivots(tree: Tree, group: Group, joints: Joints, M: Array) -> None:
 
 
 def move_groups(
-    tree: Tree, groups: Sequence[Group], done: Sequence[Joints], changes: dict[int, Pair],
+    tree: Tree,
+    groups: Sequence[Group],
+    done: Sequence[Joints],
+    changes: dict[int, Pair],
     rates: list[Any],
-) -> None:  # fmt: skip
+) -> None:
     """Write the accelerations of all joints, `rates`; changes (a, alpha) of links are added."""
     for group, joints in zip(groups, done, strict=True):
         z = joints.r

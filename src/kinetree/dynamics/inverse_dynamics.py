@@ -101,11 +101,8 @@ def inverse_dynamics_at_state(
     if formulation is not None or V_base is not None or dV_base is not None:
         from kinetree.dynamics.textbook.newton_euler import newton_euler  # not for kernels
 
-        record = newton_euler(
-            model, q, dq, ddq, F_ext,
-            F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation or "link",
-        )  # fmt: skip
-        return record.tau
+        base, form = {"V_base": V_base, "dV_base": dV_base}, formulation or "link"
+        return newton_euler(model, q, dq, ddq, F_ext, F_tip=F_tip, **base, formulation=form).tau
     from kinetree.dynamics.book import book_tree  # not for kernels
 
     tree = book_tree(model, q, F_ext, F_tip)

@@ -8,7 +8,7 @@ root element.
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -21,7 +21,15 @@ from kinetree.errors import InputError, ModelError, ParseError, SingularityError
 from kinetree.files.description import records
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE
-from kinetree.files.description.source import MissingFileError, decode, path_text
+from kinetree.files.description.source import (
+    ArgumentValue,
+    FileOrNone,
+    MissingFileError,
+    Pathlike,
+    RobotFile,
+    decode,
+    path_text,
+)
 from kinetree.model import Model, build_model
 from kinetree.robot import Robot
 from kinetree.robots.names import built_in, described, is_name, unknown_robot
@@ -32,7 +40,6 @@ URDF, MJCF, SDF = (".urdf", ".xacro"), (".xml", ".mjcf"), (".sdf", ".world")
 ROBOT_FILES = (*URDF, *MJCF, *SDF)
 KINDS = dict(zip(ROBOT_FILES, "urdf xacro mjcf mjcf sdf sdf".split(), strict=True))
 THE_TEXT = "the text"  # replaces the name of a file in messages
-FileOrNone = Literal["file", "none"]
 TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 MESH = "this is a mesh; load the robot file that uses it"
@@ -48,45 +55,15 @@ OTHER_ENDINGS = {  # formats of other files
 TAKEN_BY = {"arguments": "xacro", "model": "sdf"}  # options of one kind of file
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of `load`."""
-
-    floating: bool = False
-    mimic: bool = True
-    strict: bool = False
-    folders: Sequence[str | os.PathLike[str]] = ()
-    arguments: Mapping[str, records.ArgumentValue] | None = None
-    environment: bool = False
-    friction: FileOrNone = "file"
-    constraints: FileOrNone = "file"
-    contacts: FileOrNone = "none"
-    model: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("friction", "constraints", "contacts"):
-            if (value := getattr(self, name)) not in get_args(FileOrNone):
-                raise InputError(f"{name} is {value!r}; expected 'file' or 'none'.")
-
-    def refuse(self, source: str, kind: str = "") -> None:
-        """Raise InputError if one is given that files of this kind do not have."""
-        for name, taken_by in TAKEN_BY.items():
-            value = getattr(self, name)
-            if value and kind != taken_by:
-                given = ", ".join(map(str, value)) if name == "arguments" else repr(value)
-                text = f"{source} takes no {name}, found {given}; they are for {taken_by} files"
-                raise InputError(f"{text}. Leave {argument(name)} out.")
-
-
 @typed
 def load(
-    path: str | os.PathLike[str],
+    path: Pathlike,
     *,
     floating: bool = False,
     mimic: bool = True,
     strict: bool = False,
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, records.ArgumentValue] | None = None,
+    folders: Sequence[Pathlike] = (),
+    arguments: Mapping[str, ArgumentValue] | None = None,
     environment: bool = False,
     friction: FileOrNone = "file",
     constraints: FileOrNone = "file",
@@ -125,9 +102,9 @@ def load(
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
         tau besides the rigid bodies. It is None for a built-in robot.
     """
-    options = Options(
-        floating, mimic, strict, folders, arguments, environment, friction, constraints, contacts,
-        model,
+    file = RobotFile(
+        path, None, floating, mimic, strict, folders, arguments, environment, friction,
+        constraints, contacts, model,
     )  # fmt: skip
     if isinstance(path, str) and path.lstrip().startswith("<"):
         text = "path is XML text; expected a path or a name"
@@ -135,14 +112,15 @@ def load(
     if isinstance(path, str) and (is_name(path) or not path.strip()):
         robot = built_in(path)
         if robot is not None:
-            return _with_options(robot, path, options)
+            return _with_options(robot, path, file)
         found = described(path)
         if found is not None:
-            path, given = found.path, {**found.arguments, **(arguments or {})} or None
-            options = replace(options, folders=(*folders, *found.folders), arguments=given)
+            given = {**found.arguments, **(arguments or {})} or None
+            folders = (*folders, *found.folders)
+            file = replace(file, path=found.path, folders=folders, arguments=given)
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    return _loaded(_kind_of(path), path, options)
+    return _loaded(_kind_of(file.path), file)
 
 
 @typed
@@ -153,8 +131,8 @@ def load_string(
     floating: bool = False,
     mimic: bool = True,
     strict: bool = False,
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, records.ArgumentValue] | None = None,
+    folders: Sequence[Pathlike] = (),
+    arguments: Mapping[str, ArgumentValue] | None = None,
     environment: bool = False,
     friction: FileOrNone = "file",
     constraints: FileOrNone = "file",
@@ -183,62 +161,59 @@ def load_string(
         The robot. In messages and in `robot.report` the text is called "the text", with line and
         column.
     """
-    options = Options(
-        floating, mimic, strict, folders, arguments, environment, friction, constraints, contacts,
-        model,
-    )  # fmt: skip
     content = _content(text)
-    return _loaded(_format(content, format), THE_TEXT, options, content)
+    file = RobotFile(
+        THE_TEXT, content, floating, mimic, strict, folders, arguments, environment, friction,
+        constraints, contacts, model,
+    )  # fmt: skip
+    return _loaded(_format(content, format), file)
 
 
-def _loaded(
-    kind: str, path: str | os.PathLike[str], options: Options, text: str | None = None
-) -> Robot:
+def _loaded(kind: str, file: RobotFile) -> Robot:
     """The robot of a file or text, with its report, and one warning for all that is odd."""
     from kinetree.files.report import Report
 
-    source = Path(path)
-    description = _read(kind, path, options, text)
-    model = _built(_changed(description, options, kind), str(source))
-    if options.contacts == "file":
+    source, description = Path(file.path), _read(kind, file)
+    model = _built(_changed(description, file, kind), str(source))
+    if file.contacts == "file":
         from kinetree.dynamics.contacts.file_contacts import with_file_contacts
 
-        model = with_file_contacts(model, source, options.folders, text)
-    report = Report.of(source, description, model, options, text)
-    announce(model, str(source), options.strict)
+        model = with_file_contacts(model, source, file.folders, file.text)
+    report = Report.of(description, model, file)
+    announce(model, str(source), file.strict)
     return Robot(model, report=report)
 
 
-def read(path: str | os.PathLike[str], **options: Any) -> records.RobotDescription:
+def read(path: Pathlike, **options: Any) -> records.RobotDescription:
     """Read the records of a file, by the ending of its name; options: as of `load`."""
-    return _read(_kind_of(path), path, Options(**options))
+    return _read(_kind_of(path), RobotFile(path, **options))
 
 
-def _read(
-    kind: str, path: str | os.PathLike[str], options: Options, text: str | None = None
-) -> records.RobotDescription:
+def _read(kind: str, file: RobotFile) -> records.RobotDescription:
     """Read the records of a file or text of a kind."""
-    options.refuse(os.path.basename(path), kind)
-    mimic, folders = options.mimic, options.folders
+    _refuse_options(file, file.name, kind)
     if kind == "mjcf":
-        from kinetree.files.description.mjcf import read_mjcf
-
-        return read_mjcf(path, folders=folders, text=text, start=options.contacts == "file")
-    if kind == "sdf":
-        from kinetree.files.description.sdf import read_sdf
-
-        floating, model = options.floating, options.model
-        return read_sdf(
-            path, folders=folders, mimic=mimic, floating=floating, model=model, text=text
-        )
-    from kinetree.files.description.urdf import read_urdf, read_xacro
-
-    if kind == "urdf":
-        return read_urdf(path, mimic=mimic, text=text)
-    return read_xacro(path, folders, mimic, options.arguments, text, options.environment)
+        from kinetree.files.description.mjcf import read_mjcf as reader
+    elif kind == "sdf":
+        from kinetree.files.description.sdf import read_sdf as reader
+    elif kind == "xacro":
+        from kinetree.files.description.urdf import read_xacro as reader
+    else:
+        from kinetree.files.description.urdf import read_urdf as reader
+    return reader(file)
 
 
-def _kind_of(path: str | os.PathLike[str]) -> str:
+def _refuse_options(file: RobotFile, source: str, kind: str = "") -> None:
+    """Raise InputError for an option that files of this kind do not have."""
+    for name, taken_by in TAKEN_BY.items():
+        value = getattr(file, name)
+        if value and kind != taken_by:
+            given = ", ".join(map(str, value)) if name == "arguments" else repr(value)
+            text = f"{source} takes no {name}, found {given}; they are for {taken_by} files"
+            raise InputError(f"{text}. Leave {argument(name)} out.")
+
+
+def _kind_of(path: Pathlike) -> str:
     """The kind of a robot file that exists, by the ending of its name."""
     place = Path(path_text(path))
     ending = place.suffix.lower()
@@ -332,9 +307,9 @@ def _warn_of_files(name: str, strict: bool) -> None:
 # robots that were read
 
 
-def _with_options(robot: Robot, name: str, options: Options) -> Robot:
+def _with_options(robot: Robot, name: str, options: RobotFile) -> Robot:
     """A built-in robot with the options of `load`."""
-    options.refuse(robot.name)
+    _refuse_options(options, robot.name)
     _warn_of_files(name, options.strict)
     if options.contacts == "file":
         text = f"{robot.name} is a built-in robot without collision shapes; "
@@ -382,7 +357,7 @@ def _built(description: records.RobotDescription, source: str) -> Model:
 
 
 def _changed(
-    description: records.RobotDescription, options: Options, kind: str
+    description: records.RobotDescription, options: RobotFile, kind: str
 ) -> records.RobotDescription:
     """The description with the options that apply to every format."""
     notes, joints = [*description.notes], description.joints

@@ -11,8 +11,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
-from kinetree.core.text import counted, listing
-from kinetree.errors import InputError, NameLookupError, argument, visible
+from kinetree.core.text import counted, listing, look_up
+from kinetree.errors import InputError, argument, visible
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.contacts import Contacts
@@ -323,13 +323,7 @@ class Model:
             name: name of a link, a tool or a fixed frame; None: the tool, which a tree with several
                 tips has only if it was named.
         """
-        try:
-            return self.frames[self.frame_name(name)]
-        except (KeyError, TypeError):  # TypeError: a list or array, which cannot be a name
-            known = ", ".join(self.frames)
-            raise NameLookupError(
-                f"{self.name!r} has no frame {name!r}; its frames are {known}."
-            ) from None
+        return look_up(self.frames, self.frame_name(name), f"frame of {self.name!r}")
 
     def joint(self, name: str) -> Joint:
         """The joint of that name.
@@ -337,11 +331,7 @@ class Model:
         Args:
             name: name of the joint.
         """
-        for joint in self.joints:
-            if joint.name == name:
-                return joint
-        names = ", ".join(joint.name for joint in self.joints)
-        raise NameLookupError(f"{self.name!r} has no joint {name!r}; its joints are {names}.")
+        return look_up({x.name: x for x in self.joints}, name, f"joint of {self.name!r}")
 
     @property
     def motor_matrix(self) -> Array:

@@ -51,40 +51,35 @@ class Argument:
         return f"{self.meaning}, {shape_text(self.dims)}, {self.unit}{self.remark}."
 
 
-ARGUMENTS = {
-    "q": Argument("joint positions", "nq", "rad or m"),
-    "dq": Argument("joint rates", "n", "rad/s or m/s"),
-    "ddq": Argument("joint accelerations", "n", "rad/s^2 or m/s^2"),
-    "dq_r": Argument("reference rates", "n", "rad/s or m/s"),
-    "ddq_r": Argument("rate of dq_r", "n", "rad/s^2 or m/s^2"),
-    "tau": Argument("joint forces", "n", "N m or N"),
-    "F_ext": Argument(
-        "wrenches (moment, force) from the world onto the links, each in its link's frame", "l 6",
-        "N m and N", "; `robot.wrenches` makes them. None: no wrench",
-    ),
-    "touching": Argument("1 for each contact that touches, 0 for the others", "c", "dimensionless"),
-    "dt": Argument("length of the step", "", "s"),
-    "controls": Argument("controls of the actuators", "u", "in their order"),
-    "activation": Argument("activations of the actuators that have one", "a", "in their order"),
-    "kp": Argument("-d tau/d q of each joint", "n", "N m/rad or N/m"),
-    "kd": Argument("-d tau/d dq of each joint", "n", "N m s/rad or N s/m"),
-    "mass": Argument("masses of the links", "l", "kg"),
-    "com": Argument("centres of mass in the link frames", "l 3", "m"),
-    "inertia": Argument(
-        "inertias about the centres of mass, in the axes of the link frames", "l 3 3", "kg m^2"
-    ),
-    "gravity": Argument("acceleration of free fall in the space frame", "3", "m/s^2"),
-    "friction": Argument(
-        "viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0 of each joint", "l 4",
-        "N m s/rad or N s/m, and N m or N",
-    ),
-    "springs": Argument(
-        "stiffness and rest position of each spring", "s 2", "N m/rad or N/m, and rad or m"
-    ),
-    "contact_friction": Argument("coefficient of friction of each contact", "c", "dimensionless"),
-    "restitution": Argument("restitution of each contact, 0 to 1", "c", "dimensionless"),
-    "ground": Argument("numbers of the ground in the order of its record", "g", "m, rad or 1"),
-}  # fmt: skip
+# meaning, letters of the shape and unit of every argument
+_ARGUMENTS = {
+    "q": "joint positions | nq | rad or m",
+    "dq": "joint rates | n | rad/s or m/s",
+    "ddq": "joint accelerations | n | rad/s^2 or m/s^2",
+    "dq_r": "reference rates | n | rad/s or m/s",
+    "ddq_r": "rate of dq_r | n | rad/s^2 or m/s^2",
+    "tau": "joint forces | n | N m or N",
+    "F_ext": "wrenches (moment, force) from the world onto the links, each in its link's frame "
+    "| l 6 | N m and N | ; `robot.wrenches` makes them. None: no wrench",
+    "touching": "1 for each contact that touches, 0 for the others | c | dimensionless",
+    "dt": "length of the step |  | s",
+    "controls": "controls of the actuators | u | in their order",
+    "activation": "activations of the actuators that have one | a | in their order",
+    "kp": "-d tau/d q of each joint | n | N m/rad or N/m",
+    "kd": "-d tau/d dq of each joint | n | N m s/rad or N s/m",
+    "mass": "masses of the links | l | kg",
+    "com": "centres of mass in the link frames | l 3 | m",
+    "inertia": "inertias about the centres of mass, in the axes of the link frames | l 3 3 "
+    "| kg m^2",
+    "gravity": "acceleration of free fall in the space frame | 3 | m/s^2",
+    "friction": "viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0 of each joint | l 4 "
+    "| N m s/rad or N s/m, and N m or N",
+    "springs": "stiffness and rest position of each spring | s 2 | N m/rad or N/m, and rad or m",
+    "contact_friction": "coefficient of friction of each contact | c | dimensionless",
+    "restitution": "restitution of each contact, 0 to 1 | c | dimensionless",
+    "ground": "numbers of the ground in the order of its record | g | m, rad or 1",
+}
+ARGUMENTS = {name: Argument(*text.split(" | ")) for name, text in _ARGUMENTS.items()}
 
 
 @dataclass(frozen=True)

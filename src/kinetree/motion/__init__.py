@@ -19,6 +19,7 @@ from kinetree.motion.trajectory import Trajectory
 
 if typing.TYPE_CHECKING:
     from kinetree.motion.gear_losses import force_limits, motor_forces, without_load_friction
+    from kinetree.motion.kinematics.follow import Followed, follow
     from kinetree.motion.kinematics.solve import IKResult, inverse_kinematics
     from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
@@ -30,6 +31,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "EnergyBalance",
+    "Followed",
     "IKResult",
     "JointLoad",
     "LimitError",
@@ -46,6 +48,7 @@ __all__ = [
     "cubic",
     "energy_balance",
     "excitation",
+    "follow",
     "force_limits",
     "inverse_kinematics",
     "motor_forces",
@@ -74,6 +77,7 @@ __getattr__ = later(
     {
         "gear_losses": "force_limits motor_forces without_load_friction",
         "limits.motors": "Motor MotorLoad motor_loads",
+        "kinematics.follow": "Followed follow",
         "kinematics.solve": "IKResult inverse_kinematics",
         "plan.points": "cubic quintic spline trapezoid",
         "plan.sinusoids": "excitation sinusoid",

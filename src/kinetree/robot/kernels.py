@@ -80,10 +80,8 @@ class Kernels(RobotCore):
             >>> kernel([0.1, 0.2], [0, 0], [0, 0], robot.model.m).shape
             (2,)
         """
-        return kernel(
-            self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
-            free=free, sparse=sparse, target=target,
-        )  # fmt: skip
+        given = dict(locals())  # all arguments by their names
+        return kernel(given.pop("self").model, **given)
 
     @overload
     def derivative(
@@ -136,10 +134,8 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        return kernel(
-            self.model, quantity, wrt=wrt, order=order, frame=frame, expressed=expressed, rows=rows,
-            wrenches=wrenches, free=free, sparse=sparse, target=target,
-        )  # fmt: skip
+        given = dict(locals())  # all arguments by their names
+        return kernel(given.pop("self").model, **given)
 
     def linearize(
         self,

@@ -1,13 +1,16 @@
 """Robots from tables: screw axes, home poses, Denavit-Hartenberg rows, or points of joints."""
 
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from kinetree.core.arrays import ArrayLike
-from kinetree.files.description.tables import JointOptions
-from kinetree.files.description.tables.dh import describe_dh
-from kinetree.files.description.tables.points import describe_points
-from kinetree.files.description.tables.screws import describe_screws, describe_transforms
+from kinetree.files.description.tables import (
+    JointOptions,
+    describe_dh,
+    describe_points,
+    describe_screws,
+    describe_transforms,
+)
 from kinetree.model import build_model
 from kinetree.robot import Robot
 
@@ -96,10 +99,8 @@ def from_dh(
         options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
             friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
-    description = describe_dh(
-        table, m=m, com=com, I_com=I_com, convention=convention, types=types, tool=tool,
-        **options,
-    )  # fmt: skip
+    kinds: dict[str, Any] = {"convention": convention, "types": types, "tool": tool}
+    description = describe_dh(table, m=m, com=com, I_com=I_com, **kinds, **options)
     return Robot(build_model(description, unphysical=unphysical))
 
 

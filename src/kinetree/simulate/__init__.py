@@ -37,9 +37,5 @@ __all__ = [
 
 # a simulation without derivatives does not need them
 __getattr__ = later(
-    __name__,
-    {
-        "sensitivity.result": "Sensitivities",
-        "sensitivity.sensitivities": "sensitivities",
-    },
+    __name__, {"sensitivity.result": "Sensitivities", "sensitivity.sensitivities": "sensitivities"}
 )

@@ -359,21 +359,15 @@ class Sampling:
 
     def values(self, row: int, t: float) -> list[Array]:
         """Return the values of the reference for a rollout."""
-        x = self.reference
-        if x is None:
-            return []
-        if x.law is not None:
-            return [read_only(np.asarray(v)) for v in x.first_values(t)]
-        at = np.array([t]), np.zeros(1, bool)
-        parts = [x.constant] if x.at is None else [v[0] for v in x.at(*at)]
-        values: list[Array] = []
-        for part, shape in zip(parts, x.shapes, strict=True):
+        x, values = self.reference, list[Array]()
+        parts = [] if x is None else zip(x.over(np.array([t])), x.shapes, strict=True)
+        for (part,), shape in parts:
             try:
-                wide = np.broadcast_to(np.asarray(part), (*self.batch, *shape))
+                wide = np.broadcast_to(part, (*self.batch, *shape))
             except ValueError:
                 raise ShapeError(
-                    f"the reference of {self.name} has leading axes {x.batch} and the rollouts "
-                    f"{self.batch}; expected equal ones, or a single motion."
+                    f"the reference of {self.name} has values {part.shape} and the rollouts "
+                    f"{self.batch}; expected equal axes, or a single motion."
                 ) from None
             values.append(read_only(wide.reshape(-1, *shape)[row]))
         return values

@@ -24,12 +24,7 @@ from kinetree.dynamics.constraints.closures import lean_items
 from kinetree.dynamics.contacts.points import lean_places
 from kinetree.dynamics.forward_dynamics import check_inertia, forward_dynamics
 from kinetree.dynamics.joints.gains import Gains
-from kinetree.dynamics.joints.presliding import (
-    Bristling,
-    bend,
-    bristles,
-    without_bristle_friction,
-)
+from kinetree.dynamics.joints.presliding import Bristling, bend, bristles, without_bristle_friction
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace, coordinate_rates, tangents
@@ -113,16 +108,6 @@ class EquationsOfMotion:
     def implicit(self) -> bool:
         """True if accelerations depend on the length of the step."""
         return self.method is not None and self.method.implicit
-
-    @property
-    def uses_step(self) -> bool:
-        """True if accelerations depend on the length of the step."""
-        return self.method is not None and uses_step(self.method, self.space)
-
-    @property
-    def positions(self) -> bool:
-        """True if springs have the forces of the end of the step."""
-        return self.method is not None and self.method.positions
 
     def moment(
         self, t: Scalar, x: Array, p: Array, s: Array, changed: Change | None = None
@@ -224,30 +209,22 @@ class EquationsOfMotion:
         return np.concatenate([moving, ddq, dz]), np.concatenate(y)
 
     def slopes(self, loads: ForcedState, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
-        """Slopes of all joint forces, those of friction with a memory included."""
-        gains, bristling = self.gains(t, x, p, s), loads.bristling
-        if bristling is None:
-            return gains
-        return bristling.gains if gains is None else gains.plus(bristling.gains)
-
-    def gains(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
         """Slopes of all joint forces by q and dq, from the derivative of their graph.
 
         A controller's own state z counts as constant in the step, and so do wrenches. None: joint
         forces do not depend on the state.
         """
-        of_laws = None if self.acting.steady_laws else self._gains_of_laws(t, x, p, s)
-        actuation = self.acting.actuation
-        if actuation is None:
-            return of_laws
-        loads = self.loads(t, x, p, s)
-        assert loads.acted is not None
-        controls = self.acting.controls
-        of_controls = None
-        if controls is not None and controls.law is not None:
-            (slope,) = interpret(self.control_slopes, t, x, p, s)  # (u, N)
-            of_controls = slope[:, : 2 * self.space.model.n]
-        return actuation.gains(loads.model, loads.dq, loads.acted, of_laws, of_controls)
+        total = None if self.acting.steady_laws else self._gains_of_laws(t, x, p, s)
+        actuation, controls = self.acting.actuation, self.acting.controls
+        if actuation is not None and loads.acted is not None:
+            of_controls = None
+            if controls is not None and controls.law is not None:
+                (slope,) = interpret(self.control_slopes, t, x, p, s)  # (u, N)
+                of_controls = slope[:, : 2 * self.space.model.n]
+            total = actuation.gains(loads.model, loads.dq, loads.acted, total, of_controls)
+        if loads.bristling is None:
+            return total
+        return loads.bristling.gains if total is None else total.plus(loads.bristling.gains)
 
     def _gains_of_laws(self, t: Scalar, x: Array, p: Array, s: Array) -> Gains | None:
         """Slopes of the forces of controller and tau."""
@@ -269,11 +246,7 @@ class EquationsOfMotion:
     @cached_property
     def control_slopes(self) -> Graph:
         """The graph of d u/d x, (u, N), of t, x, p and s; x along tangent vectors."""
-
-        def controls(t: Scalar, x: Array, p: Array, s: Array) -> Array | None:
-            return self.acting.value("controls", self.moment(t, x, p, s)[0])
-
-        return self._slopes(controls, "u")
+        return self._slopes(lambda *at: self.acting.value("controls", self.moment(*at)[0]), "u")
 
     def _slopes(self, function: Callable[..., Array | None], name: str) -> Graph:
         """The graph of the derivative of a function of t, x, p and s, which returns an array."""
@@ -286,6 +259,10 @@ class EquationsOfMotion:
         external = self.external
         sizes = {"x": self.space.size, "p": external.params_size, "s": external.table_size}
         return [Port("t", ()), *(Port(name, (size,)) for name, size in sizes.items())]
+
+    def traced(self) -> Graph:
+        """The graph of the function."""
+        return optimise(trace(self.rate, self.ports, [("k", ()), ("y", ())]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,11 +288,7 @@ def make_system(equations: EquationsOfMotion) -> System:
     space, acting = equations.space, equations.acting
     if not acting.parameters:
         check_inertia(space.model)
-    return _with_python(equations) if acting.python else System(space, _traced(equations))
-
-
-def _traced(equations: EquationsOfMotion) -> Graph:
-    return optimise(trace(equations.rate, equations.ports, [("k", ()), ("y", ())]))
+    return _with_python(equations) if acting.python else System(space, equations.traced())
 
 
 def _with_python(equations: EquationsOfMotion) -> System:
@@ -338,13 +311,12 @@ def _with_python(equations: EquationsOfMotion) -> System:
         wider = wider.with_constant(FROM_PYTHON + name, np.zeros(size))
     whole = replace(equations, external=wider)
     key = acting.key, acting.python, wider.code_key, acting.actuation, space.extra, space.dry
-    method = None if equations.method is None else equations.method.name
-    kernel = recent(
-        space.model,
-        "robots",
-        (*key, acting.parameters, method),
-        lambda: Kernel(_traced(whole), "robot", dtypes=("float64",)),
-    )
+    key = *key, acting.parameters, equations.method and equations.method.name
+
+    def make() -> Kernel:
+        return Kernel(whole.traced(), "robot", dtypes=("float64",))
+
+    kernel = recent(space.model, "robots", key, make)
 
     def rate(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
         t, p, s = np.broadcast_to(t, len(x)), _rows(p, len(x)), _rows(s, len(x))

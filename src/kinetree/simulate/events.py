@@ -118,11 +118,7 @@ class Occurrence:
 
 
 def event(
-    function: EventFunction,
-    *,
-    direction: int = 0,
-    terminal: bool = False,
-    name: str | None = None,
+    function: EventFunction, *, direction: int = 0, terminal: bool = False, name: str | None = None
 ) -> Event:
     """An event for `simulate(..., events=[...])`.
 

@@ -118,7 +118,7 @@ class ActingForces:
             for name, x in self.signals.items()
         }
         if self.law is None or at.is_other:
-            return _control(self.controller, at.model, at.t, at.q, at.dq, at.z, values)
+            return _control(self.controller, at, values)
         data = [at.inputs[f"parameter {name}"][0] for name in self.parameters]
         return self.law(at.t, at.q, at.dq, at.z, *(x for v in values.values() for x in v), *data)
 
@@ -154,18 +154,11 @@ class ActingForces:
         return with_free(model, self.parameters, values)
 
 
-def _control(
-    controller: Controller,
-    model: Model,
-    t: Scalar,
-    q: Array,
-    dq: Array,
-    z: Array,
-    values: SignalValues,
-) -> tuple[Array, Array]:
+def _control(controller: Controller, at: Moment, values: SignalValues) -> tuple[Array, Array]:
     """tau and dz of a controller, copied: it may return the same arrays every time."""
+    model = at.model
     name = label(controller, "the controller")
-    tau, dz = call(name, controller.act, model, t, q, dq, z, values)
+    tau, dz = call(name, controller.act, model, at.t, at.q, at.dq, at.z, values)
     refuse_labels(dz, f"the rate of the state of {name}")
     return np.array(by_name(tau, dof_axis(model), "tau")), np.array(dz)
 
@@ -200,13 +193,10 @@ def _controller_law(
     ports += free_ports(model, acting.parameters)
 
     def function(t: Scalar, q: Array, dq: Array, z: Array, *signals_and_data: Array) -> Parts:
-        values: dict[str, Parts] = {}
-        at = 0
-        for name, x in signals.items():
-            values[name] = tuple(map(read_only, signals_and_data[at : at + len(x.shapes)]))
-            at += len(x.shapes)
-        changed = with_free(model, acting.parameters, signals_and_data[at:])
-        return _control(controller, changed, t, read_only(q), read_only(dq), read_only(z), values)
+        rest = iter(signals_and_data)
+        values = {k: tuple(read_only(next(rest)) for _ in x.shapes) for k, x in signals.items()}
+        changed = with_free(model, acting.parameters, list(rest))
+        return _control(controller, Moment(changed, t, q, dq, z, {}), values)
 
     owner = getattr(controller, "function", None)  # of a Law or a Stateful law
     owner = owner if callable(owner) and is_own(controller, "kinetree.") else controller
@@ -234,15 +224,9 @@ def value_key(controller: object) -> Key | None:
     """Key of a controller of kinetree: the values of its fields; None for any other."""
     if not (is_own(controller, OWN) and is_dataclass(controller)):
         return None
-    key: list[Any] = [type(controller)]
-    for field in fields(controller):
-        if field.name == REFERENCE:
-            continue
-        value = field_key(getattr(controller, field.name))
-        if value is None:
-            return None
-        key.append(value)
-    return tuple(key)
+    named = [x.name for x in fields(controller) if x.name != REFERENCE]
+    keys = [field_key(getattr(controller, name)) for name in named]
+    return None if None in keys else (type(controller), *keys)
 
 
 def is_own(x: object, package: str) -> bool:

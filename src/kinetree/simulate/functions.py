@@ -36,6 +36,7 @@ from kinetree.present.labels import by_name
 NEARBY = 1e-7  # of an argument: so far from a jump, rounding does not decide on its side
 REPEATED_CALL = 1e-9  # of the largest result: two calls with equal arguments agree
 
+EMPTY = inspect.Parameter.empty
 Parts = tuple[Array, ...]
 Function = Callable[..., Parts]
 
@@ -56,19 +57,13 @@ class PythonFunction:
     """A function that is called as it is, not traced or compiled: `kinetree.simulate.python`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        if not callable(function):
-            raise InputError(
-                f"kinetree.simulate.python was given {function!r}; expected a function."
-            )
         functools.update_wrapper(self, function)
         self.function = function
 
     def __call__(self, *args: Any) -> Any:
         """Call the function; refuse traced scalars."""
         if any(map(is_traced, args)):
-            raise GraphError(
-                f"kinetree.simulate.python keeps {law_name(self.function)!r} in Python."
-            )
+            raise GraphError(f"{label(self, 'the function')} stays in Python.")
         return self.function(*args)
 
 
@@ -81,6 +76,8 @@ def python(function: Callable[..., Any]) -> PythonFunction:
     Args:
         function: of the same arguments as without `python`.
     """
+    if not callable(function):
+        raise InputError(f"kinetree.simulate.python was given {function!r}; expected a function.")
     return PythonFunction(function)
 
 
@@ -126,13 +123,11 @@ def law(
 
     try:
         traced = traced_law(called, ports, name)
-    except KinetreeError as problem:
+    except Exception as problem:
         if writes(problem):
             raise
-        raise InputError(f"the law {name!r} cannot be traced: {problem}") from problem
-    except Exception as problem:
         raise InputError(
-            f"the law {name!r} cannot be traced: {first_line(problem, named=True)}. Take sin, cos "
+            f"the law {name!r} cannot be traced: {first_line(problem, named=True)} Take sin, cos "
             "and the like from kinetree.scalars, or give it as kinetree.simulate.python(...)."
         ) from problem
     plain = UserFunction(f"the law {name!r}", lambda *args: as_parts(called(*args)), traced)
@@ -266,16 +261,13 @@ def check_arguments(function: object, name: str, *ways: tuple[str, ...]) -> tupl
         signature = inspect.signature(cast(Callable[..., Any], function))
     except (TypeError, ValueError):  # built in: it does not say
         return ways[-1]
-    parameters = signature.parameters.values()
-    by_place = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     for arguments in reversed(ways):
         try:
-            signature.bind(*arguments)
+            taken = signature.bind(*arguments).arguments
         except TypeError:
             continue
-        taken = dict(zip((p.name for p in by_place), arguments, strict=False))
         named = [x for x in signature.parameters if x in ways[-1]]
-        named += [p.name for p in by_place[1 : len(taken)] if p.default is not p.empty]
+        named += [x for x in list(taken)[1:] if signature.parameters[x].default is not EMPTY]
         if all(taken.get(x) == x for x in named):
             return arguments
     expected = " or ".join(f"f({', '.join(arguments)})" for arguments in ways)

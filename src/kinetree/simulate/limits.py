@@ -11,16 +11,14 @@ from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.impulses import TOLERANCE
 from kinetree.dynamics.methods import Method
 from kinetree.dynamics.row_forces import row_sizes
-from kinetree.dynamics.state import (
-    StateSpace,
-)
+from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.errors import KinetreeError
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.model import Model
-from kinetree.scalars import Scalar, absolute, minimum
+from kinetree.scalars import Scalar, minimum
 from kinetree.simulate.forces import ActingForces
 
 PULLED_ERROR = 1e-3  # rad or m: of constraints with a time constant, which leaves errors by design
@@ -132,14 +130,9 @@ def margins(space: StateSpace, bounds: Sequence[Bound], x: Array, y: Array) -> A
     for bound in bounds:
         of = {"position": q, "velocity": dq, "effort": y, CLOSURE: y, CONTACT: y}
         value = of[bound.quantity][bound.index]
-        if bound.low == -bound.high:
-            distances.append(bound.high - absolute(value))
-        elif not np.isfinite(bound.low):
-            distances.append(bound.high - value)
-        elif not np.isfinite(bound.high):
-            distances.append(value - bound.low)
-        else:
-            distances.append(minimum(value - bound.low, bound.high - value))
+        sides = [value - bound.low] if np.isfinite(bound.low) else []
+        sides += [bound.high - value] if np.isfinite(bound.high) else []
+        distances.append(sides[0] if len(sides) == 1 else minimum(*sides))
     return np.array(distances)
 
 

@@ -1,9 +1,9 @@
 """Run: what a simulation was asked for. It is checked once, and every stage receives it whole."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
@@ -14,6 +14,7 @@ from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method
+from kinetree.engine.kernels.memo import remembered
 from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -44,6 +45,7 @@ STEP_LAW = "time_stepping"  # the method that places impacts and stops within st
 OF_FIXED_STEPS = ("dt", "every", "closure_time")  # options that an adaptive method does not have
 OF_ADAPTIVE_STEPS = ("rtol", "atol", "max_step", "record", "breaks", "events")
 LIMITS = ("stop", "error", "record", "ignore")
+EFFORT_LIMITS = ("watch", "saturate")
 TARGETS = ("cpu", "cuda")
 Law: TypeAlias = Callable[..., ArrayLike]  # tau from t, q and dq
 FixedMethod = Literal[
@@ -181,27 +183,33 @@ class Run:
         return self.limits == "stop" and self.fixed is not None and self.fixed.impulsive
 
     @property
-    def ends_at_limits(self) -> bool:
-        """Whether the run ends where a limit is left."""
-        return self.limits == "error" or (self.limits == "stop" and not self.stops)
+    def ending(self) -> tuple[str, ...]:
+        """The quantities whose limits end the run; "stop" without stops: positions alone."""
+        if self.limits == "error":
+            return ("position", "velocity", "effort")
+        return ("position",) if self.limits == "stop" and not self.stops else ()
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
         """The limits that are watched, and the errors of constraints."""
-        joints = () if self.limits == "ignore" else joint_bounds(self.model)
-        if self.stops:
-            joints = tuple(x for x in joints if x.quantity != "position")
-        closed = closure_bounds(self.model, self.pull_time, self.fixed)
-        varied = tuple(self.parameters or ())
-        residual = residual_bounds(self.model, self.fixed, varied, stops=self.stops)
-        return joints + closed + residual
+        watched, varied = self.limits != "ignore", tuple(self.parameters or ())
+        pulled = self.pull_time is not None
+        key = "bounds", self.method_name, watched, self.stops, pulled, varied
+
+        def make() -> tuple[Bound, ...]:
+            joints = joint_bounds(self.model) if watched else ()
+            kept = tuple(x for x in joints if not (self.stops and x.quantity == "position"))
+            closed = closure_bounds(self.model, self.pull_time, self.fixed)
+            return kept + closed + residual_bounds(self.model, self.fixed, varied, stops=self.stops)
+
+        return remembered(self.model, key, make)
 
     @cached_property
     def found_events(self) -> list[Event]:
         """The events to find."""
-        return [x for x in read_events(self.events) if not isinstance(x, Halt)]
+        return [x for x in read_events(self.events) if isinstance(x, Event)]
 
-    @cached_property
+    @property
     def halts(self) -> list[Halt]:
         """Ends of the motion from outside."""
         return [x for x in read_events(self.events) if isinstance(x, Halt)]
@@ -214,15 +222,9 @@ class Run:
     @property
     def code_key(self) -> Hashable:
         """The options that compiled code depends on; `Setup.code_key` is the other half."""
-        method = self.method_name if self.fixed is not None else "adaptive"
-        return (
-            self.target,
-            method,
-            len(self.bounds),
-            self.pull_time is None,
-            self.stops,
-            self.saturates,
-        )
+        method = "adaptive" if self.fixed is None else self.method_name
+        pulled = self.pull_time is not None
+        return self.target, method, len(self.bounds), pulled, self.stops, self.saturates
 
     def bar(self) -> Progress:
         """A progress bar over the times."""
@@ -234,26 +236,24 @@ def checked(run: Run) -> Run:
 
     States and forces are read by `read_setup`.
     """
-    if not is_one_of(run.target, TARGETS):
-        raise InputError(f"target is {run.target!r:.60}; expected 'cpu' or 'cuda'.")
+    choices = {"target": TARGETS, "limits": LIMITS, "effort_limits": EFFORT_LIMITS}
+    for name, words in choices.items():
+        if not is_one_of(getattr(run, name), words):
+            listed = ", ".join(map(repr, words))
+            raise InputError(f"{name} is {getattr(run, name)!r:.60}; expected one of {listed}.")
     if run.parameters is not None and not isinstance(run.parameters, Mapping):
         raise InputError(
             f"parameters are {run.parameters!r:.60}; expected values by name, such as "
             "{'mass': (..., links)}."
         )
     model, fixed = run.model, run.fixed
-    check_contact_method(model, run.method_name)
-    if ("simulate", "checked") not in model.memo:  # once for each robot
-        check_model(model)
-        model.memo["simulate", "checked"] = True
-    check_stepping(model, run.parameters or ())
-    if run.fixed is None:
-        check_modes(model)
-    check_contact_step(model, float(run.times[1] - run.times[0]))
-    if not is_one_of(run.limits, LIMITS):
-        raise InputError(f"limits is {run.limits!r}; expected one of {', '.join(LIMITS)}.")
-    if not is_one_of(run.effort_limits, ("watch", "saturate")):
-        raise InputError(f"effort_limits is {run.effort_limits!r}; expected 'watch' or 'saturate'.")
+    varied = tuple(run.parameters or ())
+    remembered(model, ("steps", run.method_name, varied), partial(_check_robot, run, varied))
+    if model.contacts is not None and run.times[1] > LONGEST_STEP:
+        raise InputError(
+            f"dt is {run.times[1]:g} s, and {model.name!r} has contacts, which stop a robot up to "
+            f"one step above the ground; expected {LONGEST_STEP:g} s at most, better 0.001 s."
+        )
     _check_kinds(run, fixed)
     every = 1 if run.every is None else run.every
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
@@ -264,27 +264,34 @@ def checked(run: Run) -> Run:
     return _aligned(run)
 
 
+def _check_robot(run: Run, varied: Sequence[str]) -> bool:
+    """Raise InputError if the method cannot step the robot; once for each robot and method."""
+    check_contact_method(run.model, run.method_name)
+    check_model(run.model)
+    check_stepping(run.model, varied)
+    if run.fixed is None:
+        check_modes(run.model)
+    return True
+
+
 def _check_kinds(run: Run, fixed: Method | None) -> None:
     """Raise InputError for options of the other kind of methods."""
-    names, others = OF_FIXED_STEPS, ", ".join(METHODS)
-    takes = "which chooses its steps by rtol and atol, and has results every `record` seconds"
+    kind, names, others = "methods of fixed steps", OF_FIXED_STEPS, METHODS
     if fixed is not None:
-        names, others = OF_ADAPTIVE_STEPS, ", ".join(ADAPTIVE_METHODS)
-        takes = "which takes fixed steps of dt and records every so many of them (`every`)"
+        kind, names, others = "adaptive methods", OF_ADAPTIVE_STEPS, ADAPTIVE_METHODS
     given = [name for name in names if getattr(run, name) is not None]
     if "events" in given and not run.found_events:
         given.remove("events")
     if given:
-        kind = "adaptive methods" if fixed is not None else "methods of fixed steps"
         raise InputError(
-            f"{given[0]} is for {kind} ({others}); method is {run.method_name!r}, {takes}. Leave "
-            f"{given[0]} out, or choose another method."
+            f"{given[0]} is for {kind} ({', '.join(others)}); method is {run.method_name!r}. "
+            f"Leave {given[0]} out, or choose another method."
         )
 
 
 def _aligned(run: Run) -> Run:
     """The run with labelled arrays in the order of the robot, as plain arrays."""
-    model, parameters = run.model, dict(run.parameters or {})
+    model, varied = run.model, {f"parameter {k}": x for k, x in (run.parameters or {}).items()}
     axes: dict[str, Axis | None] = {
         "q0": coordinate_axis(model),
         "dq0": dof_axis(model),
@@ -295,18 +302,14 @@ def _aligned(run: Run) -> Run:
         "drive_state": None,
         "friction_state": None,
     }
-    labelled: list[tuple[object, Axis | None, str]] = []
-    for name, axis in axes.items():
-        value = getattr(run, name)
-        value = value.ordered(axis, name) if isinstance(value, Signal) else value
-        labelled.append((value, axis, name))
-    for name, value in parameters.items():
-        labelled.append((value, link_axis(model) if name == "mass" else None, f"parameter {name}"))
-    values = Alignment(labelled).values
-    plain: dict[str, Any] = dict(zip(axes, values, strict=False))
-    if parameters:
-        plain["parameters"] = dict(zip(parameters, values[len(axes) :], strict=True))
-    changed = {name: x for name, x in plain.items() if x is not getattr(run, name)}
+    given = {name: getattr(run, name) for name in axes} | varied
+    given = {k: x.ordered(axes[k], k) if isinstance(x, Signal) else x for k, x in given.items()}
+    all_axes = axes | dict.fromkeys(varied) | {"parameter mass": link_axis(model)}
+    labelled = [(x, all_axes[name], name) for name, x in given.items()]
+    plain = dict(zip(given, Alignment(labelled).values, strict=True))
+    changed: dict[str, Any] = {k: plain[k] for k in axes if plain[k] is not getattr(run, k)}
+    if varied:
+        changed["parameters"] = {k.partition(" ")[2]: plain[k] for k in varied}
     return replace(run, **changed) if changed else run
 
 
@@ -327,15 +330,6 @@ def time_grid(duration: SupportsFloat, dt: SupportsFloat, name: str) -> Array:
         times[-1] = duration
         return times
     return np.append(times, duration)
-
-
-def check_contact_step(model: Model, step: float) -> None:
-    """Raise InputError if a step, s, is too long for a robot with contacts."""
-    if model.contacts is not None and step > LONGEST_STEP:
-        raise InputError(
-            f"dt is {step:g} s, and {model.name!r} has contacts, which stop a robot up to a step "
-            f"above the ground; expected {LONGEST_STEP:g} s at most, better 0.001 to 0.005 s."
-        )
 
 
 def read_closure_time(

@@ -16,9 +16,7 @@ from kinetree.dynamics.constraints.solve import MARGIN
 from kinetree.dynamics.contacts.start import check_gaps, start_gaps
 from kinetree.dynamics.joints.presliding import bristles
 from kinetree.dynamics.joints.tangents import integrate
-from kinetree.dynamics.state import (
-    StateSpace,
-)
+from kinetree.dynamics.state import StateSpace
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.engine.kernels.memo import kernel
@@ -245,8 +243,8 @@ def _deflections(run: Run) -> Array:
         return np.zeros(len(names))
     if not names:
         raise InputError(
-            f"friction_state is given, but no friction of {run.model.name!r} has presliding; give "
-            "a joint Friction(..., presliding=LuGre(stiffness, damping)), or leave it out."
+            f"friction_state is given, but no friction of {run.model.name!r} has presliding; "
+            "leave it out."
         )
     return constant(run.friction_state, (len(names),), "friction_state", ", ".join(names))
 
@@ -256,7 +254,7 @@ def external_inputs(
 ) -> ExternalInputs:
     """The numbers that all sources need, by name."""
     constants = {name: x for name, x in acting.inputs.items() if x.constant is not None}
-    for port in free_ports(model, acting.parameters):
+    for port in free_ports(model, acting.parameters) if parameters else ():
         listed = "3 numbers" if port.name == "gravity" else ", ".join(owners(model, port.name))
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", listed)
         check_free(model, port.name, value)

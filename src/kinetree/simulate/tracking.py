@@ -11,22 +11,19 @@ joints that ended like this:
 Robots with constraints, wrenches and parameters that differ between rollouts are not judged.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.containers import has_labels
 from kinetree.dynamics.dry_friction import dry_friction, without_dry_friction
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
-from kinetree.motion.trajectory import Trajectory
-from kinetree.present.charts import spread
+from kinetree.simulate.inputs import Input
 from kinetree.simulate.setup import Setup
 
 AT_REST = 1e-6  # rad/s or m/s: rates that fixed steps leave to a joint that friction holds
@@ -82,16 +79,14 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
         t: times of the motion, (T,), s.
         arrays: q, dq, ddq and tau, (T, ..., n).
     """
-    model, controller = setup.model, setup.acting.controller
+    model, reference = setup.model, _reference(setup)
+    axes = getattr(type(setup.acting.controller), "named_fields", None) or {}
     judged = setup.acting.F_ext is None and not setup.acting.parameters
-    axes = getattr(type(controller), "named_fields", None) or {}
-    follows = axes.get("reference") is coordinate_axis and "kp" in axes
-    if not (follows and judged) or model.constraints is not None or motor_rates(model) is not None:
+    judged &= reference is not None and "kp" in axes and model.constraints is None
+    if not judged or motor_rates(model) is not None:
         return None
-    if not dry_friction(model):
-        return ()
-    goal = _resting_goal(getattr(controller, "reference", None), t)
-    if goal is None or goal.shape[-1:] != (model.nq,):
+    goal = None if reference is None else _resting_goal(reference, t)
+    if not dry_friction(model) or goal is None or goal.shape[-1:] != (model.nq,):
         return ()
     q, dq, ddq, tau = (np.asarray(arrays[name])[-1] for name in ("q", "dq", "ddq", "tau"))
     places = {
@@ -123,14 +118,21 @@ def stuck_joints(setup: Setup, t: Array, arrays: dict[str, Any]) -> tuple[StuckJ
     return tuple(stuck)
 
 
-def _resting_goal(reference: Any, t: Array) -> Array | None:
+def _reference(setup: Setup) -> Input | None:
+    """The reference of joint positions that a controller follows."""
+    axes = getattr(type(setup.acting.controller), "named_fields", None) or {}
+    if axes.get("reference") is not coordinate_axis:
+        return None
+    sampling = setup.sampling
+    return setup.acting.signals.get("reference") if sampling is None else sampling.reference
+
+
+def _resting_goal(reference: Input, t: Array) -> Array | None:
     """The positions, (..., nq), at which a reference rests when the motion ends; None: it moves."""
-    if isinstance(reference, Trajectory):
-        return reference.q[-1] if t[-1] >= reference.t[-1] else None
-    if isinstance(reference, Callable):
-        now, before = (positions(reference(float(x))) for x in (t[-1], t[max(len(t) - 2, 0)]))
-        return now if np.array_equal(now, before) else None
-    return None if has_labels(reference) else np.asarray(reference, float)
+    before, now = reference.over(t[[max(len(t) - 2, 0), -1]])[0]
+    if len(reference.breaks):
+        return now if t[-1] >= reference.breaks[-1] else None
+    return now if np.array_equal(now, before) else None
 
 
 def followed_positions(setup: Setup, t: Array) -> dict[str, Array] | None:
@@ -139,26 +141,9 @@ def followed_positions(setup: Setup, t: Array) -> dict[str, Array] | None:
     None without a controller that follows joint positions, for rollouts, and for robots with
     constraints, of whose reference only the independent entries count.
     """
-    controller = setup.acting.controller
-    axes = getattr(type(controller), "named_fields", None) or {}
-    reference = getattr(controller, "reference", None)
-    if axes.get("reference") is not coordinate_axis or reference is None or setup.batch:
+    reference = _reference(setup)
+    if reference is None or setup.batch or setup.model.constraints is not None:
         return None
-    if setup.model.constraints is not None or has_labels(reference):
-        return None
-    at = t[spread(len(t), MAX_REFERENCE)]
-    if isinstance(reference, Trajectory):
-        q = reference.curve(np.clip(at, reference.t[0], reference.t[-1]))[0]
-    elif isinstance(reference, Callable):
-        values = [reference(float(x)) for x in at]
-        if any(map(has_labels, values)):
-            return None
-        q = np.array([positions(x) for x in values])
-    else:
-        q = np.broadcast_to(np.asarray(reference, float), (len(at), *np.shape(reference)))
+    at = t[np.unique(np.linspace(0, len(t) - 1, MAX_REFERENCE).round().astype(int))]
+    q = reference.over(at)[0]
     return {"t": at, "q": q} if q.shape == (len(at), setup.model.nq) else None
-
-
-def positions(value: Any) -> Array:
-    """The positions of a value of a reference, which may have rates and accelerations too."""
-    return np.asarray(value[0] if isinstance(value, tuple) else value, float)

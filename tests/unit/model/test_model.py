@@ -88,9 +88,9 @@ def test_home_poses_and_inertias_follow_from_the_data():
 
 
 def test_an_unknown_frame_or_joint_is_refused_with_those_that_exist():
-    with pytest.raises(NameLookupError, match="'random 7' has no frame 'hand'; its frames are"):
+    with pytest.raises(NameLookupError, match="frame of 'random 7' is 'hand'"):
         MODEL.frame("hand")
-    with pytest.raises(NameLookupError, match="'random 7' has no joint 'knee'; its joints are"):
+    with pytest.raises(NameLookupError, match="joint of 'random 7' is 'knee'"):
         MODEL.joint("knee")
     assert MODEL.frame() is MODEL.frames["tool"] and MODEL.joint("joint3").name == "joint3"
 

@@ -1,13 +1,15 @@
-"""Bytes and text of a description file: bounded, regular files only, every encoding explicit."""
+"""The file of a robot with its options; its bytes and text, bounded, every encoding explicit."""
 
 import codecs
 import os
 import re
 import stat
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal, get_args
 
 from kinetree.errors import InputError, ParseError
 
@@ -29,6 +31,9 @@ ENCODINGS = frozenset(
     + [f"{family}{k}" for family in ("windows-", "cp") for k in range(1250, 1259)]
 )
 
+Pathlike = str | os.PathLike[str]
+ArgumentValue = str | bool | int | float  # of an argument of a xacro file
+FileOrNone = Literal["file", "none"]
 NEUTRAL = "/upload"  # name of the folder of `only_inside` in a description
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)  # of `only_inside`
@@ -36,6 +41,46 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)  # of `onl
 
 class MissingFileError(ParseError, FileNotFoundError):
     """There is no file of that name."""
+
+
+@dataclass(frozen=True)
+class RobotFile:
+    """A robot's file, or the text of one, and the options that it is read with, as of `kt.load`.
+
+    text: the content, if it is in no file; `path` is then its name in messages.
+    """
+
+    path: Pathlike
+    text: str | None = None
+    floating: bool = False
+    mimic: bool = True
+    strict: bool = False
+    folders: Sequence[Pathlike] = ()
+    arguments: Mapping[str, ArgumentValue] | None = None
+    environment: bool = False
+    friction: FileOrNone = "file"
+    constraints: FileOrNone = "file"
+    contacts: FileOrNone = "none"
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "constraints", "contacts"):
+            if (value := getattr(self, name)) not in get_args(FileOrNone):
+                raise InputError(f"{name} is {value!r}; expected 'file' or 'none'.")
+
+    @property
+    def name(self) -> str:
+        """The name of the file in messages."""
+        return os.path.basename(path_text(self.path))
+
+    @property
+    def place(self) -> Pathlike | None:
+        """The path of the file; None for a text."""
+        return self.path if self.text is None else None
+
+    def content(self) -> str:
+        """The text of the file."""
+        return decode(read_bytes(self.path), self.name) if self.text is None else self.text
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from kinetree.core.arrays import Array, ArrayLike, StateLike, scalar
 from kinetree.core.options import count, numbers, typed
 from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.joints import FREE, SPHERICAL
+from kinetree.files.description.joints import FREE, REVOLUTE, SPHERICAL
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.model.inputs import coordinate_axis, coordinates
@@ -32,6 +32,8 @@ SLICE = 12  # rounds after which poses that are done leave the batch
 AT_ONCE = 32  # starts of a small batch that are tried together
 OUTSIDE = 1e-9  # rad or m by which q0 may be outside the limits, and is put at them
 QUATERNION = 1e-6  # of the length of a quaternion in q0
+DIFFERENT = 1e-3  # rad or m by which two solutions differ in some joint
+TURN = 2 * np.pi
 FAR = 1e300  # e^2 before the first round
 
 
@@ -78,6 +80,7 @@ def inverse_kinematics(
     upper: StateLike | None = None,
     tolerance: float = 1e-9,
     restarts: int = 100,
+    solutions: int | None = None,
     seed: int = 0,
 ) -> IKResult:
     """q within the limits, with T_sb(q) = T, for poses of any leading shape.
@@ -101,6 +104,8 @@ def inverse_kinematics(
         upper: upper limits, shape (n,), rad or m.
         tolerance: largest error of a pose that is reached, rad and m.
         restarts: largest number of further starts.
+        solutions: number of different positions to look for with all starts: q then has the shape
+            (..., solutions, nq), and those that are not found are not `reached`; None: one.
         seed: of the further starts.
 
     Raises:
@@ -114,20 +119,19 @@ def inverse_kinematics(
         (True, True)
     """
     model = model_of(robot)
-    targets = read_targets(model, T, frame)
-    bounds = _limits(model, lower, upper)
     alignment = Alignment([(q0, coordinate_axis(model), "q0")])
-    start = _start(model, bounds, alignment.values[0] if q0 is not None else None)
-    shape = np.broadcast_shapes(targets.shape, start.shape[:-1])
-    problem = Problem(
-        model, bounds, targets.flat(shape), descent_kernel(model, targets.tasks),
-        _weights(weights, len(targets.tasks)), float(scalar(tolerance, "tolerance")),
-        count(seed, "seed"),
-    )  # fmt: skip
-    q = np.ascontiguousarray(np.broadcast_to(start, (*shape, model.nq)).reshape(-1, model.nq))
-    found, tries = problem.search(q, count(restarts, "restarts"))
+    start = None if q0 is None else alignment.values[0]
+    problem, q, shape, defect = read_problem(
+        model, T, start, frame, weights, (lower, upper), tolerance, seed
+    )
+    restarts = count(restarts, "restarts")
+    if solutions is None:
+        found, tries = problem.search(q, restarts)
+    else:
+        shape = (*shape, max(1, count(solutions, "solutions")))
+        found, tries, problem = problem.several(q, restarts, shape[-1])
     if posture is not None:
-        found = problem.towards(found, _position(model, posture, "posture"))
+        found = problem.towards(found, np.asarray(coordinates(model, posture, "posture"), float))
     positions = found.q.reshape(*shape, model.nq)
     return IKResult(
         alignment.label(positions, [coordinate_axis(model)], "q"),
@@ -135,8 +139,36 @@ def inverse_kinematics(
         np.sqrt(found.distance).reshape(shape)[()],
         np.sqrt(found.angle).reshape(shape)[()],
         tries.reshape(shape)[()],
-        targets.defect,
+        defect,
     )
+
+
+def read_problem(
+    model: Model,
+    T: Target,
+    q0: ArrayLike | None,
+    frame: str | None,
+    weights: ArrayLike | None,
+    limits: tuple[StateLike | None, StateLike | None],
+    tolerance: float,
+    seed: int,
+) -> "tuple[Problem, Array, tuple[int, ...], float]":
+    """The problem of the arguments, its starts (B, nq), the leading shape, `rotation_defect`."""
+    targets = read_targets(model, T, frame)
+    bounds = _limits(model, *limits)
+    start = _start(model, bounds, q0)
+    shape = np.broadcast_shapes(targets.shape, start.shape[:-1])
+    problem = Problem(
+        model,
+        bounds,
+        targets.flat(shape),
+        descent_kernel(model, targets.tasks),
+        _weights(weights, len(targets.tasks)),
+        float(scalar(tolerance, "tolerance")),
+        count(seed, "seed"),
+    )
+    q = np.broadcast_to(start, (*shape, model.nq)).reshape(-1, model.nq)
+    return problem, np.array(q), shape, targets.defect
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +272,40 @@ class Problem:
             first += width
         if len(going):
             best.put(going, self.part(going).polished(best[going]))
+        self.unwind(best, q)
         return best, tries
+
+    def several(self, q: Array, restarts: int, most: int) -> "tuple[State, Array, Problem]":
+        """Up to so many different states of every pose, the numbers of their starts, the poses.
+
+        Where there are fewer, the nearest state that is not reached, or the first one, follows.
+        """
+        first = self.run(State.at(q, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
+        width = restarts + 1
+        starts = self.starts(first.q, range(width)).reshape(len(q), width, -1)
+        starts[:, 0] = q
+        every = self.part(np.repeat(np.arange(len(q)), width))
+        found = every.run(
+            State.at(starts.reshape(-1, q.shape[1]), self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS
+        )
+        reached = every.reached(found)
+        self.unwind(found, np.repeat(q, width, axis=0))
+        chosen: list[int] = []
+        for k in range(len(q)):
+            rows = np.arange(k * width, (k + 1) * width)
+            own: list[int] = []
+            for row in rows[reached[rows]]:
+                apart = np.abs(found.q[own] - found.q[row]).max(axis=-1, initial=0)
+                if len(own) < most and (apart > DIFFERENT).all():
+                    own.append(int(row))
+            others = rows[~reached[rows]]
+            spare = int(others[found.cost[others].argmin()]) if len(others) else int(rows[0])
+            chosen += own + [spare] * (most - len(own))
+        picked = np.array(chosen)
+        state = found[picked]
+        for k in np.flatnonzero(np.diff(picked, prepend=-1) == 0):  # a repeated one is none
+            state.distance[k] = np.inf
+        return state, picked % width, every.part(picked)
 
     def polished(self, state: State) -> State:
         """The minimum next to each state."""
@@ -256,6 +321,17 @@ class Problem:
         out = state[np.arange(len(state.q))]
         out.put(kept, end[np.flatnonzero(kept)])
         return out
+
+    def unwind(self, state: State, q: Array) -> None:
+        """Take full turns from hinges, so that they are next to q, (B, nq), within the limits."""
+        leaders = {x.follows for x in self.model.joints}
+        for joint in self.model.joints:
+            if joint.type == REVOLUTE and joint.follows is None and joint.name not in leaders:
+                (c,), (k,) = joint.coords, joint.dofs
+                turned = state.q[:, c] - TURN * np.rint((state.q[:, c] - q[:, c]) / TURN)
+                inside = (self.bounds.lower[k] <= turned) & (turned <= self.bounds.upper[k])
+                if self.model.constraints is None:
+                    state.q[:, c] = np.where(inside, turned, state.q[:, c])
 
     def starts(self, q: Array, numbers: Sequence[int]) -> Array:
         """Starts of those numbers for each q, (B, nq): (B * starts, nq).
@@ -352,10 +428,6 @@ def _check_start(model: Model, q: Array) -> None:
                     f"the quaternion of {joint.name!r} in q0 has a length that differs from 1 by "
                     f"{off:.3g}; expected a unit quaternion."
                 )
-
-
-def _position(model: Model, value: StateLike, name: str) -> Array:
-    return np.asarray(coordinates(model, value, name), float)
 
 
 def _weights(given: ArrayLike | None, count: int) -> Array:

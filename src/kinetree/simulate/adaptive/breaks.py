@@ -14,13 +14,13 @@ A condition that changes twice between two samples can be missed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.compiler.graph import Graph, Node
-from kinetree.engine.compiler.ops import OPERATIONS
+from kinetree.engine.compiler.graph import Graph, Node, Port, prune
+from kinetree.engine.compiler.interpret import interpret
 
 CHANGE = 1e-6  # of its range: a smaller change from sample to sample does not count
 PYTHON_SAMPLES = 2048  # of one that only Python can run
@@ -29,38 +29,22 @@ TRACED_SAMPLES = 2**15  # of a traced function of time over the simulation
 
 EPS = np.finfo(float).eps
 
-Pair = tuple[float, float]  # the last time before a break, and the first one after it
+# the last time before a break, and the first one after it: neighbours for a switch, and equal for
+# a sampled input, whose argument `ends` selects the side of a jump
+Pair = tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Breaks:
-    """Times at which a step ends, increasing: the last time before, the first one after, (K,).
-
-    They are neighbours for a switch, and equal for a sampled input, whose argument `ends` selects
-    the side of a jump. The last break is the end of the simulation.
-    """
-
-    before: Array
-    after: Array
-
-    def next(self, t: float) -> Pair:
-        """The first break after a time."""
-        k = min(int(np.searchsorted(self.after, t, "right")), len(self.after) - 1)
-        return float(self.before[k]), float(self.after[k])
-
-
-def merged(pairs: Iterable[Pair], end: float) -> Breaks:
-    """All breaks within (0, end), those that are neighbours joined, and the end."""
-    breaks: list[list[float]] = []
+def merged(pairs: Iterable[Pair], end: float) -> list[Pair]:
+    """All breaks within (0, end) in order, those that are neighbours joined, and the end."""
+    breaks: list[Pair] = []
     for before, after in sorted((b, a) for b, a in pairs if b > 0 and a < end):
         if breaks and before - breaks[-1][1] <= 8 * EPS * abs(before):
-            breaks[-1][1] = max(breaks[-1][1], after)
+            breaks[-1] = breaks[-1][0], max(breaks[-1][1], after)
         else:
-            breaks.append([before, after])
+            breaks.append((before, after))
     while breaks and end - breaks[-1][1] <= 8 * EPS * end:
         breaks.pop()
-    before, after = np.array([*breaks, [end, end]]).T
-    return Breaks(before.copy(), after.copy())
+    return [*breaks, (end, end)]
 
 
 def breaks_of_graph(graph: Graph, end: float) -> list[Pair]:
@@ -73,21 +57,19 @@ def breaks_of_graph(graph: Graph, end: float) -> list[Pair]:
         for pair in sign_changes(time_function(graph, [condition]), signed, t)
     ]
     used = used_functions(graph)
-    return pairs + activity(t, time_function(graph, used)(t).T) if used else pairs
+    return pairs + activity(t, time_function(graph, used)(t)) if used else pairs
 
 
 def depends_on_time_alone(graph: Graph) -> list[bool]:
     """For each node, whether it is a function of t, the first input, and is not constant."""
-    CONSTANT, ALONE, MORE = 0, 1, 2  # of several arguments, the largest kind counts
+    constant, alone, more = range(3)  # of several arguments, the largest kind counts
     kinds: list[int] = []
     for node in graph.nodes:
-        if node.op == "const":
-            kinds.append(CONSTANT)
-        elif node.op == "input":
-            kinds.append(ALONE if node.place[0] == 0 else MORE)
+        if node.op == "input":
+            kinds.append(alone if node.place[0] == 0 else more)
         else:
-            kinds.append(max(kinds[k] for k in node.args))
-    return [kind == ALONE for kind in kinds]
+            kinds.append(max((kinds[k] for k in node.args), default=constant))
+    return [kind == alone for kind in kinds]
 
 
 def with_conditions(graph: Graph) -> tuple[Graph, dict[int, bool]]:
@@ -119,26 +101,14 @@ def used_functions(graph: Graph) -> list[int]:
 
 
 def time_function(graph: Graph, wanted: list[int]) -> Callable[[Array], Array]:
-    """Some nodes as a function of times (K,) to values (W, K)."""
-    needed, stack = set[int](), list(wanted)
-    while stack:
-        k = stack.pop()
-        if k not in needed:
-            needed.add(k)
-            stack.extend(graph.nodes[k].args)
-    nodes = [(k, graph.nodes[k]) for k in sorted(needed)]
+    """Some nodes as a function of times (K,) to values (K, W)."""
+    port = Port("values", (len(wanted),))
+    timed = prune(replace(graph, outputs=(port,), results=(tuple(wanted),)))
+    others = [np.zeros(port.shape) for port in graph.inputs[1:]]
 
     def function(t: Array) -> Array:
-        values: dict[int, Array] = {}
         with np.errstate(all="ignore"):
-            for k, node in nodes:
-                if node.op == "const":
-                    values[k] = np.asarray(node.value, float)
-                elif node.op == "input":
-                    values[k] = t
-                else:
-                    values[k] = OPERATIONS[node.op].numpy(*(values[a] for a in node.args))
-        return np.array([np.broadcast_to(values[k], t.shape) for k in wanted])
+            return np.broadcast_to(interpret(timed, t, *others)[0], (len(t), len(wanted)))
 
     return function
 
@@ -147,7 +117,7 @@ def sign_changes(function: Callable[[Array], Array], signed: bool, t: Array) -> 
     """Neighbouring times between which a condition changes: its sign, or whether it is above 0."""
 
     def sides(t: Array) -> Array:
-        value = function(t)[0]
+        value = function(t)[:, 0]
         return np.sign(value) if signed else (value > 0).astype(float)
 
     side = sides(t)

@@ -21,13 +21,7 @@ from kinetree.core.arrays import Array
 from kinetree.core.progress import Progress
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
-from kinetree.dynamics.state import (
-    StateSpace,
-    is_ranged,
-    normalised,
-    quaternions,
-    within_ranges,
-)
+from kinetree.dynamics.state import StateSpace, is_ranged, normalised, quaternions, within_ranges
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.optimise import optimise
@@ -35,11 +29,8 @@ from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.step import lean_closing
 from kinetree.errors import InputError
-from kinetree.simulate.adaptive.breaks import Breaks, breaks_of_function, breaks_of_graph, merged
-from kinetree.simulate.adaptive.friction_modes import (
-    consistent_modes,
-    read_dry_friction,
-)
+from kinetree.simulate.adaptive.breaks import Pair, breaks_of_function, breaks_of_graph, merged
+from kinetree.simulate.adaptive.friction_modes import consistent_modes, read_dry_friction
 from kinetree.simulate.equations import EquationsOfMotion, System, make_system
 from kinetree.simulate.events import (
     Event,
@@ -96,7 +87,7 @@ class AdaptiveSteps:
             motion.integrate(lambda t, row=row: bar.update((row * end + t) / len(motions)))
         return self._outcome(run, setup, motions)
 
-    def breaks(self, run: Run, setup: Setup) -> Breaks:
+    def breaks(self, run: Run, setup: Setup) -> list[Pair]:
         """Times at which an input may jump, bend, or begin or end to change."""
         end = float(run.times[-1])
         pairs = [] if self.system.graph is None else breaks_of_graph(self.system.graph, end)
@@ -211,7 +202,7 @@ class Motion:
     """One rollout under way, and its results so far: x, k and y at the times of the run."""
 
     def __init__(
-        self, loop: AdaptiveSteps, run: Run, setup: Setup, row: int, breaks: Breaks
+        self, loop: AdaptiveSteps, run: Run, setup: Setup, row: int, breaks: Sequence[Pair]
     ) -> None:
         self.loop, self.run, self.setup, self.row = loop, run, setup, row
         self.space, self.times, self.breaks = loop.space, run.times, breaks
@@ -262,16 +253,17 @@ class Motion:
 
     def integrate(self, show: Callable[[float], None]) -> None:
         """Go on from break to break, to the end, a terminal event or a halt."""
-        t, x, end = 0.0, self.setup.x0[self.row].copy(), float(self.times[-1])
+        t, x = 0.0, self.setup.x0[self.row].copy()
         self._begin(t, x)
         parts = x[None], *self.rates(np.zeros(1), x[None])
         shapes = [(len(self.times), part.shape[-1]) for part in parts]
         self.x, self.k, self.y = (np.full(shape, np.nan) for shape in shapes)
         try:
-            while t < end and self.ended == np.inf:
-                t, x = self._stretch(t, x, *self.breaks.next(t), show)
-                if self.ended == np.inf:
-                    self._begin(t, x)
+            for before, after in self.breaks:
+                while t < after and self.ended == np.inf:
+                    t, x = self._stretch(t, x, before, after, show)
+                    if self.ended == np.inf:
+                        self._begin(t, x)
         except StuckError:
             return
         if self.ended == np.inf:

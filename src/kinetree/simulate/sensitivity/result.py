@@ -21,15 +21,12 @@ from kinetree.core.text import counted
 from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.store import digest
+from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
-from kinetree.simulate.forces import recent
 from kinetree.simulate.sensitivity.inputs import STATE, Input
 
 MAX_SLOPES = 2**28  # numbers of all derivatives of a motion, 2 GiB
@@ -154,22 +151,19 @@ class Sensitivities:
         return by.shape if by.weights is None else (by.samples, *by.shape)
 
     def _find(self, name: str) -> Input:
-        for by in self.inputs:
-            if by.name == name:
-                return by
-        raise NameLookupError(
-            f"the motion was not differentiated by {name!r}, only by {self._names()}; name it in "
-            "wrt."
-        )
-
-    def _names(self) -> str:
-        return ", ".join(x.name for x in self.inputs)
+        named = {x.name: x for x in self.inputs}
+        if name not in named:
+            raise NameLookupError(
+                f"the motion was not differentiated by {name!r}, only by {', '.join(named)}; name "
+                "it in wrt."
+            )
+        return named[name]
 
     def __repr__(self) -> str:
         batch = f", batch {self.motion.batch_shape}" if self.motion.batch_shape else ""
         return (
             f"Sensitivities({self.model.name!r}, {counted(len(self.A), 'step')}, "
-            f"{self.motion.duration:g} s{batch}, by {self._names()})"
+            f"{self.motion.duration:g} s{batch}, by {', '.join(x.name for x in self.inputs)})"
         )
 
 
@@ -211,26 +205,11 @@ def _evaluated(
     model: Model, function: Callable[..., Scalar], name: str, q: Array, dq: Array, *t: Array
 ) -> tuple[Array, Array]:
     """The function and its slopes by (q, dq), at states of any leading shape."""
-    value, slope = _cost_kernels(model, function, name, bool(t))
-    by_q, by_dq = slope(*t, q, dq)
-    return value(*t, q, dq), np.concatenate(np.broadcast_arrays(by_q, by_dq), -1)
-
-
-def _cost_kernels(
-    model: Model, function: Callable[..., Scalar], name: str, timed: bool
-) -> tuple[Kernel, Kernel]:
-    """The kernels of a cost and of its slopes, made once for equal graphs of the cost."""
-    graph = _cost_graph(model, function, name, timed)
-
-    def make() -> tuple[Kernel, Kernel]:
-        along = {"q": partial(tangent_map, model)}
-        slope = optimise(jacobian(graph, ["q", "dq"], along=along))
-        return (
-            Kernel(optimise(graph), name, dtypes=("float64",)),
-            Kernel(slope, name, dtypes=("float64",)),
-        )
-
-    return recent(model, "costs", (name, timed, digest(graph)), make)
+    graph, lead = _cost_graph(model, function, name, bool(t)), q.shape[:-1]
+    slopes = jacobian(graph, ["q", "dq"], along={"q": partial(tangent_map, model)})
+    (value,), parts = interpret(graph, *t, q, dq), interpret(slopes, *t, q, dq)
+    by_q, by_dq = (np.broadcast_to(x, (*lead, model.n)) for x in parts)
+    return np.broadcast_to(value, lead), np.concatenate([by_q, by_dq], -1)
 
 
 def _cost_graph(model: Model, function: Callable[..., Scalar], name: str, timed: bool) -> Graph:

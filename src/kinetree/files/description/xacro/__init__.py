@@ -14,8 +14,7 @@ has the path, it is taken from there. The current folder never counts.
 import glob
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,13 @@ from typing import Any
 from kinetree.core.text import nearest
 from kinetree.errors import ParseError, argument
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.records import ArgumentValue
-from kinetree.files.description.source import decode, environment, path_text, seen_path
+from kinetree.files.description.source import (
+    RobotFile,
+    decode,
+    environment,
+    path_text,
+    seen_path,
+)
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xacro.expressions import (
     Evaluator,
@@ -50,39 +54,20 @@ REACHES = ("local", "parent", "global")  # of a property
 KNOWN = "find, arg, env, optenv, eval, dirname, cwd"
 
 
-@dataclass(frozen=True)
-class Expanded:
-    """The root of an expanded file, and the names of the macros that it defines."""
-
-    root: Element
-    macros: tuple[str, ...] = ()
-
-
-def expand_xacro(
-    path: str | os.PathLike[str],
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, ArgumentValue] | None = None,
-    findings: Findings | None = None,
-    text: str | None = None,
-    environment: bool = False,
-) -> Expanded:
-    """Expand a xacro file into the elements of a URDF.
+def expand_xacro(file: RobotFile, findings: Findings) -> tuple[Element, tuple[str, ...]]:
+    """Expand a xacro file; return the root of the URDF, and the names of the macros.
 
     Args:
-        path: the .xacro file.
-        folders: folders that contain ROS packages, at any depth.
-        arguments: values of its <xacro:arg> elements: texts, numbers, truth values.
+        file: the file or text; relative paths in a text start from `folders`. Folders contain ROS
+            packages, at any depth. arguments: values of <xacro:arg> elements. environment: whether
+            $(env ...) and $(optenv ...) read environment variables.
         findings: receives notes (packages and arguments taken) and warnings.
-        text: the content, if it is not in a file; `path` is then its name in messages, and
-            relative paths start from `folders`.
-        environment: whether $(env ...) and $(optenv ...) read environment variables.
 
     Raises:
         ParseError: the file cannot be expanded; the message has file:line:column and the remedy.
     """
-    findings = Findings() if findings is None else findings
-    sources = Sources(path_text(path) if text is None else None, folders)
-    reader = _Reader(Path(path_text(path)), sources, text, arguments or {}, findings, environment)
+    sources = Sources(file.place, file.folders)
+    reader = _Reader(file, sources, findings)
     try:
         root = reader.expand()
     except ParseError as error:
@@ -102,7 +87,7 @@ def expand_xacro(
         given = {key: " (given)" if key in reader.given else "" for key in reader.values}
         each = (f"{key}:={clip(x)}{given[key]}" for key, x in reader.values.items())
         findings.note(source, f"arguments: {', '.join(each)}.")
-    return Expanded(root, tuple(reader.macros))
+    return root, tuple(reader.macros)
 
 
 class _Reader:
@@ -112,22 +97,16 @@ class _Reader:
     properties and macros of `scope`.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        sources: Sources,
-        text: str | None,
-        arguments: Mapping[str, ArgumentValue],
-        findings: Findings,
-        sees_environment: bool,
-    ) -> None:
-        self.main, self.sources, self.source_text = Path(os.path.abspath(path)), sources, text
-        self.findings, self.sees_environment = findings, sees_environment
+    def __init__(self, file: RobotFile, sources: Sources, findings: Findings) -> None:
+        self.main, self.source_text = Path(os.path.abspath(path_text(file.path))), file.text
+        self.sources, self.findings = sources, findings
+        self.sees_environment = file.environment
         self.roots: dict[Path, Element] = {}
         self.paths: dict[str, Path] = {}  # by the names of files in messages
         self.reading: list[Path] = []  # each included by the one before
         self.given = {
-            name: str(x).lower() if isinstance(x, bool) else str(x) for name, x in arguments.items()
+            name: str(x).lower() if isinstance(x, bool) else str(x)
+            for name, x in (file.arguments or {}).items()
         }
         self.values = dict(self.given)
         self.declared: dict[str, str | None] = {}  # defaults as written; None: required
