@@ -18,7 +18,6 @@ from typing import Any
 
 from kinetree.engine.compiler.loops import INTEGER, Matrix, Value, Vector
 
-
 LENGTHS = 8  # of a step, 1, 1/2, ..., tried at once
 ROUNDS = 4  # that find the forces at their limits, for each force at most
 FORCES = ("inverse", "free", "k", "slope", "low", "high", "again")  # vectors of the backward pass
