@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import accumulate, pairwise
 from types import ModuleType
 from typing import Any
 
@@ -117,7 +118,18 @@ def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
         raise InputError(f"values of the signal hold {numbers.dtype}; expected real numbers.")
     if kind not in KINDS:
         raise InputError(f"kind of the signal is {kind!r}; expected {' or '.join(KINDS)}.")
-    _check_times(times, numbers.shape)
+    if times.ndim != 1 or not len(times) or numbers.shape[:1] != times.shape:
+        raise ShapeError(
+            f"the signal has times of shape {times.shape} and values of shape {numbers.shape}; "
+            "expected (N,), N at least 1, and (N, ...)."
+        )
+    late = np.flatnonzero(~(np.diff(times) > 0))
+    if late.size or not np.isfinite(times).all():
+        k = int(late[0]) if late.size else int(np.argmin(np.isfinite(times))) - 1
+        raise InputError(
+            f"times of the signal do not increase: t[{k + 1}] = {times[k + 1]:.9g}. Sort the "
+            "samples and drop repeated ones and those without a time."
+        )
     finite = np.isfinite(numbers)
     if not finite.all():
         at = tuple(int(i) for i in np.argwhere(~on_cpu(finite))[0])
@@ -126,26 +138,6 @@ def signal(t: ArrayLike, values: ArrayLike, kind: str = "hold") -> Signal:
             "expected a finite number."
         )
     return Signal(times, numbers, kind, axis)
-
-
-def _check_times(t: Array, shape: tuple[int, ...]) -> None:
-    """Raise unless the times are finite, increasing and as many as the values."""
-    if t.ndim != 1 or not len(t):
-        raise ShapeError(f"times of the signal have shape {t.shape}; expected (N,), N at least 1.")
-    if shape[:1] != t.shape:
-        raise ShapeError(
-            f"the signal has {len(t)} times but values of shape {shape}; time is the first axis of "
-            "the values."
-        )
-    if not np.isfinite(t).all():
-        raise InputError(f"time {int(np.argmin(np.isfinite(t)))} of the signal is not finite.")
-    late = np.flatnonzero(np.diff(t) <= 0)
-    if late.size:
-        k = int(late[0])
-        raise InputError(
-            f"times of the signal do not increase: t[{k + 1}] = {t[k + 1]:.9g} follows "
-            f"t[{k}] = {t[k]:.9g}. Sort the samples and drop repeated ones."
-        )
 
 
 def is_on_gpu(x: object) -> bool:
@@ -216,6 +208,17 @@ class Input:
         if self.law is not None:
             return self.law.key
         return "constant" if self.constant is not None else "sampled"
+
+    @property
+    def size(self) -> int:
+        """Count of numbers of all parts."""
+        return sum(map(math.prod, self.shapes))
+
+    def split(self, numbers: Array) -> Parts:
+        """The parts of numbers side by side, (size,)."""
+        ends = np.cumsum(list(map(math.prod, self.shapes)))[:-1]
+        parts = zip(np.split(numbers, ends), self.shapes, strict=True)
+        return tuple(part.reshape(shape) for part, shape in parts)
 
     def values(self, times: Array, ends: Array) -> Sequence[Array]:
         """The table at times."""
@@ -487,12 +490,12 @@ class ExternalInputs:
     @property
     def params_size(self) -> int:
         """Constants of one rollout; at least one, since no array of a kernel is empty."""
-        return max(1, _size(self.constants))
+        return max(1, sum(x.size for x in self.constants.values()))
 
     @property
     def table_size(self) -> int:
         """Numbers of one rollout at one time; at least one."""
-        return max(1, _size(self.sampled))
+        return max(1, sum(x.size for x in self.sampled.values()))
 
     def table_rows(self, batch: Shape) -> int:
         """Rows of the table at one time: 1 if the rollouts of the batch share all tables."""
@@ -501,7 +504,7 @@ class ExternalInputs:
     def params(self, batch: Shape, xp: ModuleType = np, dtype: str = "float64") -> Array:
         """Return all constants as p, (B or 1, p), an array of the module xp (NumPy or CuPy)."""
         items = [(x.constant, x.batch, x.shapes[0]) for x in self.constants.values()]
-        return _stacked((), batch, items, self.params_size, xp, dtype)
+        return _stacked((), batch, items, xp, dtype)
 
     def table(
         self, times: Array, ends: Array, batch: Shape, xp: ModuleType = np, dtype: str = "float64"
@@ -516,54 +519,38 @@ class ExternalInputs:
                     "CPU. Pass target='cuda', or copy the values: cupy.asnumpy(values)."
                 )
             items += [(x, table.batch, s) for x, s in zip(values, table.shapes, strict=True)]
-        return _stacked(times.shape, batch, items, self.table_size, xp, dtype)
+        return _stacked(times.shape, batch, items, xp, dtype)
 
     @property
     def places(self) -> dict[str, slice]:
         """Places of constants in p, and of tables in s, by name."""
         places: dict[str, slice] = {}
         for inputs in (self.constants, self.sampled):
-            start = 0
-            for name, x in inputs.items():
-                places[name] = slice(start, start + sum(map(math.prod, x.shapes)))
-                start = places[name].stop
+            ends = accumulate((x.size for x in inputs.values()), initial=0)
+            places |= {
+                name: slice(*pair) for name, pair in zip(inputs, pairwise(ends), strict=True)
+            }
         return places
 
     def named(self, p: Array, s: Array) -> dict[str, Parts]:
         """Take apart the constants p, (p,), and values over time s, (s,), of one rollout."""
-        places, named = self.places, dict[str, Parts]()
-        for inputs, numbers in ((self.constants, p), (self.sampled, s)):
-            for name, x in inputs.items():
-                ends = np.cumsum([math.prod(shape) for shape in x.shapes])[:-1]
-                parts = zip(np.split(numbers[places[name]], ends), x.shapes, strict=True)
-                named[name] = tuple(part.reshape(shape) for part, shape in parts)
-        return named
-
-
-def _size(inputs: Mapping[str, Input]) -> int:
-    """Numbers of one rollout."""
-    return sum(math.prod(shape) for x in inputs.values() for shape in x.shapes)
+        places = self.places
+        named = {name: x.split(p[places[name]]) for name, x in self.constants.items()}
+        return named | {name: x.split(s[places[name]]) for name, x in self.sampled.items()}
 
 
 def _stacked(
-    lead: Shape,
-    batch: Shape,
-    items: Sequence[tuple[Any, Shape, Shape]],
-    size: int,
-    xp: Any,
-    dtype: str,
+    lead: Shape, batch: Shape, items: Sequence[tuple[Any, Shape, Shape]], xp: Any, dtype: str
 ) -> Array:
     """Put arrays (*lead, *own, *shape) side by side as (*lead, B, size).
 
     B is 1 if no array has axes of a batch of its own.
     """
-    wide = batch if any(axes for _, axes, _ in items) else ()
-    total = xp.zeros((*lead, *wide, size), dtype)
-    at = 0
+    if not items:
+        return xp.zeros((*lead, 1, 1), dtype)
+    wide, parts = batch if any(axes for _, axes, _ in items) else (), list[Array]()
     for x, axes, shape in items:
-        end = at + math.prod(shape)
-        spread = (1,) * (len(wide) - len(axes))
-        x = xp.asarray(x, dtype).reshape((*lead, *spread, *axes, math.prod(shape)))
-        total[..., at:end] = x
-        at = end
-    return total.reshape((*lead, math.prod(wide), size))
+        whole = (*lead, *(1,) * (len(wide) - len(axes)), *axes, math.prod(shape))
+        x = xp.asarray(x, dtype).reshape(whole)
+        parts.append(xp.broadcast_to(x, (*lead, *wide, math.prod(shape))))
+    return xp.concatenate(parts, -1).reshape((*lead, math.prod(wide), -1))

@@ -1,9 +1,9 @@
 """Run: what a simulation was asked for. It is checked once, and every stage receives it whole."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Required, SupportsFloat, TypeAlias, TypedDict
 
 import numpy as np
@@ -14,6 +14,7 @@ from kinetree.core.progress import Progress
 from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method
+from kinetree.engine.kernels.memo import remembered
 from kinetree.engine.kernels.ports import check_model
 from kinetree.errors import InputError
 from kinetree.model import Model
@@ -182,20 +183,26 @@ class Run:
         return self.limits == "stop" and self.fixed is not None and self.fixed.impulsive
 
     @property
-    def ends_at_limits(self) -> bool:
-        """Whether the run ends where a limit is left."""
-        return self.limits == "error" or (self.limits == "stop" and not self.stops)
+    def ending(self) -> tuple[str, ...]:
+        """The quantities whose limits end the run; "stop" without stops: positions alone."""
+        if self.limits == "error":
+            return ("position", "velocity", "effort")
+        return ("position",) if self.limits == "stop" and not self.stops else ()
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
         """The limits that are watched, and the errors of constraints."""
-        joints = () if self.limits == "ignore" else joint_bounds(self.model)
-        if self.stops:
-            joints = tuple(x for x in joints if x.quantity != "position")
-        closed = closure_bounds(self.model, self.pull_time, self.fixed)
-        varied = tuple(self.parameters or ())
-        residual = residual_bounds(self.model, self.fixed, varied, stops=self.stops)
-        return joints + closed + residual
+        watched, varied = self.limits != "ignore", tuple(self.parameters or ())
+        pulled = self.pull_time is not None
+        key = "bounds", self.method_name, watched, self.stops, pulled, varied
+
+        def make() -> tuple[Bound, ...]:
+            joints = joint_bounds(self.model) if watched else ()
+            kept = tuple(x for x in joints if not (self.stops and x.quantity == "position"))
+            closed = closure_bounds(self.model, self.pull_time, self.fixed)
+            return kept + closed + residual_bounds(self.model, self.fixed, varied, stops=self.stops)
+
+        return remembered(self.model, key, make)
 
     @cached_property
     def found_events(self) -> list[Event]:
@@ -240,13 +247,8 @@ def checked(run: Run) -> Run:
             "{'mass': (..., links)}."
         )
     model, fixed = run.model, run.fixed
-    check_contact_method(model, run.method_name)
-    if ("simulate", "checked") not in model.memo:  # once for each robot
-        check_model(model)
-        model.memo["simulate", "checked"] = True
-    check_stepping(model, run.parameters or ())
-    if run.fixed is None:
-        check_modes(model)
+    varied = tuple(run.parameters or ())
+    remembered(model, ("steps", run.method_name, varied), partial(_check_robot, run, varied))
     if model.contacts is not None and run.times[1] > LONGEST_STEP:
         raise InputError(
             f"dt is {run.times[1]:g} s, and {model.name!r} has contacts, which stop a robot up to "
@@ -260,6 +262,16 @@ def checked(run: Run) -> Run:
     if run.progress is not None:
         switch(run.progress, "progress")
     return _aligned(run)
+
+
+def _check_robot(run: Run, varied: Sequence[str]) -> bool:
+    """Raise InputError if the method cannot step the robot; once for each robot and method."""
+    check_contact_method(run.model, run.method_name)
+    check_model(run.model)
+    check_stepping(run.model, varied)
+    if run.fixed is None:
+        check_modes(run.model)
+    return True
 
 
 def _check_kinds(run: Run, fixed: Method | None) -> None:

@@ -254,7 +254,7 @@ def external_inputs(
 ) -> ExternalInputs:
     """The numbers that all sources need, by name."""
     constants = {name: x for name, x in acting.inputs.items() if x.constant is not None}
-    for port in free_ports(model, acting.parameters):
+    for port in free_ports(model, acting.parameters) if parameters else ():
         listed = "3 numbers" if port.name == "gravity" else ", ".join(owners(model, port.name))
         value = constant(parameters[port.name], port.shape, f"parameter {port.name}", listed)
         check_free(model, port.name, value)

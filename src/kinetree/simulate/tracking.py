@@ -23,7 +23,6 @@ from kinetree.engine.kernels.memo import kernel, remembered
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.inputs import coordinate_axis
 from kinetree.model.units import kinds
-from kinetree.present.charts import spread
 from kinetree.simulate.inputs import Input
 from kinetree.simulate.setup import Setup
 
@@ -145,6 +144,6 @@ def followed_positions(setup: Setup, t: Array) -> dict[str, Array] | None:
     reference = _reference(setup)
     if reference is None or setup.batch or setup.model.constraints is not None:
         return None
-    at = t[spread(len(t), MAX_REFERENCE)]
+    at = t[np.unique(np.linspace(0, len(t) - 1, MAX_REFERENCE).round().astype(int))]
     q = reference.over(at)[0]
     return {"t": at, "q": q} if q.shape == (len(at), setup.model.nq) else None
