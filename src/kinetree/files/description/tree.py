@@ -5,12 +5,22 @@ Messages begin with file:line where the records have it, so that readers of file
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kinetree.core.text import nearest, show
 from kinetree.errors import ModelError, NameLookupError, ParseError, argument
+from kinetree.files.description.collisions import Collisions, CollisionShape, with_own_names
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, SCREW_TYPES
-from kinetree.files.description.records import JointDescription, LinkDescription, Note
+from kinetree.files.description.records import (
+    FrameDescription,
+    JointDescription,
+    LinkDescription,
+    Mesh,
+    Note,
+    RobotDescription,
+)
+from kinetree.files.description.xml import Element
 
 MAX_NAMES = 8  # in one message
 
@@ -42,14 +52,55 @@ def check_tree(
     return roots[0].name
 
 
-def check_file_tree(
-    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
-) -> None:
-    """`check_tree` for readers of files, whose errors are ParseErrors."""
+def robot_of(
+    name: str,
+    links: Sequence[LinkDescription],
+    joints: Sequence[JointDescription],
+    shapes: Sequence[tuple[list[Mesh], list[CollisionShape]]],
+    findings: Findings,
+    mimic: bool,
+    **more: Any,
+) -> RobotDescription:
+    """The description of a URDF or SDF file; ParseError unless links and joints form a tree.
+
+    shapes: mesh files and collision shapes of each link. mimic: False lets all joints move on
+    their own. more: further fields.
+    """
     try:
-        check_tree(links, joints, robot)
+        check_tree(links, joints, name)
     except (ModelError, NameLookupError) as error:
         raise ParseError(str(error)) from None
+    joints = follow(joints, findings) if mimic else [replace(x, mimic=None) for x in joints]
+    return RobotDescription(
+        name=name,
+        links=tuple(links),
+        joints=tuple(joints),
+        meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
+        collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
+        notes=findings.all_notes(),
+        warnings=findings.all_warnings(),
+        **more,
+    )
+
+
+def free_frames(
+    frames: Iterable[tuple[Element, FrameDescription]],
+    links: Sequence[LinkDescription],
+    findings: Findings,
+) -> list[FrameDescription]:
+    """The frames on links that exist, with names that are free; a warning about the others."""
+    names = {link.name for link in links}
+    taken, kept = set(names), list[FrameDescription]()
+    for element, frame in frames:
+        owner = f"frame {show(frame.name)}"
+        if frame.link not in names:
+            findings.warn(element, f"{owner} is fixed to {show(frame.link)}, which is not a link.")
+        elif frame.name in taken:
+            findings.warn(element, f"{owner} has the name of another frame or link; skipped.")
+        else:
+            kept.append(frame)
+            taken.add(frame.name)
+    return kept
 
 
 def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:

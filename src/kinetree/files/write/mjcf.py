@@ -9,12 +9,13 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import exact_number as number
 from kinetree.errors import ModelError
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.files.write import losses as lost
 from kinetree.files.write.actuators import actuator_tags, effort_attributes
 from kinetree.files.write.equality import Equalities, is_massless
 from kinetree.files.write.losses import Losses, Policy, symmetric_friction, told
-from kinetree.files.write.xml import Tag, document, numbers, unused
+from kinetree.files.write.xml import Tag, document, numbers
 from kinetree.model import WORLD, Frame, Joint, JointActuator, JointSpring, Model
 from kinetree.model.elements import PathPoint
 from kinetree.model.model import for_robots
@@ -126,7 +127,7 @@ class _Writer:
         if model.base_name != BASE:
             base = Tag("body", {"name": model.base_name})
         elif model.base[0] or np.any(model.base[2]):
-            base = Tag("body", {"name": unused(f"{BASE}_body", set(model.frames))})
+            base = Tag("body", {"name": unused(f"{BASE}_body", set(model.frames), "_")})
         if base is not world:
             world.add(base.add(inertial_tag(*model.base, name=model.base_name, moves=False)))
         base.add(*self.sites(WORLD))
@@ -197,7 +198,7 @@ class _Writer:
             if not drive:
                 losses.add(f"motor {x.name!r} without inertia and friction")
                 continue
-            fixed = self.fixed({"name": unused(x.name, taken), **drive}, x.coords, x.arms)
+            fixed = self.fixed({"name": unused(x.name, taken, "_"), **drive}, x.coords, x.arms)
             losses.into(tag, fixed)
         return losses.into(tag)
 

@@ -9,11 +9,12 @@ from kinetree.core.arrays import Array
 from kinetree.core.text import exact_number as number
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description import joints
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.records import Limits
 from kinetree.files.description.urdf.elements import NO_LIMIT
 from kinetree.files.write import losses as lost
 from kinetree.files.write.losses import Losses, Policy
-from kinetree.files.write.xml import Tag, document, numbers, unused
+from kinetree.files.write.xml import Tag, document, numbers
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.model.model import for_robots
 from kinetree.spatial.se3 import translation
@@ -126,7 +127,7 @@ class _Writer:
         if joint.type == joints.REVOLUTE and joint.screw is not None:
             p = cross(joint.screw[:3], joint.screw[3:])  # the point of the axis nearest the origin
             if np.abs(p).max() > 1e-15:
-                axis = unused(f"{child}_axis", self.link_words)
+                axis = unused(f"{child}_axis", self.link_words, "_")
                 M = M @ translation(p)
                 extra = [
                     Tag("link", {"name": axis}),
@@ -147,7 +148,7 @@ class _Writer:
 
     def weld(self, name: str, parent: str, child: str, T: Array) -> Tag:
         """A fixed joint with a unique name."""
-        tag = Tag("joint", {"name": unused(name, self.joint_words), "type": "fixed"})
+        tag = Tag("joint", {"name": unused(name, self.joint_words, "_"), "type": "fixed"})
         return tag.add(_origin(T), Tag("parent", {"link": parent}), Tag("child", {"link": child}))
 
     def last_frame(self, others: list[str]) -> str | None:

@@ -14,6 +14,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array, times
 from kinetree.files.description import records
 from kinetree.files.description.axes import check_axes
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.joints import (
     FIXED,
     FREE,
@@ -22,7 +23,7 @@ from kinetree.files.description.joints import (
     SPHERICAL,
     joint_screw,
 )
-from kinetree.files.description.mjcf.compile import WORLD, Compiled, unused
+from kinetree.files.description.mjcf.compile import WORLD, Compiled
 from kinetree.files.description.mjcf.document import MeshFile
 from kinetree.files.description.mjcf.forces import Forces
 from kinetree.spatial.inertia import symmetric

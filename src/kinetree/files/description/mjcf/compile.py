@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import ParseError, need
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.mjcf.document import Document, MeshFile, Node, read_document
 from kinetree.files.description.source import RobotFile, is_confined
 from kinetree.files.description.sources import NotFoundError
@@ -109,15 +110,6 @@ def named(names: list[str], prefix: str, first: int) -> list[str]:
     """Names, with numbers where there were none; a given name may have taken such a name."""
     taken = {name for name in names if name}
     return [name or unused(f"{prefix}{k}", taken) for k, name in enumerate(names, first)]
-
-
-def unused(name: str, taken: set[str]) -> str:
-    """`name`, or `name` with the first number that makes it new; it is added to `taken`."""
-    candidate, k = name, 2
-    while candidate in taken:
-        candidate, k = f"{name}~{k}", k + 1
-    taken.add(candidate)
-    return candidate
 
 
 def compile_file(file: RobotFile) -> Compiled:

@@ -24,8 +24,9 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.errors import ParseError
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Coefficients, Range
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.mjcf.compile import Compiled, named, unused
+from kinetree.files.description.mjcf.compile import Compiled, named
 from kinetree.files.description.records import Limits, Motor, Spring
 
 FREE, BALL = 0, 1  # MuJoCo's mjtJoint; sliders and hinges follow

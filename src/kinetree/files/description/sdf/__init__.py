@@ -7,14 +7,13 @@ no joint connects to the world is fixed where the file places it, or floats.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from kinetree.errors import ParseError, argument
-from kinetree.files.description.collisions import Collisions, with_own_names
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, FREE
@@ -42,14 +41,13 @@ from kinetree.files.description.sdf.frames import (
     between,
     body_of,
     check_references,
-    unique_name,
 )
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
 from kinetree.files.description.sdf.structure import Loops, away_from, trees
 from kinetree.files.description.source import RobotFile, path_text
 from kinetree.files.description.sources import Sources
-from kinetree.files.description.tree import check_file_tree, follow, listed
-from kinetree.files.description.xml import parse_xml, show
+from kinetree.files.description.tree import free_frames, listed, robot_of
+from kinetree.files.description.xml import Element, parse_xml, show
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of a model without a world, as for URDF
@@ -123,25 +121,11 @@ class _Robot:
             self._stop(owner)
             loops = Loops([], self.findings, set())
         self._stand(chosen, owner, robot, frames)
-        check_file_tree(self.links, self.joints, chosen.name)
-        kept = self.joints if mimic else [replace(x, mimic=None) for x in self.joints]
         shapes = [link_shapes(frame, self.findings) for frame in links]
-        gravity, followed = self._gravity(found), follow(kept, self.findings)
-        named_frames = (*self._frames(frames), *loops.frames)
+        more = {"gravity": self._gravity(found), "springs": self.springs}
+        more |= {"frames": (*self._frames(frames), *loops.frames), "constrained": loops.record}
         self.findings.notes += self.reader.sources.notes
-        return RobotDescription(
-            name=chosen.name,
-            links=tuple(self.links),
-            joints=tuple(followed),
-            frames=named_frames,
-            gravity=gravity,
-            springs=self.springs,
-            meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
-            collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
-            notes=self.findings.all_notes(),
-            warnings=self.findings.all_warnings(),
-            constrained=loops.record,
-        )
+        return robot_of(chosen.name, self.links, self.joints, shapes, self.findings, mimic, **more)
 
     def _world_joints(self, found: Document, chosen: Candidate) -> list[Frame]:
         """Joints of the world between it and the robot; those of other models are noted."""
@@ -223,7 +207,7 @@ class _Robot:
         if self.floating and start in taken:
             start = "kinetree_base"  # as for robots of other formats
         return JointDescription(
-            name=unique_name(start if count == 1 else f"{root.name}/{start}", taken),
+            name=unused(start if count == 1 else f"{root.name}/{start}", {*taken}),
             type=FREE if self.floating else FIXED,
             parent=WORLD,
             child=root.name,
@@ -234,8 +218,8 @@ class _Robot:
     def _frames(self, frames: Sequence[Frame]) -> list[FrameDescription]:
         """The <frame> elements of the robot, and those of the world that are fixed to it."""
         links = {link.name for link in self.links}
-        records: dict[str, FrameDescription] = {}
         of_world = [x for x in self.reader.frames.values() if x.model is self.world]
+        given: list[tuple[Element, FrameDescription]] = []
         for frame in (x for x in (*frames, *of_world) if x.kind == FRAME):
             try:
                 body = body_of(frame)
@@ -243,14 +227,11 @@ class _Robot:
             except ParseError as error:  # one of the world may refer to a model that was not found
                 self.findings.warn(frame.element, f"a frame of the world is left out: {error}")
                 continue
-            if body.name not in links:
-                self.findings.count(frame.element, "<frame> of another model is not read")
-            elif frame.name in links or frame.name in records:
-                text = f"{frame.label} of the world has the name of another frame or link; skipped."
-                self.findings.warn(frame.element, text)
+            if body.name in links:
+                given.append((frame.element, record))
             else:
-                records[frame.name] = record
-        return list(records.values())
+                self.findings.count(frame.element, "<frame> of another model is not read")
+        return free_frames(given, self.links, self.findings)
 
     def _gravity(self, found: Document) -> tuple[float, ...]:
         worlds = found.root.all(WORLD)

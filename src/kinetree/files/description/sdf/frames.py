@@ -164,11 +164,3 @@ def check_references(frames: Iterable[Frame]) -> None:
             body_of(frame)
         _bases(frame)
         frame.edge()
-
-
-def unique_name(name: str, taken: Iterable[str]) -> str:
-    """`name`, with underscores behind it until it is not taken."""
-    used = set(taken)
-    while name in used:
-        name += "_"
-    return name

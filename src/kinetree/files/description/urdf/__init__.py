@@ -5,17 +5,14 @@ listed in a note; what changes the motion there, such as a spring or a joint tha
 a warning.
 """
 
-from dataclasses import replace
 from functools import partial
 
 from kinetree.errors import ParseError
 from kinetree.files.description import records
-from kinetree.files.description.collisions import Collisions, with_own_names
 from kinetree.files.description.element import XACRO_HINT, Part
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.joints import FIXED
 from kinetree.files.description.source import RobotFile
-from kinetree.files.description.tree import check_file_tree, follow, listed
+from kinetree.files.description.tree import free_frames, listed, robot_of
 from kinetree.files.description.urdf.elements import (
     URDF,
     add_rotors,
@@ -68,11 +65,12 @@ def read_xacro(file: RobotFile) -> records.RobotDescription:
 
 def _robot(root: Element, findings: Findings, mimic: bool) -> records.RobotDescription:
     _check_root(root)
-    name = root.attributes.get("name", "").strip()
+    name, version = (root.attributes.get(x, "").strip() for x in ("name", "version"))
     if not name:
         name = "robot"
         findings.warn(root, "<robot> has no name; it is called 'robot'.", "robot-unnamed")
-    _check_version(root, findings)
+    if version.partition(".")[0] not in ("", "1"):
+        findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
     Part(root, f"robot {show(name)}", findings, URDF).checked()
     note_extensions(root, findings)
     links = findings.each(partial(read_link, findings=findings), root.all("link"))
@@ -80,26 +78,13 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> records.RobotDescr
     findings.check()
     links = _with_world(links, joints, findings)
     if not links:
-        text = (
-            "the robot has no <link>; expected one or more, in lower case, directly under <robot>"
-        )
+        text = "the robot has no <link>; expected some, in lower case, directly under <robot>"
         raise ParseError(f"{root.place}: {text}. To load a xacro file, {XACRO_HINT}.")
-    check_file_tree(links, joints, root.tag)
-    joints = follow(joints, findings) if mimic else [replace(j, mimic=None) for j in joints]
     joints = add_rotors(root.all("transmission"), joints, findings)
-    _note_massless(links, joints, root, findings)
-    frames = _frames(root, links, findings)
+    given = [(x, read_frame(x, findings)) for x in root.all("frame")]
+    frames = tuple(free_frames(given, links, findings))
     shapes = link_shapes(root, findings)
-    return records.RobotDescription(
-        name=name,
-        links=tuple(links),
-        joints=tuple(joints),
-        frames=tuple(frames),
-        notes=findings.all_notes(),
-        warnings=findings.all_warnings(),
-        meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
-        collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
-    )
+    return robot_of(name, links, joints, shapes, findings, mimic, frames=frames)
 
 
 def _check_root(root: Element) -> None:
@@ -112,21 +97,6 @@ def _check_root(root: Element) -> None:
         known = XACRO_HINT
     hint = known or "is it a URDF file?"
     raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <robot>; {hint}.")
-
-
-def _check_version(root: Element, findings: Findings) -> None:
-    """Warn of an unknown version, and of quat_xyzw of URDF 1.1 in a file of version 1.0."""
-    version = root.attributes.get("version", "1.0").strip()
-    if version.partition(".")[0] != "1":
-        findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
-    if version not in ("1", "1.0"):
-        return
-    text = "quat_xyzw is applied, and other programs ignore it without <robot version='1.1'>."
-    for owner in (*root.all("link"), *root.all("joint")):
-        inside = [x for child in owner.children for x in (child, *child.children)]
-        if any(x.tag == "origin" and "quat_xyzw" in x.attributes for x in inside):
-            name = show(owner.attributes.get("name", ""))
-            findings.warn_together(owner, text, f"{owner.tag} {name}")
 
 
 def _with_world(
@@ -142,42 +112,6 @@ def _with_world(
     )
     findings.warnings.append(note)
     return [records.LinkDescription(WORLD_NAME, where=users[0].where), *links]
-
-
-def _note_massless(
-    links: list[records.LinkDescription],
-    joints: list[records.JointDescription],
-    root: Element,
-    findings: Findings,
-) -> None:
-    moving = {joint.child for joint in joints if joint.type != FIXED}
-    empty = [link for link in links if not link.bodies and link.name in moving]
-    if len(moving) > 1 and len(empty) == len(moving):
-        findings.note(root, "no link that moves has an <inertial>: all are massless.")
-        return
-    for link in empty:
-        text = f"link {show(link.name)} moves but has no <inertial>: massless."
-        findings.notes.append(records.Note(text, link.where))
-
-
-def _frames(
-    root: Element, links: list[records.LinkDescription], findings: Findings
-) -> list[records.FrameDescription]:
-    """Frames on links that exist, with names that are free; warn about the others."""
-    names = {link.name for link in links}
-    taken = set(names)
-    frames: list[records.FrameDescription] = []
-    for element in root.all("frame"):
-        frame = read_frame(element, findings)
-        owner = f"frame {show(frame.name)}"
-        if frame.link not in names:
-            findings.warn(element, f"{owner} is fixed to {show(frame.link)}, which is not a link.")
-        elif frame.name in taken:
-            findings.warn(element, f"{owner} has the name of another frame or link; skipped.")
-        else:
-            frames.append(frame)
-            taken.add(frame.name)
-    return frames
 
 
 # elements for simulators: not read, and never in silence

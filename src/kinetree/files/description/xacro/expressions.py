@@ -233,31 +233,10 @@ class Evaluator:
             raise ExpressionError("** is not allowed in expressions")
         return self.call(function, *values, **named)
 
-    def _lambda(self, node: ast.Lambda, names: Names) -> Function:
-        parameters = [argument.arg for argument in node.args.args]
-        if ast.unparse(node.args) != ", ".join(parameters):
-            raise ExpressionError("a lambda takes plain arguments only")
-
-        def call(*values: object) -> Any:
-            if len(values) != len(parameters):
-                raise ExpressionError(f"a lambda of {len(parameters)} arguments got {len(values)}")
-            return self._node(node.body, _local(dict(zip(parameters, values, strict=True)), names))
-
-        return Function("lambda", call)
-
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> list[Any]:
         return [self._node(node.elt, local) for local in self._loops(node.generators, names)]
 
     _generatorexp = _listcomp
-
-    def _setcomp(self, node: ast.SetComp, names: Names) -> set[Any]:
-        return {self._node(node.elt, local) for local in self._loops(node.generators, names)}
-
-    def _dictcomp(self, node: ast.DictComp, names: Names) -> dict[Any, Any]:
-        return {
-            self._node(node.key, local): self._node(node.value, local)
-            for local in self._loops(node.generators, names)
-        }
 
     def _loops(self, loops: list[ast.comprehension], names: Names) -> Iterator[Names]:
         if not loops:
@@ -296,8 +275,6 @@ class Evaluator:
             "reversed": lambda x: _entries(x)[::-1],
             "sorted": lambda x, reverse=False: sorted(_entries(x), reverse=reverse),
             "zip": lambda *xs: list(zip(*map(_entries, xs), strict=False)),
-            "map": lambda f, *xs: [self.call(f, *x) for x in zip(*map(_entries, xs), strict=False)],
-            "filter": lambda f, x: [y for y in _entries(x) if (self.call(f, y) if f else y)],
             "round": _rounded,
             "isinstance": _is_instance,
         }
