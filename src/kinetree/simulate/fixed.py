@@ -10,7 +10,7 @@ code drives the CPU and the GPU (`Machine`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -173,12 +173,12 @@ class FixedSteps:
 
 def cpu_machine(system: System, stepping: Stepping) -> Machine:
     """Machine code on the CPU; the interpreter if forces come from Python."""
-    call = Rollout(stepping).run if system.graph else partial(_run_by_python, stepping, system)
+
+    def by_python(call: LoopCall) -> None:
+        interpret_run(stepping, call, system.rate)
+
+    call = Rollout(stepping).run if system.graph else by_python
     return Machine(np, call, "int64", CPU_OPERATIONS, CPU_TABLE)
-
-
-def _run_by_python(stepping: Stepping, system: System, call: LoopCall) -> None:
-    interpret_run(stepping, call, system.rate)
 
 
 def fixed_steps(

@@ -273,8 +273,7 @@ def add_time(problem: BaseException, name: str, t: Any) -> None:
         return
     if type(problem) is ValueError:
         raise InputError(
-            f"{name} fails at t = {float(t):.6g} s: {problem}. Expected real numbers at all "
-            "times of the run."
+            f"{name} fails at t = {float(t):.6g} s: {problem}. Expected real numbers at all times."
         ) from problem
     problem.add_note(f"Raised by {name} at t = {float(t):.6g} s.")
 
@@ -297,20 +296,12 @@ def call(name: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function with read-only arrays; explain the error if it writes into them."""
     try:
         return function(*map(guarded, args))
-    except TypeError as problem:
-        if isinstance(problem, KinetreeError) or "unhashable" not in str(problem):
-            raise
-        raise InputError(
-            f"{name} hashes its arguments, as functools.lru_cache does, and arrays have no hash: "
-            f"{problem}. Give the function without the cache: f.__wrapped__."
-        ) from problem
     except ValueError as problem:
         if isinstance(problem, KinetreeError) or "read-only" not in str(problem):
             raise
         raise InputError(
-            f"{name} writes into an array that is read-only, as its arguments are: {problem}. "
-            "Compute a new array instead, `e = q - goal` in the place of `q -= goal`, or copy "
-            "first: `q = q.copy()`."
+            f"{name} writes into its arguments, which are read-only: {problem}. Compute a new "
+            "array instead, `e = q - goal` in the place of `q -= goal`."
         ) from problem
 
 
