@@ -35,8 +35,8 @@ def with_still(joints):
 
 def test_a_joint_that_stands_still_leaves_its_own_parameters_open():
     whole, part = found(), found(*with_still([1]))
-    assert not whole.untold and part.base.r == whole.base.r - len(part.untold)
-    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.untold)
+    assert not whole.unidentified and part.base.r == whole.base.r - len(part.unidentified)
+    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.unidentified)
     assert note(part, f"separates {part.base.r} of {whole.base.r} base parameters")
     assert exists(part.robot.model) and np.all(part.error() < 0.3)
     separated = next(x for x in part.warnings if "separates" in x.text)
@@ -49,9 +49,9 @@ def test_a_joint_that_stands_still_leaves_its_own_parameters_open():
 
 def test_what_a_still_joint_leaves_together_predicts_motions_like_it():
     part = found(*with_still([2]))
-    W = part.sought.regressor(part.test.q, part.test.dq, part.test.ddq)
+    W = part.params.regressor(part.test.q, part.test.dq, part.test.ddq)
     # beta = K x: the regrouped columns say the same as all of them
-    x = part.sought.values(TRUE.model)
+    x = part.params.values(TRUE.model)
     expected = W @ x
     np.testing.assert_allclose(
         W[..., list(part.base.kept)] @ (part.base.K @ x), expected, atol=1e-4 * np.abs(W @ x).max()
@@ -63,7 +63,7 @@ def test_a_few_samples_tell_a_few_parameters_and_no_fold_fails():
     data = make_recording(DESCRIBED, MOTION.t[few], MOTION.q[few], TAU[few], MOTION.dq[few],
                           MOTION.ddq[few])  # fmt: skip
     part = identify(DESCRIBED, data)
-    assert part.untold and exists(part.robot.model) and np.all(np.isfinite(part.folds))
+    assert part.unidentified and exists(part.robot.model) and np.all(np.isfinite(part.folds))
 
 
 def test_angles_within_one_turn_are_unwound():
@@ -96,7 +96,7 @@ def test_noise_of_a_joint_that_stands_still_is_no_wrong_rate():
     q, dq, ddq = (x + size * RNG.normal(size=x.shape) for x, size in noisy)
     part = found(q, tau, dq, ddq)
     assert note(part, "'lift' hardly moves")
-    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.untold)
+    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.unidentified)
     # filtered noise has rates as well, and no joint gets friction or inertia from it
     for robot in (
         part.robot,

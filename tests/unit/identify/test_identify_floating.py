@@ -55,7 +55,7 @@ def test_a_floating_robot_is_found_to_its_noise(motion, experiments):
         assert np.all(found.error() < 1.2 * NOISE) and exists(found.robot.model)
         shares.append(covered(found, true))
     assert found.base.r == 30 and np.mean(shares) > 0.85
-    hull = found.sought.names.index("m[hull]")
+    hull = found.params.names.index("m[hull]")
     assert found.estimate.x[hull] == pytest.approx(20.0, abs=0.5)
 
 
