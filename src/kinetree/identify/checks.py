@@ -121,7 +121,7 @@ def wild_samples(x: Array) -> tuple[Array, Array]:
     middle = ndimage.median_filter(x, size=(7, 1), mode="mirror")  # three wild ones in a row
     far = np.abs(x - middle)
     common = np.quantile(far, 0.9, axis=0) / 1.645  # standard deviation of what is no outlier
-    least = 1e-3 * np.ptp(middle, axis=0)  # signals that repeat themselves have no scatter
+    least = 0.02 * np.ptp(middle, axis=0)  # short reversals of friction are no accident
     wild = far > 12 * np.maximum(common, least)  # slow noise reaches 9 by itself
     return wild & (wild.mean(axis=0) < 0.05), middle  # more than that is no accident
 
@@ -227,7 +227,7 @@ def wild_forces(names: tuple[str, ...], tau: Array) -> tuple[Array, list[str]]:
     wild, middle = wild_samples(tau)
     if not wild.any():
         return tau, []
-    own = [name for name, x in zip(names, wild.any(axis=0), strict=True) if x]
+    own = [name for k, name in enumerate(names) if wild[:, k].any()]
     note = (
         f"outliers: {counted(int(wild.sum()), 'sample')} of tau of {named(own)} far from the "
         "samples around were replaced by their median"

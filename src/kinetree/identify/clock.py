@@ -17,8 +17,8 @@ UNEVEN_STEP = 1e-3  # of a step: times that differ by more are resampled before 
 def take(samples: Samples, rows: slice | Array) -> Samples:
     """The samples of some rows."""
     t, q, dq, ddq, tau = samples
-    rates = (None if x is None else x[rows] for x in (dq, ddq))
-    return t[rows], q[rows], *rates, tau[rows]
+    rate, bend = (None if x is None else x[rows] for x in (dq, ddq))
+    return t[rows], q[rows], rate, bend, tau[rows]
 
 
 def held_rows(q: Array) -> Array:

@@ -12,9 +12,10 @@ The accepted cause with the largest decrease is reported with its effect in N m 
 stick, forces at a limit and forces unlike those of the description are seen without a fit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Cause:
 
     Args:
         kind: "sign", "unit", "order", "gravity direction", "compensated gravity", "offset",
-            "coupled joint", "encoder zero", "sticking" or "saturation".
+            "coupled joint", "encoder zero", "sticking", "saturation" or "compensated friction".
         joints: names of the degrees of freedom concerned; empty: all.
         text: what is wrong and what to do: a sentence without its full stop.
         effect: decrease of the held-out error of the joint that gains most, N m or N; 0: seen in
@@ -86,14 +87,14 @@ class Side:
 class Extra:
     """A cause that adds columns: E of the fit and of the held-out rows, (rows, n, k) each.
 
-    text: of the cause, with places for the factors phi. limits: of the first factor.
+    text: of the cause, with places for the factors phi. accepts: whether they make sense.
     """
 
     kind: str
     dofs: tuple[int, ...]
     E: tuple[Array, Array]
     text: str
-    limits: tuple[float, float] = (-np.inf, np.inf)
+    accepts: Callable[[Array], bool] = lambda phi: True
 
 
 def find_cause(
@@ -101,7 +102,11 @@ def find_cause(
 ) -> list[Cause]:
     """The cause that explains most of the held-out error, if one is accepted; and those seen."""
     tests = _Tests(solved, data, cutoff)
-    seen = [*_seen(solved.params.robot.model, data[0]), *_unlike_description(tests)]
+    seen = [
+        *_seen(solved.params.robot.model, data[0]),
+        *_unlike_description(tests),
+        *_driving_friction(tests, solved),
+    ]
     found = [*tests.of_rows(), *tests.of_columns()]
     accepted = sorted(found, key=lambda pair: -pair[0])
     return [cause for _, cause in accepted[:1]] + seen
@@ -137,7 +142,7 @@ class _Tests:
         self.least = NEGLIGIBLE * size
         self.motors = motor_dofs(self.params.robot.model)
         pairs = len(self.motors) * (len(self.motors) - 1)
-        self.count = 5 * len(self.motors) + 2 * pairs + 2  # of causes, about
+        self.count = 6 * len(self.motors) + 2 * pairs + 2  # of causes, about
 
     def errors(self, beta: Array, y: Array | None = None, factor: Array | float = 1.0) -> Array:
         """Root mean square errors on held-out rows, (n,)."""
@@ -172,10 +177,11 @@ class _Tests:
             def cost(x: float, one: Array = one) -> float:
                 return self._refit(order, np.exp(x * one))[1]
 
-            grid = np.linspace(-3, 3, 9)
+            grid = np.linspace(-7, 7, 15)  # milli and kilo
             x = float(grid[int(np.argmin([cost(x) for x in grid]))])
-            bounds = (x - 0.75, x + 0.75)
-            x = float(optimize.minimize_scalar(cost, bounds=bounds, method="bounded").x)
+            bounds = (x - 1, x + 1)
+            best: Any = optimize.minimize_scalar(cost, bounds=bounds, method="bounded")
+            x = float(best.x)
             if abs(x) > np.log(1.25):  # less is an error of a sensor, not a unit
                 text = (
                     f"tau of {name!r} is {np.exp(x):.3g} times what the other joints say: check "
@@ -237,8 +243,7 @@ class _Tests:
             total, effect, _ = self.gain(self.errors(beta, y))
             whole = np.zeros(extra.E[0].shape[-1])
             whole[columns] = phi
-            low, high = extra.limits
-            if total > 0 and low <= whole[0] <= high:
+            if total > 0 and extra.accepts(whole):
                 joints = tuple(self.names[d] for d in extra.dofs)
                 text = extra.text.format(*whole, phi=", ".join(f"{x:.3g}" for x in whole))
                 yield total, Cause(extra.kind, joints, text, effect)
@@ -290,6 +295,12 @@ def _extras(tests: _Tests) -> Iterator[Extra]:
             E = pair([at(j, [np.ones(len(x.y))]) for x in sides])
             text = f"tau of {name!r} has an offset of {{0:.3g}} N m or N: offsets=True finds it"
             yield Extra("offset", (j,), E, text)
+        beyond = pair([_beyond_limit(tests, x, j) for x in sides])
+        text = (
+            f"tau of {name!r} is smaller than predicted where it is largest: the drive or sensor "
+            "was saturated; record a slower motion"
+        )
+        yield Extra("saturation", (j,), beyond, text, lambda phi: phi[0] > 0.3)
         for k in tests.motors:
             if k != j and abs(k - j) <= 2:  # a transmission couples neighbours
                 E = pair([at(j, [x.filtered(f(x.data.dq[:, k])) for f in (np.positive, np.sign)])
@@ -318,13 +329,28 @@ def _extras(tests: _Tests) -> Iterator[Extra]:
     g = np.asarray(model.gravity[3:], float)
     if not g.any():
         return
+
+    def turned(phi: Array) -> bool:
+        """Whether gravity is turned more than scaled: a scale would be masses or compensation."""
+        along = float(phi @ g) / float(g @ g)
+        return bool(np.linalg.norm(phi - along * g) > 0.5 * np.linalg.norm(along * g))
+
     weights = [_gravity_columns(tests, side) for side in sides]
     text = f"gravity has another direction than described, by ({{phi}}) m/s^2 beside ({g[0]:.3g}, "
     text += f"{g[1]:.3g}, {g[2]:.3g}): describe how the base is mounted"
-    yield Extra("gravity direction", (), pair(weights), text)
+    yield Extra("gravity direction", (), pair(weights), text, turned)
     text = "tau lacks {0:.0%} of gravity as described: the drive compensates it; record the whole "
     E = pair([-(x @ g)[..., None] for x in weights])
-    yield Extra("compensated gravity", (), E, text + "torque", (0.3, 2.0))
+    yield Extra("compensated gravity", (), E, text + "torque", lambda phi: 0.3 < phi[0] < 2)
+
+
+def _beyond_limit(tests: _Tests, side: Side, j: int) -> Array:
+    """Predicted force of joint j beyond the largest measured ones, with the other sign."""
+    limit = np.quantile(np.abs(tests.train.y[:, j]), 0.97)
+    predicted = side.W[:, j] @ (tests.beta / tests.length)
+    E = np.zeros((len(predicted), side.W.shape[1], 1))
+    E[:, j, 0] = -np.sign(predicted) * np.maximum(np.abs(predicted) - limit, 0)
+    return E
 
 
 def _gravity_columns(tests: _Tests, side: Side) -> Array:
@@ -346,6 +372,22 @@ def _gravity_columns(tests: _Tests, side: Side) -> Array:
     slopes = [(moment(q + h * one) - moment(q - h * one)) / (2 * h)
               for h, one in zip(steps, np.eye(model.n), strict=True)]  # fmt: skip
     return -side.filtered(np.stack(slopes, axis=1))
+
+
+def _driving_friction(tests: _Tests, solved: Solved) -> Iterator[Cause]:
+    """Friction that is negative by more than four standard errors: it would drive the motion."""
+    error, names = solved.fit.standard_error, solved.params.names
+    joints = [
+        names[k].partition("[")[2][:-1]
+        for i, k in enumerate(tests.kept)
+        if names[k].startswith(("viscous", "coulomb")) and solved.fit.beta[i] < -4 * error[i]
+    ]
+    if joints := tuple(dict.fromkeys(joints)):
+        text = (
+            f"friction of {named(joints)} would drive the motion: the drive compensates it, or tau "
+            "has the other sign; record the whole torque"
+        )
+        yield Cause("compensated friction", joints, text)
 
 
 # what the recording shows by itself

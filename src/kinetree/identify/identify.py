@@ -25,6 +25,7 @@ from kinetree.identify.least_squares import METHODS, Method
 from kinetree.identify.loads import Body
 from kinetree.identify.loops import check_closed, motor_dofs
 from kinetree.identify.physical import possible_robot
+from kinetree.identify.rates import HIGHEST_CUTOFF
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.rows import make_rows
 from kinetree.identify.select import (
@@ -165,6 +166,7 @@ def _prepared(
     for x in records if test is None else [*records, test]:
         check_joints(robot.model, x)
         check_closed(robot, x.t, x.q)
+    check_motion(robot.model, joined_recordings(records))
     drive = None
     if gains is not False or payloads is not None:
         options.report("payloads and gains of drives")
@@ -180,7 +182,6 @@ def _prepared(
         records = [without_rest(robot.model, x) for x in records]
         test = None if test is None else without_rest(robot.model, test)
     train, held = _split(records, test, options.hold_out)
-    check_motion(robot.model, train)
     thin = _thinned(train, simple, options.cutoff)
     return thin, thin if held is train else _thinned(held, simple, options.cutoff), drive
 
@@ -263,7 +264,7 @@ def _plain_error(
 ) -> Array:
     """Held-out errors of plain least squares, (n,), with rates at 10 Hz where they are filtered."""
     pairs = [train, held]
-    if all(x.again is not None and PLAIN_CUTOFF < 0.4 / x.dt for x in pairs):
+    if all(x.again is not None and PLAIN_CUTOFF < HIGHEST_CUTOFF / x.dt for x in pairs):
         both = [matched(x, PLAIN_CUTOFF) for x in pairs]
         pairs = [replace(x, tau=own.tau, cutoff=own.cutoff) for own, x in both]  # in one band
     plain = plain_fit(simple, pairs[0], cutoff)
@@ -293,7 +294,7 @@ def _determined(
     """Least squares without the laws whose shapes the recording does not determine."""
     notes = list[str]()
     while True:
-        laws = {name: x.friction for name, x in choices.items()}
+        laws: dict[str, FrictionChoice] = {name: x.friction for name, x in choices.items()}
         offsets = {name: True for name, x in choices.items() if x.offset}
         params = unknowns(robot, laws, options.armature, options.springs, offsets)
         shapes = np.full(len(params.shapes), np.nan)  # searched on a grid

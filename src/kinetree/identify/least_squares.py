@@ -123,7 +123,7 @@ def fit(
 def _weighted(W: Array, y: Array, weights: Array) -> tuple[Array, Array]:
     """beta, (r,), of weighted least squares, and the triangle R of its rows, (r, r)."""
     rows = np.concatenate([W, y[..., None]], axis=-1) * np.sqrt(weights)[..., None]
-    R = np.linalg.qr(rows.reshape(-1, rows.shape[-1]), mode="r")
+    R = np.asarray(np.linalg.qr(rows.reshape(-1, rows.shape[-1]), mode="r"))
     return np.linalg.solve(R[:-1, :-1], R[:-1, -1]), R[:-1, :-1]
 
 

@@ -27,7 +27,7 @@ LAST_MU = 1e-3  # the cost is that far from its minimum for each unknown: far be
 NEWTON_STEPS = 40  # for each mu; some ten are enough
 THINNEST_BODY = 0.1  # smallest gyration radius of a prior body, relative to its largest
 SMALLEST_BODY = 0.02  # gyration radius of a point mass as a prior, in lengths of the robot
-ZERO_DRIVE = 1e-4  # of its uncertainty: what the barrier keeps above zero counts as zero
+ZERO_DRIVE = 0.02  # of its prior uncertainty: what the barrier alone keeps above zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def possible_robot(solved: Solved, prior: float) -> Estimate:
     x = turn @ inside(A @ turn, b, begin, len(bodies), above)
     covariance, before = np.linalg.inv(A.T @ A), np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
-    x = _without_barrier(x, solved, spread, described)
+    x = _without_barrier(x, solved, np.minimum(ZERO_DRIVE * spread, deviation[first:]), described)
     shapes = np.zeros(len(params.shapes))
     return Estimate(
         np.concatenate([x * scale, params.shapes]),
@@ -90,19 +90,19 @@ def possible_robot(solved: Solved, prior: float) -> Estimate:
     )
 
 
-def _without_barrier(x: Array, solved: Solved, spread: Array, described: Array) -> Array:
-    """x with drives of zero where the barrier alone is above it, and those described if unseen."""
+def _without_barrier(x: Array, solved: Solved, least: Array, described: Array) -> Array:
+    """x with drives of zero where they are less than `least`, and those described if unseen."""
     params = solved.params
     first, x = params.layout.bodies, x.copy()
     drives, signed = x[first:], params.signed[first : params.p].copy()
-    small = (np.abs(drives) < ZERO_DRIVE * spread) & ~signed
+    small = (np.abs(drives) < least) & ~signed
     unseen = ~solved.base.K[:, first : params.p].any(axis=0)
     drives[:] = np.where(unseen, described, np.where(small, 0, drives))
     for static, coulomb in params.sums:
         x[static] = max(x[static], x[coulomb])
     signed[params.offset_places - first] = False  # only preloads are left
     for k in np.flatnonzero(signed & (drives != 0)):  # a preload needs some stiffness, before it
-        drives[k - 1] = max(drives[k - 1], 1e-9 * spread[k - 1])
+        drives[k - 1] = max(drives[k - 1], 1e-6 * least[k - 1])
     return x
 
 

@@ -25,7 +25,7 @@ from kinetree.model import Model
 
 ORDER = 4  # of the filter: steep enough for motion and noise an octave apart, with short ends
 MARGIN = 1.0  # times 1 / cutoff: accelerations closer to an end than this are not reliable
-HIGHEST_CUTOFF = 0.4  # times the sampling frequency: the filter needs some room above
+HIGHEST_CUTOFF = 0.25  # times the sampling frequency: above it, the ends are poor
 
 
 def smooth(x: Array, dt: float, cutoff: float) -> tuple[Array, Array, Array]:
@@ -43,14 +43,14 @@ def smooth(x: Array, dt: float, cutoff: float) -> tuple[Array, Array, Array]:
     pad = min(len(x) - 1, ceil(6 / (cutoff * dt)))  # the memory of the filter
     long = np.concatenate([-y[pad:0:-1], y, -y[-2 : -pad - 2 : -1]])
     sos = signal.butter(ORDER, cutoff, fs=1 / dt, output="sos")
-    filtered = signal.sosfiltfilt(sos, long, axis=0, padtype=None)[pad : pad + len(x)] + trend
+    filtered = signal.sosfiltfilt(sos, long, axis=0, padlen=0)[pad : pad + len(x)] + trend
     spline = interpolate.make_interp_spline(t, filtered, k=5)
     return filtered, spline(t, 1), spline(t, 2)
 
 
 def _end_cubic(x: Array, dt: float, cutoff: float) -> Array:
     """The cubic over time with the values and curvatures that x, (T, n), has at both ends."""
-    count = min(len(x), max(16, round(1 / (cutoff * dt))))
+    count = min(len(x), max(8, round(1 / (cutoff * dt))))
     u = np.linspace(0, 1, count)
     length = (count - 1) * dt
     first, last = (np.polynomial.polynomial.polyfit(u, part, 5)
@@ -64,7 +64,7 @@ def _end_cubic(x: Array, dt: float, cutoff: float) -> Array:
 
 def margin(dt: float, cutoff: float) -> int:
     """Number of samples at each end whose accelerations are not reliable."""
-    return ceil(MARGIN / (cutoff * dt) * (1 - 1e-9))
+    return ceil(MARGIN / (cutoff * dt) * (1 - 1e-9)) + 5  # where the spline ends
 
 
 def check_cutoff(cutoff: float, dt: float) -> None:
@@ -155,11 +155,9 @@ def _cutoffs(count: int, dt: float) -> Array:
 
 def _errors(x: Array, dt: float, derivative: int, tried: Array) -> tuple[Array, Array]:
     """E of columns x, (T, n), at cutoffs, (n, cutoffs), and the share of noise in them, (n,)."""
-    from scipy import signal
-
-    window = signal.get_window(("general_cosine", [0.375, 0.5, 0.125]), len(x), fftbins=False)
+    window = np.sin(np.pi * (np.arange(len(x)) + 0.5) / len(x)) ** 4  # little leaks upward
     f = np.fft.rfftfreq(len(x), dt)[1:]
-    f = f[f < HIGHEST_CUTOFF / dt]
+    f = f[f < 0.4 / dt]  # filters of makers pull down the end
     power = np.abs(np.fft.rfft(x * window[:, None], axis=0)[1 : len(f) + 1]) ** 2
     weight = (2 * np.pi * f[:, None]) ** (4 - 2 * derivative)
     motion, noise = np.empty_like(power), np.empty(x.shape[1])

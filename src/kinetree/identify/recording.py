@@ -446,7 +446,7 @@ def _filtered(model: Model, samples: Samples, rates: Rates, notes: list[str]) ->
             lost += len(t)
             continue
         remarks += [remark] * bool(remark)
-        parts.append(tuple(x[cut : len(t) - cut] for x in apply_rates(model, part, rates)))
+        parts.append(_all(take(apply_rates(model, part, rates), slice(cut, len(t) - cut))))
     if not parts:
         t = samples[0][stretches[0]]
         raise InputError(

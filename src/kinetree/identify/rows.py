@@ -29,6 +29,7 @@ class Rows:
         plain: columns without those of laws with shapes, low-passed, (rows, n, p).
         y: joint forces less their known part, low-passed, (rows, n).
         dq: joint rates, (T, n).
+        silent: unknowns whose columns are zero: friction and armature of joints that stand still.
     """
 
     params: Unknowns
@@ -36,6 +37,7 @@ class Rows:
     plain: Array
     y: Array
     dq: Array
+    silent: tuple[int, ...] = ()
 
     @property
     def breaks(self) -> list[int]:
@@ -76,10 +78,7 @@ class Rows:
 
 
 def make_rows(params: Unknowns, data: Recording, cutoff: float | None) -> Rows:
-    """The equations of a recording; cutoff as in `bands_of`.
-
-    Columns of friction and armature of joints that stand still are zero.
-    """
+    """The equations of a recording; cutoff as in `bands_of`."""
     bands, state = bands_of(data, cutoff), (data.q, data.dq, data.ddq)
     silent = params.at_rest(data.q)
     rows = list[Array]()
@@ -91,4 +90,6 @@ def make_rows(params: Unknowns, data: Recording, cutoff: float | None) -> Rows:
         plain[..., silent] = 0
         rows.append(filtered(band, a, b, plain))
         y[own] = data.tau[own] - params.known(*some)
-    return Rows(params, bands, np.concatenate(rows), rows_of(bands, y), data.dq)
+    return Rows(
+        params, bands, np.concatenate(rows), rows_of(bands, y), data.dq, tuple(silent.tolist())
+    )

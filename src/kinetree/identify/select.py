@@ -26,13 +26,14 @@ from kinetree.identify.base import find_base, separable
 from kinetree.identify.checks import unit_quaternions
 from kinetree.identify.laws import FrictionChoice, grid, laws_of
 from kinetree.identify.least_squares import noise_size
+from kinetree.identify.rates import HIGHEST_CUTOFF
 from kinetree.identify.recording import Recording
 from kinetree.identify.rows import Rows, make_rows
 from kinetree.identify.unknowns import OFFSET, Unknowns, unknowns
 from kinetree.robot import Robot
 
 BLOCKS, FOLDS = 20, 4
-WORSE_Z = 1.64  # standard errors: a candidate that is not needed is taken once in twenty times
+WORSE_Z = 2.0  # standard errors: a candidate that is not needed is taken once in forty times
 PLAIN_CUTOFF = 10.0  # Hz, of plain least squares: a common choice for arms
 LONGEST_LAG = 0.1  # s: buses and filters of drives; longer ones are errors of the log
 
@@ -46,7 +47,8 @@ def is_better(simple: Array, other: Array) -> bool:
 
 def edges_of(count: int) -> Array:
     """First rows of the blocks, and the number of rows."""
-    return np.linspace(0, count, BLOCKS + 1).round().astype(int)
+    blocks = max(min(BLOCKS, count // 4), FOLDS)
+    return np.linspace(0, count, blocks + 1).round().astype(int)
 
 
 def block_losses(W: Array, y: Array, sigma: Array) -> Array:
@@ -128,9 +130,8 @@ def choose_cutoff(params: Unknowns, data: list[Recording]) -> float | None:
     if any(x.cutoff is None or x.again is None for x in data):
         return None
     own = max(x.cutoff or 0.0 for x in data)
-    best, others = None, [0.5 * own, 2 * own, PLAIN_CUTOFF]
-    reference: Array | None = None
-    for c in sorted({round(x, 3) for x in others if x < 0.4 / max(y.dt for y in data)}):
+    best, least, others = None, 1.0, [0.5 * own, 2 * own, PLAIN_CUTOFF]
+    for c in sorted({round(x, 3) for x in others if x < HIGHEST_CUTOFF / max(y.dt for y in data)}):
         if 0.8 < c / own < 1.25:
             continue
         pairs = [matched(x, c) for x in data]
@@ -139,9 +140,9 @@ def choose_cutoff(params: Unknowns, data: list[Recording]) -> float | None:
         found = [_rows_of_all(params, [x[k] for x in pairs]) for k in (0, 1)]
         sigma = found[0].sigma
         losses = [block_losses(x.W, x.y, sigma).sum(axis=1) for x in found]
-        gain = losses[1].mean() / losses[0].mean()
-        if is_better(*losses) and (reference is None or gain < reference):
-            best, reference = c, gain
+        ratio = float(losses[1].mean() / losses[0].mean())
+        if ratio < least:  # none is simpler than another, so the smallest loss decides
+            best, least = c, ratio
     return best
 
 
@@ -388,8 +389,8 @@ class _Search:
 
     def losses(self, changed: Mapping[int, list[int]]) -> Array:
         """Mean squared error of blocks left out, (B, n), in units of the noise."""
-        folds = np.arange(BLOCKS) % FOLDS
-        losses = np.zeros((BLOCKS, len(self.grams)))
+        folds = np.arange(len(self.size)) % FOLDS
+        losses = np.zeros((len(folds), len(self.grams)))
         for k in range(FOLDS):
             for block, row in self._errors(folds != k, folds == k, changed):
                 losses[block] = row

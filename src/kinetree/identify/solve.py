@@ -5,6 +5,7 @@ shapes alone. Steps of Gauss and Newton in both together, with the linear unknow
 after each, lead to its minimum.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,6 +76,10 @@ def solve(
     x[linear] = linear_fit.beta
     D = rows.tangent(x)
     W = np.concatenate([W, D], axis=-1)
+    own = params.scale[list(base.kept)]
+    seen = [base.kept[k] for k in separable(W, forces, own)[0]]
+    if still := tuple(_with_columns_beside(params, seen)):
+        return Solved(rows, W, whole, base, linear_fit, still)
     y = rows.y + D @ rows.params.shapes  # close to the shapes, y = W x
     both = fit(W, y, method, breaks=rows.breaks, forces=forces)
     both = replace(both, beta=np.concatenate([linear_fit.beta, rows.params.shapes]))
@@ -91,6 +96,7 @@ def _separated(whole: Base, rows: Rows) -> Base:
     shapes = np.zeros((len(at), len(params.names)))
     shapes[np.arange(len(at)), at] = 1
     chosen = [whole.kept[k] for k in kept]
+    K[:, [k for k in rows.silent if k not in chosen]] = 0
     return Base(whole.names, (*chosen, *at.tolist()), np.vstack([K, shapes]))
 
 
@@ -166,6 +172,13 @@ def _residual(rows: Rows, kept: list[int], unit: Array) -> tuple[Array, Array, A
     residual = rows.y - rows.columns(kept) @ beta
     least = 1e-12 * rows.params.natural.forces
     return residual, beta, np.maximum(np.sqrt((residual**2).mean(axis=0)), least)
+
+
+def _with_columns_beside(params: Unknowns, seen: list[int]) -> Iterator[Law]:
+    """Laws with a shape that the recording cannot tell from other unknowns."""
+    for law, at in zip(params.laws, params.places, strict=True):
+        if not set(at.tolist()) <= set(seen):
+            yield law
 
 
 def _open_laws(params: Unknowns, linear: list[int], both: Fit) -> tuple[Law, ...]:
