@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 import kinetree as kt
-from kinetree.identify import excite, identify, identify_payload, simulated_recording
 from kinetree.friction import Friction
+from kinetree.identify import excite, identify, identify_payload, simulated_recording
 
 # The robot as described, and the one in the laboratory: friction, armature, other masses.
 described = kt.robots.panda()

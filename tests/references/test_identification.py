@@ -407,8 +407,8 @@ def test_an_offset_that_is_stated_is_found():
 
 
 def test_late_joint_forces_are_moved():
-    state = [np.stack([np.interp(T - 0.03, t, x) for x in part.T], axis=1)
-             for t, part in ((waves(3, dt=0.002)[0], x) for x in waves(3, dt=0.002)[1])]  # fmt: skip
+    t, fine = waves(3, dt=0.002)
+    state = [np.stack([np.interp(T - 0.03, t, x) for x in part.T], axis=1) for part in fine]
     found = found_of(TRUE.inverse_dynamics(*state))
     assert found.lag == pytest.approx(0.03, abs=0.002)
     assert covered(found).mean() > 0.75

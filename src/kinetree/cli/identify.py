@@ -320,8 +320,10 @@ def check_report(path: Path) -> None:
 
 def write_report(result: "Identification", path: Path) -> Path:
     """Write one page if the name ends with .html, else a folder with report.md and its plots."""
+    from kinetree.identify import save_report
+
     if path.suffix.lower() not in PAGES:
-        return result.save_report(path)
+        return save_report(result, path)
     from kinetree.views.page.identification import identification_page
 
     path.write_text(identification_page(result), encoding="utf-8", newline="\n")

@@ -9,7 +9,6 @@ from kinetree.identify.identification import Identification, Verdict
 from kinetree.identify.identify import identify
 from kinetree.identify.loads import KnownLoad
 from kinetree.identify.payload import Payload, identify_payload
-from kinetree.identify.plots import plot_forces, plot_friction, plot_parameters
 from kinetree.identify.presliding import PreslidingFit, identify_presliding
 from kinetree.identify.recording import (
     Recording,
@@ -17,6 +16,7 @@ from kinetree.identify.recording import (
     read_recording,
     simulated_recording,
 )
+from kinetree.identify.report import plot_forces, plot_friction, plot_parameters, save_report
 from kinetree.identify.select import Choice
 from kinetree.identify.unknowns import Unknowns, unknowns
 
@@ -45,6 +45,7 @@ __all__ = [
     "plot_friction",
     "plot_parameters",
     "read_recording",
+    "save_report",
     "simulated_recording",
     "unknowns",
 ]

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from statistics import NormalDist
 from typing import Literal
 
@@ -215,7 +213,7 @@ class Identification:
         return Verdict(word, tuple(reasons))
 
     def summary(self) -> str:
-        """The result on one screen, as Markdown; `save_report` writes all tables."""
+        """The result on one screen, as Markdown; `kt.identify.save_report` writes all tables."""
         parts = [
             f"# Identification of {markdown_text(self.robot.name)}: {self.verdict.word}",
             "\n".join(f"- {markdown_text(x)}" for x in self.verdict.reasons),
@@ -223,36 +221,6 @@ class Identification:
             "\n".join(f"- {markdown_text(x)}" for x in choices_made(self)),
         ]
         return "\n\n".join(x for x in parts if x) + "\n"
-
-    def save_report(self, folder: str | PathLike[str]) -> Path:
-        """Write report.md and its pictures into a folder, which is made if needed.
-
-        Pictures: forces.png, friction.png and parameters.png.
-
-        Args:
-            folder: path of the folder.
-        """
-        from kinetree.identify.plots import plot_forces, plot_friction, plot_parameters
-
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        plot_forces(self, folder / "forces.png")
-        plot_friction(self, folder / "friction.png")
-        plot_parameters(self, folder / "parameters.png")
-        sections = [
-            self.summary().rstrip(),
-            "![measured and predicted](forces.png)",
-            "## Friction", markdown_table(*choice_rows(self)) if self.choices else "",
-            "![friction](friction.png)",
-            "## Base parameters", BASE, "![base parameters](parameters.png)",
-            markdown_table(*base_rows(self)),
-            "## The robot", markdown_text(ROBOT), markdown_table(*unknown_rows(self)),
-            "## Notes", "\n".join(f"- {markdown_text(x)}" for x in self.notes) or "None.",
-        ]  # fmt: skip
-        path = folder / "report.md"
-        text = "\n\n".join(x for x in sections if x) + "\n"
-        path.write_text(text, encoding="utf-8", newline="\n")
-        return path
 
     def __repr__(self) -> str:
         error = ", ".join(f"{x:.3g}" for x in self.error())

@@ -48,10 +48,7 @@ def same(scaled, other, size, rel=1e-6):
 ])  # fmt: skip
 def test_every_number_of_an_identification_scales_with_its_unit(name, system, method, rates):
     units = SYSTEMS[system]
-    a, b = (
-        identify(robot, data, method=method)
-        for robot, data in recordings(name, units, rates)
-    )
+    a, b = (identify(robot, data, method=method) for robot, data in recordings(name, units, rates))
     assert a.base.kept == b.base.kept and a.unidentified == b.unidentified
     assert [re.sub(r"[-+.\de]*\d", "#", x) for x in a.notes] == [
         re.sub(r"[-+.\de]*\d", "#", x) for x in b.notes

@@ -18,7 +18,7 @@ from kinetree.identify.identification import (
     force_rows,
     unknown_rows,
 )
-from kinetree.identify.plots import friction_curves
+from kinetree.identify.report import friction_curves
 from kinetree.model.bounds import bounds_of
 from kinetree.present.charts import Chart, Series, chart_data
 from kinetree.present.tables import escape

@@ -1,7 +1,8 @@
-"""Pictures of an identification, by matplotlib: forces, friction, base parameters."""
+"""The report of an identification as Markdown, with pictures of matplotlib."""
 
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,16 +10,56 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
 from kinetree.identify.band import in_band
-from kinetree.identify.identification import Identification, described_base
+from kinetree.identify.identification import (
+    BASE,
+    ROBOT,
+    Identification,
+    base_rows,
+    choice_rows,
+    described_base,
+    unknown_rows,
+)
 from kinetree.identify.loops import motor_dofs
 from kinetree.model.bounds import bounds_of
 from kinetree.present.charts import new_figure
+from kinetree.present.tables import markdown_table, markdown_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MEASURED, PREDICTED, PRIOR = "#9e9e9e", "#1565c0", "#c62828"
+
+
+@typed
+def save_report(found: Identification, folder: str | PathLike[str]) -> Path:
+    """Write report.md and its pictures into a folder, which is made if needed.
+
+    Pictures: forces.png, friction.png and parameters.png.
+
+    Args:
+        found: the result of `identify`.
+        folder: path of the folder.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    plot_forces(found, folder / "forces.png")
+    plot_friction(found, folder / "friction.png")
+    plot_parameters(found, folder / "parameters.png")
+    sections = [
+        found.summary().rstrip(),
+        "![measured and predicted](forces.png)",
+        "## Friction", markdown_table(*choice_rows(found)) if found.choices else "",
+        "![friction](friction.png)",
+        "## Base parameters", BASE, "![base parameters](parameters.png)",
+        markdown_table(*base_rows(found)),
+        "## The robot", markdown_text(ROBOT), markdown_table(*unknown_rows(found)),
+        "## Notes", "\n".join(f"- {markdown_text(x)}" for x in found.notes) or "None.",
+    ]  # fmt: skip
+    path = folder / "report.md"
+    text = "\n\n".join(x for x in sections if x) + "\n"
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
 
 
 @dataclass(frozen=True, eq=False)
