@@ -5,12 +5,11 @@ import dataclasses
 import numpy as np
 
 import kinetree as kt
-from kinetree.friction import Friction
 from kinetree.identify import excite, identify, identify_payload, simulated_recording
 
 # The robot as described, and the one in the laboratory: friction, armature, other masses.
 described = kt.robots.panda()
-drive = {"armature": 0.1, "friction": Friction((0.6, 0.6), (0.4, 0.4))}
+drive = {"armature": 0.1, "friction": kt.friction.Friction(0.6, 0.4)}
 joints = tuple(dataclasses.replace(joint, **drive) for joint in described.model.joints)
 true = kt.Robot(described.model.replace(joints=joints, m=1.15 * described.model.m))
 

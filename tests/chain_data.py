@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from kinetree import Builder, dynamics
-from kinetree.files.description.tables.points import describe_points
-from kinetree.files.description.tables.screws import describe_screws, describe_transforms
-from kinetree.model import Model, build_model, random_body, random_direction, random_pose
+from kinetree.files.description.tables import describe_points, describe_screws, describe_transforms
+from kinetree.model import Model, build_model
 from kinetree.spatial import Ad, inverse, pose, screw, spatial_inertia
+from random_robots import random_body, random_direction, random_pose
 
 KINDS = ("revolute", "prismatic", "helical")
 

@@ -44,9 +44,9 @@ from kinetree.motion.inputs import positive
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 from kinetree.simulate import signal
-from kinetree.simulate.core.controller import Controller, aligned
-from kinetree.simulate.core.outcome import record_rows
-from kinetree.simulate.core.run import FixedMethod, Run
+from kinetree.simulate.controller import Controller, aligned
+from kinetree.simulate.options import FixedMethod, Run
+from kinetree.simulate.result import record_rows
 from kinetree.simulate.simulation import simulate
 
 __all__ = [
@@ -444,9 +444,17 @@ def rollouts(
         options: see `kinetree.studies.Options`.
     """
     settings: dict[str, Any] = {
-        "q0": q0, "dq0": dq0, "duration": duration, "dt": dt, "method": method, "tau": tau,
-        "F_ext": F_ext, "controller": controller, "parameters": parameters, "every": every,
-    }  # fmt: skip
+        "q0": q0,
+        "dq0": dq0,
+        "duration": duration,
+        "dt": dt,
+        "method": method,
+        "tau": tau,
+        "F_ext": F_ext,
+        "controller": controller,
+        "parameters": parameters,
+        "every": every,
+    }
     seed = _whole(options.get("seed", 0), "seed", 0)
     study = RolloutStudy.of(model_of(robot), seed, _whole(n, "n", 1), **settings)
     return run_study("rollouts", study, settings, options)
@@ -478,8 +486,11 @@ class RolloutStudy:
     ) -> "RolloutStudy":
         """The study of a robot from its settings."""
         shapes = {
-            "q0": (model.nq,), "dq0": (model.n,), "tau": (model.n,), "F_ext": (len(model.links), 6),
-        }  # fmt: skip
+            "q0": (model.nq,),
+            "dq0": (model.n,),
+            "tau": (model.n,),
+            "F_ext": (len(model.links), 6),
+        }
         laws = {name: varied[name] for name in FORCES if isinstance(varied[name], TracedLaw)}
         noise = {
             name: _read_noise(name, _by_joint(model, name, x), shapes[name])
@@ -493,9 +504,12 @@ class RolloutStudy:
         }
         arguments = read_arguments(model, seed, repeats, values, shapes, parameters)
         fixed = {
-            "duration": duration, "dt": dt, "method": method,
-            "controller": aligned(controller, model), **laws,
-        }  # fmt: skip
+            "duration": duration,
+            "dt": dt,
+            "method": method,
+            "controller": aligned(controller, model),
+            **laws,
+        }
         return cls(arguments, noise, fixed, None if every is None else _whole(every, "every", 1))
 
     @functools.cached_property
@@ -536,9 +550,14 @@ class RolloutStudy:
         parameters = {name: values.pop(name) for name in self.arguments.own}
         values |= {name: self._noise(name, x, samples) for name, x in self.noise.items()}
         run = Run(
-            model=self.arguments.model, parameters=parameters, every=self.every, limits="record",
-            progress=False, **values, **self.fixed,
-        )  # fmt: skip
+            model=self.arguments.model,
+            parameters=parameters,
+            every=self.every,
+            limits="record",
+            progress=False,
+            **values,
+            **self.fixed,
+        )
         motion = cast("Trajectory", simulate(run))
         assert motion.tau is not None
         if self.every is None:
@@ -711,11 +730,16 @@ def run_study(name: str, study: Study, settings: Mapping[str, Any], options: Opt
     arguments, folder = study.arguments, None if output is None else Path(output)
     samples = arguments.repeats * math.prod(arguments.grids.values())
     meta: dict[str, Any] = {
-        "kinetree": __version__, "study": name, "robot": arguments.model.name,
+        "kinetree": __version__,
+        "study": name,
+        "robot": arguments.model.name,
         "settings_sha256": sha256(fingerprint([arguments.model, settings]).encode()).hexdigest(),
-        "seed": arguments.seed, "samples": samples, "rows": study.rows,
-        "part": _part(part, study, samples, executor), "columns": ["sample", *study.columns],
-    }  # fmt: skip
+        "seed": arguments.seed,
+        "samples": samples,
+        "rows": study.rows,
+        "part": _part(part, study, samples, executor),
+        "columns": ["sample", *study.columns],
+    }
     if folder is not None:
         meta["part"] = begin(folder, meta, part)
     size = meta["part"]

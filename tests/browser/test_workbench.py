@@ -180,7 +180,7 @@ def a_loop_follows_its_slider(page):
     shows(page, "joints")
     pull(page, 0, 1.2)
     q, _, _ = state(page)
-    assert q[0] == 1.2 and np.abs(robot.constraint_errors(q)).max() < 1e-9
+    assert q[0] == 1.2 and np.abs(kt.constraints.errors(robot, q)).max() < 1e-9
 
 
 def an_upload_is_text_and_a_scene_is_restored(page):

@@ -113,8 +113,11 @@ class Case:
 
     @property
     def in_float32(self) -> bool:
-        """Contacts are solved in float64."""
-        return not (self.name.startswith("step_") and recipe(self.robot_name).feet)
+        """Rows of a step, and constraints, are solved in float64."""
+        made = recipe(self.robot_name)
+        solved = made.feet or made.constraints or self.robot_name == "friction"
+        step = self.name.startswith("step_") and solved
+        return not (step or self.name == "contact_inverse_dynamics")
 
     def has(self, way: str) -> bool:
         """Whether it can be computed in that way, or for the large robot, be compiled soon."""

@@ -594,9 +594,55 @@ class Reference:
             D, K = self.stiff(q, dq, lambda x, v: forces(x, v, a))
             K, M = K * int(method == "implicit"), self.mass_matrix(q)
             ddq = solve(M + D * dt + K * (dt * dt), M @ ddq - K @ dq * dt)
-        new = dq + ddq * dt
         a = np.array([x + (u - x) * (1 - (-dt / T).exp()) for x, u, T in self.lags(a, controls)])
+        if method == "time_stepping":
+            return *self.straight(q, dq, ddq, dt), a
+        new = dq + ddq * dt
         return self.integrate(q, (dq if method == "euler" else new) * dt), new, a
+
+    def straight(self, q, dq, ddq, dt):
+        """A step with forces of inertia at the mean rates, of bodies that move straight.
+
+        Velocities are in the axes before the step: their rate is ddq + turning. Dry friction does
+        not count in the mean rates.
+        """
+        M, turning = self.mass_matrix(q), self.body_turning(dq)
+        dry = self.friction_forces(dq) - self.friction_forces(dq, False)
+        smooth = ddq + solve(M, dry)
+
+        def inertia(v):
+            return self.coriolis_forces(q, v) - M @ self.body_turning(v)
+
+        c = 0 * dq
+        trials = []
+        for _ in range(2):
+            mean = dq + (smooth - solve(M, c) + turning) * (dt / 2)
+            c = inertia(mean) - inertia(dq)
+            trials.append(c)
+        new = dq + (ddq - solve(M, sum(trials) / 2) + turning) * dt
+        moved, rates = self.integrate(q, new * dt), np.array(new)
+        for x, own, dofs in zip(self.parts, self.coords, self.dofs, strict=True):
+            if x.type in ("free", "planar"):
+                T, T_next = joint_pose(x, q[own]), joint_pose(x, moved[own])
+                at = {"free": slice(3, 6), "planar": slice(1, 3)}[x.type]
+                v = zeros(3)
+                v[: at.stop - at.start] = new[dofs][at]
+                place = (T[:3, 3] + T[:3, :3] @ v * dt)[: at.stop - at.start]
+                moved[own[-len(place) :]] = place
+                turned = T_next[:3, :3].T @ T[:3, :3] @ v
+                rates[dofs[at]] = turned[: len(place)]
+        return moved, rates
+
+    def body_turning(self, dq):
+        """omega x v of free and planar joints: how their velocities turn with the body, (n,)."""
+        turned = 0 * dq
+        for x, dofs in zip(self.parts, self.dofs, strict=True):
+            if x.type == "free":
+                turned[dofs[3:]] = skew(dq[dofs[:3]]) @ dq[dofs[3:]]
+            elif x.type == "planar":
+                w, vx, vy = dq[dofs]
+                turned[dofs] = 0 * w, -w * vy, w * vx
+        return turned
 
     def stiff(self, q, dq, forces):
         """D of friction, dampers and forces; K of springs, with constant arms, and of forces."""

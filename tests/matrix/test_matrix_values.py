@@ -92,7 +92,10 @@ def test_values_of_kernels_in_float32(case):
     found = listed(case.kernel(*narrow))
     wide = listed(case.kernel(*(a.astype(float) for a in narrow)))
     near = 100 * NEAR32 if case.name == "contact_inverse_dynamics" else NEAR32
-    assert error(found, wide) < near
+    # loops that rounding to float32 opens too far give NaN
+    closed = np.all([np.isfinite(x.reshape(len(x), -1)).all(axis=1) for x in wide], axis=0)
+    assert closed.all() or recipe(case.robot_name).constraints
+    assert error([x[closed] for x in found], [x[closed] for x in wide]) < near
     assert {x.dtype for x in found} == {np.dtype("f4" if case.in_float32 else "f8")}
     for k in (0, 7):
         alone = listed(case.kernel(*(a[k] for a in narrow)))

@@ -17,7 +17,7 @@ ALL = [x for x in OWN if not issubclass(x, Warning)]
 @pytest.mark.parametrize("error", ALL, ids=lambda error: error.__name__)
 def test_every_error_has_one_root_and_says_what_it_is_for(error):
     assert issubclass(error, KinetreeError)
-    assert error.__doc__ and error.__doc__.endswith(".")
+    assert error.__doc__ and error.__doc__.strip().endswith(".")
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,15 @@ from kinetree.dynamics.quantities import DECLARED
 OTHERS = {
     "constraints.at_state": "constrained_forward_dynamics_derivatives project_accelerations "
     "project_rates",
-    "constraints.projection": "project",
+    "constraints.closing": "project",
     "coriolis_matrix": "christoffel_symbols",
-    "derivatives": "Linearization TaskSpaceDerivatives linearize tangent_map "
-    "task_space_derivatives",
+    "derivatives.forward_dynamics": "Linearization linearize",
     "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
     "energy": "total_mass",
     "forward_dynamics": "forward_dynamics_by_articulated_bodies",
     "joints.configuration": "difference integrate neutral random start_position",
     "joints.springs": "spring_energy spring_stiffness",
+    "joints.tangents": "tangent_map",
     "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
     "parameters": "Parameter parameter_list parameters with_parameters",
     "step_law": "step",

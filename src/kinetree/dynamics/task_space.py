@@ -154,36 +154,13 @@ def task_maker(
 
 @quantity(
     "q dq -> J: k n, dJ: k n, Lambda: k k, eta: k, mu: k, p: k, J_bar: n k, N: n n",
-    meaning=(
-        "Jacobian of the task",
-        "rate of J",
-        "task-space inertia",
-        "bias wrench mu + p + J_bar^T (springs + friction)",
-        "part of eta by Coriolis and centrifugal forces",
-        "part of eta by gravity",
-        "dynamically consistent inverse of J",
-        "null-space projector 1 - J_bar J",
-    ),
-    unit=(
-        "rad/s and m/s for a unit of each rate",
-        "the units of J per second",
-        "kg m^2, kg m and kg",
-        "N m and N",
-        "N m and N",
-        "N m and N",
-        "inverse units of J",
-        "dimensionless",
-    ),
-    formula="J, dJ, Lambda, eta = mu + p + ..., J_bar, N of a frame",
     make=task_maker(),
     solves=True,
     over="frame",
     choices=("expressed", "rows"),
     weighs=True,
-    refused=(
-        "A frame of a robot with constraints moves less freely than its tree; use the tree "
-        "without constraints"
-    ),
+    refused="A frame of a robot with constraints moves less freely than its tree; use the tree "
+    "without constraints",
     method=False,
 )
 def task_space(
@@ -198,6 +175,16 @@ def task_space(
     """Dynamics of k coordinates of a frame: F = Lambda dV + eta, with the null space of the task.
 
     All but J and dJ are NaN where J has lost rank (a singular value not above 1e-6).
+
+    Returns:
+        J: Jacobian of the task [rad/s and m/s for a unit of each rate].
+        dJ: rate of J [the units of J per second].
+        Lambda: task-space inertia [kg m^2, kg m and kg].
+        eta: bias wrench mu + p + J_bar^T (springs + friction) [N m and N].
+        mu: part of eta by Coriolis and centrifugal forces [N m and N].
+        p: part of eta by gravity [N m and N].
+        J_bar: dynamically consistent inverse of J [inverse units of J].
+        N: null-space projector 1 - J_bar J [dimensionless].
 
     Example:
         >>> robot.compile('task_space', rows=(3, 4))([0.1, 0.2], [1, 0.5])[2].round(3)
@@ -236,9 +223,12 @@ def task_space_at_state(
     """Lambda(q) and eta(q, V) of a frame, for any number of joints.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
         dq: joint rates, shape (n,), rad/s or m/s; None: from V, or at rest.
         V: twist of the frame, shape (k,) for k rows, rad/s and m/s, instead of dq: the rates follow
             as J_bar V.
+        frame: name of a frame of the robot; None: the tool.
         expressed: "body", "space" or "aligned", the axes and reference point of twist and wrench,
             as in `frame_velocity`.
         rows: which of the six coordinates (three angular, three linear) make the task; all when

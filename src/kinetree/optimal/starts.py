@@ -14,10 +14,9 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED
 from kinetree.model import Model
-from kinetree.optimal.forward import compiled
-from kinetree.optimal.residuals import checked
+from kinetree.optimal.numbers import checked
 from kinetree.optimal.sampling import inverse
-from kinetree.optimal.stages import Transcription
+from kinetree.optimal.transcription import Transcription, compiled
 from kinetree.robot import Robot
 
 

@@ -1,21 +1,22 @@
 """Robots from tables: screw axes, home poses, Denavit-Hartenberg rows, or points of joints."""
 
 from collections.abc import Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from kinetree.core.arrays import ArrayLike
-from kinetree.files.description.tables import JointOptions
-from kinetree.files.description.tables.dh import describe_dh
-from kinetree.files.description.tables.points import describe_points
-from kinetree.files.description.tables.screws import describe_screws, describe_transforms
+from kinetree.files.description.tables import (
+    JointOptions,
+    describe_dh,
+    describe_points,
+    describe_screws,
+    describe_transforms,
+)
 from kinetree.model import build_model
-from kinetree.model.documented import documented
 from kinetree.robot import Robot
 
 Unphysical = Literal["error", "warn", "allow"]
 
 
-@documented
 def from_screws(
     S: ArrayLike,
     M: ArrayLike,
@@ -33,12 +34,15 @@ def from_screws(
         M: poses of the link frames in {s}, shape (n, 4, 4), positions in m; an entry n + 1 is
             the tool.
         G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
+        parent: number of each link's parent for a tree, -1 for the base; None: a chain.
+        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
+            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     description = describe_screws(S, M, G, parent=parent, **options)
     return Robot(build_model(description, unphysical=unphysical))
 
 
-@documented
 def from_transforms(
     M: ArrayLike,
     G: ArrayLike,
@@ -57,12 +61,15 @@ def from_transforms(
         G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
         S: screw axes in the parents' frames, shape (n, 6), rad and m for a unit of q; or
         A: screw axes in the links' own frames, shape (n, 6), rad and m for a unit of q.
+        parent: number of each link's parent for a tree, -1 for the base; None: a chain.
+        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
+            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     description = describe_transforms(M, G, S=S, A=A, parent=parent, **options)
     return Robot(build_model(description, unphysical=unphysical))
 
 
-@documented
 def from_dh(
     table: ArrayLike,
     *,
@@ -88,15 +95,15 @@ def from_dh(
         types: "revolute" or "prismatic", one for all or one per row.
         tool: pose of the tool in the last DH frame, shape (4, 4), position in m; None: that
             frame.
+        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
+            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
-    description = describe_dh(
-        table, m=m, com=com, I_com=I_com, convention=convention, types=types, tool=tool,
-        **options,
-    )  # fmt: skip
+    kinds: dict[str, Any] = {"convention": convention, "types": types, "tool": tool}
+    description = describe_dh(table, m=m, com=com, I_com=I_com, **kinds, **options)
     return Robot(build_model(description, unphysical=unphysical))
 
 
-@documented
 def from_points(
     P: ArrayLike,
     C: ArrayLike,
@@ -125,6 +132,10 @@ def from_points(
         pitch: of helical joints, m/rad, a number or shape (n,).
         R: orientation of each link frame in {s}, rotations of shape (n, 3, 3); None: parallel
             to {s}.
+        parent: number of each link's parent for a tree, -1 for the base; None: a chain.
+        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
+            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     description = describe_points(
         P, C, k, m=m, I_com=I_com, types=types, pitch=pitch, R=R, parent=parent, **options

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
 from kinetree.friction import Friction, Sigmoid, Stribeck
 from kinetree.joints import Motor
-from kinetree.model import random_model
+from random_robots import random_model
 from spacing import by
 
 INERTIAS = np.array([0.3, 0.7, 0.2])

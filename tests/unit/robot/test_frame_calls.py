@@ -14,7 +14,7 @@ from kinetree.errors import KinetreeError
 from kinetree.robot import Robot
 
 OF_POSITION = ("pose", "body_jacobian", "space_jacobian")
-OF_MOTION = ("body_jacobian_rate", "space_jacobian_rate")
+OF_MOTION = ("frame_velocity",)
 
 
 @pytest.fixture(scope="module")

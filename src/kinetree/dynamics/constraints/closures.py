@@ -72,16 +72,6 @@ def lean_items(lean: LeanModel) -> tuple[Closure | Coupling, ...]:
     return placed(lean.model, [link.place.X for link in lean.links])
 
 
-def plain_floats(model: Model) -> Model:
-    """The model of floats in Python's arithmetic, whose results are alike on every processor.
-
-    Its poses are arrays of objects: NumPy adds the products of these one after the other, and
-    leaves products of float64 to a library that rounds differently on different processors.
-    """
-    floats = model.astype(float)
-    return floats.replace(M_pi=floats.M_pi.astype(object))
-
-
 def tree_constraints(
     tree: Tree, items: Sequence[Closure | Coupling], q: Array, dq: Array | None = None
 ) -> Constrained:

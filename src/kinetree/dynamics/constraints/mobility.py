@@ -1,12 +1,12 @@
 """Mobility: independent rows, redundant constraints, degrees of freedom, independent joints.
 
-Ranks cannot be found in straight-line code. They are found here, once, when a robot is constrained:
-random positions are closed by Newton's method, and the rank that J has at almost all of them is the
-generic rank. Rows are then chosen one after the other, each time the one that is farthest from the
-rows chosen so far, on average over the positions. Dependent joints are chosen in the same way
-among the columns; the others are the independent ones. Rows are measured by M^-1 and divided by
-their typical length, columns by the square root of the diagonal of M, so that the choice does not
-depend on units. The random numbers have fixed seeds: the same robot gives the same choice.
+Ranks cannot be found in straight-line code. They are found here, once, when a robot is constrained,
+at closed positions (samples.py): the largest rank of J is the generic one. Rows are then chosen one
+after the other, each time the one that is farthest from the rows chosen so far, on average over the
+positions. Dependent joints are chosen in the same way among the columns; the others are the
+independent ones. Rows and columns are measured, so that the choice does not depend on units. The
+random numbers have fixed seeds, and scales are powers of 2: the same robot gives the same choice on
+every processor.
 
 A row can be left out only if it is zero, or the same sum of other rows at every position. That is
 so if the matrices J of all positions, side by side, have no larger rank than each of them (a planar
@@ -14,7 +14,7 @@ four-bar in space, a copy). Otherwise (a Bennett linkage) the rows that were cho
 at single positions, though all rows together keep their rank; then all rows are kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,27 +22,22 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.records import retyped
 from kinetree.core.text import counted, listing
-from kinetree.dynamics.constraints.alignment import Misalignment, misalignment
-from kinetree.dynamics.constraints.closures import plain_floats
+from kinetree.dynamics.constraints.closing import close, textbook
 from kinetree.dynamics.constraints.dynamics import force_weights
-from kinetree.dynamics.constraints.positions import (
-    CLOSED,
-    Samples,
-    as_floats,
-    closed_positions,
-    eased_positions,
-    gap_words,
-    home_position,
-    random_starts,
-    regular_starts,
+from kinetree.dynamics.constraints.ranks import RANK, decomposed, farthest
+from kinetree.dynamics.constraints.regularity import (
+    check_regular,
+    closed_at,
+    distance,
+    sample_space,
 )
-from kinetree.dynamics.constraints.projection import MANY_EQUATIONS
-from kinetree.dynamics.constraints.regularity import RANK, OnlySingularError, check_regular
-from kinetree.dynamics.constraints.row_space import dots, row_space
+from kinetree.dynamics.constraints.samples import CLOSED, Samples, closed_positions
+from kinetree.dynamics.joints.configuration import neutral, rest_position
 from kinetree.errors import InputError, ModelError, warn
 from kinetree.files.description.constraints import Constraint
 from kinetree.files.description.records import Note
 from kinetree.model import Model
+from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.constrain import (
     constraints_of,
     dofs_named,
@@ -51,14 +46,13 @@ from kinetree.model.constrain import (
     tree_of,
 )
 from kinetree.model.constraints import Constraints
-from kinetree.model.documented import documented
 from kinetree.model.edit import changed_by_name
 from kinetree.model.inputs import coordinates
 from kinetree.model.model import HasModel, edit, model_of
 from kinetree.scalars import Scalar
 
-AROUND_REST = 0.5  # distance of the first starts of a mechanism of many loops, rad or m
-TILT = 100.0  # rows this many times longer than the gap of a loop are more than its tilt
+GOOD_START = 1e-3  # `distance` of a position to start from: 0.03 rad from a dead centre
+HOME_DIGITS = 15  # of the home position, so that it is the same on every processor
 
 
 class IdleConstraintsError(ModelError):
@@ -105,9 +99,12 @@ class Mobility:
         return "\n".join(lines)
 
 
-@documented
 def mobility(robot: Model | HasModel) -> Mobility:
-    """Degrees of freedom, redundant equations and independent rates of a constrained robot."""
+    """Degrees of freedom, redundant equations and independent rates of a constrained robot.
+
+    Args:
+        robot: a Robot or a Model.
+    """
     model = model_of(robot)
     constraints = constraints_of(model, "mobility")
     names, dofs = constraints.row_names, model.dof_names
@@ -190,77 +187,45 @@ def constrain(
     else:
         motors = motor_dofs(tree, actuated)
     resolved = Constraints(dict(records), resolve(tree, records), *motors)
-    numbers = as_floats(tree.replace(constraints=resolved))
+    numbers = _as_floats(tree.replace(constraints=resolved))
     start = None if near is None else np.array(coordinates(numbers, near), float)
-    samples, tilt, chosen = _decided(numbers, resolved, start, independent)
-    placed = numbers.replace(constraints=retyped(chosen, float))
-    home = home_position(placed, samples.positions, start)
-    notes = list[Note]()
-    if chosen.gap > CLOSED:
-        notes.append(Note(gap_words(chosen, tree.name, tilt), source="constraints"))
-    elif tilt is not None and not chosen.gap:
-        words = tilt.frozen_words(tree.name, tree.n - len(chosen.basis))
-        notes.append(Note(words, source="constraints"))
+    samples = closed_positions(numbers, start)
+    check_regular(numbers, samples)
+    chosen = _chosen(numbers, resolved, samples, independent)
+    home = _home_position(numbers.replace(constraints=retyped(chosen, float)), samples, start)
+    notes = [] if samples.gap == 0 else [Note(_gap_text(chosen, tree.name), source="constraints")]
     chosen = replace(chosen, home=tuple(map(float, home)))
     return tree.replace(constraints=chosen, warnings=(*tree.warnings, *notes))
 
 
-def _decided(
-    model: Model, resolved: Constraints, start: Array | None, independent: Sequence[str] | None
-) -> tuple[Samples, Misalignment | None, Constraints]:
-    """Closed positions from the first kind of starts that leads to regular ones, and the choices.
-
-    Random positions come first. From these, Newton's method closes few of many loops, after many
-    steps: there, equal cells start alike, and around the position of rest first.
-    """
-    kinds, another = [random_starts(model, start)], OnlySingularError
-    if start is None:
-        kinds.append(regular_starts(model))
-        if len(resolved.row_names) >= MANY_EQUATIONS:
-            kinds = [regular_starts(model, spread=AROUND_REST), *kinds[::-1]]
-            another = InputError
-    errors = list[InputError]()
-    for starts in kinds:
-        try:
-            samples, tilt = _eased(model, resolved, closed_positions(model, starts), start)
-            return samples, tilt, _chosen(model, resolved, samples, independent)
-        except InputError as problem:
-            errors.append(problem)
-            if not isinstance(problem, another):
-                break
-    raise errors[0]
+def _as_floats(model: Model) -> Model:
+    """The model with floats; symbols raise ModelError."""
+    try:
+        return model.astype(float)
+    except (TypeError, ValueError) as problem:
+        raise ModelError(
+            f"the rank of the constraints of {model.name!r} is found with numbers, and some of its "
+            f"data are symbols ({problem}). Constrain the robot with numbers first, then convert "
+            "it, for example with model.astype."
+        ) from problem
 
 
-def _eased(
-    model: Model, resolved: Constraints, samples: Samples, start: Array | None
-) -> tuple[Samples, Misalignment | None]:
-    """The samples, or those without equations that rounded angles made independent."""
-    tilt = misalignment(model, samples.positions, TILT * samples.relative)
-    if tilt is None:
-        return samples, None
-    check_regular(plain_floats(model), retyped(resolved, float), samples.positions)
-    eased = eased_positions(model, tilt, start)
-    if eased is None:
-        return samples, tilt
-    return eased if eased.accepted else samples, replace(tilt, gap=eased.gap)
+def _gap_text(constraints: Constraints, name: str) -> str:
+    """The warning for a robot whose loops stay open by their rounding."""
+    return (
+        f"the constraints {listing(list(constraints.given), 8)} of {name!r} stay open by "
+        f"{constraints.gap:.2g} (rad or m), as after rounding of its numbers; they count as "
+        f"closed, and errors up to {constraints.tolerance:.2g} are accepted. State angles and "
+        "positions with all digits to close them (half of pi is 1.5707963267948966)."
+    )
 
 
 def _chosen(
-    model: Model,
-    resolved: Constraints,
-    samples: Samples,
-    independent: Sequence[str] | None,
+    model: Model, resolved: Constraints, samples: Samples, independent: Sequence[str] | None
 ) -> Constraints:
     """The constraints with rows, joints and scales chosen at closed positions of a robot."""
-    closed, gap = samples.positions, samples.gap
-    check_regular(plain_floats(model), retyped(resolved, float), closed)
-    # J M^-1/2, rows divided by their typical length; J itself is kept for lambda and tau
-    lengths = np.sqrt(np.mean([dots(at.measured, at.measured) for at in closed], axis=0))
-    floor = lengths.max(initial=0) * max(1e-9, TILT * samples.relative)
-    idle = tuple(int(row) for row in np.flatnonzero(lengths <= floor))
-    scaled = [at.measured / np.where(lengths > floor, lengths, np.inf)[:, None] for at in closed]
-    cutoff = max(RANK, 10 * samples.relative)
-    ranks = [_rank(J, cutoff) for J in scaled]
+    sizes, all_closed = samples.sizes, [closed_at(model, q) for q in samples.positions]
+    ranks = [len(sample_space(model, samples, q).s) for q in samples.positions]
     rank = max(ranks)
     if rank == 0:
         raise IdleConstraintsError(
@@ -268,23 +233,33 @@ def _chosen(
             "nothing: they are satisfied in every position near those that were tried. Remove "
             "them, or check their frames."
         )
-    regular = [k for k, rank_of in enumerate(ranks) if rank_of == rank]
-    basis = tuple(sorted(_farthest([scaled[k] for k in regular], rank)))
-    constant = _rank(np.concatenate(scaled, axis=1), cutoff) == rank
-    kept = basis if constant else tuple(row for row in range(len(lengths)) if row not in idle)
-    rows = list(kept)
-    positions = [closed[k] for k in regular]
-    columns = [(at.J[rows] / lengths[rows, None] / np.sqrt(np.diag(at.M))).T for at in positions]
+    closed = [at for at, own in zip(all_closed, ranks, strict=True) if own == rank]
+    scaled = [at.J / sizes.rows[:, None] * sizes.rates for at in closed]
+    longest = np.max([np.abs(J).max(axis=1) for J in scaled], axis=0)
+    idle = tuple(np.flatnonzero(longest < samples.least).tolist())
+    basis = tuple(sorted(farthest(scaled, rank)))
+    together = sample_space(model, samples, *samples.positions)
+    rows = [k for k in range(len(longest)) if k not in idle]
+    rows = list(basis) if len(together.s) == rank else rows
+    lengths = _mean_squares([at.measured[rows] for at in closed])
+    scales = np.sqrt(np.array(lengths))[:, None]
+    columns = [(at.J[rows] / scales / np.sqrt(np.diag(at.M))).T for at in closed]
     chosen = replace(
         resolved,
         basis=basis,
-        kept=kept,
+        kept=tuple(rows),
         independent=_independent(model, resolved, columns, rank, independent),
-        scales=tuple(float(x) for x in lengths[rows] ** 2),
+        scales=lengths,
         idle=idle,
-        gap=gap,
+        gap=samples.gap,
     )
-    return _with_motors(chosen, model.n, [at.J[rows] for at in positions])
+    return _with_motors(chosen, model.n, [at.J[rows] for at in closed])
+
+
+def _mean_squares(rows: Sequence[Array]) -> tuple[float, ...]:
+    """Mean squares of the lengths of rows over positions, as powers of 2."""
+    squares = np.mean([np.sum(A * A, axis=1) for A in rows], axis=0)
+    return tuple((2.0 ** np.round(np.log2(np.maximum(squares, 1e-300)))).tolist())
 
 
 def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraints:
@@ -297,9 +272,8 @@ def _with_motors(chosen: Constraints, n: int, Js: Sequence[Array]) -> Constraint
     rank = max(_rank(J[:, u]) for J in Js) if u else 0
     passive = bool(u) and rank == len(chosen.basis)
     judged = replace(chosen, passive=passive, sufficient=rank == len(u))
-    weights = np.array([float(w) for w in force_weights(judged, n)])
-    scales = np.mean([dots(J * J, weights) for J in Js], axis=0)
-    return replace(judged, force_scales=tuple(float(x) for x in scales))
+    weights = np.sqrt(np.array([float(w) for w in force_weights(judged, n)]))
+    return replace(judged, force_scales=_mean_squares([J * weights for J in Js]))
 
 
 def _independent(
@@ -328,7 +302,7 @@ def _independent(
         return wanted
     if len(resolved.actuated) == free and _follows(columns, resolved.actuated, rank):
         return resolved.actuated
-    dependent = _farthest(columns, rank)
+    dependent = farthest(columns, rank)
     return tuple(d for d in range(model.n) if d not in dependent)
 
 
@@ -338,21 +312,39 @@ def _follows(columns: Sequence[Array], independent: Sequence[int], rank: int) ->
     return max((_rank(J[followers]) for J in columns), default=0) == rank == len(followers)
 
 
-def _rank(J: Array, cutoff: float = RANK) -> int:
-    return row_space(J, cutoff).rank
+def _rank(J: Array) -> int:
+    return len(decomposed(J, RANK).s)
 
 
-def _farthest(samples: Sequence[Array], count: int) -> list[int]:
-    """Choose rows, each time the one farthest from those chosen, over all samples; ties: first."""
-    left = [np.array(J) for J in samples]
-    chosen: list[int] = []
-    for _ in range(count):
-        lengths = np.array([np.sqrt(dots(J, J)) for J in left])
-        scores = np.multiply.accumulate(np.maximum(lengths, 1e-12))[-1]  # geometric means order so
-        scores[chosen] = 0
-        best = int(np.flatnonzero(scores >= (1 - 1e-5) * scores.max())[0])
-        chosen.append(best)
-        for J in left:
-            row = J[best] / max(float(np.sqrt(dots(J[best], J[best]))), 1e-300)
-            J -= dots(J, row)[:, None] * row
-    return chosen
+def _home_position(model: Model, samples: Samples, near: Array | None) -> Array:
+    """The closed position in which a robot starts, (nq,): `robot.neutral()`, and where views begin.
+
+    The first of these that is within the limits and at a distance from singular positions: zero, if
+    it is closed; the position near which the robot was constrained; the position of rest, closed;
+    the samples. If there is none, the one that is farthest from singular positions.
+    """
+    evaluate, bounds = textbook(model), bounds_of(model)
+
+    def candidates() -> Iterator[Array]:
+        yield neutral(model)
+        for start in (near, rest_position(model), *samples.positions):
+            if start is not None:
+                q = close(model, start, evaluate, samples.sizes.rates, (0.0, samples.least)).q
+                yield q.round(HOME_DIGITS)
+
+    best: tuple[bool, float, Array] | None = None
+    for q in candidates():
+        if not np.abs(evaluate(q)[0]).max() <= CLOSED + samples.gap:
+            continue
+        x = positions(bounds, q)
+        inside = bool(((x >= bounds.lower - 1e-9) & (x <= bounds.upper + 1e-9)).all())
+        away = distance(model, closed_at(model, q))
+        if inside and away > GOOD_START:
+            return q
+        if best is None or (inside, away) > best[:2]:
+            best = inside, away, q
+    if best is None:
+        raise InputError(
+            f"no start of {model.name!r} leads to a closed position; give one as near."
+        )
+    return best[2]

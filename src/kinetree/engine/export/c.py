@@ -32,8 +32,7 @@ def source_text(program: Program) -> str:
 def beginning(program: Program, includes: Sequence[str]) -> list[str]:
     """The first lines of a source file."""
     return [
-        f"/* {program.header[0]}",
-        " * The header has names, units and conventions. */",
+        f"/* {program.name}: the header has its equation, names, units and conventions. */",
         "",
         f'#include "{program.name}.h"',
         "",

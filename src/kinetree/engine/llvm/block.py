@@ -1,23 +1,29 @@
-"""The function that evaluates a graph for one block of states, and the loop over all blocks.
+"""The functions that evaluate a graph for a block of states and for one state, and their loops.
 
 `void @{name}_states(ptr args, ptr dimensions, ptr steps, ptr data)` is the inner loop of a NumPy
 gufunc: args has the address of each array, inputs before outputs; dimensions[0] is the number of
 states; steps has the bytes between states of each array and then, array by array, those between
 elements along each of its dimensions. Every lane of a block has the same arithmetic.
+
+`@{name}_repeat{k}_{lanes}(ptr frame)` runs loop k of a graph: rounds of a block over numbers in
+memory, left where no lane is open any more. The frame has a vector for every number: those that are
+carried, room for as many, those that stay, and the rows and results of a scan. A round reads the
+ones and writes the others, which then change places. A lane that is done keeps its numbers
+(`Sweep`), so leaving early changes nothing.
 """
-# ruff: noqa: D102 (`Moves` of body.py describes what load, store and the others do)
+# ruff: noqa: D102 (`Block` describes what load, store and the others do)
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import mul
 
-from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Value
-from kinetree.engine.llvm.body import GraphCode, Head, assemble, consecutive_inputs
+from kinetree.engine.compiler.graph import Graph, Port, Sweep
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Value, Vector
+from kinetree.engine.llvm.body import GraphCode, Head, assemble
+from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.operands import Operand
 from kinetree.engine.llvm.scatter import Scatter, memory
-from kinetree.engine.llvm.sincos import call_sincos, shares
-from kinetree.engine.llvm.text import vector
 
 
 def slots(ports: tuple[Port, ...]) -> list[int]:
@@ -26,9 +32,15 @@ def slots(ports: tuple[Port, ...]) -> list[int]:
 
 
 class Block:
-    """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned."""
+    """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned.
+
+    input, output: the place of an element of an array: a pointer and an element. load: %n{i} from a
+    place. store: a value at a place.
+
+    """
 
     pointers: Sequence[str] = ("ptr noalias readonly %in", "ptr noalias writeonly %out")
+    head = ("block", "internal ", ' noinline "stackrealign"')  # name, linkage, attributes
     longest_part: int | None = None  # as in `GraphCode`
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
@@ -36,10 +48,6 @@ class Block:
         self.body = GraphCode(graph, name, dtype, lanes, self.longest_part)
         self.bytes = self.body.scalar.size * lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
-        self.angle_slot = {
-            i: slot for slot, i in enumerate(i for stage in self.body.stages for i in stage)
-        }
-        self.calls: set[int] = set()  # how many vectors of angles go into one call
         self._count = 0
 
     def _address(self, buffer: str, slot: int) -> tuple[str, str]:
@@ -64,39 +72,38 @@ class Block:
     def output(self, port: int, element: int) -> tuple[str, int]:
         return "%out", self.outputs[port] + element
 
-    def angles(self, stage: list[int]) -> str:
-        """Sines and cosines of one stage; angles that are not together already are copied."""
-        first = self.angle_slot[stage[0]]
-        together = consecutive_inputs(self.graph, stage)
-        lines = []
-        if together:
-            line, source = self._address(*self.input(*together))
-        else:
-            for k, i in enumerate(stage):
-                lines.append(self.store(self.body.operand(i), "%angles", first + k))
-            line, source = self._address("%angles", first)
-        lines.append(line)
-        line, sines = self._address("%sines", first)
-        lines.append(line)
-        line, cosines = self._address("%cosines", first)
-        lines.append(line)
-        self.calls.update(shares(len(stage)))
-        pointers = [source, sines, cosines]
-        lines.extend(call_sincos(self.name, self.dtype, self.body.lanes, len(stage), pointers))
-        return "\n".join(lines)
-
     def text(self) -> str:
         """The whole function."""
-        kind, angles = vector(self.body.scalar.word, self.body.lanes), len(self.angle_slot)
-        sizes = {"%angles": angles, "%sines": angles, "%cosines": angles, "%kept": self.body.kept}
-        sizes |= self.body.frames
+        sizes = {"%kept": self.body.kept} | self.body.frames
         buffers = {
-            pointer: f"[{size} x {kind}], align {self.bytes}"
+            pointer: f"[{size} x {self.body.type}], align {self.bytes}"
             for pointer, size in sizes.items()
             if size
         }
-        head = Head(self.pointers, "internal ", ' noinline "stackrealign"')
-        return assemble(f"{self.name}_block", head, buffers, self.body.lines(self))
+        parts = self.body.lines(self)
+        word, *around = self.head
+        return assemble(f"{self.name}_{word}", Head(self.pointers, *around), buffers, parts)
+
+
+class One(Block):
+    """Writes `@{name}_one(ptr in0, ..., ptr out0, ...)`: one state, in scalar code.
+
+    Every array is contiguous and aligned to its elements; outputs overlap nothing.
+    """
+
+    head = ("one", "", "")
+
+    @property
+    def pointers(self) -> Sequence[str]:  # type: ignore[override]
+        """The arrays."""
+        names = [f"ptr noalias readonly %in{k}" for k in range(len(self.graph.inputs))]
+        return names + [f"ptr noalias writeonly %out{k}" for k in range(len(self.graph.outputs))]
+
+    def input(self, port: int, element: int) -> tuple[str, int]:
+        return f"%in{port}", element
+
+    def output(self, port: int, element: int) -> tuple[str, int]:
+        return f"%out{port}", element
 
 
 class StatesLoop:
@@ -176,3 +183,89 @@ def contiguous(code: LlvmLoops, port: Port, strides: Value) -> Value:
             verdict = verdict & code.load(strides, axis, INTEGER).equals(expected)
         expected *= length
     return verdict
+
+
+def one_by_block(graph: Graph, name: str, dtype: str) -> str:
+    """Text of `@{name}_one` as a batch of one state, for very many results."""
+    words = [f"in{k}" for k in range(len(graph.inputs))]
+    words += [f"out{k}" for k in range(len(graph.outputs))]
+    code = LlvmLoops(1, f"{name}_one", [(word, ADDRESS) for word in words], "", dtype=dtype)
+    steps = [0] * len(words)
+    for port in (*graph.inputs, *graph.outputs):
+        sizes = list(accumulate(port.shape[:0:-1], mul, initial=code.scalar.size))
+        steps += sizes[::-1] if port.shape else []
+    code.w.do(f"%arrays = alloca [{len(words)} x ptr]")
+    arrays, single, strides = (
+        Value(code, x, ADDRESS) for x in ("%arrays", f"@{name}_single", f"@{name}_strides")
+    )
+    for k, word in enumerate(words):
+        code.store(arrays, k, code.arguments[word])
+    code.call(f"{name}_states", arrays, single, strides, arrays)
+    entries = ", ".join(f"i64 {step}" for step in steps)
+    return (
+        f"@{name}_single = internal constant i64 1\n"
+        f"@{name}_strides = internal constant [{len(steps)} x i64] [{entries}]\n{code.text()}"
+    )
+
+
+# Loops of a graph
+
+
+class Round(Block):
+    """Writes `@{name}_block(ptr in, ptr fixed, ptr out, ptr row, ptr result)`: one round.
+
+    It runs often, so it stays in one part where that compiles in about a second: parts take a fifth
+    more time.
+    """
+
+    pointers = (
+        "ptr noalias readonly %in", "ptr noalias readonly %fixed", *Block.pointers[1:],
+        "ptr noalias readonly %row", "ptr noalias writeonly %result",
+    )  # fmt: skip
+    longest_part = 5000
+
+    def input(self, port: int, element: int) -> tuple[str, int]:
+        return ("%in", "%fixed", "%row")[port], element
+
+    def output(self, port: int, element: int) -> tuple[str, int]:
+        return ("%out", "%result")[port], element
+
+
+def emit_block(block: Block) -> list[str]:
+    """A block, with the loops, the sines and the other functions that it needs."""
+    name, dtype, lanes = block.name, block.dtype, block.body.lanes
+    texts = [*emit_repeats(block.graph, name, dtype, lanes)]
+    return [*texts, *emit_functions(name, dtype, block.body.called), block.text()]
+
+
+def emit_repeats(graph: Graph, name: str, dtype: str, lanes: int) -> list[str]:
+    """All loops of a graph, each with the block of a round."""
+    texts: list[str] = []
+    for k, node in enumerate(graph.repeats()):
+        sweep, loop = graph.nodes[node].sweep, f"{name}_repeat{k}_{lanes}"
+        texts += emit_block(Round(sweep.graph, loop, dtype, lanes))
+        texts.append(_loop(sweep, loop, dtype, lanes))
+    return texts
+
+
+def _loop(sweep: Sweep, name: str, dtype: str, lanes: int) -> str:
+    code = LlvmLoops(lanes, name, [("frame", ADDRESS)], attributes=" noinline", dtype=dtype)
+    sizes = (sweep.carried, sweep.carried, sweep.fixed, sweep.rounds * sweep.row)
+    starts = [0, *accumulate(size * lanes for size in sizes)]
+    frame = Vector(code.arguments["frame"])
+    now, following, fixed, row, result = (frame.behind(start).address for start in starts)
+
+    def turn(_: Value, *at: Value) -> list[Value]:
+        now, following, row, result = at
+        code.call(f"{name}_block", now, fixed, following, row, result)
+        row, result = code.offset(row, sweep.row * lanes), code.offset(result, sweep.result * lanes)
+        return [following, now, row, result]
+
+    def some_open(now: Value, *_: Value) -> Value:
+        return ~code.all(~(Vector(now).wide(0) > 0.0))
+
+    start = [now, following, row, result]
+    last = code.accumulate(start, sweep.rounds, turn, None if sweep.scans else some_open)[0]
+    with code.when(~last.equals(frame.address)):
+        code.copy_wide(frame, Vector(following), sweep.carried)
+    return code.text()

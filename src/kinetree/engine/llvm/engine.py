@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from kinetree.core.system import on_windows
-from kinetree.engine.compiler.notes import stage
 from kinetree.engine.llvm.target import Target
 from kinetree.errors import CompileError
 
@@ -102,7 +101,7 @@ def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
 
     The effort of the code generator is 0 to 3; None: as suits the length of the text.
     """
-    with stage("code generation"), parsed(text) as module:
+    with parsed(text) as module:
         machine = target_machine(target, level(text) if effort is None else effort)
         return machine.emit_object(module)
 

@@ -17,8 +17,6 @@ from kinetree.files.description.drive import Drive
 from kinetree.files.description.friction import Friction
 from kinetree.scalars import Scalar
 
-ArgumentValue = str | bool | int | float  # of an argument of a xacro file
-
 
 @dataclass(frozen=True)
 class Body:

@@ -84,12 +84,3 @@ def _problem(name: str) -> str:
     if "${" in name or "$(" in name:
         return "looks like a xacro expression"
     return "has more than 1000 characters" if len(name) > 1000 else ""
-
-
-def unused(name: str, taken: set[str]) -> str:
-    """Return `name`, or `name` with the first number that makes it unique; it is taken then."""
-    candidate, k = name, 2
-    while candidate in taken:
-        candidate, k = f"{name}_{k}", k + 1
-    taken.add(candidate)
-    return candidate

@@ -1,12 +1,14 @@
 """A straight line of the tool: position on a line, orientation about one axis."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import refuse_labels
-from kinetree.core.options import typed
+from kinetree.core.options import is_one_of, typed
+from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, SingularityError
 from kinetree.model import HasModel, Model
 from kinetree.model.bounds import bounds_of
@@ -15,13 +17,57 @@ from kinetree.model.inputs import coordinates
 from kinetree.motion.curve.splines import evaluate, quintic_coefficients
 from kinetree.motion.inputs import check_screws, sample_times
 from kinetree.motion.plan.inputs import planned
-from kinetree.motion.plan.inverse_kinematics import POSE, POSITION, MovedFrame, Part
 from kinetree.motion.trajectory import Trajectory
-from kinetree.spatial.se3 import check_pose, pose
+from kinetree.spatial.se3 import check_pose, inverse, log_se3, pose
 from kinetree.spatial.so3 import cross, exp_so3, log_so3
 
+Part = Literal["pose", "position"]
+POSE, POSITION = "pose", "position"
 LEAST_SINGULAR = 1e-4  # of J_b, m and rad together; below it joint rates become very large
 RANK_CUTOFF = 1e-9  # share of the largest singular value; a direction below it cannot be moved
+
+
+@dataclass(frozen=True, eq=False)
+class MovedFrame:
+    """A frame that is to be moved to a pose, or to a position with free orientation.
+
+    frame: name, None for the tool. part: "pose" or "position".
+    """
+
+    model: Model
+    frame: str | None
+    part: Part
+
+    def __post_init__(self) -> None:
+        if not is_one_of(self.part, (POSE, POSITION)):
+            raise InputError(f"part is {self.part!r:.60}; expected {POSE!r} or {POSITION!r}.")
+
+    def pose(self, q: Array) -> Array:
+        """T_sb, (4, 4)."""
+        return kernel(self.model, "pose", frame=self.frame)(q)
+
+    def body_jacobian(self, q: Array) -> Array:
+        """J_b, (6, n)."""
+        return kernel(self.model, "body_jacobian", frame=self.frame)(q)
+
+    def body_jacobian_rate(self, q: Array, dq: Array) -> Array:
+        """dJ_b/dt, (6, n)."""
+        return kernel(self.model, "body_jacobian_rate", frame=self.frame)(q, dq)
+
+    def rows(self, J: Array) -> Array:
+        """The rows of a Jacobian that belong to the part: all 6, or the 3 linear ones."""
+        return J[3:] if self.part == POSITION else J
+
+    def jacobian(self, q: Array) -> Array:
+        """J_b, (6, n), or its linear rows, (3, n)."""
+        return self.rows(self.body_jacobian(q))
+
+    def error(self, T: Array, q: Array) -> Array:
+        """The twist that moves the frame to T in unit time, in the body frame: (6,) or (3,)."""
+        T_sb = self.pose(q)
+        if self.part == POSITION:
+            return T_sb[:3, :3].T @ (T[:3, 3] - T_sb[:3, 3])
+        return log_se3(inverse(T_sb) @ T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ def test_a_loop_with_rounded_angles_moves_as_the_exact_one(angle, anchor):
 
 def test_an_sdf_loop_with_rounded_angles_moves():
     exact = kt.load_string(sdf(repr(np.pi / 2)))
-    with pytest.warns(KinetreeWarning, match="'a', 'b', 'c' of 'pin' are not quite parallel"):
+    with pytest.warns(KinetreeWarning, match="'pin' of 'bars' stay open by"):
         robot = kt.load_string(sdf("1.5708"))
     assert (
         kt.constraints.mobility(robot).degrees_of_freedom
@@ -98,7 +98,7 @@ def test_exact_angles_keep_their_choices(tilt):
 
 @pytest.mark.parametrize("tilt", [3e-5, 1e-3, 1e-2])
 def test_a_wider_tilt_stands_still_with_a_warning(tilt):
-    with pytest.warns(KinetreeWarning, match=r"no degree of freedom because .*'pin.linear_z'"):
+    with pytest.warns(KinetreeWarning, match="no degree of freedom"):
         robot = kt.load_string(mjcf(repr(np.pi / 2 + tilt)))
     assert kt.constraints.mobility(robot).degrees_of_freedom == 0
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, length, times
 from kinetree.errors import ParseError
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.constraints import Constrained, Loop, LoopKind
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
@@ -26,7 +27,6 @@ from kinetree.files.description.joints import FIXED, REVOLUTE, SCREW_TYPES, SPHE
 from kinetree.files.description.records import FrameDescription, JointDescription, Limits, Note
 from kinetree.files.description.sdf.elements import JointParts
 from kinetree.files.description.sdf.format import WORLD
-from kinetree.files.description.sdf.frames import unique_name
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse, move_twist, pose
 from kinetree.spatial.so3 import cross
@@ -139,8 +139,7 @@ class Loops:
             self.findings.warnings.append(Note(text, joint.where))
 
     def _frame(self, joint: JointDescription, k: int, link: str, T: Array) -> str:
-        name = unique_name(f"{joint.name}/{k}", self.taken)
-        self.taken.add(name)
+        name = unused(f"{joint.name}/{k}", self.taken)
         self.frames.append(FrameDescription(name, link, T))
         return name
 
