@@ -184,9 +184,9 @@ def simulate(
         Literal["stop", "error", "record", "ignore"],
         Parameter(
             help="At a position, speed or force beyond a joint's limit: stop stops joints at the "
-            "limits of their positions, with a method that has impacts, and ends the motion with "
-            "the others; error ends it, with exit code 1; record goes on and reports it; ignore "
-            "does not look."
+            "limits of their positions and reports other limits; a method without impacts ends the "
+            "motion there; error ends it at any limit, with exit code 1; record goes on and "
+            "reports it; ignore skips the check."
         ),
     ] = "stop",
     output: MotionFile = None,

@@ -49,7 +49,7 @@ def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Ar
         return None
     row = int(np.argmax(np.nan_to_num(np.abs(outcome.records["dq"][-1]).max(-1))))
     h = float(run.times[1])
-    watched = "record" if run.ends_at_limits else run.limits  # as compiled, without an end
+    watched = "record" if run.ending else run.limits  # as compiled, without an end
     double = replace(run, dt=2 * h, every=None, limits=watched)
     doubled = loop.run(double, setup, Progress("", 0.0, False), row)
     _, fine, coarse = np.intersect1d(outcome.kept, 2 * doubled.kept, return_indices=True)

@@ -30,7 +30,7 @@ from kinetree.engine.rollout import Rollout
 from kinetree.simulate.equations import EquationsOfMotion, System, make_system, uses_step
 from kinetree.simulate.forces import ActingForces
 from kinetree.simulate.inputs import ExternalInputs, Input
-from kinetree.simulate.limits import CONTACT, margins_graph, result_places
+from kinetree.simulate.limits import CLOSURE, margins_graph, result_places
 from kinetree.simulate.options import Run
 from kinetree.simulate.result import Outcome, record_rows
 from kinetree.simulate.setup import Setup, remembered_loop
@@ -102,8 +102,11 @@ class FixedSteps:
             means = ForceMeans(times, rows, list(self.fields).index(FORCES), steps, records)
         sampling = setup.sampling
         period = len(times) if sampling is None else sampling.steps(times)
-        noted = sum(x.quantity == CONTACT for x in run.bounds)  # after all that may stop a run
-        part, stopping = slice(0, 0), self.stepping.watched - noted
+        part, finite = slice(0, 0), self.stepping.watched - len(run.bounds)
+        ending = [
+            finite + k for k, x in enumerate(run.bounds) if x.quantity in (*run.ending, CLOSURE)
+        ]
+        ending = [*range(finite), *ending] if run.ending else []
         while part.stop < len(times):
             begin = part.stop
             until = begin - begin % period + period  # the next sample
@@ -131,7 +134,7 @@ class FixedSteps:
             if means is not None:
                 means.add(part)
             bar.update(float(times[part.stop - 1]))
-            if run.halted or (run.ends_at_limits and bool((first[:, :stopping] >= 0).any())):
+            if run.halted or bool((first[:, ending] >= 0).any()):
                 break
         if means is not None:
             means.finish(part.stop)

@@ -183,9 +183,11 @@ class Run:
         return self.limits == "stop" and self.fixed is not None and self.fixed.impulsive
 
     @property
-    def ends_at_limits(self) -> bool:
-        """Whether the run ends where a limit is left."""
-        return self.limits == "error" or (self.limits == "stop" and not self.stops)
+    def ending(self) -> tuple[str, ...]:
+        """The quantities whose limits end the run; "stop" without stops: positions alone."""
+        if self.limits == "error":
+            return ("position", "velocity", "effort")
+        return ("position",) if self.limits == "stop" and not self.stops else ()
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:

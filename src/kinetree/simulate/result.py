@@ -86,8 +86,9 @@ def recorded(
     noted = report_unsolved(setup.model, violations(run, setup, outcome))
     lost = [v for v in noted if v.by is None]
     broken = [v for v in noted if v.quantity == CLOSURE]  # no motion of the robot, whatever limits
-    ends = noted if run.ends_at_limits else sorted(lost + broken, key=lambda v: v.t)
-    if ends and (run.ends_at_limits or broken or not setup.batch):
+    left = [v for v in noted if v.quantity in run.ending and v.by is not None]
+    ends = sorted([*lost, *broken, *left], key=lambda v: v.t)
+    if ends and (run.ending or broken or not setup.batch):
         before = _finite_rows(outcome, int(np.searchsorted(t, ends[0].t, "left")))
         error = SimulationError(explanation(run, setup, outcome, ends, before))
         error.violations = tuple(ends) if _is_limit(ends[0]) else ()
@@ -102,7 +103,7 @@ def recorded(
                 f"{lost[0]}; they are recorded at rest from there on. Take a smaller dt or another "
                 "method, such as 'implicit'."
             )
-    if run.limits == "record" or (run.stops and noted):
+    if run.limits == "record" or (run.limits == "stop" and noted):
         meta["violations"] = tuple(noted)
     return record(len(t))
 

@@ -54,10 +54,11 @@ def reaches_stop(run: Run, setup: Setup, outcome: Outcome) -> bool:
     """
     if run.method is not None or run.limits != "stop" or run.stops or setup.batch or setup.sampling:
         return False
-    beyond = outcome.first[0]
-    earliest = int(np.argmin(np.where(beyond >= 0, beyond, np.iinfo(int).max)))
-    place = earliest - setup.space.size
-    return beyond[earliest] > 0 and place >= 0 and run.bounds[place].quantity == "position"
+    lost, left = np.split(outcome.first[0], [setup.space.size])
+    reached = [
+        x for x, b in zip(left, run.bounds, strict=True) if b.quantity == "position" and x >= 0
+    ]
+    return bool(reached) and 0 < min(reached) and not (lost[lost >= 0] < min(reached)).any()
 
 
 def make_loop(run: Run, setup: Setup) -> FixedSteps | AdaptiveSteps:

@@ -76,6 +76,11 @@ class StoredGraph(Graph):
         return self.__dict__["_head"]["sizes"][0]
 
     @property
+    def has_loops(self) -> bool:
+        """As `Graph.has_loops`, without reading the nodes."""
+        return "sweeps" in self.__dict__["_head"]
+
+    @property
     def data(self) -> bytes:
         """The graph as bytes."""
         return self.__dict__["_data"]

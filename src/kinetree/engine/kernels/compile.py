@@ -101,7 +101,7 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
         return CudaKernel(graph, name, doc, more=more)
     # a solver that repeats until its error is 1e-8, and the closing of loops, need float64
     closed = quantity.step and model.constraints is not None
-    dtypes = ("float64",) if closed or graph.repeats() else DTYPES
+    dtypes = ("float64",) if closed or graph.has_loops else DTYPES
     return Kernel(graph, name, doc, dtypes=dtypes, more=more, axes=axes)
 
 

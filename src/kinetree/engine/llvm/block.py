@@ -24,7 +24,6 @@ from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.operands import Operand
 from kinetree.engine.llvm.scatter import Scatter, memory
-from kinetree.engine.llvm.sincos import call_sincos, emit_sines, shares
 
 
 def slots(ports: tuple[Port, ...]) -> list[int]:
@@ -38,26 +37,17 @@ class Block:
     input, output: the place of an element of an array: a pointer and an element. load: %n{i} from a
     place. store: a value at a place.
 
-    lanes: how many angles one call for sines has side by side, a multiple of the lanes of the code.
-    like: code of the same graph, in whose order this one is.
     """
 
     pointers: Sequence[str] = ("ptr noalias readonly %in", "ptr noalias writeonly %out")
     head = ("block", "internal ", ' noinline "stackrealign"')  # name, linkage, attributes
     longest_part: int | None = None  # as in `GraphCode`
-    alone = False  # whether the code is that of one state
 
-    def __init__(
-        self, graph: Graph, name: str, dtype: str, lanes: int, like: GraphCode | None = None
-    ) -> None:
-        self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
-        own = 1 if self.alone else lanes
-        self.body = GraphCode(graph, name, dtype, own, self.longest_part, like)
-        self.bytes = self.body.scalar.size * own
+    def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
+        self.graph, self.name, self.dtype = graph, name, dtype
+        self.body = GraphCode(graph, name, dtype, lanes, self.longest_part)
+        self.bytes = self.body.scalar.size * lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
-        self.angle_slot: dict[int, int] = {}  # angle -> its place among the sines and cosines
-        self.used = 0  # places taken
-        self.calls: set[int] = set()  # how many vectors of angles go into one call
         self._count = 0
 
     def _address(self, buffer: str, slot: int) -> tuple[str, str]:
@@ -82,33 +72,15 @@ class Block:
     def output(self, port: int, element: int) -> tuple[str, int]:
         return "%out", self.outputs[port] + element
 
-    def angles(self, stage: list[int]) -> str:
-        """Sines and cosines of one stage, side by side; the last angle fills the spare places."""
-        own = self.body.lanes
-        vectors = -(-len(stage) * own // self.lanes)
-        copies = [*stage, *[stage[-1]] * (vectors * self.lanes // own - len(stage))]
-        operands = [self.body.operand(i) for i in copies]
-        lines = [self.store(x, "%angles", slot) for slot, x in enumerate(operands, self.used)]
-        places = [self._address(x, self.used) for x in ("%angles", "%sines", "%cosines")]
-        lines += [line for line, _ in places]
-        self.angle_slot |= {i: self.used + k for k, i in enumerate(stage)}
-        self.used += len(copies)
-        self.calls.update(shares(vectors))
-        pointers = [name for _, name in places]
-        lines += call_sincos(self.name, self.dtype, self.lanes, vectors, pointers)
-        return "\n".join(lines)
-
     def text(self) -> str:
         """The whole function."""
-        parts = self.body.lines(self)
-        sizes = dict.fromkeys(("%angles", "%sines", "%cosines"), self.used)
-        sizes |= {"%kept": self.body.kept} | self.body.frames
-        align = self.body.scalar.size * self.lanes
+        sizes = {"%kept": self.body.kept} | self.body.frames
         buffers = {
-            pointer: f"[{size} x {self.body.type}], align {align}"
+            pointer: f"[{size} x {self.body.type}], align {self.bytes}"
             for pointer, size in sizes.items()
             if size
         }
+        parts = self.body.lines(self)
         word, *around = self.head
         return assemble(f"{self.name}_{word}", Head(self.pointers, *around), buffers, parts)
 
@@ -120,7 +92,6 @@ class One(Block):
     """
 
     head = ("one", "", "")
-    alone = True
 
     @property
     def pointers(self) -> Sequence[str]:  # type: ignore[override]
@@ -264,8 +235,7 @@ def emit_block(block: Block) -> list[str]:
     """A block, with the loops, the sines and the other functions that it needs."""
     name, dtype, lanes = block.name, block.dtype, block.body.lanes
     texts = [*emit_repeats(block.graph, name, dtype, lanes)]
-    texts += [*emit_functions(name, dtype, block.body.called), block.text()]
-    return [*emit_sines(name, dtype, lanes, block.calls), *texts]
+    return [*texts, *emit_functions(name, dtype, block.body.called), block.text()]
 
 
 def emit_repeats(graph: Graph, name: str, dtype: str, lanes: int) -> list[str]:

@@ -1,18 +1,16 @@
 """Straight-line code: the nodes of a graph, one statement each, for any number of lanes.
 
-Sines and cosines are taken out and computed together, as early as their angles are known, by the
-function of `sincos.py`; the other nodes keep the order of the graph, except those that would be
-late (`critical_path.py`). Calls of another function that do not depend on each other become one
-call with several vectors, or with one vector of numbers (`functions.py`): a chain of operations
-alone leaves the processor waiting.
+The nodes keep the order of the graph, except those that would be late (`critical_path.py`). Calls
+of one function that do not depend on each other become one call with several vectors, or with one
+vector of numbers (`functions.py`): a chain of operations alone leaves the processor waiting.
 
 Long code comes in parts, functions of their own that pass numbers on in memory: LLVM's time for a
 function grows faster than its length. Hardly any value of a long graph could stay in a register
 from one part to the next anyway. A value that a later part needs is stored once and loaded where
-that part first uses it. Inputs, sines and cosines are in memory already.
+that part first uses it. Inputs are in memory already.
 
-A loop is a call (`block.py`) between the parts of its frame: numbers that it needs are stored
-there as soon as they are known, and its results are loaded from there.
+A loop is a call (`block.py`) between the parts of its frame: numbers that it needs are stored there
+as soon as they are known, and its results are loaded from there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,21 +27,22 @@ from kinetree.engine.llvm.functions import (
     Called,
     call_shape,
     function_name,
+    result_count,
     result_type,
+    shares,
 )
 from kinetree.engine.llvm.operands import insert_all
-from kinetree.engine.llvm.sincos import shares
 from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
 from kinetree.errors import GraphError
 
 PART_NODES = 500  # nodes of a part, at most
 WHOLE_NODES = 2000  # nodes up to which vector code, which has more registers, stays in one part
-IN_MEMORY = frozenset({"input", "sin", "cos", "carried"})
+IN_MEMORY = frozenset({"input", "carried"})
 NOT_KEPT = IN_MEMORY | {"const", "repeat"}
 
 PARTED = ' noinline "stackrealign"'
 
-Item = int | list[int] | tuple[int, ...]  # a node, a stage of angles, or calls of one function
+Item = int | tuple[int, ...]  # a node, or nodes that one call of a function computes
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,6 @@ def split(order: Sequence[Item], longest: int) -> list[Sequence[Item]]:
 
 def needed(nodes: Sequence[Node], item: Item) -> Sequence[int]:
     """The nodes that an item reads by their names."""
-    if isinstance(item, list):
-        return item
     if isinstance(item, tuple):
         return [arg for i in item for arg in nodes[i].args]
     op, args, _ = nodes[item]
@@ -73,9 +70,7 @@ def needed(nodes: Sequence[Node], item: Item) -> Sequence[int]:
 
 
 def computed(item: Item) -> Sequence[int]:
-    """The nodes that an item computes; sines and cosines are nodes behind their stage."""
-    if isinstance(item, list):
-        return ()
+    """The nodes that an item computes."""
     return item if isinstance(item, tuple) else (item,)
 
 
@@ -131,63 +126,29 @@ def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[
     return "\n".join([*lines, first, *made, *calls, end])
 
 
-def angle_stages(graph: Graph) -> list[list[int]]:
-    """Nodes whose sine or cosine is taken: stage k needs sines and cosines of stages before k."""
-    level = [0] * len(graph.nodes)
-    stages: list[dict[int, None]] = []
-    for i, node in enumerate(graph.nodes):
-        level[i] = max([level[a] for a in node.args], default=0)
-        if node.op in ("sin", "cos"):
-            stage = level[i]
-            if stage == len(stages):
-                stages.append({})
-            stages[stage][node.args[0]] = None
-            level[i] += 1
-    return [list(stage) for stage in stages]
+def order(graph: Graph, lanes: int) -> Iterator[Item]:
+    """The nodes in an order of evaluation, but calls that do not depend on each other as one.
 
-
-def order(graph: Graph, stages: list[list[int]]) -> Iterator[Item]:
-    """The nodes in an order of evaluation, and each stage of angles as soon as it is possible."""
-    done = [False] * len(graph.nodes)
-    for stage in stages:
-        before: set[int] = set()  # nodes that this stage of angles depends on
-        stack = [i for i in stage if not done[i]]
-        while stack:
-            i = stack.pop()
-            if i not in before and not done[i]:
-                before.add(i)
-                stack.extend(graph.nodes[i].args)
-        for i in before:
-            done[i] = True
-        yield from together(graph, sorted(before))
-        yield stage
-    left = in_time(graph, [i for i, finished in enumerate(done) if not finished])
-    yield from together(graph, left)
-
-
-def together(graph: Graph, order: list[int]) -> Iterator[Item]:
-    """The nodes in their order, but calls of one function that do not depend on each other as one.
-
-    Calls with as many calls before them on the longest way through the graph are independent. The
-    first of those that share a call brings the others forward, with all that they need.
+    Calls of a function with as many calls before them on the longest way through the graph are
+    independent. The first of those that share a call brings the others forward, with all that they
+    need.
     """
     nodes = graph.nodes
-    if not any(nodes[i].op in CALLED for i in order):
-        yield from order
-        return
-    level = dict.fromkeys(order, 0)
-    calls: dict[tuple[int, str], list[int]] = {}
-    for i in order:
-        op, args, _ = nodes[i]
-        level[i] = max([level.get(arg, 0) for arg in args], default=0)
+    order = in_time(graph, range(len(nodes)))
+    level = [0] * len(nodes)
+    calls: dict[tuple[int, str], dict[tuple[int, ...], list[int]]] = {}
+    for i, (op, args, _) in enumerate(nodes):
+        level[i] = max([level[arg] for arg in args], default=0)
         if op in CALLED:
-            calls.setdefault((level[i], op), []).append(i)
+            same = calls.setdefault((level[i], CALLED[op][0]), {})
+            same.setdefault(args, []).append(i)
             level[i] += 1
     shared: dict[int, tuple[int, ...]] = {}
-    for members in calls.values():
-        ends = list(accumulate(shares(len(members)), initial=0))
-        for a, b in pairwise(ends):
-            shared |= dict.fromkeys(members[a:b], tuple(members[a:b]))
+    for same in calls.values():
+        groups = list(same.values())
+        for a, b in pairwise(accumulate(shares(len(groups), lanes), initial=0)):
+            members = tuple(i for group in groups[a:b] for i in group)
+            shared |= dict.fromkeys(members, members)
     missing = dict.fromkeys(order)
     for i in order:
         stack = [i]
@@ -200,7 +161,7 @@ def together(graph: Graph, order: list[int]) -> Iterator[Item]:
                 continue
             stack.pop()
             if top in missing:
-                yield members if len(members) > 1 else top
+                yield shared.get(top, top)
                 for k in members:
                     del missing[k]
 
@@ -209,8 +170,7 @@ class GraphCode:
     """Writes the nodes of a graph, part by part.
 
     `slots` are the places of the values that go from part to part, `kept` is their number.
-    longest_part: nodes up to which there is one part. like: code of the same graph, in whose order
-    this one is.
+    longest_part: nodes up to which there is one part.
     """
 
     def __init__(
@@ -220,15 +180,13 @@ class GraphCode:
         dtype: str,
         lanes: int,
         longest_part: int | None = None,
-        like: "GraphCode | None" = None,
     ) -> None:
         scalar = SCALARS[dtype]
         self.graph, self.lanes, self.scalar = graph, lanes, scalar
         self.nodes = graph.nodes
         self.patterns: dict[str, str] = {}  # texts of operations with the words of this code
         self.type = vector(scalar.word, lanes)
-        self.stages = angle_stages(graph) if like is None else like.stages
-        self.order = list(order(graph, self.stages)) if like is None else like.order
+        self.order = list(order(graph, lanes))
         self.parts = split(self.order, longest_part or (WHOLE_NODES if lanes > 1 else PART_NODES))
         self.slots, self.kept = kept_slots(graph, self.parts)
         self.places = graph.places()
@@ -267,9 +225,13 @@ class GraphCode:
     @property
     def called(self) -> set[Called]:
         """The functions that are called."""
-        groups = [nodes for nodes in map(computed, self.order) if nodes]
-        names = [(self.nodes[nodes[0]].op, call_shape(self.lanes, len(nodes))) for nodes in groups]
-        return {(op, *shape) for op, shape in names if op in CALLED}
+        groups = [item for item in self.order if isinstance(item, tuple)]
+        return {self.call_of(members) for members in groups}
+
+    def call_of(self, members: tuple[int, ...]) -> Called:
+        """The function that computes some nodes."""
+        count = len({self.nodes[i].args for i in members})
+        return (CALLED[self.nodes[members[0]].op][0], *call_shape(self.lanes, count))
 
     def operand(self, i: int) -> str:
         """Return node i as an argument."""
@@ -289,9 +251,7 @@ class GraphCode:
         if op not in OPERATIONS:
             raise GraphError(f"node {i} is {op!r}; known are {', '.join(OPERATIONS)}.")
         places = {"i": "{i}", "a": "{0}", "b": "{1}", "c": "{2}"}
-        arguments = ", ".join(["{T} {a}", "{T} {b}"][: OPERATIONS[op].arity])
-        call = f"  %n{{i}} = call {{T}} @{{name}}_{op}_{{lanes}}({arguments})"
-        self.patterns[op] = (OPERATIONS[op].llvm or call).format(**places, **self.words)
+        self.patterns[op] = OPERATIONS[op].llvm.format(**places, **self.words)
         return self.patterns[op]
 
     def lines(self, moves: Any) -> list[list[str]]:
@@ -307,9 +267,6 @@ class GraphCode:
                 if i not in known:
                     known.add(i)
                     self.load(moves, i, lines)
-            if isinstance(item, list):
-                lines.append(moves.angles(item))
-                continue
             if isinstance(item, tuple):
                 known.update(item)
                 lines += self.calls(item)
@@ -328,20 +285,35 @@ class GraphCode:
 
     def calls(self, members: tuple[int, ...]) -> list[str]:
         """Nodes that one call computes."""
-        w, op, count = Writer(f"c{members[0]}_"), self.nodes[members[0]].op, len(members)
-        lanes, vectors = call_shape(self.lanes, count)
-        kind = vector(self.scalar.word, lanes)
-        rows = [[self.operand(arg) for arg in self.nodes[i].args] for i in members]
-        if vectors == 1:  # numbers side by side; the last one fills the spare lanes
-            columns = zip(*rows, *[rows[-1]] * (lanes - count), strict=True)
+        w, called = Writer(f"c{members[0]}_"), self.call_of(members)
+        function, lanes, vectors = called
+        kind, results = vector(self.scalar.word, lanes), result_count(function)
+        values = {
+            args: k for k, args in enumerate(dict.fromkeys(self.nodes[i].args for i in members))
+        }
+        rows = [[self.operand(arg) for arg in args] for args in values]
+        packed = lanes > self.lanes
+        if packed:  # numbers side by side; the last one fills the spare lanes
+            columns = zip(*rows, *[rows[-1]] * (lanes - len(rows)), strict=True)
             rows = [[insert_all(w, self.scalar.word, list(column)) for column in columns]]
         arguments = ", ".join(f"{kind} {x}" for row in rows for x in row)
-        name = function_name(self.words["name"], op, lanes, vectors)
-        result = result_type(kind, vectors)
-        whole = w.let(f"call {result} {name}({arguments})")
-        for k, i in enumerate(members):
-            part = f"extractelement {kind} {whole}, i32 {k}"
-            w.do(f"%n{i} = " + (part if vectors == 1 else f"extractvalue {result} {whole}, {k}"))
+        result = result_type(kind, vectors * results)
+        call = f"call {result} {function_name(self.words['name'], called)}({arguments})"
+        if vectors * results == 1 and not packed:
+            w.do(f"%n{members[0]} = {call}")
+            return w.lines
+        whole, parts = w.let(call), dict[int, str]()
+        for i in members:
+            k, which = values[self.nodes[i].args], CALLED[self.nodes[i].op][1]
+            if packed and which not in parts:
+                single = results == 1
+                parts[which] = whole if single else w.let(f"extractvalue {result} {whole}, {which}")
+            part = (
+                f"extractelement {kind} {parts[which]}, i32 {k}"
+                if packed
+                else (f"extractvalue {result} {whole}, {k * results + which}")
+            )
+            w.do(f"%n{i} = {part}")
         return w.lines
 
     def load(self, moves: Any, i: int, lines: list[str]) -> None:
@@ -357,9 +329,6 @@ class GraphCode:
         op, args, _ = node = self.nodes[i]
         if op == "input":
             lines.append(moves.load(i, *moves.input(*node.place)))
-        elif op == "sin" or op == "cos":
-            buffer = "%sines" if op == "sin" else "%cosines"
-            lines.append(moves.load(i, buffer, moves.angle_slot[args[0]]))
         elif op == "carried":
             lines.append(moves.load(i, self.loops[args[0]], self.made_slot(node)))
         elif op == "repeat":

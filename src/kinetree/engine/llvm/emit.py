@@ -5,7 +5,6 @@ from kinetree.engine.llvm.block import Block, One, StatesLoop, emit_repeats, one
 from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.operands import NEAR, Operand, emit_operand
 from kinetree.engine.llvm.scatter import scatter
-from kinetree.engine.llvm.sincos import emit_sines
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import END, SCALARS
 
@@ -36,14 +35,13 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
     lanes = target.lanes(dtype)
     results = scatter(graph)
     block = Block(graph if results is None else results.distinct, name, dtype, lanes)
-    one = One(graph, name, dtype, lanes, like=block.body)
+    one = One(graph, name, dtype, 1)
     loop = StatesLoop(graph, name, dtype, lanes, results)
     many = sum(port.size for port in graph.outputs) >= MANY_RESULTS
     bodies = [block.text(), loop.text(), one_by_block(graph, name, dtype) if many else one.text()]
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     if results is not None:
         parts.append(results.tables(name, lanes))
-    parts.extend(emit_sines(name, dtype, lanes, block.calls | one.calls))
     parts.extend(emit_functions(name, dtype, block.body.called | one.body.called))
     for width in dict.fromkeys((lanes, 1)):
         parts.extend(emit_repeats(graph, name, dtype, width))
