@@ -120,16 +120,12 @@ class Solver:
         if column is not None:
             self.graphs["column"] = column
         self.forward = Forward(this, s)
-        self.passes = self._passes(target)
-        self.spare: list[Memory] = []
-
-    def _passes(self, target: str) -> Any:
-        """The passes of a target, whose packages are imported when it is used."""
         if target == "cpu":
-            from kinetree.optimal.cpu import CpuPasses as Made
+            from kinetree.optimal.cpu import Cpu as Target
         else:
-            from kinetree.optimal.cuda import CudaPasses as Made
-        return Made(self.sizes, self.graphs, self.forward)
+            from kinetree.optimal.cuda import Cuda as Target
+        self.target: Any = Target(s, self.graphs, self.forward)
+        self.spare: list[Memory] = []
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
@@ -202,7 +198,7 @@ class Memory:
     """
 
     def __init__(self, solver: Solver, N: int, B: int) -> None:
-        self.solver, self.arrays, s = solver, solver.passes.arrays, solver.sizes
+        self.solver, self.arrays, s = solver, solver.target.arrays, solver.sizes
         zeros = self.arrays.zeros
         self.plans = zeros((B, N + 1, s.row["end"]))
         self.records, self.costs = zeros((B, len(driver.RECORD))), zeros((B, s.kinds))
@@ -216,7 +212,7 @@ class Memory:
         """The counts and addresses of `driver.WORDS`."""
         arrays = [getattr(self, name) for name in driver.ARRAYS]
         counts = [self.plans.shape[1] - 1, SLICE]
-        return counts + [self.solver.passes.address(x) for x in arrays]
+        return counts + [self.solver.target.address(x) for x in arrays]
 
     def part(self, name: str) -> Array:
         """A view of a part of all rows, (N + 1, B, ...): x, u, gap, p or gains."""
@@ -248,7 +244,7 @@ class Memory:
         while True:
             count = min(iterations - done, SLICE if until == np.inf else 1)
             self.history.fill(np.nan)
-            self.solver.passes.run(self, count)
+            self.solver.target.run(self, count)
             self.options[1] = 0
             rows.append(on_cpu(self.history)[:, :count].copy())
             done, now = done + count, perf_counter()

@@ -218,7 +218,7 @@ class Horizon:
                 "the problem of an MPC changed in more than weights and targets; expected "
                 "problem.with_costs(...), or a new MPC."
             )
-        self.problem, self.bounds, self.numbers = problem, *problem._data(1)
+        self.problem, self.bounds, self.numbers = problem, problem._bounds, problem._data(1)
         self.memory.limit(self.bounds)
 
     def _set_time(self, passed: float) -> None:
@@ -265,7 +265,7 @@ class Horizon:
         self._set_time(passed)
         if self.good is None:
             x0 = self.problem._start(q, dq)[0]
-            first, forces = self.problem._guess(None, x0, memory.part("p"), self.bounds)
+            first, forces = self.problem._guess(None, x0, memory.part("p"))
             x[:], u[:] = first[:, 0], forces[:, 0]
         else:
             self._move(later, x, u)
@@ -314,7 +314,7 @@ class Horizon:
         part, left = later - whole, N - whole
         x[: left + 1], u[:left] = old_x[whole:], old_u[whole:]
         # beyond its end the plan holds the last position, as nearly as forces can
-        x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:], self.bounds)[0]
+        x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:])[0]
         gains, old = self.memory.part("gains")[:, 0], good[:, row["gains"] :]
         gains[:left], gains[left:] = old[whole:N], old[N - 1]
         if INTEGER < part < 1:

@@ -118,7 +118,8 @@ def target_of(cost: Cost, model: Model, m: int) -> Array:
     cost._check(model)
     shape = cost._shape(model, m)
     if cost.target is None:
-        return np.broadcast_to(np.asarray(cost._default(model)), (prod(shape),))
+        default = cost._default(model) if callable(cost._default) else cost._default
+        return np.broadcast_to(np.asarray(default), (prod(shape),))
     return checked_target(cost.target, cost, model, shape, (1,))
 
 

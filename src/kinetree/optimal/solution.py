@@ -178,7 +178,7 @@ class Solution:
             ),
         )  # fmt: skip
         x, u = on_cpu(self.plans.x), on_cpu(self.plans.u)
-        p, reached = problem._data(x.shape[1])[1][:-1], x[:-1]
+        p, reached = problem._data(x.shape[1])[:-1], x[:-1]
         for _ in range(FINER):
             reached = step(reached, u, p)
         missed = apart(x[1:], reached)[..., : problem.model.n]
@@ -226,7 +226,7 @@ class Solution:
         problem, history = self.problem, self.plans.history
         effort = np.full(problem.model.n, np.inf)
         if not problem.controls:
-            effort[list(problem.motors)] = problem._data(1)[0].high
+            effort[list(problem.motors)] = problem._bounds.high
         charts = charts_of(self.trajectory, panels=("q", "dq", "tau"), effort=effort)
         if history:
             at = np.array([np.max(row["iteration"]) for row in history], float)
@@ -264,7 +264,7 @@ class Solution:
         step, problem = count(step, "step"), self.problem
         if not 0 <= step < problem.steps:
             raise InputError(f"step is {step}; expected 0 to {problem.steps - 1}.")
-        (bounds, numbers), this, solver = problem._data(1), problem.transcription, problem.solver
+        numbers, this, solver = problem._data(1), problem.transcription, problem.solver
         x, u = self.plans.x[step:, 0], self.plans.u[step:, 0]
         by_cost = {}
         for name in this.costs:  # a cost is linear in its weights: the others are zero
@@ -283,7 +283,7 @@ class Solution:
             tuple(this.model.dof_names[k] for k in motors),
             tuple(forces[k] for k in motors),
             u[0],
-            bounds.high,
+            problem._bounds.high,
             by_cost,
         )
 
