@@ -158,9 +158,7 @@ def self_test_text(program: Program, model: Model) -> str:
         "ABS": library_name(program.dtype, "fabs"),
         "MOST": "FLT_MAX" if program.dtype == FLOAT else "DBL_MAX",
         "TABLES": "\n".join(tables),
-        "RESULTS": "\n".join(
-            f"        {program.dtype} {x.name}_out[{x.size}];" for x in program.outputs
-        ),
+        "RESULTS": "\n".join(results),
         "CALL": call_text(program),
         "COMPARISONS": "\n".join(compared),
     }
