@@ -212,6 +212,12 @@ def with_drives(model: Model, drives: Mapping[str, Drive | None]) -> Model:
     return _with_joint_parts(model, "drive", drives, example)
 
 
+def _with_named(model: Model, kind: str, changes: Mapping[str, Any], example: str) -> Model:
+    """The robot with some springs, actuators or motors added, replaced or removed by name."""
+    own = getattr(model.description, f"{kind}s")
+    return edited(model, **{f"{kind}s": changed_by_name(kind, own, changes, example)})
+
+
 @edit
 def with_springs(model: Model, springs: Mapping[str, Spring | None]) -> Model:
     """The same robot with springs added, replaced by name, or removed (None).
@@ -227,8 +233,7 @@ def with_springs(model: Model, springs: Mapping[str, Spring | None]) -> Model:
         array([  0., -25.])
     """
     example = "{joint name: Spring(...)}, or a new name for a spring between joints"
-    own = model.description.springs
-    return edited(model, springs=changed_by_name("spring", own, springs, example))
+    return _with_named(model, "spring", springs, example)
 
 
 @edit
@@ -248,8 +253,7 @@ def with_actuators(model: Model, actuators: Mapping[str, Actuator | None]) -> Mo
         ('elbow',)
     """
     example = "such as {'servo': Actuator.position('knee', kp=100)}"
-    own = model.description.actuators
-    return edited(model, actuators=changed_by_name("actuator", own, actuators, example))
+    return _with_named(model, "actuator", actuators, example)
 
 
 @edit
@@ -261,8 +265,7 @@ def with_motors(model: Model, motors: Mapping[str, Motor | None]) -> Model:
         motors: by name, {"motor6": Motor({"joint5": 1, "joint6": 1}, inertia=0.02)}.
     """
     example = "such as {'motor6': Motor({'joint5': 1, 'joint6': 1}, inertia=0.02)}"
-    own = model.description.motors
-    return edited(model, motors=changed_by_name("motor", own, motors, example))
+    return _with_named(model, "motor", motors, example)
 
 
 @edit
