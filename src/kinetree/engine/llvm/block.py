@@ -74,7 +74,8 @@ class Block:
     """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned.
 
     input, output: the place of an element of an array, a pointer and an element. load: %n{i} from a
-    place. store: a value at a place. `slots` are the places of the values that go from part to part, `kept` is their number.
+    place. store: a value at a place. `slots` are the places of the values that go from part to
+    part, `kept` is their number.
     """
 
     pointers: Sequence[str] = ("ptr noalias readonly %in", "ptr noalias writeonly %out")
