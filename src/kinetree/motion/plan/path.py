@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,7 +79,7 @@ def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     corners = 1 + np.flatnonzero(np.sum(along[1:] * along[:-1], axis=1) < SHARPEST)
     ends = [0, *corners.tolist(), len(q) - 1]
     paths: list[Path] = []
-    for first, last in zip(ends[:-1], ends[1:], strict=True):
+    for first, last in pairwise(ends):
         if chords[first:last].sum() < TREMBLE * total:
             continue  # jitter of a robot at rest; the next piece is moved to begin where it began
         begin = paths[-1].end if paths else trajectory.q[0]
