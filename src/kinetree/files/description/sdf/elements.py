@@ -43,10 +43,7 @@ from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse
 
-SURFACE = (
-    ("surface", "friction", "ode", "mu"),
-    ("surface", "bounce", "restitution_coefficient"),
-)
+SURFACE = (("surface", "friction", "ode", "mu"), ("surface", "bounce", "restitution_coefficient"))
 
 
 def read_link(frame: Frame, findings: Findings) -> records.LinkDescription:

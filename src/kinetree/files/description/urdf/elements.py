@@ -292,6 +292,7 @@ def add_rotors(
     the dynamics.
     """
     by_name = {joint.name: joint for joint in joints}
+    rotors: dict[str, records.Rotor] = {}
     for element in elements:
         owner = f"transmission {show(element.attributes.get('name', ''))}"
         part = Part(element, owner, findings, URDF)
@@ -305,12 +306,12 @@ def add_rotors(
         joint = by_name.get(names[0]) if len(names) == len(element.all("actuator")) == 1 else None
         if joint is None:
             part.warn("its rotor inertia is not used; expected one actuator and one joint.")
-        elif joint.type not in SCREW_TYPES or joint.rotor is not None:
-            why = "has a rotor already" if joint.rotor else f"is {joint.type}"
+        elif joint.type not in SCREW_TYPES or joint.name in rotors:
+            why = "has a rotor already" if joint.name in rotors else f"is {joint.type}"
             part.warn(f"its rotor inertia is not used, joint {show(joint.name)} {why}.")
         else:
-            by_name[joint.name] = replace(joint, rotor=rotor)
-    return list(by_name.values())
+            rotors[joint.name] = rotor
+    return [replace(x, rotor=rotors.get(x.name)) for x in joints]
 
 
 def _rotor(part: Part) -> records.Rotor | None:
