@@ -228,30 +228,32 @@ class Solution:
     scale: Any
 
 
-def solve_rows(problem: Problem, rounds: int = ROUNDS, needed: Any = 1) -> Solution:
+def solve_rows(
+    problem: Problem, needed: Any = 1, tolerance: float = TOLERANCE, fine: float = FINE
+) -> Solution:
     """Impulses that satisfy all rows, with the residual that is left, over any scalars.
 
-    rounds: how many at most; it ends a round after the residual is TOLERANCE, or where it is FINE.
-    needed: 0 where the solution is not, and no round is taken.
+    needed: 0 where the solution is not, and no round is taken. The rounds end one after the
+    residual is `tolerance`, or where it is `fine`.
     """
     scale = problem.scale() * needed
     scale = where(scale - LEAST, scale, 0)
     r = problem.stuck()
     w = problem.velocities(r)
     error = problem.error(r, w)
-    fine = scale * FINE
+    fine = scale * fine
     is_open = where(scale, where(error - fine * fine, 1, 0), 0)
     near = where(START * START * scale * scale - error, 1, 0)  # else it begins anew
     r, w = where(near, r, 0 * r), where(near, w, problem.b)
     error = where(near, error, scale * scale)
     eps = where(near, sqrt(error), scale * ROUNDED)
-    size, most = where(scale, scale, 1), scale * TOLERANCE
+    size, most = where(scale, scale, 1), scale * tolerance
     start = {"r": r, "w": w, "best": r, "least": error, "last": error, "eps": eps}
     start |= {"open": is_open, "rounds": 0, "turn": 0}
     given = {"most": most * most, "fine": fine * fine, "scale": scale, "per_scale": 1 / size}
     function = functools.partial(_next, problem)
     arrays = problem.arrays()
-    end = repeat(function, rounds, start, arrays | given, solves=problem.smooth)
+    end = repeat(function, ROUNDS, start, arrays | given, solves=problem.smooth)
     residual = where(scale, sqrt(end["least"]) / size, 0)
     r = problem.within(end["best"])
     if problem.smooth:  # by the implicit function theorem, at a solution without an error
