@@ -91,11 +91,9 @@ def in_a_copy(work: Callable[[], Any]) -> Any:
 
 def wake() -> None:
     """Import llvmlite, initialise LLVM and use each of its stages once, on another robot."""
-    from kinetree.model.samples import random_model
-    from kinetree.robot import Robot
+    from kinetree import robots
 
-    toy = Robot(random_model(1, 1))
-    toy.inverse_dynamics(*([[0.1]] * 3))
+    robots.rp().inverse_dynamics(*([[0.1] * 2] * 3))
 
 
 if __name__ == "__main__":

@@ -80,10 +80,10 @@ def rollout_case(
     **acting: Any,
 ) -> Data:
     """A loop over time: its graphs, initial states and the CPU's records of both number types."""
-    from kinetree.simulate.core.fixed_steps import fixed_steps, step_inputs
-    from kinetree.simulate.core.outcome import record_rows
-    from kinetree.simulate.core.run import Run as Simulation
-    from kinetree.simulate.core.setup import read_setup
+    from kinetree.simulate.fixed import fixed_steps, step_inputs
+    from kinetree.simulate.options import Run as Simulation
+    from kinetree.simulate.result import record_rows
+    from kinetree.simulate.setup import read_setup
 
     asked = {"duration": steps * dt, "dt": dt, "limits": "record" if limits else "ignore"}
     simulation = Simulation(model=model, q0=q0, dq0=dq0, method=method, **asked, **acting)

@@ -14,8 +14,7 @@ from kinetree import Robot
 from kinetree.dynamics.joints.friction import frictionless
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import JointDescription
-from kinetree.files.description.urdf import read_urdf
-from kinetree.files.loading import float_base
+from kinetree.files.loading import float_base, read
 from kinetree.model import Model, build_model
 
 Arrays = tuple[np.ndarray, ...]
@@ -83,7 +82,7 @@ def load(key: str, *, floating: bool = False) -> Case:
     """The robot called "panda", "ur5" or "talos"; `floating`: on a free joint called "base"."""
     source = (SOURCES | OTHERS)[key]
     path = data_file(source)
-    description = read_urdf(path)
+    description = read(path)
     joints = tuple(changed(joint, source) for joint in description.joints)
     description = replace(description, joints=joints)
     model = build_model(float_base(description) if floating else description, unphysical="allow")

@@ -31,8 +31,8 @@ off = np.linalg.norm(np.cross(p - p[0], (p[-1] - p[0]) / np.linalg.norm(p[-1] - 
 print(f"the tool leaves the line by less than 1e-12 m: {off.max() < 1e-12}")
 
 # A pose, and the joint positions that reach it within the limits.
-q = robot.inverse_kinematics(goal, q0)
-print("inverse kinematics reaches its goal:", np.allclose(robot.pose(q), goal, atol=1e-9))
+found = robot.inverse_kinematics(goal, q0)
+print("inverse kinematics reaches its goal:", bool(found.reached))
 
 # Energy balance of the joints' work, J.
 balance = line.energy()
@@ -43,6 +43,6 @@ print(f"lowering the arm gave back {-balance.work[-1]:.2f} J, all of it potentia
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "line.csv"
     line.to_csv(path)
-    again = motion.read_csv(path, robot)
+    again = motion.read(path, robot)
     print("the CSV file reads back to the same bits:", np.array_equal(again.q, line.q))
     # line.plot("line.png") draws it, with matplotlib.

@@ -7,8 +7,8 @@ import numpy as np
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.constraints import Couple, Hold, Loop, Rod
-from kinetree.model import ALL_TYPES, random_model
 from kinetree.spatial import inverse
+from random_robots import ALL_TYPES, random_model
 
 CRANK, CONNECTING_ROD = 0.3, 0.8  # m, of the slider-crank
 BODY = np.diag([0.01, 0.02, 0.03])

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.engine.compiler import elementary
-from kinetree.engine.compiler.elementary import MAGNITUDE, bits_of
 from kinetree.engine.compiler.graph import Graph, Sweep
 from kinetree.engine.compiler.interpret import gather, parted, prepare
 from kinetree.engine.compiler.ops import OPERATIONS
@@ -25,8 +24,6 @@ from kinetree.engine.compiler.sincos import (
     EVALUATE,
     LIMIT,
     REDUCE,
-    TWO_OVER_PI_WORDS,
-    times_half_pi,
     turn,
 )
 
@@ -223,49 +220,13 @@ def sincos(f: Any, x: Any, size: Any, small: Any, dtype: str) -> tuple[Any, Any]
     return turn(f, sine, cosine, n, odd, x)
 
 
-def large_angle(f: Any, x: float, dtype: str) -> tuple[float, float]:
-    """Sine and cosine of one finite |x| beyond LIMIT.
-
-    The angle is m 2^e with a whole m below 2^53. Of 2/pi, 192 digits matter for m 2^e 2/pi modulo
-    4; the product with two whole bits is n and a fraction in [-1/2, 1/2). Python's integers take
-    the place of the words of 64 bits.
-    """
-    bits = bits_of(x) & MAGNITUDE
-    m = bits & (2**52 - 1) | 2**52
-    word, shift = divmod((bits >> 52) - 1075 + 62, 64)
-    four = 0
-    for part in TWO_OVER_PI_WORDS[word : word + 4]:
-        four = four << 64 | part
-    product = m * (four >> (64 - shift)) % WORD**3
-    n, fraction = product >> 190, (product << 2) % WORD**3
-    negative = fraction >> 191
-    if negative:  # a half or more rounds up; the complement is the opposite but for 2^-192
-        n, fraction = n + 1, WORD**3 - 1 - fraction
-    tiny = fraction < WORD**2
-    unit = 2.0**-128 if tiny else 2.0**-64
-    high, rest = divmod(fraction if tiny else fraction >> 64, WORD)
-    pieces = [  # 32 bits each, so that the conversion is exact
-        float(half) * weight
-        for value, scale in ((high, 1.0), (rest, 2.0**-64))
-        for half, weight in ((value >> 32, scale * 2.0**32), (value % 2**32, scale))
-    ]
-    t, low = times_half_pi(f, pieces)
-    sign = -unit if negative else unit
-    sine, cosine = EVALUATE[dtype](f, f.mul(t, sign), f.mul(low, sign))
-    if n % 2:
-        sine, cosine = cosine, -sine
-    if n & 2:
-        sine, cosine = -sine, -cosine
-    return -sine if x < 0 else sine, cosine
-
-
 def sine_and_cosine(x: float, dtype: str = "float64") -> tuple[float, float]:
     """Sine and cosine of a float; those of a float32 are still to be rounded to it."""
     size = abs(x)
     if size <= LIMIT[dtype]:
         return sincos(FloatArithmetic(), x, size, True, dtype)
     if math.isfinite(x):
-        return large_angle(FloatArithmetic(), x, dtype)
+        return math.sin(x), math.cos(x)  # of the C library, as in compiled code
     return x - x, x - x  # NaN
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.model import ALL_TYPES, Model, random_model
+from kinetree.model import Model
+from random_robots import ALL_TYPES, random_model
 
 EPS = float(np.finfo(float).eps)
 

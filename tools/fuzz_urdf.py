@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kinetree.errors import KinetreeError
+from kinetree.files.description.source import RobotFile, decode
 from kinetree.files.description.urdf import read_urdf
 
 SLOW = 2.0  # seconds
@@ -195,7 +196,7 @@ def mutants(corpus: Sequence[bytes], seed: int, count: int) -> Iterator[bytes]:
 
 def read_text(data: bytes) -> object:
     """The records of a text."""
-    return read_urdf("robot.urdf", text=data)
+    return read_urdf(RobotFile("robot.urdf", decode(data, "robot.urdf")))
 
 
 def failure(data: bytes, read: Callable[[bytes], object] = read_text) -> str:

@@ -29,7 +29,7 @@ MEMBERS = ROOT / "tests" / "interfaces" / "public_members.txt"
 RESULTS = {
     "Animation": "kinetree.motion.animation",
     "Explanation": "kinetree.explain",
-    "GpuTrajectory": "kinetree.simulate.gpu.rollouts",
+    "GpuTrajectory": "kinetree.simulate.gpu",
     "Model": "kinetree.model",
     "Report": "kinetree.files.report",
     "SparseBlock": "kinetree.engine.compiler.sparse",

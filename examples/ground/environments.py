@@ -19,7 +19,7 @@ from kinetree.core.options import count
 from kinetree.engine.kernels.free import check_free, free_ports, owners
 from kinetree.errors import InputError, ShapeError, need
 from kinetree.model import Model
-from kinetree.simulate.core.inputs import constant
+from kinetree.simulate.inputs import constant
 
 __all__ = ["make"]
 

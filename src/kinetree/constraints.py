@@ -26,7 +26,6 @@ from kinetree.errors import InputError
 from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import constraints_of, tree_of
-from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, coordinates, dof_axis
 from kinetree.model.model import edit
 from kinetree.present.labels import Alignment
@@ -79,7 +78,6 @@ def unconstrained(model: Model) -> Model:
     return tree_of(model)
 
 
-@documented_batch
 def project(
     robot: Model | HasModel, q: StateLike, *, keep: Sequence[str] = (), tolerance: float = 1e-10
 ) -> Array:
@@ -90,6 +88,8 @@ def project(
     are tried, always the same ones.
 
     Args:
+        robot: a Robot or a Model.
+        q: joint positions, shape (..., nq), rad or m.
         keep: names of joints that stay where they are.
         tolerance: largest entry of Phi to accept, rad or m.
 
@@ -124,13 +124,15 @@ def project(
     return alignment.label(found, [coordinate_axis(model)], "project")
 
 
-@documented_batch
 def project_rates(
     robot: Model | HasModel, q: StateLike, dq: StateLike, *, keep: Sequence[str] = ()
 ) -> Array:
     """The rates nearest to dq, measured by the mass matrix, that the constraints allow.
 
     Args:
+        robot: a Robot or a Model.
+        q: joint positions, shape (..., nq), rad or m.
+        dq: joint rates, shape (..., n), rad/s or m/s.
         keep: names of joints whose rates stay as they are; the others follow.
 
     Returns:
@@ -153,7 +155,6 @@ def project_rates(
     return _nearest(model, alignment, keep, "rates")
 
 
-@documented_batch
 def project_accelerations(
     robot: Model | HasModel,
     q: StateLike,
@@ -165,6 +166,10 @@ def project_accelerations(
     """The accelerations nearest to ddq, measured by M, that the constraints allow.
 
     Args:
+        robot: a Robot or a Model.
+        q: joint positions, shape (..., nq), rad or m.
+        dq: joint rates, shape (..., n), rad/s or m/s.
+        ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
         keep: names of joints whose accelerations stay as they are; the others follow.
 
     Returns:

@@ -22,11 +22,17 @@ from kinetree.core.options import typed
 from kinetree.core.text import counted, listing, number
 from kinetree.errors import KinetreeError, KinetreeWarning, ModelError, ParseError
 from kinetree.files.description.joints import FIXED
-from kinetree.files.description.records import ArgumentValue, Body, Note, RobotDescription
-from kinetree.files.description.source import decode, path_text, read_bytes
+from kinetree.files.description.records import Body, Note, RobotDescription
+from kinetree.files.description.source import (
+    ArgumentValue,
+    FileOrNone,
+    decode,
+    path_text,
+    read_bytes,
+)
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xml import Element, parse_xml, show
-from kinetree.files.loading import MJCF, ConstraintsOf, load, read
+from kinetree.files.loading import MJCF, load, read
 from kinetree.robot import Robot
 from kinetree.spatial.inertia import check_body, physical_faults, second_moment
 from kinetree.views.visuals import missing_meshes, visual_source
@@ -53,20 +59,11 @@ RULES: dict[str, tuple[Level, str]] = {
     "products-missing": ("problem", 'write "0" for {names}'),
     "inertia-missing": ("problem", "add <inertia> with all six moments"),
     "limits-reversed": ("problem", 'lower="{upper:g}" upper="{lower:g}"'),
-    "limit-missing": (
-        "problem",
-        f'add {LIMIT} with the numbers of the data sheet, or write type="continuous"',
-    ),
+    "limit-missing": ("problem", f'add {LIMIT} of the data sheet, or write type="continuous"'),
     "limit-negative": ("problem", '{key}="{size:g}"'),
-    "limit-zero": (
-        "remark",
-        "write the {key} limit of the data sheet: other programs take 0 as 0",
-    ),
+    "limit-zero": ("remark", "write the {key} limit of the data sheet: others take 0 as 0"),
     "limits-all-zero": ("remark", f"write {LIMIT} with the numbers of the data sheet"),
-    "limits-both-zero": (
-        "remark",
-        'write its range, or type="fixed": MuJoCo ignores such limits',
-    ),
+    "limits-both-zero": ("remark", 'write its range, or type="fixed": MuJoCo ignores such limits'),
     "limits-incomplete": ("remark", "write both"),
     "axis-length": ("remark", "divide the axis by {length:.9g}"),
     "mimic-fixed": ("problem", "remove the <mimic>: Drake refuses it"),
@@ -75,7 +72,7 @@ RULES: dict[str, tuple[Level, str]] = {
     "robot-unnamed": ("problem", 'write <robot name="...">'),
     "unit-degrees": ("remark", "if so, multiply by 0.0174533"),
     "unit-millimetres": ("remark", "if so, multiply by 0.001"),
-    "mesh-skipped": ("problem", "correct the numbers of the mesh"),
+    "shape-skipped": ("problem", "correct the numbers of the shape"),
     "word-near": ("problem", "write {word}"),
 }
 
@@ -157,7 +154,7 @@ def lint(
     folders: Sequence[str | os.PathLike[str]] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     environment: bool = False,
-    constraints: ConstraintsOf = "file",
+    constraints: FileOrNone = "file",
     model: str | None = None,
 ) -> Lint:
     """Judge a robot file: its masses, inertias, limits, names and meshes, with corrections.
@@ -171,13 +168,8 @@ def lint(
         mesh_folder: the only folder that meshes are looked for in; None: that of the file.
         floating, mimic, folders, arguments, environment, constraints, model: as in `load`.
     """
-    options: dict[str, Any] = {
-        "mimic": mimic,
-        "folders": folders,
-        "arguments": arguments,
-        "environment": environment,
-        "model": model,
-    }
+    options: dict[str, Any] = {"mimic": mimic, "folders": folders, "arguments": arguments}
+    options |= {"environment": environment, "model": model}
     source = path_text(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KinetreeWarning)
@@ -221,7 +213,7 @@ def _findings(
         yield from _bodies(description, robot)
     yield from _dense(description, robot, is_mjcf)
     yield from (_judge(x) for x in report.warnings if x.code not in OF_BODIES)
-    yield from (_judge(x) for x in report.notes if x.code in ("mesh-skipped", "mujoco"))
+    yield from (_judge(x) for x in report.notes if x.code in ("shape-skipped", "mujoco"))
     if report.source.suffix.lower() == ".urdf":
         yield from _elements(report.source)
     if meshes and (missing := _missing(robot, description, folder, is_mjcf)):
@@ -241,37 +233,18 @@ def _judge(note: Note, level: Level = "remark") -> Finding:
 
 def _bodies(description: RobotDescription, robot: Robot) -> Iterator[Finding]:
     """Masses and inertias that no body has, that have another unit, or that are missing."""
-    model = robot.model
     size = max(SIZE, sum(float(np.linalg.norm(x.M_pc[:3, 3])) for x in description.joints))
     reported = set[str]()
     for link in description.links:
         for body in link.bodies:
-            owner, (m, _, I) = f"link {link.name!r}", check_body(body.m, body.com, body.I_com, "")
-            moments = known(np.asarray(I))
-            if moments is None:
-                continue
-            least = float(np.linalg.eigvalsh(moments)[0])
-            radius = (max(float(np.trace(moments)), 0) / 2 / m) ** 0.5 if m > 0 else 0.0
-            faults = physical_faults(m, moments)
-            if faults:
-                reported.add(link.name)
-                text = f"{owner} is not a physical body: {'; '.join(faults)}."
-                yield Finding("problem", text, link.where, _physical(body), "unphysical")
-            elif radius > LONGEST * size:
-                text = (
-                    f"{owner} of {number(m)} kg has the inertia of a body {number(2 * radius)} m "
-                    f"across; the robot is about {number(size)} m long."
-                )
-                factor = 10.0 ** -(3 * round(np.log10(radius / BALL) * 2 / 3))
-                words = f"if the unit is mistaken: {inertia_tag(moments * factor)}"
-                yield Finding("problem", text, link.where, f"{words}, {number(factor)} of it")
-            elif m > 0 and moments.any() and least < LEAST_MOMENT:
-                reported.add(link.name)
-                text = f"the inertia of {owner} is singular: its least principal moment is 0."
-                yield Finding("problem", text, link.where, _physical(body))
-            elif m == 0 and moments.any():
-                text = f"{owner} has moments of inertia and no mass."
-                yield Finding("remark", text, link.where, "write its mass, or remove <inertial>")
+            found = _fault_of(body, size)
+            if found is not None:
+                text, correction, code = found
+                reported |= {link.name} if code in ("unphysical", "singular") else set()
+                level: Level = "remark" if code == "massless" else "problem"
+                text = f"link {link.name!r} {text}"
+                yield Finding(level, text, link.where, correction, code)
+    model = robot.model
     light = [  # with the links that are fixed to them
         name for name, m, I in zip(model.link_names, model.m, model.I_com, strict=True)
         if float(m) < SMALLEST or np.linalg.eigvalsh(np.asarray(I, float))[0] < SMALLEST
@@ -280,15 +253,36 @@ def _bodies(description: RobotDescription, robot: Robot) -> Iterator[Finding]:
     if light := [name for name in light if name in moving]:
         every = len(light) == len(model.joints)
         which = "no moving link has them" if every else listing(light, MAX_NAMES)
-        example = inertia_tag(0.4 * 0.1 * BALL**2 * np.eye(3))
-        yield Finding(
-            "problem",
-            f"moving links without mass or moments of inertia: {which}. Forward dynamics may be "
-            "impossible, and MuJoCo refuses the file.",
-            next(x.where for x in description.links if x.name == light[0]),
-            f'give each an <inertial>, such as <mass value="0.1"/> with {example} (a ball of '
-            f"{number(2 * BALL)} m), or fix its joint",
-        )
+        text = f"moving links without mass or moments of inertia: {which}. Forward dynamics may be "
+        text += "impossible, and MuJoCo refuses the file."
+        where = next(x.where for x in description.links if x.name == light[0])
+        tag = inertia_tag(0.4 * 0.1 * BALL**2 * np.eye(3))
+        example = f'such as <mass value="0.1"/> with {tag} (a ball of {number(2 * BALL)} m)'
+        correction = f"give each an <inertial>, {example}, or fix its joint"
+        yield Finding("problem", text, where, correction)
+
+
+def _fault_of(body: Body, size: float) -> tuple[str, str, str] | None:
+    """What is wrong with the inertia of a body in a robot of a size, a correction, and the code."""
+    m, _, I = check_body(body.m, body.com, body.I_com, "")
+    moments = known(np.asarray(I))
+    if moments is None:
+        return None
+    radius = (max(float(np.trace(moments)), 0) / 2 / m) ** 0.5 if m > 0 else 0.0
+    if faults := physical_faults(m, moments):
+        return f"is not a physical body: {'; '.join(faults)}.", _physical(body), "unphysical"
+    if radius > LONGEST * size:
+        text = f"of {number(m)} kg has the inertia of a body {number(2 * radius)} m across; the "
+        factor = 10.0 ** -(3 * round(np.log10(radius / BALL) * 2 / 3))
+        words = f"if the unit is mistaken: {inertia_tag(moments * factor)}, {number(factor)} of it"
+        return f"{text}robot is about {number(size)} m long.", words, "large"
+    if m > 0 and moments.any() and float(np.linalg.eigvalsh(moments)[0]) < LEAST_MOMENT:
+        text = "has a singular inertia: its least principal moment is 0."
+        return text, _physical(body), "singular"
+    if m == 0 and moments.any():
+        text = "has moments of inertia and no mass."
+        return text, "write its mass, or remove <inertial>", "massless"
+    return None
 
 
 def _dense(description: RobotDescription, robot: Robot, is_mjcf: bool) -> Iterator[Finding]:
@@ -308,20 +302,20 @@ def _dense(description: RobotDescription, robot: Robot, is_mjcf: bool) -> Iterat
             radius = (5 / 6 * max(float(np.trace(moments)), 0) / m) ** 0.5
             density = m / (_ball(radius) or np.inf)
             sound = not physical_faults(m, moments) and np.linalg.eigvalsh(moments)[0] > SMALLEST
+            level: Level = "problem" if link.name in moving and not is_mjcf else "remark"
+            what = f"link {link.name!r} of {number(m)} kg"
             if sound and density > DENSEST:
-                text = (
-                    f"link {link.name!r} of {number(m)} kg has the inertia of a solid ball "
-                    f"{number(2 * radius, 2)} m across, of {number(density / 1e3, 3)} g/cm^3; no "
-                    "material has more than 23."
-                )
-                level: Level = "problem" if link.name in moving and not is_mjcf else "remark"
+                ball = f"a solid ball {number(2 * radius, 2)} m across, of {_grams(density)}"
+                text = f"{what} has the inertia of {ball}; no material has more than 23."
                 yield Finding(level, text, link.where, _lighter(m, density))
             elif m > DENSEST * volume > 0:
-                text = (
-                    f"link {link.name!r} of {number(m)} kg is drawn with {number(volume * 1e6, 3)} "
-                    f"cm^3: {number(m / volume / 1e3, 3)} g/cm^3, and no material has more than 23."
-                )
+                drawn = f"{number(volume * 1e6, 3)} cm^3: {_grams(m / volume)}"
+                text = f"{what} is drawn with {drawn}, and no material has more than 23."
                 yield Finding("remark", text, link.where, "write the mass in kg, sizes in m")
+
+
+def _grams(density: float) -> str:
+    return f"{number(density / 1e3, 3)} g/cm^3"
 
 
 def _ball(radius: float) -> float:
@@ -365,12 +359,8 @@ def _physical(body: Body) -> str:
 
 def inertia_tag(I: Array) -> str:
     """An inertia as an element of URDF, in four digits."""
-    places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2)}
-    least = 1e-9 * float(np.abs(I).max())  # less is rounding
-    words = [
-        f'{key}="{I[at] if abs(I[at]) > least else 0:.4g}"'
-        for key, at in (places | {"izz": (2, 2)}).items()
-    ]
+    I = np.where(np.abs(I) > 1e-9 * np.abs(I).max(), I, 0)  # less is rounding
+    words = (f'i{"xyz"[j]}{"xyz"[k]}="{I[j, k]:.4g}"' for j in range(3) for k in range(j, 3))
     return f"<inertia {' '.join(words)}/>"
 
 
@@ -446,6 +436,6 @@ def _missing(
             return drawn.meshes.find(path).is_file()
         return False
 
-    return [
-        path for path in dict.fromkeys(x.path for x in description.meshes) if not is_there(path)
-    ]
+    paths = [x.path for x in drawn.visuals() if x.path]
+    paths += [x.path for x in description.collisions.shapes if x.path]
+    return [path for path in dict.fromkeys(paths) if not is_there(path)]

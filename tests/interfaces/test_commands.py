@@ -84,6 +84,14 @@ explain four_bar
 explain planar_2r rows.csv --row 1 --json
 explain panda --link panda_link7 --format markdown
 """,
+    "ik": """
+ik panda --pose 0.4 0.1 0.5 0 1 0 0
+ik ur5e --position 0.4 0.3 0.5 --degrees
+ik planar_2r --position 3 0 0
+ik planar_2r --pose 1 2 3
+ik planar_2r --position 1 0.5 0 --json
+ik planar_2r
+""",
     "plan": """
 plan planar_2r --to 1 0.5 --duration 1 -o plan.csv
 plan panda --to panda_joint1=30 / panda_joint2=20 --time-optimal --degrees -o quick.csv

@@ -75,7 +75,7 @@ def test_commands_are_chained_by_pipes(ready):
     line = "kinetree simulate planar_2r --duration 0.05 -o - | tee run.csv | kinetree check {} -"
     found = ready.shell(line.format("planar_2r --effort 1e5 --json"))
     assert found.returncode == 0 and '"ok": true' in found.stdout, found.stderr
-    read = kt.motion.read_csv(ready.folder / "run.csv", kt.robots.planar_2r())
+    read = kt.motion.read(ready.folder / "run.csv", kt.robots.planar_2r())
     run = kt.robots.planar_2r().simulate([0.0, 0.0], duration=0.05)
     assert np.array_equal(read.q[-1], run.q[-1]) and np.array_equal(read.dq[-1], run.dq[-1])
 

@@ -67,8 +67,9 @@ def page_data(page):
 def loads_nothing(page):
     outline = Outline(page)
     values = [x or "" for name, x in outline.attributes if name in ("src", "href", "action")]
+    values = [x for x in values if not x.startswith("data:image/png;base64,")]
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
-    inside = not {"link", "iframe", "img", "object", "embed", "base"} & set(outline.tags)
+    inside = not {"link", "iframe", "object", "embed", "base"} & set(outline.tags)
     return (
         not values
         and inside
@@ -180,7 +181,7 @@ def test_pages_load_nothing_and_names_are_text():
     for page in (report_page(robot, samples=20), session_page(robot, run, notes=HOSTILE)):
         outline = Outline(page)
         assert loads_nothing(page)
-        assert outline.tags.count("script") == 2 and "img" not in outline.tags
+        assert outline.tags.count("script") == 2 and outline.tags.count("img") == 1
         assert not [name for name, _ in outline.attributes if name.startswith("on")]
         assert HOSTILE in " ".join(outline.texts)
 

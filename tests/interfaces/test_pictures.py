@@ -1,7 +1,6 @@
 """Pictures, movies and scenes: what is drawn, where it stands, and in which colours."""
 
 import re
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -105,7 +104,8 @@ def test_a_movie_shows_the_motion_frame_by_frame(tmp_path):
     for k in (0, 5, 8):  # the same camera for all, and the state of that time
         render(robot, motion, path=still, size=SIZE, time=min(k / 20, 0.4))
         # pictures have more samples per pixel than movies, and movies fewer colours
-        assert np.abs(pixels(path, k) - pixels(still)).mean() < 3
+        apart = [np.abs(pixels(path, j) - pixels(still)).mean() for j in range(9)]
+        assert np.argmin(apart) == k and apart[k] < 5
     assert np.abs(pixels(path, 0) - pixels(path, 8)).mean() > 6
     assert render(robot, motion, path=path, size=SIZE, fps=10, speed=2).frames == 3
 
@@ -116,16 +116,6 @@ def test_a_movie_without_a_motion_goes_once_around_the_robot(tmp_path):
     assert made.frames == 12 and made.duration == 6
     differences = [np.abs(pixels(path, k) - pixels(path, 0)).mean() for k in range(12)]
     assert differences[0] == 0 and min(differences[1:]) > 1
-
-
-def test_an_svg_is_well_formed_has_the_size_and_names_as_text(tmp_path):
-    path = tmp_path / "a.svg"
-    builder = kt.Builder("<script>").link("base").link("<b>", 1, (0.3, 0, 0))
-    builder.joint("&", "revolute", "base", "<b>")
-    render(builder.build(), path=path, size=(320, 240))
-    root = ElementTree.parse(path).getroot()
-    assert root.get("viewBox").split()[2:] == ["320", "240"] or root.get("width") == "320"
-    assert "<script" not in path.read_text("utf8") and len(list(root.iter())) > 10
 
 
 @pytest.mark.parametrize("name", kt.robots.__all__)

@@ -75,7 +75,7 @@ def test_files_of_motions_read_back(n, seed):
         for kind in ("csv", "npz"):
             path = Path(folder) / f"motion.{kind}"
             getattr(motion, f"write_{kind}")(found, path)
-            again = getattr(motion, f"read_{kind}")(path)
+            again = motion.read(path)
             for part in ("t", "q", "dq", "ddq"):
                 np.testing.assert_array_equal(getattr(again, part), getattr(found, part))
 
@@ -107,8 +107,8 @@ def test_inverse_kinematics_reach_the_pose(mechanism, seed):
     goal, away, _ = state(robot, seed)
     T = dynamics.pose(robot.model, goal)
     assume(np.linalg.svd(dynamics.body_jacobian(robot.model, goal))[1].min() > 1e-2)
-    q = robot.inverse_kinematics(T, goal + 0.1 * away)
-    close(dynamics.pose(robot.model, q), T, 1e-8, 1)
+    found = robot.inverse_kinematics(T, goal + 0.1 * away)
+    close(dynamics.pose(robot.model, found.q), T, 1e-8, 1)
 
 
 @settings(max_examples=10)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from kinetree import convert, dynamics
-from kinetree.model import WORLD, random_model
+from kinetree.model import WORLD
 from kinetree.spatial import cross, translation
+from random_robots import random_model
 from robot_states import random_state
 
 pin = pytest.importorskip("pinocchio")

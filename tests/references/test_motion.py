@@ -134,49 +134,6 @@ def goal_of(q):
 # inverse kinematics
 
 
-@pytest.mark.parametrize("name", ["panda", "ur5e", "iiwa_14"])
-def test_reachable_poses_are_reached_within_the_limits(name):
-    robot = getattr(kt.robots, name)()
-    lower, upper = np.array([(x.limits.lower, x.limits.upper) for x in robot.model.joints
-                             if x.dofs]).T  # fmt: skip
-    for case in range(4):
-        T = robot.pose(robot.random(rng=case))
-        q = robot.inverse_kinematics(T, robot.random(rng=case + 100))
-        np.testing.assert_allclose(robot.pose(q), T, atol=1e-9)
-        assert ((q >= lower) & (q <= upper)).all()
-    start = robot.random(rng=3)
-    near = robot.inverse_kinematics(robot.pose(start), start)
-    np.testing.assert_allclose(near, start, atol=1e-9)
-
-
-def test_two_links_reach_a_place_as_the_law_of_cosines_says():
-    built = kt.Builder("arm").link("base").link("upper", 1.0).link("lower", 1.0)
-    limits = {"limits": kt.joints.Limits(-2, 2)}
-    built.joint("shoulder", "revolute", "base", "upper", **limits)
-    built.joint("elbow", "revolute", "upper", "lower", at=(1, 0, 0), **limits)
-    robot = built.frame("tip", "lower", (0.8, 0, 0), tool=True).build()
-    x, y = 1.1, 0.7
-    elbow = np.arccos((x * x + y * y - 1 - 0.64) / 1.6)
-    shoulder = np.arctan2(y, x) - np.arctan2(0.8 * np.sin(elbow), 1 + 0.8 * np.cos(elbow))
-    T = kt.spatial.translation((x, y, 0))
-    q = robot.inverse_kinematics(T, [0.1, 0.5], part="position")
-    np.testing.assert_allclose(q, [shoulder, elbow], atol=1e-8)
-    for place, named in (((3, 0, 0), "tip"), ((-1.7, 0, 0), "shoulder")):
-        with pytest.raises(KinetreeError) as refused:
-            robot.inverse_kinematics(kt.spatial.translation(place), part="position", restarts=3)
-        assert named in str(refused.value)
-
-
-def test_a_foot_of_a_floating_robot_is_moved():
-    robot = kt.robots.quadruped()
-    start = robot.neutral()
-    start[7:] = np.tile([0.1, 0.6, -1.2], 4)
-    T = robot.pose(start, "rear_left_foot") @ kt.spatial.translation((0.05, 0.02, 0.1))
-    q = robot.inverse_kinematics(T, start, frame="rear_left_foot")
-    np.testing.assert_allclose(robot.pose(q, "rear_left_foot"), T, atol=1e-9)
-    assert np.linalg.norm(q[:4]) == pytest.approx(1, abs=1e-12)
-
-
 # checks and uniform scaling
 
 

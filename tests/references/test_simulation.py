@@ -478,8 +478,11 @@ def test_limits_stop_are_recorded_or_ignored():
     np.testing.assert_array_equal(free.q, motion.q)
     assert free.q[-1, 0] == pytest.approx(1.0)
     for over in ({"dq0": [6.0]}, {"dq0": [0.0], "tau": [60.0]}):
+        run |= {"duration": 0.05}
         with pytest.raises(SimulationError):
-            robot.simulate([0], **over, **run | {"duration": 0.05})
+            robot.simulate([0], **over, **run, limits="error")
+        (violation,) = robot.simulate([0], **over, **run).meta["violations"]  # joints stop
+        assert violation.quantity in ("velocity", "effort") and violation.t == 0
 
 
 def test_a_law_that_is_not_a_number_ends_the_run():

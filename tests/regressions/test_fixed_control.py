@@ -140,7 +140,6 @@ HELD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*need accelerations")  # which jump with the torques
 @pytest.mark.parametrize("acting", HELD)
 @pytest.mark.parametrize("dt", [0.1, 0.05])
 def test_the_work_of_held_torques_is_the_energy_gained(acting, dt):

@@ -76,7 +76,7 @@ def test_pickled_objects_of_a_recording_are_not_unpickled(tmp_path, name):
 @pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.csv.gz", "a.mcap", "a.urdf", "a.xml"])
 def test_a_pipe_is_refused_before_it_is_opened(tmp_path, name):
     os.mkfifo(tmp_path / name)
-    readers = [kt.motion.read, kt.motion.read_npz, kt.identify.read_recording]
+    readers = [kt.motion.read, kt.identify.read_recording]
     for reader in [kt.load] if name.endswith(("urdf", "xml")) else readers:
         arguments = (kt.robots.planar_2r(),) if reader is kt.identify.read_recording else ()
         with pytest.raises(KinetreeError, match="is a pipe or a device"):

@@ -28,7 +28,7 @@ poles: Vector = np.abs(np.linalg.eigvals(system.A))
 kernel = robot.compile("inverse_dynamics", free=["mass"])
 count: int = kernel.operations
 T: Vector = robot.pose(q, "panda_hand")
-goal = robot.inverse_kinematics(T, q, part="position", seed=3)
+goal = robot.inverse_kinematics(T, q, tolerance=1e-8, seed=3).q
 
 
 def law(t: float, q: Vector, dq: Vector) -> Vector:

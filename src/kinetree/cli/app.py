@@ -26,10 +26,10 @@ ROBOTS = f"""ROBOT is a file (.urdf, .xacro, .xml, .sdf), a built-in robot
 panda_description."""
 
 CODES = """Exit codes: 0 fine; 1 the verdict is negative (lint: the file has a problem; check: a
-limit is violated; optimize: the goal or a limit is missed; size: no motor is enough; simulate: a
-joint left its limits and --limits is stop; watch: there is a contact; identify: the recording is
-not usable); 2 wrong usage, input or file, with one paragraph on stderr; 130 interrupted; 141 the
-reader of the output closed it."""
+limit is violated; ik: a pose is not reached; optimize: the goal or a limit is missed; size: no
+motor is enough; simulate: a joint left its limits and --limits is stop; watch: there is a contact;
+identify: the recording is not usable); 2 wrong usage, input or file, with one paragraph on stderr;
+130 interrupted; 141 the reader of the output closed it."""
 
 # group: commands, each with the function that runs it and its arguments
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
@@ -47,6 +47,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "explain": ("explain:explain", "ROBOT [DATA]"),
     },
     "Simulate and check": {
+        "ik": ("ik:ik", "ROBOT --pose NUMBER..."),
         "plan": ("plan:plan", "ROBOT --to NUMBER..."),
         "optimize": ("optimize:optimize", "ROBOT --to NUMBER..."),
         "simulate": ("simulate:simulate", "ROBOT"),
@@ -82,6 +83,7 @@ SYNONYMS = {
         "explain": "unfold why",
         "simulate": "sim run integrate",
         "check": "limits feasible",
+        "ik": "inverse-kinematics inverse_kinematics ikine",
         "optimize": "optimise ilqr ddp mpc trajectory-optimization swing-up",
         "identify": "calibrate estimate fit sysid identification",
         "watch": "contacts collisions observe detect",

@@ -32,7 +32,7 @@ from kinetree.model.elements import actuator_kind
 from kinetree.model.units import RAD, control_factors, goal_kind, kinds
 
 if TYPE_CHECKING:
-    from kinetree.simulate.core.signals import Signal
+    from kinetree.simulate.inputs import Signal
 
 MAX_NAMES = 8  # in one message
 PREFIX = "u:"
@@ -107,7 +107,7 @@ def typed_controls(model: Model, words: Sequence[str]) -> Array:
 
 def recorded_controls(model: Model, data: str, degrees: bool) -> "Signal":
     """Controls over time from a CSV file, each kept until the next row, in SI units."""
-    from kinetree.simulate.core.signals import signal
+    from kinetree.simulate.inputs import signal
 
     where, text = _text(data)
     rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]

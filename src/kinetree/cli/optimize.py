@@ -1,6 +1,5 @@
 """`kinetree optimize`: the motion of least effort to a goal, by optimal control."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,11 +22,12 @@ from kinetree.cli.arguments import (
     words_argument,
 )
 from kinetree.cli.choices import find_robot
+from kinetree.cli.ik import typed_pose
 from kinetree.cli.messages import WARNING, notify
 from kinetree.cli.output import compiling, waiting
 from kinetree.cli.plan import Planned
 from kinetree.cli.simulate import STDOUT, MotionFile, Plot, check_files
-from kinetree.cli.states import factors, typed_number, vector
+from kinetree.cli.states import factors, pieces_of, vector
 from kinetree.cli.tables import console
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted, number
@@ -35,7 +35,6 @@ from kinetree.errors import InputError
 from kinetree.model.bounds import Bounds, bounds_of, limit_vector
 from kinetree.motion.limits.check import check_limits
 from kinetree.robot import Robot
-from kinetree.spatial.so3 import quaternion_rotation
 
 if TYPE_CHECKING:
     from kinetree.motion.limits.report import LimitReport
@@ -171,25 +170,16 @@ def read_goal(
         goal = vector(model, "q", to, degrees, "--to", start)
         check_goal(robot, goal)
         return {"goal": optimal.Posture(target=goal, final=GOAL)}
-    pieces = [x for word in to_pose or () for x in re.split(r"[,\s]+", word.strip("[]() ")) if x]
-    if len(pieces) not in (3, 7):
-        raise InputError(
-            f"--to-pose has {counted(len(pieces), 'number')}; expected X Y Z, or these and the "
-            "quaternion QW QX QY QZ."
-        )
-    names = ("X", "Y", "Z", "QW", "QX", "QY", "QZ")
-    typed = zip(names[: len(pieces)], pieces, strict=True)
-    x = np.array([typed_number("--to-pose", name, text) for name, text in typed])
+    words = pieces_of(to_pose)
+    target = typed_pose("--to-pose", words, rotated=len(words) > 3)
     model.frame(frame)
     goals: dict[str, Cost] = {
-        "position": optimal.FramePosition(target=x[:3], frame=frame, final=GOAL)
+        "position": optimal.FramePosition(
+            target=target if target.ndim == 1 else target[:3, 3], frame=frame, final=GOAL
+        )
     }
-    if len(x) == 7:
-        length = float(np.linalg.norm(x[3:]))
-        if abs(length - 1) > 1e-3:
-            raise InputError(f"QW QX QY QZ of --to-pose has length {length:.6g}; expected 1.")
-        R = quaternion_rotation(x[3:] / length)
-        goals["rotation"] = optimal.FrameRotation(target=R, frame=frame, final=GOAL)
+    if target.ndim == 2:
+        goals["rotation"] = optimal.FrameRotation(target=target[:3, :3], frame=frame, final=GOAL)
     return goals
 
 

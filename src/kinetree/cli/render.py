@@ -52,7 +52,7 @@ def render(
         Parameter(
             name=["--output", "-o"],
             metavar="FILE",
-            help="File to write: .png or .svg for a picture, .gif or .mp4 for a movie.",
+            help="File to write: .png for a picture, .gif or .mp4 for a movie.",
         ),
     ],
     q: Position = None,
@@ -103,7 +103,7 @@ def render(
     kinetree render panda -o panda.png
     kinetree simulate double_pendulum --q 1.5 0 --duration 2 -o swing.csv
     kinetree render double_pendulum swing.csv -o swing.gif --add trace --fps 10
-    kinetree render cart_pole -o cart_pole.svg --theme dark --json
+    kinetree render cart_pole -o cart_pole.png --theme dark --json
     ```
 
     JSON has robot, file, bytes, width, height, frames, duration (s), not_drawn (visuals of the file

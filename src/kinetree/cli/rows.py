@@ -23,7 +23,7 @@ from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import Model
 from kinetree.model.inputs import coordinates
 from kinetree.model.units import entry_names, factors, units
-from kinetree.motion.recordings import SIGNALS, OptionNames, ReadRequest, Table
+from kinetree.motion.recordings import SIGNALS, ReadRequest, Table
 from kinetree.motion.recordings.read import (
     BAG,
     LONGEST_SIGNATURE,
@@ -62,10 +62,7 @@ def request_of(
         if name in columns:
             raise InputError(f"--columns maps {name!r} twice; expected every column once.")
         columns[name] = target or None
-    return ReadRequest(
-        model, columns, degrees, recorded.topic, required, unnamed,
-        options=OptionNames(command=True),
-    )  # fmt: skip
+    return ReadRequest(model, columns, degrees, recorded.topic, required, unnamed)
 
 
 def read_states(data: str, request: ReadRequest, wanted: Sequence[str]) -> dict[str, Array]:

@@ -54,9 +54,9 @@ from kinetree.robot import Robot
 
 if TYPE_CHECKING:
     from kinetree.motion.trajectory import Trajectory
-    from kinetree.simulate.core.controller import Controller
-    from kinetree.simulate.core.limits import Violation
-    from kinetree.simulate.core.signals import Signal
+    from kinetree.simulate.controller import Controller
+    from kinetree.simulate.inputs import Signal
+    from kinetree.simulate.limits import Violation
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 ROUNDING = 1e-12  # of the largest coordinate: smaller numbers are shown as 0
@@ -184,9 +184,9 @@ def simulate(
         Literal["stop", "error", "record", "ignore"],
         Parameter(
             help="At a position, speed or force beyond a joint's limit: stop stops joints at the "
-            "limits of their positions, with a method that has impacts, and ends the motion with "
-            "the others; error ends it, with exit code 1; record goes on and reports it; ignore "
-            "does not look."
+            "limits of their positions and reports other limits; a method without impacts ends the "
+            "motion there; error ends it at any limit, with exit code 1; record goes on and "
+            "reports it; ignore skips the check."
         ),
     ] = "stop",
     output: MotionFile = None,
@@ -214,7 +214,7 @@ def simulate(
     contact_forces and contact_points (x, y, z in the space frame, N and m), contact_gaps (m) and
     contact_modes (0 open, 1 stick, 2 slip), by contact, and contact_residual.
     """
-    from kinetree.simulate.core.limits import SimulationError
+    from kinetree.simulate.limits import SimulationError
 
     loaded = find_robot(robot, options.reading)
     degrees, recorded = options.degrees, options.recorded
@@ -326,7 +326,7 @@ def _forces(
 ) -> "Array | Signal | None":
     """The joint forces of --tau (constant) or of the file --forces."""
     from kinetree.cli.rows import read_forces, request_of
-    from kinetree.simulate.core.signals import signal
+    from kinetree.simulate.inputs import signal
 
     if forces is None:
         return vector(robot.model, "tau", tau, False) if tau else None

@@ -6,8 +6,7 @@ from kinetree.controllers.observer import MomentumObserver, Observed
 from kinetree.controllers.stateful import Stateful
 from kinetree.controllers.stepwise import Stepwise, step_by_step
 from kinetree.controllers.task_space import Impedance, OperationalSpace, Posture
-from kinetree.simulate.core.controller import Controller, Law
-from kinetree.simulate.core.sampling import Sampled
+from kinetree.simulate.controller import Controller, Law, Sampled
 
 __all__ = [
     "PD",

@@ -305,10 +305,15 @@ def find_contacts(
         names, links = _joints_of(model, over)
         contacts.append(
             Contact(
-                float(t[first]), float(t[end]), model.dof_names[int(d)], peak,
-                float(t[first + at]), names, links,
+                float(t[first]),
+                float(t[end]),
+                model.dof_names[int(d)],
+                peak,
+                float(t[first + at]),
+                names,
+                links,
             )
-        )  # fmt: skip
+        )
     return contacts
 
 

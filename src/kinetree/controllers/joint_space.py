@@ -36,7 +36,7 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.scalars import Scalar, clip
-from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues, Stateless
+from kinetree.simulate.controller import NamedFields, Reference, SignalValues, Stateless
 
 
 @dataclass(frozen=True, eq=False)

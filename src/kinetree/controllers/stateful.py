@@ -9,9 +9,8 @@ rate
 the memory is integrated together with the robot, for each rollout by itself.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,21 +18,13 @@ from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
-from kinetree.model.inputs import coordinate_axis, dof_axis
-from kinetree.present.labels import by_name
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import (
-    ByValue,
-    NamedFields,
-    Reference,
-    SignalValues,
-    reference_signals,
-)
-from kinetree.simulate.core.laws import call, check_real, label
+from kinetree.simulate.controller import ByFunction, Reference, SignalValues, as_forces
+from kinetree.simulate.functions import call, check_real, label
 
 
 @dataclass(frozen=True, eq=False)
-class Stateful(ByValue):
+class Stateful(ByFunction):
     """A function tau, dz = law(t, q, dq, z) as a controller; the state z is simulated.
 
     The motion has z in `meta["controller_state"]`, (T, ..., m); its last entry, given as `initial`,
@@ -48,22 +39,13 @@ class Stateful(ByValue):
             returns an array or a tuple of arrays, or a Trajectory; None: no reference.
     """
 
-    named_fields: ClassVar[NamedFields] = {"reference": coordinate_axis}
-
     function: Callable[..., tuple[ArrayLike, ArrayLike]]
     initial: ArrayLike
     reference: Reference | None = None
-    signals: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise InputError(
-                f"the law of Stateful is {self.function!r}; expected a function law(t, q, dq, z) "
-                "that returns tau and dz."
-            )
         object.__setattr__(self, "initial", read_state(self.initial))
         super().__post_init__()
-        object.__setattr__(self, "signals", reference_signals(self.reference))
 
     def start(self, model: Model) -> Array:
         """Return the state at the beginning, (..., m).
@@ -84,16 +66,15 @@ class Stateful(ByValue):
                 f"{name} returned {type(result).__name__}; expected a pair: tau, one force for "
                 f"each of {', '.join(model.dof_names)}, and dz, the rate of its state."
             )
+        tau, dz = as_forces(result[0], model, f"{name}, as tau,"), np.array(result[1])
         refuse_labels(result[1], f"the rate dz of {name}")
-        tau, dz = np.array(by_name(result[0], dof_axis(model), "tau")), np.array(result[1])
-        check_real(tau, f"{name}, as tau,")
         check_real(dz, f"{name}, as dz,")
-        for what, x, size in (("tau", tau, model.n), ("dz", dz, self.start(model).shape[-1])):
-            if x.shape != (size,):
-                raise ShapeError(
-                    f"{name} returned {what} of shape {x.shape}; expected ({size},): "
-                    + (", ".join(model.dof_names) if what == "tau" else "the rate of its state z.")
-                )
+        size = self.start(model).shape[-1]
+        if dz.shape != (size,):
+            raise ShapeError(
+                f"{name} returned dz of shape {dz.shape}; expected ({size},): the rate of its "
+                "state z."
+            )
         return tau, dz
 
 

@@ -17,19 +17,12 @@ from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.forces import ActingForces, recent, with_key
-from kinetree.simulate.core.inputs import ExternalInputs, NamedParts
-from kinetree.simulate.core.laws import first_line
-from kinetree.simulate.core.run import Run
-from kinetree.simulate.core.sampling import Sampled
-from kinetree.simulate.core.setup import (
-    Setup,
-    external_inputs,
-    first_state,
-    read_forces,
-    trial_states,
-)
+from kinetree.simulate.controller import Controller, Sampled
+from kinetree.simulate.forces import ActingForces, Moment, recent, with_key
+from kinetree.simulate.functions import first_line
+from kinetree.simulate.inputs import ExternalInputs, NamedParts
+from kinetree.simulate.options import Run
+from kinetree.simulate.setup import Setup, external_inputs, first_state, read_forces, trial_states
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +79,8 @@ class Stepwise:
         q, dq, z = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (q, dq, z))
         tau, dz = np.zeros((*lead, self._model.n)), np.zeros(z.shape)
         for at in np.ndindex(lead):
-            tau[at], dz[at] = self._acting.joint_forces(
-                self._model, t, q[at], dq[at], z[at], inputs, False
-            )
+            moment = Moment(self._model, t, q[at], dq[at], z[at], inputs)
+            tau[at], dz[at] = self._acting.joint_forces(moment)
         return tau, dz
 
 
@@ -114,7 +106,7 @@ def step_by_step(
     setup = Setup(model, start, (), acting, external, start.shape[-1])
 
     def law(t: Scalar, q: Array, dq: Array, z: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        tau, dz = acting.joint_forces(model, t, q, dq, z[:-1], external.named(p, s), False)
+        tau, dz = acting.joint_forces(Moment(model, t, q, dq, z[:-1], external.named(p, s)))
         return tau, np.array([*dz, 0])  # no array of a kernel is empty
 
     sizes = {"q": model.nq, "dq": model.n, "z": start.shape[-1] + 1}
@@ -130,7 +122,7 @@ def step_by_step(
         return Kernel(graph, "law", dtypes=("float64",))
 
     try:
-        compiled = recent(model, "laws step by step", setup.code_key, make, lambda kernel: True)
+        compiled = recent(model, "laws step by step", setup.code_key, make)
     except Exception as problem:
         if model.constraints is not None and isinstance(problem, ModelError):
             raise  # a law that does not honour constraints would refuse them in Python, too

@@ -33,7 +33,7 @@ from kinetree.errors import ShapeError
 from kinetree.model import Model
 from kinetree.model.quantity import task_rows
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.controller import NamedFields, Reference, SignalValues, Stateless
+from kinetree.simulate.controller import NamedFields, Reference, SignalValues, Stateless
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.matrices import factor, solve
 

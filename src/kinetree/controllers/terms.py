@@ -39,13 +39,7 @@ from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import coordinate_axis, dof_axis, zeros
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, absolute, cos, minimum, sign, sin, where
-from kinetree.simulate.core.controller import (
-    ByValue,
-    NamedFields,
-    Reference,
-    SignalValues,
-    as_reference,
-)
+from kinetree.simulate.controller import ByValue, NamedFields, Reference, SignalValues, as_reference
 from kinetree.spatial import cross
 from kinetree.spatial.matrices import solve
 from kinetree.spatial.so3 import quaternion_rotation
@@ -178,9 +172,11 @@ def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Mod
         )
     solvable(model)
     check_sufficient(
-        model, law, f"they cannot give the forces of the controller {law}",
+        model,
+        law,
+        f"they cannot give the forces of the controller {law}",
         "PD and PID without gravity need none of the robot's dynamics",
-    )  # fmt: skip
+    )
     return model
 
 

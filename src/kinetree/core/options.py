@@ -33,9 +33,14 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 # types of a signature, in the words of an error
 WORDS: Mapping[object, str] = {
-    bool: "True or False", int: "a whole number", float: "a number", str: "text in quotes",
-    NoneType: "None", PathLike: "a path", Callable: "a function",
-}  # fmt: skip
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "text in quotes",
+    NoneType: "None",
+    PathLike: "a path",
+    Callable: "a function",
+}
 
 
 def typed(function: Callable[Given, Result]) -> Callable[Given, Result]:

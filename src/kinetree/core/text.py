@@ -3,15 +3,18 @@
 A number that is rounding beside the largest one is shown as 0: `without_rounding`, everywhere.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from math import inf
+from typing import TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.errors import NameLookupError
 from kinetree.scalars import Scalar
 
+T = TypeVar("T")
 Cell = str | Scalar
 ROUNDING = 1e-12  # of the largest number: thousands of operations, each within 1e-16
 
@@ -65,6 +68,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
     plain = {name.lower(): name for name in islice(known, 2000)}  # files can have a million names
     similar = difflib.get_close_matches(word[:60].lower(), plain, n=1, cutoff=0.6)
     return f" Did you mean {plain[similar[0]]!r}?" if similar else ""
+
+
+def look_up(known: Mapping[str, T], name: object, what: str) -> T:
+    """The value of a name; raise NameLookupError with the known names for any other."""
+    if isinstance(name, str) and name in known:
+        return known[name]
+    expected = f"expected one of {listing(known, 30)}" if known else "there are none"
+    raise NameLookupError(f"{what} is {name!r:.60}; {expected}.{nearest(str(name), known)}")
 
 
 def csv_cell(text: str) -> str:

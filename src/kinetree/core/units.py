@@ -60,9 +60,8 @@ class Unit:
 
     def same(self, other: "Unit") -> bool:
         """Whether another unit is the same, perhaps in other words."""
-        return (self.dims, self.numerator, self.denominator) == (
-            other.dims, other.numerator, other.denominator,
-        )  # fmt: skip
+        factors = ("dims", "numerator", "denominator")
+        return all(getattr(self, x) == getattr(other, x) for x in factors)
 
     def __str__(self) -> str:
         return self.text

@@ -6,10 +6,9 @@ too.
 """
 
 import sys
-from importlib import import_module
 from types import ModuleType
-from typing import Any
 
+from kinetree.core.later import later
 from kinetree.dynamics.quantities import DECLARED
 
 # public functions beside the quantities, by file
@@ -18,13 +17,13 @@ OTHERS = {
     "project_rates",
     "constraints.closing": "project",
     "coriolis_matrix": "christoffel_symbols",
-    "derivatives": "Linearization TaskSpaceDerivatives linearize tangent_map "
-    "task_space_derivatives",
+    "derivatives.forward_dynamics": "Linearization linearize",
     "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
     "energy": "total_mass",
     "forward_dynamics": "forward_dynamics_by_articulated_bodies",
     "joints.configuration": "difference integrate neutral random start_position",
     "joints.springs": "spring_energy spring_stiffness",
+    "joints.tangents": "tangent_map",
     "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
     "parameters": "Parameter parameter_list parameters with_parameters",
     "step_law": "step",
@@ -36,22 +35,11 @@ OTHERS = {
     "textbook.recursion": "Recursion",
     "textbook.screw": "body_acceleration body_wrench",
 }
-FILES = {name: file for file, names in OTHERS.items() for name in names.split()}
-
-__all__ = [*FILES, *DECLARED]  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    if name in DECLARED:
-        from kinetree.dynamics.plain import plain
-
-        value = plain(name)
-    elif name in FILES:
-        value = getattr(import_module(f"kinetree.dynamics.{FILES[name]}"), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *(name for names in OTHERS.values() for name in names.split()),
+    *DECLARED,
+]
+__getattr__ = later(__name__, OTHERS, dict.fromkeys(DECLARED, "plain"))
 
 
 def __dir__() -> list[str]:

@@ -152,9 +152,12 @@ def check_pivots(tree: Tree, group: Group, joints: Joints, M: Array) -> None:
 
 
 def move_groups(
-    tree: Tree, groups: Sequence[Group], done: Sequence[Joints], changes: dict[int, Pair],
+    tree: Tree,
+    groups: Sequence[Group],
+    done: Sequence[Joints],
+    changes: dict[int, Pair],
     rates: list[Any],
-) -> None:  # fmt: skip
+) -> None:
     """Write the accelerations of all joints, `rates`; changes (a, alpha) of links are added."""
     for group, joints in zip(groups, done, strict=True):
         z = joints.r
@@ -270,14 +273,15 @@ def move_group(
     """Write accelerations of a group's joints, and the changes of its links that others need."""
     for d, rate in zip(group.dofs, accelerations, strict=True):
         rates[d] = rate
-    for i in group.links:
-        link = tree.links[i]
-        if not group.carries(i):
-            continue  # no other group needs how this link moves
-        a, alpha = changes[link.parent]
-        alpha, a = link.to.twist_outward(alpha, a)
+
+    def step(_: int, link: TreeLink, parent: Pair) -> Pair:
+        alpha, a = link.to.twist_outward(parent[1], parent[0])
         twist = link.A @ np.array([rates[d] for d in link.dofs])
-        changes[i] = a + twist[3:], alpha + twist[:3]
+        return a + twist[3:], alpha + twist[:3]
+
+    moving = [i for i in group.links if i in group.moving]
+    moved = tree.outward(changes[group.carrier], step, moving)
+    changes.update({i: moved[i] for i in moving})
 
 
 def _cross_columns(p: Array, X: Array) -> Array:

@@ -33,7 +33,6 @@ from kinetree.errors import InputError, KinetreeWarning, ModelError, Singularity
 from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import constraints_of
-from kinetree.model.documented import documented
 from kinetree.present.tables import Table
 
 # lengths and coefficients in natural units, singular values relative to the largest
@@ -111,7 +110,6 @@ class BaseParameters:
         return [j for j in range(len(self.parameters)) if j != k]
 
 
-@documented
 def base_parameters(
     robot: Model | HasModel, *, groups: Sequence[str] = GROUPS, seed: int = 0
 ) -> BaseParameters:
@@ -119,6 +117,8 @@ def base_parameters(
 
     Args:
         robot: a Robot or a Model, of numbers.
+        groups: kinds of parameters: some of "link" (10 each), "joint" (friction and armature, 5
+            each), "rotor", "spring" (stiffness and preload) and "motor" (5 each).
         seed: seed of the random states.
 
     Raises:
@@ -132,16 +132,14 @@ def base_parameters(
         6
     """
     model = model_of(robot)
-    columns = _columns(model, groups)
+    listed, columns = parameter_list(model), _columns(model, groups)
     if not columns:
         return BaseParameters((), (), (), np.zeros((0, 0)), 0.0)
-    units = natural_units(model)
-    scale = parameter_units(model, units)[columns]
-    rng = np.random.default_rng(count(seed, "seed"))
-    W = _observations(model, columns, units, rng, 3 * len(columns) // max(model.n, 1) + 12)
-    listed = parameter_list(model)
+    candidates = tuple(listed[k] for k in columns)
+    seed = count(seed, "seed")
+    W = _observations(model, columns, np.random.default_rng(seed), 3 * len(columns) // model.n + 12)
     order = sorted(
-        reversed(range(len(columns))), key=lambda j: _readiness(listed[columns[j]], columns[j])
+        reversed(range(len(columns))), key=lambda j: _readiness(candidates[j], columns[j])
     )
     kept, K, gap = independent_columns(W, order)
     if gap < CLEAR:
@@ -153,8 +151,19 @@ def base_parameters(
             KinetreeWarning,
             stacklevel=2,
         )
+    others = _observations(model, columns, np.random.default_rng((seed, 1)), 4)
+    share = missed_shares(others, kept, K)
+    if share.max(initial=0) > WRONG:
+        worst = int(share.argmax())
+        raise ModelError(
+            f"{len(kept)} base parameters of {model.name!r} do not give its joint forces at other "
+            f"states: {share[worst]:.2g} of what {candidates[worst]} does is missed, expected at "
+            f"most {WRONG:g}. Lengths or gear ratios of very different size in one robot may be "
+            "the reason: leave some of the groups out, or the parts that are too small to matter."
+        )
+    scale = parameter_units(model, natural_units(model))[columns]
     K = K * scale[kept][:, None] / scale
-    return _checked(model, columns, tuple(kept), K, units, seed)
+    return BaseParameters(candidates, tuple(columns), tuple(kept), K, float(share.max(initial=0)))
 
 
 def independent_columns(
@@ -237,15 +246,14 @@ def _columns(model: Model, groups: Sequence[str]) -> list[int]:
     return [k for k, x in enumerate(parameter_list(model)) if x.group in groups]
 
 
-def _observations(
-    model: Model, columns: list[int], units: NaturalUnits, rng: np.random.Generator, count: int
-) -> Array:
+def _observations(model: Model, columns: list[int], rng: np.random.Generator, count: int) -> Array:
     """Y of random states in natural units, stacked, and reduced to a triangle when it grows."""
-    scale, rows = parameter_units(model, units)[columns], units.forces[:, None]
+    units = natural_units(model)
+    scale = parameter_units(model, units)[columns] / units.forces[:, None]
     W = np.zeros((0, len(columns)))
     for state in zip(*lively_states(model, units, rng, count), strict=True):
         Y = np.asarray(regressor(model, *state), float)[:, columns]
-        W = np.concatenate([W, Y * scale / rows])
+        W = np.concatenate([W, Y * scale])
         if len(W) > 4 * W.shape[1]:
             W = np.asarray(np.linalg.qr(W, mode="r"))
     return W
@@ -314,37 +322,11 @@ def _lively_state(
 ) -> tuple[Array, Array, Array]:
     q = rng.uniform(-1, 1, model.nq) * np.where(units.positions, units.length, np.pi)
     for joint in model.joints:
-        if joint.follows is None and joint.type in (SPHERICAL, FREE):
+        if joint.type in (SPHERICAL, FREE):
             turn = rng.normal(size=4)
             q[list(joint.coords[:4])] = turn / np.linalg.norm(turn)
     dq, ddq = rng.normal(size=(2, model.n))
     return q, dq * units.rates, ddq * units.accelerations
-
-
-def _checked(
-    model: Model,
-    columns: list[int],
-    kept: tuple[int, ...],
-    K: Array,
-    units: NaturalUnits,
-    seed: int,
-) -> BaseParameters:
-    """The result, after a check at states that were not used to find it."""
-    listed = parameter_list(model)
-    of_columns = tuple(listed[k] for k in columns)
-    rng = np.random.default_rng((seed, 1))
-    W = _observations(model, columns, units, rng, 4)
-    scale = parameter_units(model, units)[columns]
-    share = missed_shares(W, kept, K / scale[list(kept)][:, None] * scale)
-    if share.max(initial=0) > WRONG:
-        worst = int(share.argmax())
-        raise ModelError(
-            f"{len(kept)} base parameters of {model.name!r} do not give its joint forces at other "
-            f"states: {share[worst]:.2g} of what {of_columns[worst]} does is missed, expected at "
-            f"most {WRONG:g}. Lengths or gear ratios of very different size in one robot may be "
-            "the reason: leave some of the groups out, or the parts that are too small to matter."
-        )
-    return BaseParameters(of_columns, tuple(columns), kept, K, float(share.max(initial=0)))
 
 
 def missed_shares(W: Array, kept: Sequence[int], K: Array) -> Array:

@@ -15,16 +15,12 @@ from kinetree.model.inputs import zeros
 from kinetree.model.quantity import quantity
 
 
-@quantity(
-    "q dq ddq -> dh: n",
-    meaning="rate of the joint forces at zero acceleration",
-    unit="N m/s or N/s",
-    formula="dh/dt along dq and ddq",
-    weighs=True,
-    method=False,
-)
+@quantity("q dq ddq -> dh: n", weighs=True, method=False)
 def bias_forces_rate(tree: Tree, dq: Array, ddq: Array) -> Array:
     """Rate of `bias_forces` along a motion: dh/dt, with h = c + g + springs + friction.
+
+    Returns:
+        dh: rate of the joint forces at zero acceleration [N m/s or N/s].
 
     Example:
         >>> robot.compile("bias_forces_rate")([0.1, 0.2], [1, 0.5], [0, 2]).round(3)

@@ -34,20 +34,22 @@ def christoffel_symbols(model: Model, q: StateLike) -> Array:
 
     C is linear in dq, so unit rates give the symbols one by one. (The rates of spherical and free
     joints are not derivatives of coordinates; with them the symbols are not symmetric.)
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
     unit, tree = np.eye(model.n, dtype=int), book_tree(model, q)
     slices = [coriolis_matrix(tree, e) for e in unit]
     return np.array(slices).reshape(model.n, model.n, model.n).transpose(1, 2, 0)
 
 
-@quantity(
-    "q dq -> C: n n",
-    meaning="Coriolis matrix of the Christoffel symbols",
-    unit="the units of M per second",
-    formula="C(q, dq), dM - 2C skew",
-)
+@quantity("q dq -> C: n n")
 def coriolis_matrix(tree: Tree, dq: Array) -> Array:
     """Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.
+
+    Returns:
+        C: Coriolis matrix of the Christoffel symbols [the units of M per second].
 
     Example:
         >>> robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)
@@ -173,15 +175,12 @@ def moving_bodies(
     return MovingBodies(omega, u, bodies, velocities)
 
 
-@quantity(
-    "q dq -> dM: n n",
-    meaning="rate of the mass matrix",
-    unit="the units of M per second",
-    formula="dM/dt",
-    method=False,
-)
+@quantity("q dq -> dM: n n", method=False)
 def mass_matrix_rate(tree: Tree, dq: Array) -> Array:
     """Rate of the mass matrix: dM/dt = C + C^T.
+
+    Returns:
+        dM: rate of the mass matrix [the units of M per second].
 
     Example:
         >>> robot.compile("mass_matrix_rate")([0.1, 0.2], [1, 0.5]).round(3)
@@ -192,14 +191,12 @@ def mass_matrix_rate(tree: Tree, dq: Array) -> Array:
     return C + C.T
 
 
-@quantity(
-    "q dq -> c: n",
-    meaning="Coriolis and centrifugal forces",
-    unit="N m or N",
-    formula="c(q, dq) = C dq",
-)
+@quantity("q dq -> c: n")
 def coriolis_forces(tree: Tree, dq: Array) -> Array:
     """Coriolis and centrifugal joint forces: c(q, dq) = C dq.
+
+    Returns:
+        c: Coriolis and centrifugal forces [N m or N].
 
     Example:
         >>> robot.coriolis_forces([0.1, 0.2], [1, 0.5]).round(3)

@@ -14,7 +14,6 @@ from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates
 from kinetree.model.model import for_robots
 from kinetree.present.tables import Table
@@ -43,7 +42,6 @@ class Ellipsoid:
 
 
 @for_robots
-@documented
 def mass_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
@@ -52,6 +50,9 @@ def mass_ellipsoid(
     The eigenvectors and eigenvalues of Lambda = (J M^-1 J^T)^-1 of the linear (or angular) part.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        frame: name of a frame of the robot; None: the tool.
         part: "linear" or "angular": translations or rotations of the frame.
     """
     q = coordinates(model, q)
@@ -61,13 +62,15 @@ def mass_ellipsoid(
 
 
 @for_robots
-@documented
 def force_ellipsoid(
     model: Model, q: StateLike, frame: str | None = None, *, part: str = "linear"
 ) -> Ellipsoid:
     """Forces at the frame that joint forces of unit norm balance: f^T J J^T f = 1, N per N m.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        frame: name of a frame of the robot; None: the tool.
         part: "linear" or "angular": translations or rotations of the frame.
     """
     J = _turned_jacobian(model, coordinates(model, q), frame, part)

@@ -9,16 +9,18 @@ from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.tree import Tree, weightless
 from kinetree.errors import ModelError
 from kinetree.model import WORLD, Model
-from kinetree.model.documented import documented
 from kinetree.model.inputs import zeros
 from kinetree.model.joint import is_plain
 from kinetree.model.quantity import quantity
 from kinetree.spatial.inertia import Moments
 
 
-@quantity("q dq -> T", meaning="kinetic energy", unit="J", formula="dq^T M dq / 2, J")
+@quantity("q dq -> T")
 def kinetic_energy(tree: Tree, dq: Array) -> Any:
     """Kinetic energy: T = dq^T M dq / 2.
+
+    Returns:
+        T: kinetic energy [J].
 
     Example:
         >>> round(float(robot.kinetic_energy([0.1, 0.2], [1, 0.5])), 3)
@@ -27,16 +29,12 @@ def kinetic_energy(tree: Tree, dq: Array) -> Any:
     return dq @ inverse_dynamics(weightless(tree), zeros(tree.model.n), dq) / 2
 
 
-@quantity(
-    "q -> U",
-    meaning="potential energy of gravity and springs",
-    unit="J",
-    formula="- sum of m g . x, and springs, J",
-    whole=True,
-    weighs=True,
-)
+@quantity("q -> U", whole=True, weighs=True)
 def potential_energy(tree: Tree) -> Any:
     """Potential energy of gravity, zero at the origin of {s}, and of springs.
+
+    Returns:
+        U: potential energy of gravity and springs [J].
 
     Example:
         >>> round(float(robot.potential_energy([0.1, 0.2])), 3)
@@ -46,9 +44,12 @@ def potential_energy(tree: Tree) -> Any:
     return energy if tree.springs is None else energy + tree.springs.energy
 
 
-@documented
 def total_mass(model: Model) -> Any:
-    """Mass of all links and the base, kg."""
+    """Mass of all links and the base, kg.
+
+    Args:
+        model: the robot.
+    """
     return model.base[0] + sum(model.m)
 
 
@@ -60,15 +61,12 @@ def mass_to_divide_by(model: Model) -> Any:
     return mass
 
 
-@quantity(
-    "q -> p_com: 3",
-    meaning="position in the space frame",
-    unit="m",
-    formula="centre of mass in {s}, m",
-    whole=True,
-)
+@quantity("q -> p_com: 3", whole=True)
 def center_of_mass(tree: Tree) -> Array:
     """Centre of mass of all links and the base, in {s}.
+
+    Returns:
+        p_com: position in the space frame [m].
 
     Example:
         >>> robot.center_of_mass([0.1, 0.2]).round(3)

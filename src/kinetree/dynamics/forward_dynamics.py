@@ -42,6 +42,16 @@ def forward_dynamics_by_articulated_bodies(
 
     Every joint is eliminated by itself; those that follow one another, together. Arguments as in
     `forward_dynamics`.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+        F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N
+            m and N; or {frame: wrench}; None: no wrench.
     """
     name = "forward_dynamics_by_articulated_bodies"
     without_constraints(model, name, "Use dynamics.constrained_forward_dynamics")
@@ -52,9 +62,6 @@ def forward_dynamics_by_articulated_bodies(
 
 @quantity(
     "q dq tau -> ddq: n",
-    meaning="joint accelerations",
-    unit="rad/s^2 or m/s^2",
-    formula="ddq = M^-1 (tau - h + J^T F_ext)",
     wrenches=True,
     solves=True,
     weighs=True,
@@ -62,6 +69,9 @@ def forward_dynamics_by_articulated_bodies(
 )
 def forward_dynamics(tree: Tree, dq: Array, tau: Array) -> Array:
     """Joint accelerations under joint forces, without contacts: ddq = M^-1 (tau - h + J^T F_ext).
+
+    Returns:
+        ddq: joint accelerations [rad/s^2 or m/s^2].
 
     Example:
         >>> robot.forward_dynamics([0.1, 0.2], [1, 0], [0, 0]).round(3)

@@ -37,10 +37,6 @@ class Group:
     carrier: int
     moving: frozenset[int]
 
-    def carries(self, i: int) -> bool:
-        """Return True if the motion of link i is needed outside the joints of the group."""
-        return i in self.moving
-
 
 def finest(model: Model) -> list[Group]:
     """The robot cut at every joint where it may be cut."""

@@ -29,9 +29,6 @@ from kinetree.spatial.se3 import split
 
 @quantity(
     "q dq ddq -> tau: n",
-    meaning="joint forces",
-    unit="N m or N",
-    formula="tau = M ddq + h - J^T F_ext",
     wrenches=True,
     weighs=True,
     instead="Use dynamics.constrained_inverse_dynamics",
@@ -39,6 +36,9 @@ from kinetree.spatial.se3 import split
 )
 def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
+
+    Returns:
+        tau: joint forces [N m or N].
 
     Example:
         >>> robot.inverse_dynamics([0.1, 0.2], [1, 0], [0, 2]).round(3)
@@ -49,16 +49,12 @@ def inverse_dynamics(tree: Tree, dq: Array, ddq: Array) -> Array:
     return tau if tree.springs is None else tau + tree.springs.at(dq)
 
 
-@quantity(
-    "q dq -> h: n",
-    meaning="joint forces of a motion without acceleration",
-    unit="N m or N",
-    formula="h(q, dq) = c + g + springs + friction",
-    wrenches=True,
-    weighs=True,
-)
+@quantity("q dq -> h: n", wrenches=True, weighs=True)
 def bias_forces(tree: Tree, dq: Array) -> Array:
     """Joint forces at zero acceleration: h(q, dq) = c + g + springs + friction - J^T F_ext.
+
+    Returns:
+        h: joint forces of a motion without acceleration [N m or N].
 
     Example:
         >>> robot.bias_forces([0.1, 0.2], [1, 0.5]).round(3)
@@ -83,6 +79,12 @@ def inverse_dynamics_at_state(
     """Joint forces of a motion: tau = M ddq + c + g + springs + friction - J^T F_ext.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
         F_tip: the book's wrench exerted BY the tool on the world, in the tool frame, (6,), or a
             mapping from frame names to such wrenches.
         V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
@@ -99,11 +101,8 @@ def inverse_dynamics_at_state(
     if formulation is not None or V_base is not None or dV_base is not None:
         from kinetree.dynamics.textbook.newton_euler import newton_euler  # not for kernels
 
-        record = newton_euler(
-            model, q, dq, ddq, F_ext,
-            F_tip=F_tip, V_base=V_base, dV_base=dV_base, formulation=formulation or "link",
-        )  # fmt: skip
-        return record.tau
+        base, form = {"V_base": V_base, "dV_base": dV_base}, formulation or "link"
+        return newton_euler(model, q, dq, ddq, F_ext, F_tip=F_tip, **base, formulation=form).tau
     from kinetree.dynamics.book import book_tree  # not for kernels
 
     tree = book_tree(model, q, F_ext, F_tip)
@@ -210,15 +209,12 @@ def body_wrench(x: Moments, motion: LinkMotion) -> Pair:
     return a * x.m + B @ h, cross(h, a) + turning
 
 
-@quantity(
-    "q -> g: n",
-    meaning="joint forces that carry the weight of the robot",
-    unit="N m or N",
-    formula="g(q)",
-    weighs=True,
-)
+@quantity("q -> g: n", weighs=True)
 def gravity_forces(tree: Tree) -> Array:
     """Joint forces that carry the weight of the robot at rest: g(q), without springs.
+
+    Returns:
+        g: joint forces that carry the weight of the robot [N m or N].
 
     Example:
         >>> robot.gravity_forces([0.1, 0.2]).round(3)

@@ -16,24 +16,22 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.frames import body_walk, frame_motions, seen, tree_frame_jacobian, tree_pose
 from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
-from kinetree.model import Model
+from kinetree.model import WORLD, Model
 from kinetree.model.inputs import rates
 from kinetree.model.labelled import labelled
 from kinetree.model.model import Frame
 from kinetree.model.quantity import quantity
 from kinetree.spatial import ad
 from kinetree.spatial import pose as pose_from
+from kinetree.spatial.se3 import split
 
 
-@quantity(
-    "q -> T_si: l 4 4",
-    meaning="poses of the link frames in the space frame",
-    unit="positions in m",
-    formula="T_si of every link",
-    over="model",
-)
+@quantity("q -> T_si: l 4 4", over="model")
 def link_poses(model: Model, q: StateLike) -> Array:
     """Poses T_si of all moving links in {s}, in the order of `robot.model.link_names`.
+
+    Returns:
+        T_si: poses of the link frames in the space frame [positions in m].
 
     Example:
         >>> robot.link_poses([0.1, 0.2])[-1, :3, 3].round(3)
@@ -44,7 +42,12 @@ def link_poses(model: Model, q: StateLike) -> Array:
 
 @labelled("l", "4", "4")
 def forward_kinematics(model: Model, q: StateLike) -> Array:
-    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose."""
+    """T_si of every link, (links, 4, 4): T_sp M_pi, times exp([A_i] q_i) or the joint's pose.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     _, *links = frame_motions(placed_tree(model, q), None, model.links).values()
     return np.array([pose_from(link.R, link.p) for link in links]).reshape(-1, 4, 4)
 
@@ -54,8 +57,12 @@ def link_jacobians(model: Model, q: StateLike) -> Array:
     """Body Jacobians of all links, (links, 6, n): V_i = J_i dq, the blocks of J(q) = L(q) A.
 
     J_i = Ad_ip J_p, and A_i in the columns of joint i.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
     """
-    return tree_link_jacobians(placed_tree(model, q))[0]
+    return tree_link_jacobians(placed_tree(model, q))
 
 
 @labelled(("l", "6", "n"), ("l", "6", "n"))
@@ -63,38 +70,38 @@ def link_jacobian_rates(model: Model, q: StateLike, dq: StateLike) -> tuple[Arra
     """J_i and dJ_i/dt of all links, each (links, 6, n).
 
     dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
     """
-    return tree_link_jacobians(placed_tree(model, q), rates(model, dq, "dq"))
+    tree, dq = placed_tree(model, q), rates(model, dq, "dq")
+    J = tree_link_jacobians(tree)
+
+    still = np.zeros((6, model.n), int)
+
+    def step(_: int, link: TreeLink, dJ_p: Array) -> Array:
+        J_p = still if link.parent == WORLD else J[link.parent]
+        passed, slope = (np.concatenate(link.to.twist_outward(*split(x))) for x in (J_p, dJ_p))
+        return slope - ad(link.A @ dq[list(link.dofs)]) @ passed
+
+    _, *slopes = tree.outward(still, step).values()
+    return J, np.array(slopes).reshape(J.shape)
 
 
-def tree_link_jacobians(tree: Tree, dq: Array | None = None) -> tuple[Array, Array]:
-    """J_i and dJ_i/dt of all links, each (links, 6, n); the rates are zero where dq is None."""
-    n = tree.model.n
-
-    def step(_: int, link: TreeLink, parent: tuple[Array, Array]) -> tuple[Array, Array]:
-        dofs = list(link.dofs)
-        own = np.zeros((6, n), link.A.dtype)
-        own[:, dofs] = link.A
-        J, dJ = (np.concatenate(link.to.twist_outward(x[:3], x[3:])) for x in parent)
-        if dq is not None:
-            dJ = dJ - ad(link.A @ dq[dofs]) @ J
-        return J + own, dJ
-
-    nothing = np.zeros((6, n), int)
-    _, *links = tree.outward((nothing, nothing), step).values()
-    J, dJ = (np.array([x[k] for x in links]).reshape(len(links), 6, n) for k in range(2))
-    return J, dJ
+def tree_link_jacobians(tree: Tree) -> Array:
+    """J_i of all links, (links, 6, n): their twists for the unit rate of every joint."""
+    _, *twists = tree.twists(np.eye(tree.model.n, dtype=int)).values()
+    return np.array([np.concatenate(x) for x in twists]).reshape(len(twists), 6, tree.model.n)
 
 
-@quantity(
-    "q -> T_sb: 4 4",
-    meaning="pose of the frame in the space frame",
-    unit="position in m",
-    formula="T_sb of the frame",
-    over="frame",
-)
+@quantity("q -> T_sb: 4 4", over="frame")
 def pose(tree: Tree, frame: Frame) -> Array:
     """Pose T_sb of a frame in {s}.
+
+    Returns:
+        T_sb: pose of the frame in the space frame [position in m].
 
     Example:
         >>> robot.pose([0.1, 0.2])[:3, 3].round(3)
@@ -103,15 +110,12 @@ def pose(tree: Tree, frame: Frame) -> Array:
     return tree_pose(tree, frame)
 
 
-@quantity(
-    "q -> J_b: 6 n",
-    meaning="Jacobian of the twist in the axes of the frame",
-    unit="rad/s and m/s for a unit of each rate",
-    formula="J_b",
-    over="frame",
-)
+@quantity("q -> J_b: 6 n", over="frame")
 def body_jacobian(tree: Tree, frame: Frame) -> Array:
     """Body Jacobian J_b of a frame: its twist (angular, linear) in its own axes is J_b dq.
+
+    Returns:
+        J_b: Jacobian of the twist in the axes of the frame [rad/s and m/s for a unit of each rate].
 
     Example:
         >>> robot.body_jacobian([0.1, 0.2])[:, 0].round(3)
@@ -120,15 +124,12 @@ def body_jacobian(tree: Tree, frame: Frame) -> Array:
     return tree_frame_jacobian(tree, frame, "body")[0]
 
 
-@quantity(
-    "q -> J_s: 6 n",
-    meaning="Jacobian of the twist in the space frame",
-    unit="rad/s and m/s for a unit of each rate",
-    formula="J_s",
-    over="frame",
-)
+@quantity("q -> J_s: 6 n", over="frame")
 def space_jacobian(tree: Tree, frame: Frame) -> Array:
     """Space Jacobian J_s of a frame: its twist (angular, linear) in {s} is J_s dq.
+
+    Returns:
+        J_s: Jacobian of the twist in the space frame [rad/s and m/s for a unit of each rate].
 
     Example:
         >>> robot.space_jacobian([0.1, 0.2])[:, 1].round(3)
@@ -137,16 +138,12 @@ def space_jacobian(tree: Tree, frame: Frame) -> Array:
     return tree_frame_jacobian(tree, frame, "space")[0]
 
 
-@quantity(
-    "q dq -> dJ_b: 6 n",
-    meaning="rate of the body Jacobian",
-    unit="the units of J_b per second",
-    formula="dJ_b/dt",
-    over="frame",
-    method=False,
-)
+@quantity("q dq -> dJ_b: 6 n", over="frame", method=False)
 def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the body Jacobian of a frame, dJ_b/dt.
+
+    Returns:
+        dJ_b: rate of the body Jacobian [the units of J_b per second].
 
     Example:
         >>> robot.compile("body_jacobian_rate")([0.1, 0.2], [1, 0.5])[:, 0].round(3)
@@ -155,16 +152,12 @@ def body_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     return tree_frame_jacobian(tree, frame, "body", dq)[1]
 
 
-@quantity(
-    "q dq -> dJ_s: 6 n",
-    meaning="rate of the space Jacobian",
-    unit="the units of J_s per second",
-    formula="dJ_s/dt",
-    over="frame",
-    method=False,
-)
+@quantity("q dq -> dJ_s: 6 n", over="frame", method=False)
 def space_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     """Rate of the space Jacobian of a frame, dJ_s/dt.
+
+    Returns:
+        dJ_s: rate of the space Jacobian [the units of J_s per second].
 
     Example:
         >>> robot.compile("space_jacobian_rate")([0.1, 0.2], [1, 0.5])[:, 1].round(3)
@@ -173,16 +166,12 @@ def space_jacobian_rate(tree: Tree, frame: Frame, dq: Array) -> Array:
     return tree_frame_jacobian(tree, frame, "space", dq)[1]
 
 
-@quantity(
-    "q dq -> V: 6",
-    meaning="twist (angular, linear) of the frame",
-    unit="rad/s and m/s",
-    formula="V = J dq",
-    over="frame",
-    choices=("expressed",),
-)
+@quantity("q dq -> V: 6", over="frame", choices=("expressed",))
 def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array:
     """Twist (angular, linear) of a frame: V = J dq.
+
+    Returns:
+        V: twist (angular, linear) of the frame [rad/s and m/s].
 
     Example:
         >>> robot.frame_velocity([0.1, 0.2], [1, 0.5], expressed='aligned').round(3)
@@ -192,16 +181,13 @@ def frame_velocity(tree: Tree, place: Frame, expressed: str, dq: Array) -> Array
     return seen(body, expressed, body.J @ dq)[0] @ (body.J @ dq)
 
 
-@quantity(
-    "q dq ddq -> dV: 6",
-    meaning="rate of the twist; in aligned axes the acceleration of the frame's origin",
-    unit="rad/s^2 and m/s^2",
-    formula="dV = J ddq + dJ/dt dq",
-    over="frame",
-    choices=("expressed",),
-)
+@quantity("q dq ddq -> dV: 6", over="frame", choices=("expressed",))
 def frame_acceleration(tree: Tree, place: Frame, expressed: str, dq: Array, ddq: Array) -> Array:
     """Time derivative of `frame_velocity`: dV = J ddq + dJ/dt dq.
+
+    Returns:
+        dV: rate of the twist; in aligned axes the acceleration of the frame's origin [rad/s^2 and
+            m/s^2].
 
     Example:
         >>> robot.frame_acceleration([0.1, 0.2], [1, 0.5], [0, 2], expressed='aligned').round(3)

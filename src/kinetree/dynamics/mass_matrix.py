@@ -22,14 +22,13 @@ from kinetree.model.quantity import quantity
 from kinetree.spatial.matrices import mirrored_half, solve
 
 
-@quantity(
-    "q -> M: n n",
-    meaning="mass matrix with armature and rotors, symmetric",
-    unit="kg m^2, kg m or kg by the types of the joints",
-    formula="M(q)",
-)
+@quantity("q -> M: n n")
 def mass_matrix(tree: Tree) -> Array:
     """Mass matrix M(q), the inertia of the robot as its joints see it.
+
+    Returns:
+        M: mass matrix with armature and rotors, symmetric [kg m^2, kg m or kg by the types of the
+            joints].
 
     Example:
         >>> robot.mass_matrix([0.1, 0.2]).round(3)
@@ -39,15 +38,12 @@ def mass_matrix(tree: Tree) -> Array:
     return joint_inertia(tree, tree.each(lambda link, _: link.body))[0]
 
 
-@quantity(
-    "q -> M_inv: n n",
-    meaning="inverse of the mass matrix, symmetric",
-    unit="1/(kg m^2) or the like",
-    formula="M(q)^-1",
-    solves=True,
-)
+@quantity("q -> M_inv: n n", solves=True)
 def inverse_mass_matrix(tree: Tree) -> Array:
     """Inverse of the mass matrix, M(q)^-1: joint accelerations for unit joint forces.
+
+    Returns:
+        M_inv: inverse of the mass matrix, symmetric [1/(kg m^2) or the like].
 
     Example:
         >>> robot.inverse_mass_matrix([0.1, 0.2]).round(3)

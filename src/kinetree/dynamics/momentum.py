@@ -32,15 +32,12 @@ from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 
 
-@quantity(
-    "q dq -> H: 6",
-    meaning="momentum (angular, linear) in the space frame",
-    unit="N m s and N s",
-    formula="(angular, linear) in {s}",
-    whole=True,
-)
+@quantity("q dq -> H: 6", whole=True)
 def momentum(tree: Tree, dq: Array) -> Array:
     """Momentum (angular, linear) of the robot about the origin of {s}, in {s}.
+
+    Returns:
+        H: momentum (angular, linear) in the space frame [N m s and N s].
 
     Example:
         >>> robot.momentum([0.1, 0.2], [1, 0.5]).round(3)
@@ -52,15 +49,12 @@ def momentum(tree: Tree, dq: Array) -> Array:
     return np.concatenate([n, f])
 
 
-@quantity(
-    "q dq -> H_com: 6",
-    meaning="momentum (angular, linear) about the centre of mass",
-    unit="N m s and N s",
-    formula="about the centre of mass",
-    whole=True,
-)
+@quantity("q dq -> H_com: 6", whole=True)
 def centroidal_momentum(tree: Tree, dq: Array) -> Array:
     """Momentum (angular, linear) of the robot about its centre of mass, in the axes of {s}.
+
+    Returns:
+        H_com: momentum (angular, linear) about the centre of mass [N m s and N s].
 
     Example:
         >>> robot.centroidal_momentum([0.1, 0.2], [1, 0.5]).round(3)
@@ -71,16 +65,12 @@ def centroidal_momentum(tree: Tree, dq: Array) -> Array:
     return np.concatenate([H[:3] - cross(center, H[3:]), H[3:]])
 
 
-@quantity(
-    "q -> J_com: 3 n",
-    meaning="Jacobian of the centre of mass",
-    unit="m/s for a unit of each rate",
-    formula="velocity of the centre of mass is J dq",
-    whole=True,
-    method=False,
-)
+@quantity("q -> J_com: 3 n", whole=True, method=False)
 def center_of_mass_jacobian(tree: Tree) -> Array:
     """Jacobian of the centre of mass: its velocity in {s} is J dq.
+
+    Returns:
+        J_com: Jacobian of the centre of mass [m/s for a unit of each rate].
 
     Example:
         >>> robot.compile("center_of_mass_jacobian")([0.1, 0.2]).round(3)
@@ -97,16 +87,12 @@ def center_of_mass_jacobian(tree: Tree) -> Array:
     return _columns(tree, column, 3)
 
 
-@quantity(
-    "q -> A_G: 6 n",
-    meaning="centroidal momentum matrix",
-    unit="N m s and N s for a unit of each rate",
-    formula="A_G, h_G = A_G dq",
-    whole=True,
-    method=False,
-)
+@quantity("q -> A_G: 6 n", whole=True, method=False)
 def centroidal_momentum_matrix(tree: Tree) -> Array:
     """Centroidal momentum matrix A_G: `centroidal_momentum` is A_G dq.
+
+    Returns:
+        A_G: centroidal momentum matrix [N m s and N s for a unit of each rate].
 
     Example:
         >>> robot.compile("centroidal_momentum_matrix")([0.1, 0.2])[2].round(3)
@@ -123,16 +109,12 @@ def centroidal_momentum_matrix(tree: Tree) -> Array:
     return _columns(tree, column, 6)
 
 
-@quantity(
-    "q dq -> dA_G: 6 n",
-    meaning="rate of A_G",
-    unit="the units of A_G per second",
-    formula="dA_G/dt",
-    whole=True,
-    method=False,
-)
+@quantity("q dq -> dA_G: 6 n", whole=True, method=False)
 def centroidal_momentum_matrix_rate(tree: Tree, dq: Array) -> Array:
     """Rate of A_G: the rate of `centroidal_momentum` is A_G ddq + dA_G dq.
+
+    Returns:
+        dA_G: rate of A_G [the units of A_G per second].
 
     Example:
         >>> robot.compile("centroidal_momentum_matrix_rate")([0.1, 0.2], [1, 0.5])[3].round(3)

@@ -26,15 +26,12 @@ from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
 
 
-@quantity(
-    "q dq -> c_T: n",
-    meaning="forces C^T dq, C of the Christoffel symbols",
-    unit="N m or N",
-    formula="C^T dq = dM/dt dq - c",
-    method=False,
-)
+@quantity("q dq -> c_T: n", method=False)
 def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
     """C(q, dq)^T dq = dM/dt dq - c: rate of the momentum M dq by the motion of the joints.
+
+    Returns:
+        c_T: forces C^T dq, C of the Christoffel symbols [N m or N].
 
     Example:
         >>> robot.compile("transposed_coriolis_forces")([0.1, 0.2], [1, 0.5]).round(3)
@@ -47,14 +44,15 @@ def transposed_coriolis_forces(tree: Tree, dq: Array) -> Array:
 
 @quantity(
     "q dq tau -> p: n, f: n",
-    meaning=("momentum of the joints", "rate of the momentum without contacts"),
-    unit=("kg m^2/s or kg m/s", "N m or N"),
-    formula="p = M dq and dp/dt without contacts",
     refused="The forces of constraints would be taken for contacts; use a robot without them",
     method=False,
 )
 def momentum_balance(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array]:
     """Momentum p = M dq, and f = tau - friction + C^T dq - g - springs: dp/dt = f + J^T F_ext.
+
+    Returns:
+        p: momentum of the joints [kg m^2/s or kg m/s].
+        f: rate of the momentum without contacts [N m or N].
 
     Example:
         >>> robot.compile('momentum_balance')([0.1, 0.2], [1, 0], [0, 2])[1].round(3)

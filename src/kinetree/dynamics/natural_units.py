@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.arrays import Array
 from kinetree.dynamics.parameters import JOINT, LINK
-from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
+from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import WORLD, Model
+from kinetree.model.units import METRE, kinds
 
 DEGREE = {"m": 0, "h": 1, "I": 2}  # powers of length in the parameters of a link
 
@@ -60,15 +61,11 @@ def natural_units(model: Model) -> NaturalUnits:
     is that in which a body falls half its length; without gravity, the time of the fastest joint
     at its limit for a radian, or 1. Its mass is that of all links, or 1 if they have none.
     """
-    length = max(_distances(model), default=0.0) or _spread(model) or 1.0
-    g = float(np.linalg.norm(_floats(model.gravity[3:])))
-    mass = float(_floats(model.m).sum())
-    sliding, positions = np.zeros(model.n, bool), np.zeros(model.nq, bool)
-    for joint in model.joints:
-        if joint.follows is None and joint.type in (PRISMATIC, FREE, PLANAR):
-            first = {PRISMATIC: (0, 0), FREE: (3, 4), PLANAR: (1, 1)}[joint.type]
-            sliding[list(joint.dofs[first[0] :])] = True
-            positions[list(joint.coords[first[1] :])] = True
+    m, com, gravity = (np.asarray(x, float) for x in (model.m, model.com, model.gravity))
+    spread = float(np.linalg.norm(com, axis=-1).max(initial=0))
+    length = max(_distances(model), default=0.0) or spread or 1.0
+    g, mass = float(np.linalg.norm(gravity)), float(m.sum())
+    sliding, positions = (np.array(kinds(model, x)) == METRE for x in ("dq", "q"))
     time = (length / g) ** 0.5 if g > 0 else _time_of_limits(model, length)
     return NaturalUnits(length, time, mass if mass > 0 else 1.0, sliding, positions)
 
@@ -97,27 +94,16 @@ def parameter_units(model: Model, units: NaturalUnits) -> Array:
 
 def _distances(model: Model) -> list[float]:
     """Distances of joints from those before them, and of axes from the origins of their links."""
-    lengths = []
-    for i, joint in enumerate(model.joints):
-        if model.parent[i] != WORLD:  # the place of the base says nothing about the robot's size
-            lengths.append(float(np.linalg.norm(_floats(model.M_pi[i][:3, 3]))))
-        if joint.screw is not None and joint.type != PRISMATIC:
-            lengths.append(float(np.linalg.norm(_floats(joint.screw[3:]))))  # pitch included
-    return lengths
-
-
-def _spread(model: Model) -> float:
-    return float(np.linalg.norm(_floats(model.com), axis=-1).max(initial=0))
+    carried = [i for i in model.links if model.parent[i] != WORLD]  # the base is anywhere
+    screws = [x.screw for x in model.joints if x.screw is not None and x.type != PRISMATIC]
+    offsets = [model.M_pi[i][:3, 3] for i in carried] + [S[3:] for S in screws]  # pitch included
+    return [float(np.linalg.norm(np.asarray(x, float))) for x in offsets]
 
 
 def _time_of_limits(model: Model, length: float) -> float:
     speeds = [
         float(x.limits.velocity) / (length if x.type == PRISMATIC else 1.0)
-        for x in model.joints
-        if x.follows is None and 0 < float(x.limits.velocity) < np.inf
+        for x in model.leaders
+        if 0 < float(x.limits.velocity) < np.inf
     ]
     return 1 / max(speeds) if speeds else 1.0
-
-
-def _floats(x: ArrayLike) -> Array:
-    return np.asarray(x, float)

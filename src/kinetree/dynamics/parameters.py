@@ -16,13 +16,12 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, array
 from kinetree.errors import ModelError
 from kinetree.model import GearedMotor, Joint, JointSpring, Model
-from kinetree.model.documented import GROUPS as GROUPS
-from kinetree.model.documented import documented
 from kinetree.model.friction import with_coefficients
 from kinetree.model.joint import is_plain
 from kinetree.present.labels import Axis, by_name
 from kinetree.spatial import skew
 
+GROUPS = ("link", "joint", "rotor", "spring", "motor")  # kinds of parameters
 LINK = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 JOINT = ("viscous+", "viscous-", "coulomb+", "coulomb-", "armature")
 SPRING = ("stiffness", "preload")
@@ -76,11 +75,13 @@ class Parameter:
         return f"{self.kind}[{self.owner}]"
 
 
-@documented
 def parameter_list(model: Model) -> tuple[Parameter, ...]:
     """Names of the entries of pi in order.
 
     10 for each link, 5 for each joint, 1 for each rotor, 2 for each spring, 5 for each motor.
+
+    Args:
+        model: the robot.
     """
     links = [Parameter(kind, name, "link") for name in model.link_names for kind in LINK]
     joints = [Parameter(kind, joint.name, "joint") for joint in model.joints for kind in JOINT]
@@ -95,9 +96,12 @@ def parameter_axis(model: Model) -> Axis:
     return Axis(tuple(map(str, parameter_list(model))), "parameter", model.name)
 
 
-@documented
 def parameters(model: Model) -> Array:
-    """pi of the robot, (p,), SI units, in the order of `parameter_list`."""
+    """pi of the robot, (p,), SI units, in the order of `parameter_list`.
+
+    Args:
+        model: the robot.
+    """
     values: list[Any] = []
     for i in model.links:
         m, com = model.m[i], model.com[i]
@@ -114,11 +118,11 @@ def parameters(model: Model) -> Array:
     return np.array(values)
 
 
-@documented
 def with_parameters(model: Model, pi: ArrayLike) -> Model:
     """The same geometry with other parameters, such as identified ones.
 
     Args:
+        model: the robot.
         pi: parameters in the order of `parameter_list`, shape (p,), in their own units.
 
     Raises:

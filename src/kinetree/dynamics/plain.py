@@ -5,7 +5,9 @@ model, and calls the function that is declared as `mass_matrix`.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -15,19 +17,26 @@ from kinetree.dynamics.constraints.closures import placed
 from kinetree.dynamics.parameters import parameter_axis
 from kinetree.dynamics.quantities import DECLARED
 from kinetree.dynamics.tree import placed_tree
-from kinetree.model import Model
 from kinetree.model.constrain import constraints_of, without_constraints
-from kinetree.model.documented import documented, entries_of
 from kinetree.model.inputs import coordinates, rates
-from kinetree.model.labelled import named
-from kinetree.model.quantity import AT_STATE, EXPRESSED, Quantity
+from kinetree.model.labelled import labelled
+from kinetree.model.quantity import ARGUMENTS, AT_STATE, EXPRESSED, Quantity
 from kinetree.spatial.matrices import dense
 
 Parameter = inspect.Parameter
+OTHERS = {  # arguments besides those of kernels
+    "model": "the robot.",
+    "F_tip": "the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, "
+    "N m and N; or {frame: wrench}; None: no wrench.",
+    "frame": "name of a frame of the robot; None: the tool.",
+    "expressed": '"body", "space" or "aligned": the axes and reference point of the twist.',
+}
 
 
-def plain(name: str) -> Callable[..., Any]:
+def __getattr__(name: str) -> Callable[..., Any]:
     """The function of a model and one state of a quantity."""
+    if name not in DECLARED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     quantity = DECLARED[name]
     by_hand = AT_STATE.get(name)
 
@@ -41,9 +50,9 @@ def plain(name: str) -> Callable[..., Any]:
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
     function.__module__ = str(__package__)  # where it is found
-    function.__doc__ = documented(by_hand).__doc__ if by_hand else _docstring(quantity, signature)
+    function.__doc__ = inspect.getdoc(by_hand) if by_hand else _docstring(quantity, signature)
     axes = [tuple(_letter(x) for x in result.axes) for result in quantity.results]
-    return named(function, *(axes if len(axes) > 1 else axes[0]))
+    return labelled(*(axes if len(axes) > 1 else axes[0]))(function)
 
 
 def _letter(letter: str) -> Any:
@@ -53,35 +62,21 @@ def _letter(letter: str) -> Any:
 def evaluate(name: str, *args: Any, **options: Any) -> Any:
     """A quantity of a model at one state; arguments as `help` of its public function shows."""
     quantity = DECLARED[name]
-    bound = _signature(quantity).bind(*args, **options)
-    given = bound.arguments
-    model = given.pop("model")
-    loads = given.pop("F_ext", None), given.pop("F_tip", None)
-    state = [given[x] for x in quantity.inputs]
-    return plain_numbers(_result(quantity, model, state, loads, given))
-
-
-def _result(
-    quantity: Quantity,
-    model: Model,
-    state: Sequence[Any],
-    loads: tuple[Any, Any],
-    given: Mapping[str, Any],
-) -> Any:
-    function = quantity.function
+    given = _signature(quantity).bind(*args, **options).arguments
+    model, state = given["model"], [given[x] for x in quantity.inputs]
     if quantity.over == "model":
-        return function(model, *state)
+        return plain_numbers(quantity.function(model, *state))
     if quantity.over == "constraints":
-        constraints_of(model, quantity.name)
-    q, motion = coordinates(model, state[0]), zip(state[1:], quantity.inputs[1:], strict=True)
-    checked = [rates(model, x, name) for x, name in motion]
+        constraints_of(model, name)
+    q, names = coordinates(model, state[0]), quantity.inputs[1:]
+    motion = [rates(model, x, name) for x, name in zip(state[1:], names, strict=True)]
     if quantity.over == "frame":
+        place = model.frame(given.get("frame"))
         choices = [given.get(x, EXPRESSED[0]) for x in quantity.choices]
-        return function(placed_tree(model, q), model.frame(given.get("frame")), *choices, *checked)
-    tree = book_tree(model, q, *loads)
-    if quantity.over == "constraints":
-        return function(tree, placed(model), q, *checked)
-    return function(tree, *checked)
+        return plain_numbers(quantity.function(placed_tree(model, q), place, *choices, *motion))
+    tree = book_tree(model, q, given.get("F_ext"), given.get("F_tip"))
+    items = (placed(model), q) if quantity.over == "constraints" else ()
+    return plain_numbers(quantity.function(tree, *items, *motion))
 
 
 def plain_numbers(result: Any) -> Any:
@@ -109,7 +104,15 @@ def _signature(quantity: Quantity) -> inspect.Signature:
 
 
 def _docstring(quantity: Quantity, signature: inspect.Signature) -> str:
-    arguments = "\n".join(["Args:", *entries_of(signature.parameters)])
-    results = "\n".join(f"    {x.text.replace('..., ', '')}" for x in quantity.results)
-    parts = [quantity.title, *quantity.remarks, arguments, f"Returns:\n{results}"]
+    known = OTHERS | {name: x.text for name, x in ARGUMENTS.items()}
+    sections = {
+        "Args": [f"{name}: {known[name]}" for name in signature.parameters],
+        "Returns": [result.text for result in quantity.results],
+    }
+    parts = [quantity.title, *quantity.remarks]
+    for head, entries in sections.items():
+        one_state = (re.sub(r"\(\.\.\., (\w+)\)", r"(\1,)", x) for x in entries)
+        plain_text = (x.replace("(..., ", "(").replace("(...)", "()") for x in one_state)
+        texts = (fill(f"    {x}", 96, subsequent_indent=" " * 8) for x in plain_text)
+        parts.append("\n".join([f"{head}:", *texts]))
     return "\n\n".join(parts)

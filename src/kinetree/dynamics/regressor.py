@@ -42,15 +42,12 @@ from kinetree.spatial import cross, skew
 from kinetree.spatial.inertia import Moments
 
 
-@quantity(
-    "q dq ddq -> Y: n p",
-    meaning="regressor of the joint forces",
-    unit="N m or N for a unit of each parameter",
-    formula="Y, tau = Y pi",
-    over="model",
-)
+@quantity("q dq ddq -> Y: n p", over="model")
 def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Array:
     """Regressor Y of the joint forces: tau = Y @ robot.parameters.
+
+    Returns:
+        Y: regressor of the joint forces [N m or N for a unit of each parameter].
 
     Example:
         >>> robot.regressor([0.1, 0.2], [1, 0], [0, 2]).shape
@@ -65,21 +62,20 @@ def regressor(model: Model, q: StateLike, dq: StateLike, ddq: StateLike) -> Arra
 
 @quantity(
     "q dq dq_r ddq_r -> Y: n p",
-    meaning="regressor of the forces of the reference",
-    unit="N m or N for a unit of each parameter pi of `robot.parameters`",
-    formula="Y, Y pi = M ddq_r + C dq_r + g",
     over="model",
     weighs=True,
-    refused=(
-        "The joint forces of a robot with constraints are not linear in its parameters "
-        "alone; use the tree without constraints"
-    ),
+    refused="The joint forces of a robot with constraints are not linear in its parameters "
+    "alone; use the tree without constraints",
     method=False,
 )
 def reference_regressor(
     model: Model, q: StateLike, dq: StateLike, dq_r: StateLike, ddq_r: StateLike
 ) -> Array:
     """Regressor of Slotine and Li: Y pi = M ddq_r + C dq_r + g + springs + friction of dq.
+
+    Returns:
+        Y: regressor of the forces of the reference [N m or N for a unit of each parameter pi of
+            `robot.parameters`].
 
     Example:
         >>> robot.compile("reference_regressor")([0.1, 0.2], [1, 0], [0.5, 0], [0, 2]).shape
@@ -94,7 +90,7 @@ def reference_regressor(
 def _regressor(model: Model, q: Array, dq: Array, ddq: Array, dq_r: Array | None = None) -> Array:
     """Y, (n, p), of a motion, or of a reference dq_r whose rate is ddq."""
     tree = book_tree(model, q)
-    motions, J = link_motions(tree, dq, ddq, dq_r), tree_link_jacobians(tree)[0]
+    motions, J = link_motions(tree, dq, ddq, dq_r), tree_link_jacobians(tree)
     links, rotors = _with_rotors(model, tree.each(lambda _, i: J[i].T @ _wrenches(motions[i])))
     joints, motors = _joint_columns(model, dq, ddq), _motor_columns(model, dq, ddq)
     return _joined([*links, *joints, *rotors, *spring_columns(model, q), *motors], model.n)
@@ -187,16 +183,13 @@ def _motor_columns(model: Model, dq: Array, ddq: Array) -> list[Array]:
     return [np.outer(a, row) for a, row in zip(model.motor_matrix, rows, strict=True)]
 
 
-@quantity(
-    "q dq -> y_T: p, y_U: p",
-    meaning=("regressor of the kinetic energy", "regressor of the potential energy"),
-    unit=("J for a unit of each parameter", "J for a unit of each parameter"),
-    formula="y_T, y_U: energies = y pi",
-    over="model",
-    method=False,
-)
+@quantity("q dq -> y_T: p, y_U: p", over="model", method=False)
 def energy_regressor(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, Array]:
     """Regressors of the energies: T = y_T @ robot.parameters, U = y_U @ robot.parameters.
+
+    Returns:
+        y_T: regressor of the kinetic energy [J for a unit of each parameter].
+        y_U: regressor of the potential energy [J for a unit of each parameter].
 
     Example:
         >>> robot.compile("energy_regressor")([0.1, 0.2], [1, 0])[0].shape
@@ -232,16 +225,12 @@ def _drive_row(squared: Scalar) -> Array:
     return np.array([[0, 0, 0, 0, squared / 2]])
 
 
-@quantity(
-    "q dq -> Y: 6 p",
-    meaning="regressor of the momentum",
-    unit="N m s and N s for a unit of each parameter",
-    formula="momentum = Y pi",
-    over="model",
-    method=False,
-)
+@quantity("q dq -> Y: 6 p", over="model", method=False)
 def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
     """Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.
+
+    Returns:
+        Y: regressor of the momentum [N m s and N s for a unit of each parameter].
 
     Example:
         >>> robot.compile("momentum_regressor")([0.1, 0.2], [1, 0]).shape

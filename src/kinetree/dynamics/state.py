@@ -99,20 +99,17 @@ def within_ranges(space: StateSpace, x: Array) -> Array:
     """States (..., x) with the integrated activations within their ranges, over any scalars."""
     if not is_ranged(space):
         return x
-    start = space.size - space.registers - len(space.ranges)
-    parts = [x[..., :start]]
+    x, start = x.copy(), space.size - space.registers - len(space.ranges)
     for k, limits in enumerate(space.ranges, start):
-        parts.append(clamped(x[..., k : k + 1], limits))
-    return np.concatenate([*parts, x[..., space.size - space.registers :]], -1)
+        x[..., k] = clamped(x[..., k], limits)
+    return x
 
 
 def tangents(space: StateSpace, x: Array) -> Array:
     """Directions of the entries of x along tangent vectors, (x, N)."""
     nq, rest = space.model.nq, space.size - space.model.nq
-    N = rate_map(space.model, x[:nq])
-    upper = np.concatenate([N, np.zeros((nq, rest), int)], -1)
-    lower = np.concatenate([np.zeros((rest, space.model.n), int), np.eye(rest, dtype=int)], -1)
-    return np.concatenate([upper, lower])
+    N, right = rate_map(space.model, x[:nq]), np.zeros((nq, rest), int)
+    return np.block([[N, right], [np.zeros((rest, space.model.n), int), np.eye(rest, dtype=int)]])
 
 
 def coordinate_rates(model: Model, q: Array, dq: Array) -> Array:
@@ -122,11 +119,7 @@ def coordinate_rates(model: Model, q: Array, dq: Array) -> Array:
 
 def quaternions(model: Model) -> list[list[int]]:
     """Entries of q that form a unit quaternion, four for each joint that has one."""
-    return [
-        list(joint.coords[:4])
-        for joint in model.joints
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None
-    ]
+    return [list(joint.coords[:4]) for joint in model.joints if joint.type in (SPHERICAL, FREE)]
 
 
 def normalised(model: Model, x: Array) -> Array:

@@ -82,6 +82,9 @@ def step(
     Joints stop at their limits, but with "euler" and "rk4".
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
         tau: joint forces, (n,), N m or N, constant in the step.
         dt: length of the step, a number, s.
         F_ext: wrenches onto the links, constant in their axes, (links, 6), N m and N; None: none.

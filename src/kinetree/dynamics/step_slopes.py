@@ -29,7 +29,7 @@ from kinetree.dynamics.joints.friction import (
     friction_slopes,
     motor_friction_slopes,
 )
-from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains, sum_of_slopes
+from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.model import Model
@@ -67,17 +67,15 @@ class StepSlopes:
         damping = np.array(implicit_damping(model, dq), dtype=object)
         by_rate, turning = diagonal(damping), _turning(model, damping, dq)
         by_position = springs.stiffness() if positions and springs else no_gains(n)
-        by_rate = (
-            sum_of_slopes(by_rate, springs.damping()) if springs and springs.damped else by_rate
-        )
+        by_rate = by_rate + springs.damping() if springs and springs.damped else by_rate
         if model.motors:
             smooth = without_dry_friction(model)
             of_motors = motor_friction_slopes(smooth, dq, falling=False)
-            by_rate = sum_of_slopes(by_rate, of_motors)
+            by_rate = by_rate + of_motors
         if gains is None:
             return StepSlopes(by_rate, by_position, True, turning)
-        by_rate = sum_of_slopes(by_rate, gains.kd)
-        by_position = sum_of_slopes(by_position, gains.kp) if positions else by_position
+        by_rate = by_rate + gains.kd
+        by_position = by_position + gains.kp if positions else by_position
         return StepSlopes(by_rate, by_position, gains.symmetric, turning)
 
     def added(self, M: Array, h: Scalar) -> Array:

@@ -7,86 +7,51 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from kinetree.core.arrays import Array
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
-from kinetree.model.quantity import Make, Quantity
-
-Function = Callable[..., Any]
+from kinetree.model.quantity import Make, Over, Quantity
 
 
 def maker(quantity: Quantity) -> Make:
     """What makes the function of the arguments of a quantity that is traced."""
+    if quantity.make is not None:
+        return quantity.make
     rates = len(quantity.inputs) - 1
-    match quantity.over:
-        case _ if quantity.make is not None:
-            return quantity.make
-        case "tree":
-            return over_tree(quantity.function, rates, whole=quantity.whole)
-        case "frame":
-            return partial(_of_frame, quantity.function)
-        case "constraints":
-            return over_constraints(quantity.function, rates, quantity.name)
-        case "model":
-            return over_model(quantity.function)
+    return traced(quantity.function, quantity.over, rates, name=quantity.name, whole=quantity.whole)
 
 
-def over_model(function: Function) -> Make:
-    """Trace a function of the model and the arguments as it is written."""
-
-    def make(model: Model, regrouped: bool, frame: str | None) -> Function:
-        return lambda *state: function(model, *state)
-
-    return make
-
-
-def over_tree(function: Function, rates: int, *, whole: bool = False) -> Make:
-    """Trace a function of a tree and of some rates.
+def traced(
+    function: Callable[..., Any], over: Over, rates: int, *, name: str = "", whole: bool = False
+) -> Make:
+    """Trace a function over lean frames.
 
     Args:
-        function: takes the tree and, besides q, `rates` further arguments; F_ext may follow them.
-        rates: the number of arguments besides q and F_ext.
+        function: takes what `over` says, see `Quantity`, and the further arguments.
+        over: "tree", "frame", "constraints" or "model".
+        rates: the number of arguments besides q and F_ext, which may follow them.
+        name: of the quantity, for the error of a robot without constraints.
         whole: masses stay on their own links, because the result is not only about joint forces.
     """
 
-    def make(model: Model, regrouped: bool, frame: str | None) -> Function:
-        from kinetree.dynamics.lean import lean_model, lean_tree
-
-        lean = lean_model(model, regrouped=regrouped and not whole)
-        return lambda q, *rest: function(lean_tree(lean, q, *rest[rates:]), *rest[:rates])
-
-    return make
-
-
-def _of_frame(
-    function: Function, model: Model, regrouped: bool, frame: str | None, **choices: Any
-) -> Function:
-    from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
-
-    lean = lean_model(model, regrouped=regrouped)
-    place = lean_frame(lean, frame)
-    return lambda q, *rates: function(lean_tree(lean, q), place, *choices.values(), *rates)
-
-
-def over_constraints(function: Function, rates: int, name: str) -> Make:
-    """Trace a function of a tree, its constraints, q and some rates.
-
-    Args:
-        function: takes the tree, the constraints, q and `rates` further arguments.
-        rates: the number of arguments besides q and F_ext, which may follow them.
-        name: of the quantity, for the error of a robot without constraints.
-    """
-
-    def make(model: Model, regrouped: bool, frame: str | None) -> Function:
+    def make(
+        model: Model, regrouped: bool, frame: str | None, **choices: Any
+    ) -> Callable[..., Any]:
+        if over == "model":
+            return partial(function, model)
         from kinetree.dynamics.constraints.closures import lean_items
-        from kinetree.dynamics.lean import lean_model, lean_tree
+        from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
 
-        constraints_of(model, name)
-        lean = lean_model(model, regrouped=regrouped)
-        items = lean_items(lean)
+        if over == "constraints":
+            constraints_of(model, name)
+        lean = lean_model(model, regrouped=regrouped and not whole)
+        place = (lean_frame(lean, frame), *choices.values()) if over == "frame" else ()
 
-        def traced(q: Any, *rest: Any) -> Any:
-            return function(lean_tree(lean, q, *rest[rates:]), items, q, *rest[:rates])
+        def call(q: Array, *rest: Any) -> Any:
+            items = (lean_items(lean), q) if over == "constraints" else ()
+            tree = lean_tree(lean, q, *rest[rates:])
+            return function(tree, *place, *items, *rest[:rates])
 
-        return traced
+        return call
 
     return make

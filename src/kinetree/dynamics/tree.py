@@ -260,14 +260,15 @@ class Tree:
     def twists(self, rates: Array) -> dict[int, Pair]:
         """Angular velocity of every link and velocity of its origin for joint rates, in {i}.
 
-        The base, WORLD, is at rest.
+        rates: (n,), or (n, k) for k motions at once. The base, WORLD, is at rest.
         """
 
         def step(_: int, link: TreeLink, parent: Pair) -> Pair:
             twist = link.A @ rates[list(link.dofs)]
             return plus(link.to.twist_outward(*parent), (twist[:3], twist[3:]))
 
-        return self.outward((zeros(3), zeros(3)), step)
+        still = np.zeros((3, *rates.shape[1:]), int)
+        return self.outward((still, still), step)
 
     def gathered_pairs(
         self, own: Callable[[TreeLink, int], Pair], links: Iterable[int] | None = None

@@ -15,9 +15,9 @@ import functools
 import hashlib
 import json
 import logging
-import math
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ SUFFIX = ".kto"  # of entries
 ASIDE = "aside-"  # prefix of files that are still being written
 ABANDONED = 3600  # s after which such a file was left by a process that was killed
 DEFAULT_LIMIT = 512 << 20
-SHARE = 1 / 16  # of the limit, which a process writes between two looks at the folder
+SHARE = 1 / 16  # of the limit, which is free after old entries were removed
 # folders of the package from which no kernel follows; any other change of a source makes new keys
 WITHOUT_KERNELS = ("cli", "explain", "identify", "robots", "testing", "views")
 
@@ -127,9 +127,8 @@ def store(name: str, part: str, data: bytes) -> None:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         system.refuse_if_shared(place, place.stat())
-        sealed = seal(name, {**_read(name), part: data})
-        _write(place, name + SUFFIX, sealed)
-        shrink(place, len(sealed))
+        _write(place, name + SUFFIX, seal(name, {**_read(name), part: data}))
+        shrink(place)
     except OSError as problem:
         log.info("kinetree continues without its cache %s: %s", place, problem)
 
@@ -182,10 +181,8 @@ def _read(name: str) -> Parts:
     if parts is None:
         log.warning("kinetree compiles again: %s is damaged", path)
         return {}
-    try:
+    with suppress(OSError):
         os.utime(path)  # it was used now
-    except OSError:
-        log.debug("kinetree cannot date %s", path)
     return parts
 
 
@@ -215,49 +212,35 @@ def _write(place: Path, name: str, content: bytes) -> None:
         raise
 
 
-_written = math.inf  # bytes since this process looked at the folder
-
-
-def shrink(place: Path, size: int) -> None:
+def shrink(place: Path) -> None:
     """Remove the entries used longest ago if all are too large, and files of killed processes.
 
-    size: bytes that were written now. A SHARE of the limit is left free.
+    A SHARE of the limit is left free.
     """
-    global _written
-    _written += size
-    if _written < SHARE * limit():
-        return
-    _written = 0
     listed = files(place)
+    entries = [(path, status) for path, status in listed if path.suffix == SUFFIX]
     # measured against the newest file, not the clock: file systems may have clocks of their own
     newest = max((status.st_mtime for _, status in listed), default=0)
     for path, status in listed:
-        if path.name.startswith(ASIDE) and status.st_mtime < newest - ABANDONED:
+        if path.suffix != SUFFIX and status.st_mtime < newest - ABANDONED:
             remove(path)
-    entries = [(path, status) for path, status in listed if path.suffix == SUFFIX]
-    excess = sum(status.st_size for _, status in entries) - limit()
-    if excess > 0:
-        excess += SHARE * limit()
+    size, most = sum(status.st_size for _, status in entries), limit()
+    if size <= most:
+        return
     for path, status in sorted(entries, key=lambda item: item[1].st_mtime):
-        if excess <= 0:
+        if size <= (1 - SHARE) * most:
             break
         remove(path)
-        excess -= status.st_size
+        size -= status.st_size
 
 
 def files(place: Path) -> list[tuple[Path, os.stat_result]]:
     """Return the files of the cache in a folder; those that vanish meanwhile are left out."""
     found: list[tuple[Path, os.stat_result]] = []
-    try:
-        listed = list(os.scandir(place))
-    except OSError:
-        return []
-    for item in listed:
-        if item.name.endswith(SUFFIX) or item.name.startswith(ASIDE):
-            try:
-                found.append((Path(item.path), item.stat()))
-            except OSError:
-                continue
+    for pattern in (f"*{SUFFIX}", f"{ASIDE}*"):
+        for path in place.glob(pattern):
+            with suppress(OSError):
+                found.append((path, path.stat()))
     return found
 
 

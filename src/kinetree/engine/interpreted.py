@@ -86,6 +86,11 @@ class UntracedGraph(Graph):
         """As for the length."""
         return self.length
 
+    @property
+    def has_loops(self) -> bool:
+        """None are known."""
+        return False
+
     def misfits(self) -> Iterator[float]:
         """None are known."""
         return iter(())

@@ -17,7 +17,6 @@ from kinetree.core.system import once
 from kinetree.engine.call import c_api, vectorcall
 from kinetree.engine.call.dispatch import Dispatch, core_signature, with_optional
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.notes import Notes
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.errors import CompileError, GraphError, InputError
@@ -54,6 +53,10 @@ class Kernel:
         dtypes: number types to offer; float32 is compiled at the first call that needs it.
         more: the name of a further argument, and a function that makes the kernel that takes it.
         axes: names along the axes of inputs and outputs, for labelled arguments.
+
+    Attributes:
+        graph, name, dtypes, axes: as given; the number types in the order of DTYPES.
+        signature: core dimensions by their letters: "(n),(n),(n)->(n)".
     """
 
     _public: PublicCall | None = None
@@ -86,8 +89,9 @@ class Kernel:
         check_ports(graph, name)
         dtypes = tuple(dtype for dtype in DTYPES if dtype in dtypes)
         self._given = (graph, name, doc, dtypes, more, axes)
-        self._signature = core_signature(graph.inputs, graph.outputs, letters=True)
-        self.__doc__ = doc or f"{name}: {self._signature}"
+        self.graph, self.name, self.dtypes, self.axes = graph, name, dtypes, axes
+        self.signature = core_signature(graph.inputs, graph.outputs, letters=True)
+        self.__name__, self.__doc__ = name, doc or f"{name}: {self.signature}"
         self._programs = CompiledGraph(graph) if is_compiled(graph) else None
         if self._programs is not None:
             loop = self._programs.loop
@@ -123,25 +127,6 @@ class Kernel:
         return self._dispatch.gufunc(self.dtypes)
 
     @property
-    def signature(self) -> str:
-        """Core dimensions by their letters: "(n),(n),(n)->(n)"."""
-        return self._signature
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that is computed."""
-        return self._given[0]
-
-    @property
-    def name(self) -> str:
-        """Name in messages and of the gufunc."""
-        return self._given[1]
-
-    @property
-    def __name__(self) -> str:
-        return self.name
-
-    @property
     def __signature__(self) -> inspect.Signature:
         """The signature that `help` and editors show."""
         if self._public is not None:
@@ -149,16 +134,6 @@ class Kernel:
         more = self._given[4]
         names = [port.name for port in self.graph.inputs]
         return signature_of(*names, extra=None if more is None else more[0])
-
-    @property
-    def axes(self) -> Axes | None:
-        """Names along the arguments and results, by which labelled arrays are aligned."""
-        return self._given[5]
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """Number types that the kernel computes in."""
-        return self._given[3]
 
     @property
     def operations(self) -> int:
@@ -171,15 +146,6 @@ class Kernel:
         from kinetree.engine.compiler.sparse import pattern_of  # most kernels are dense
 
         return pattern_of(self.graph, self.name)
-
-    @property
-    def notes(self) -> Notes:
-        """How the kernel was made: its form, and the seconds of each stage; print it to read it."""
-        stages = list(getattr(self.graph, "stages", ()))
-        if self._programs is not None:
-            stages += self._programs.stages.get(self.dtypes[0], [])
-        form = "interpreted" if self._programs is None else "compiled"
-        return Notes(self.name, form, self.operations, tuple(stages))
 
     @property
     def ir(self) -> str:

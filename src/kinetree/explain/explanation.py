@@ -20,7 +20,6 @@ from kinetree.explain.sections import Page, page_of
 from kinetree.explain.text import text
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of
-from kinetree.model.documented import documented
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
 from kinetree.model.model import for_robots
 from kinetree.scalars import Scalar
@@ -190,7 +189,6 @@ class Explanation:
 
 
 @for_robots
-@documented
 def explain(
     model: Model,
     q: StateLike,
@@ -203,6 +201,20 @@ def explain(
     dV_base: ArrayLike | None = None,
 ) -> Explanation:
     """Inverse dynamics at one state, with the parts that make every intermediate.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+        F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N
+            m and N; or {frame: wrench}; None: no wrench.
+        V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
+            None: at rest.
+        dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
+            zero.
 
     Returns:
         A document that prints as a table, and as HTML; every number unfolds into its parts.

@@ -8,7 +8,7 @@ root element.
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,16 +16,19 @@ import numpy as np
 
 from kinetree.constraints import unconstrained
 from kinetree.core.options import typed
-from kinetree.core.text import counted, listing, nearest
+from kinetree.core.text import clip, counted, listing, nearest
 from kinetree.errors import InputError, ModelError, ParseError, SingularityError, argument, warn
+from kinetree.files.description import records
+from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE
-from kinetree.files.description.records import (
+from kinetree.files.description.source import (
     ArgumentValue,
-    Friction,
-    JointDescription,
-    LinkDescription,
-    Note,
-    RobotDescription,
+    FileOrNone,
+    MissingFileError,
+    Pathlike,
+    RobotFile,
+    decode,
+    path_text,
 )
 from kinetree.model import Model, build_model
 from kinetree.robot import Robot
@@ -35,77 +38,36 @@ from kinetree.robots.names import built_in, described, is_name, unknown_robot
 
 URDF, MJCF, SDF = (".urdf", ".xacro"), (".xml", ".mjcf"), (".sdf", ".world")
 ROBOT_FILES = (*URDF, *MJCF, *SDF)
+KINDS = dict(zip(ROBOT_FILES, "urdf xacro mjcf mjcf sdf sdf".split(), strict=True))
 THE_TEXT = "the text"  # replaces the name of a file in messages
-FrictionOf = Literal["file", "none"]
-ConstraintsOf = Literal["file", "none"]
-ContactsOf = Literal["file", "none"]
 TextFormat = Literal["urdf", "xacro", "mjcf", "sdf"]
 ROOTS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
-MOST_FILES = 5  # of a folder that are named in a message
-KINDS = {  # of files, by the endings of their names
-    **dict.fromkeys(MJCF, "mjcf"),
-    **dict.fromkeys(SDF, "sdf"),
-    ".urdf": "urdf",
-    ".xacro": "xacro",
-}
+MESH = "this is a mesh; load the robot file that uses it"
+USD = "this is USD, which is not read; export the robot as URDF or MJCF"
 OTHER_ENDINGS = {  # formats of other files
     ".srdf": "this is SRDF (groups and collisions for MoveIt); load the URDF that it belongs to",
-    **dict.fromkeys(
-        (".usd", ".usda", ".usdz"),
-        "this is USD, which is not read; export the robot as URDF or MJCF",
-    ),
+    **dict.fromkeys((".usd", ".usda", ".usdz"), USD),
     ".mjb": "this is a compiled MuJoCo model; load the .xml file that it was made from",
-    **dict.fromkeys((".stl", ".dae", ".obj"), "this is a mesh; load the robot file that uses it"),
+    **dict.fromkeys((".stl", ".dae", ".obj"), MESH),
     ".launch": "this is a ROS launch file; load the URDF or xacro file that it names",
     ".py": "this is a Python file; load the URDF or xacro file that it names",
 }
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of `load`."""
-
-    floating: bool = False
-    mimic: bool = True
-    strict: bool = False
-    folders: Sequence[str | os.PathLike[str]] = ()
-    arguments: Mapping[str, ArgumentValue] | None = None
-    environment: bool = False
-    friction: FrictionOf = "file"
-    constraints: ConstraintsOf = "file"
-    contacts: ContactsOf = "none"
-    model: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("friction", "constraints", "contacts"):
-            if (value := getattr(self, name)) not in get_args(FrictionOf):
-                raise InputError(f"{name} is {value!r}; expected 'file' or 'none'.")
-
-    def refuse(self, source: str, *names: str) -> None:
-        """Raise InputError if one of these is given for a source that has none."""
-        kinds = {"arguments": ".xacro files", "model": "SDF files with several models"}
-        for name in names:
-            if value := getattr(self, name):
-                given = ", ".join(map(str, value)) if name == "arguments" else repr(value)
-                raise InputError(
-                    f"{source} takes no {name}, found {given}; expected for {kinds[name]} only. "
-                    f"Leave {argument(name)} out."
-                )
+TAKEN_BY = {"arguments": "xacro", "model": "sdf"}  # options of one kind of file
 
 
 @typed
 def load(
-    path: str | os.PathLike[str],
+    path: Pathlike,
     *,
     floating: bool = False,
     mimic: bool = True,
     strict: bool = False,
-    folders: Sequence[str | os.PathLike[str]] = (),
+    folders: Sequence[Pathlike] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     environment: bool = False,
-    friction: FrictionOf = "file",
-    constraints: ConstraintsOf = "file",
-    contacts: ContactsOf = "none",
+    friction: FileOrNone = "file",
+    constraints: FileOrNone = "file",
+    contacts: FileOrNone = "none",
     model: str | None = None,
 ) -> Robot:
     """Load a robot: a URDF, xacro, MJCF or SDF file, or a robot by its name.
@@ -140,25 +102,25 @@ def load(
         The robot; `robot.report` lists what was read, assumed, merged and ignored, and what changes
         tau besides the rigid bodies. It is None for a built-in robot.
     """
-    options = Options(
-        floating, mimic, strict, folders, arguments, environment, friction, constraints, contacts,
-        model,
+    file = RobotFile(
+        path, None, floating, mimic, strict, folders, arguments, environment, friction,
+        constraints, contacts, model,
     )  # fmt: skip
     if isinstance(path, str) and path.lstrip().startswith("<"):
-        raise InputError(
-            "path is XML text; expected a path or a name. Texts are loaded by kt.load_string."
-        )
+        text = "path is XML text; expected a path or a name"
+        raise InputError(f"{text}. Texts are loaded by kt.load_string.")
     if isinstance(path, str) and (is_name(path) or not path.strip()):
         robot = built_in(path)
         if robot is not None:
-            return _with_options(robot, path, options)
+            return _with_options(robot, path, file)
         found = described(path)
         if found is not None:
-            path, given = found.path, {**found.arguments, **(arguments or {})} or None
-            options = replace(options, folders=(*folders, *found.folders), arguments=given)
+            given = {**found.arguments, **(arguments or {})} or None
+            folders = (*folders, *found.folders)
+            file = replace(file, path=found.path, folders=folders, arguments=given)
         elif not os.path.exists(path):
             raise unknown_robot(path, ROBOT_FILES, _robot_files(Path()))
-    return _loaded(_kind_of(path), path, options)
+    return _loaded(_kind_of(file.path), file)
 
 
 @typed
@@ -169,12 +131,12 @@ def load_string(
     floating: bool = False,
     mimic: bool = True,
     strict: bool = False,
-    folders: Sequence[str | os.PathLike[str]] = (),
+    folders: Sequence[Pathlike] = (),
     arguments: Mapping[str, ArgumentValue] | None = None,
     environment: bool = False,
-    friction: FrictionOf = "file",
-    constraints: ConstraintsOf = "file",
-    contacts: ContactsOf = "none",
+    friction: FileOrNone = "file",
+    constraints: FileOrNone = "file",
+    contacts: FileOrNone = "none",
     model: str | None = None,
 ) -> Robot:
     """Load a robot from the text of a URDF, xacro, MJCF or SDF file.
@@ -199,72 +161,65 @@ def load_string(
         The robot. In messages and in `robot.report` the text is called "the text", with line and
         column.
     """
-    options = Options(
-        floating, mimic, strict, folders, arguments, environment, friction, constraints, contacts,
-        model,
-    )  # fmt: skip
     content = _content(text)
-    return _loaded(_format(content, format), THE_TEXT, options, content)
+    file = RobotFile(
+        THE_TEXT, content, floating, mimic, strict, folders, arguments, environment, friction,
+        constraints, contacts, model,
+    )  # fmt: skip
+    return _loaded(_format(content, format), file)
 
 
-def _loaded(
-    kind: str, path: str | os.PathLike[str], options: Options, text: str | None = None
-) -> Robot:
+def _loaded(kind: str, file: RobotFile) -> Robot:
     """The robot of a file or text, with its report, and one warning for all that is odd."""
     from kinetree.files.report import Report
 
-    source = Path(path)
-    description = _read(kind, path, options, text)
-    model = _built(_changed(description, options, kind), str(source))
-    if options.contacts == "file":
+    source, description = Path(file.path), _read(kind, file)
+    model = _built(_changed(description, file, kind), str(source))
+    if file.contacts == "file":
         from kinetree.dynamics.contacts.file_contacts import with_file_contacts
 
-        model = with_file_contacts(model, source, options.folders, text)
-    report = Report.of(source, description, model, options, text)
-    announce(model, str(source), options.strict)
+        model = with_file_contacts(model, source, file.folders, file.text)
+    report = Report.of(description, model, file)
+    announce(model, str(source), file.strict)
     return Robot(model, report=report)
 
 
-def read(path: str | os.PathLike[str], **options: Any) -> RobotDescription:
+def read(path: Pathlike, **options: Any) -> records.RobotDescription:
     """Read the records of a file, by the ending of its name; options: as of `load`."""
-    return _read(_kind_of(path), path, Options(**options))
+    return _read(_kind_of(path), RobotFile(path, **options))
 
 
-def _read(
-    kind: str, path: str | os.PathLike[str], options: Options, text: str | None = None
-) -> RobotDescription:
+def _read(kind: str, file: RobotFile) -> records.RobotDescription:
     """Read the records of a file or text of a kind."""
-    others = {"xacro": ("model",), "sdf": ("arguments",)}.get(kind, ("arguments", "model"))
-    options.refuse(os.path.basename(path), *others)
-    mimic, folders = options.mimic, options.folders
+    _refuse_options(file, file.name, kind)
     if kind == "mjcf":
-        from kinetree.files.description.mjcf import read_mjcf
-
-        return read_mjcf(path, folders=folders, text=text, start=options.contacts == "file")
-    if kind == "sdf":
-        from kinetree.files.description.sdf import read_sdf
-
-        return read_sdf(path, folders=folders, mimic=mimic, floating=options.floating,
-                        model=options.model, text=text)  # fmt: skip
-    from kinetree.files.description.urdf import read_urdf, read_xacro
-
-    if kind == "urdf":
-        return read_urdf(path, mimic=mimic, text=text)
-    arguments, environment = options.arguments, options.environment
-    return read_xacro(path, folders, mimic, arguments, text, environment)
+        from kinetree.files.description.mjcf import read_mjcf as reader
+    elif kind == "sdf":
+        from kinetree.files.description.sdf import read_sdf as reader
+    elif kind == "xacro":
+        from kinetree.files.description.urdf import read_xacro as reader
+    else:
+        from kinetree.files.description.urdf import read_urdf as reader
+    return reader(file)
 
 
-def _kind_of(path: str | os.PathLike[str]) -> str:
+def _refuse_options(file: RobotFile, source: str, kind: str = "") -> None:
+    """Raise InputError for an option that files of this kind do not have."""
+    for name, taken_by in TAKEN_BY.items():
+        value = getattr(file, name)
+        if value and kind != taken_by:
+            given = ", ".join(map(str, value)) if name == "arguments" else repr(value)
+            text = f"{source} takes no {name}, found {given}; they are for {taken_by} files"
+            raise InputError(f"{text}. Leave {argument(name)} out.")
+
+
+def _kind_of(path: Pathlike) -> str:
     """The kind of a robot file that exists, by the ending of its name."""
-    from kinetree.files.description.source import MissingFileError, path_text
-
-    try:
-        place = Path(path_text(path))
-    except (TypeError, InputError) as error:
-        raise InputError(f"path is {path!r}; expected the name of a robot file. {error}") from None
+    place = Path(path_text(path))
     ending = place.suffix.lower()
     if place.is_dir():
-        raise InputError(f"{place} is a folder; expected a robot file.{_inside(place)}")
+        files = listing(_robot_files(place), 5) or "none"
+        raise InputError(f"{place} is a folder; expected a robot file, of which it has {files}.")
     if ending not in KINDS:
         found = f"ends with {ending!r}" if ending else "has no ending"
         what = OTHER_ENDINGS.get(ending, f"{found}; if it is a robot file, give it its ending")
@@ -280,33 +235,23 @@ def _kind_of(path: str | os.PathLike[str]) -> str:
 
 def _content(text: str | bytes) -> str:
     """The text, decoded; raise InputError for other types and for what looks like a path."""
-    from kinetree.files.description.source import decode
-    from kinetree.files.description.xml import clip
-
     content = decode(text, THE_TEXT)
     if "<" not in content and content.strip() and len(content) < 1000:
-        raise InputError(
-            f"text is {clip(content)!r}, which is not XML; expected the content of a robot file. "
-            "Load a file or a name by kt.load."
-        )
+        what = f"text is {clip(content)!r}, which is not XML; expected the content of a robot file"
+        raise InputError(f"{what}. Load a file or a name by kt.load.")
     return content
 
 
 def _format(content: str, given: TextFormat | None) -> str:
     """The format of a text: by its root, and for URDF by the xacro elements in it."""
-    from kinetree.files.description.xml import clip
-
-    if given is not None and given not in get_args(TextFormat):
-        raise InputError(
-            f"format is {given!r}; expected {', '.join(map(repr, get_args(TextFormat)))} or None."
-        )
+    known = get_args(TextFormat)
+    if given not in (None, *known):
+        raise InputError(f"format is {given!r}; expected {', '.join(map(repr, known))} or None.")
     tag = root_tag(content)
     kind = ROOTS.get(tag)
     if kind is None and tag:
-        raise ParseError(
-            f"{THE_TEXT}: the root is <{clip(tag)}>; expected <robot> (URDF, xacro), <mujoco> "
-            "(MJCF) or <sdf>."
-        )
+        expected = "expected <robot> (URDF, xacro), <mujoco> (MJCF) or <sdf>"
+        raise ParseError(f"{THE_TEXT}: the root is <{clip(tag)}>; {expected}.")
     if kind == "urdf" and "<xacro:" in content:
         kind = "xacro"
     fits = kind is None or given in (None, kind) or {given, kind} == {"urdf", "xacro"}
@@ -315,17 +260,14 @@ def _format(content: str, given: TextFormat | None) -> str:
     return given or kind or "urdf"
 
 
+BEFORE_ROOT = re.compile(r"\ufeff?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*", re.DOTALL)
+ROOT = re.compile(r"<([^\s<>/!?]+)")
+
+
 def root_tag(content: str) -> str:
     """The tag of the root element, behind declarations and comments; empty if there is none."""
-    place = len(content) - len(content.lstrip("\ufeff \t\r\n"))
-    for start, end in (("<?", "?>"), ("<!--", "-->")) * 50:
-        if content.startswith(start, place):
-            stop = content.find(end, place)
-            if stop < 0:
-                return ""
-            place = stop + len(end)
-            place += len(content[place:]) - len(content[place:].lstrip())
-    tag = re.compile(r"<([^\s<>/!?]+)").match(content, place)
+    start = BEFORE_ROOT.match(content)
+    tag = ROOT.match(content, start.end() if start else 0)
     return tag[1] if tag else ""
 
 
@@ -335,58 +277,44 @@ def root_tag(content: str) -> str:
 def _robot_files(folder: Path) -> list[str]:
     """Names of the robot files in a folder."""
     try:
-        names = sorted(os.listdir(folder))
+        return sorted(x for x in os.listdir(folder) if Path(x).suffix.lower() in ROBOT_FILES)
     except OSError:
         return []
-    return [x for x in names if Path(x).suffix.lower() in ROBOT_FILES]
-
-
-def _inside(folder: Path) -> str:
-    """Name the robot files of a folder."""
-    files = _robot_files(folder)
-    if not files:
-        return f" It has no file that ends with {', '.join(ROBOT_FILES)}."
-    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
-    return f" It has {', '.join(files[:MOST_FILES])}{more}."
 
 
 def _beside(path: Path) -> str:
     """Name a file with a similar name in the same folder."""
-    folder = path.parent
-    if not folder.is_dir():
-        return f" There is no folder {folder} either."
+    if not path.parent.is_dir():
+        return f" There is no folder {path.parent} either."
     # the ending, which most files share, makes unlike names look alike
-    files = [x for x in _robot_files(folder) if nearest(path.stem, [Path(x).stem])]
+    files = [x for x in _robot_files(path.parent) if nearest(path.stem, [Path(x).stem])]
     return nearest(path.name, files)
 
 
 def _warn_of_files(name: str, strict: bool) -> None:
     """Warn if the current folder has a file that a built-in robot's name could mean, too."""
     files = [x for x in _robot_files(Path()) if Path(x).stem.lower() == name.lower()]
-    if not files:
-        return
-    text = (
-        f"{name!r} is the built-in robot, not the file {files[0]!r} of this folder; give its whole "
-        "name to load the file."
-    )
-    if strict:
-        raise InputError(text)
-    warn(text)
+    if files:
+        text = (
+            f"{name!r} is the built-in robot, not the file {files[0]!r} of this folder; give its "
+        )
+        text += "whole name to load the file."
+        if strict:
+            raise InputError(text)
+        warn(text)
 
 
 # robots that were read
 
 
-def _with_options(robot: Robot, name: str, options: Options) -> Robot:
+def _with_options(robot: Robot, name: str, options: RobotFile) -> Robot:
     """A built-in robot with the options of `load`."""
-    options.refuse(robot.name, "model", "arguments")
+    _refuse_options(options, robot.name)
     _warn_of_files(name, options.strict)
     if options.contacts == "file":
-        raise InputError(
-            f"{robot.name} is a built-in robot without collision shapes; "
-            f"{argument('contacts', 'file')} needs a file. Add points with "
-            "robot.with_contacts([kt.contacts.ContactPoint('tip', 'tool')])."
-        )
+        text = f"{robot.name} is a built-in robot without collision shapes; "
+        text += f"{argument('contacts', 'file')} needs a file. Add points with "
+        raise InputError(text + "robot.with_contacts([kt.contacts.ContactPoint('tip', 'tool')]).")
     if options.constraints == "none":
         robot = unconstrained(robot)
     if options.mimic and not options.floating and options.friction == "file":
@@ -399,71 +327,58 @@ def _with_options(robot: Robot, name: str, options: Options) -> Robot:
     return Robot(_built(_changed(description, options, ""), robot.name))
 
 
-def _built(description: RobotDescription, source: str) -> Model:
+def _built(description: records.RobotDescription, source: str) -> Model:
     """The model of a description, with its constraints."""
-    closure = description.constrained
+    given = description.constrained
     model = build_model(replace(description, constrained=None), unphysical="allow")
-    if closure is None:
+    if given is None:
         return model
     from kinetree.dynamics.constraints.mobility import IdleConstraintsError, constrain
     from kinetree.dynamics.joints.configuration import neutral
 
-    near = neutral(model) if closure.near else None
+    near, way_out = neutral(model) if given.near else None, argument("constraints", "none")
     for joint in model.joints:
-        if near is not None and joint.follows is None and joint.name in closure.near:
-            near[list(joint.coords)] = closure.near[joint.name]
+        if near is not None and joint.follows is None and joint.name in given.near:
+            near[list(joint.coords)] = given.near[joint.name]
     try:
-        robot = constrain(model, closure.constraints, actuated=closure.actuated, near=near)
-        return _freed(model, robot)
+        robot = constrain(model, given.constraints, actuated=given.actuated, near=near)
     except IdleConstraintsError as error:
-        return model.replace(warnings=(*model.warnings, Note(str(error))))
+        return model.replace(warnings=(*model.warnings, records.Note(str(error))))
     except (InputError, ModelError, SingularityError) as error:
         reason = str(error).partition(" A position at which")[0]  # there is no place for it here
-        raise ModelError(
-            f"{source}: the constraints of the file cannot be used: {reason} Leave them out with "
-            f"{argument('constraints', 'none')}."
-        ) from error
-
-
-def _freed(tree: Model, robot: Model) -> Model:
-    """The robot with a warning if its constraints hold every joint, and none says so already."""
-    closure = robot.constraints
-    if closure is None or closure.independent or len(robot.warnings) > len(tree.warnings):
+        text = f"{source}: the constraints of the file cannot be used: {reason}"
+        raise ModelError(f"{text} Leave them out with {way_out}.") from error
+    held = robot.constraints is not None and not robot.constraints.independent
+    if not held or len(robot.warnings) > len(model.warnings):
         return robot
-    note = Note(
-        f"the constraints {listing(list(closure.given), 8)} leave {robot.name!r} no degree of "
-        "freedom: it stands still. If it is meant to move, check the axes and positions of its "
-        "joints; "
-        f"{argument('constraints', 'none')} gives the tree."
-    )
-    return robot.replace(warnings=(*robot.warnings, note))
+    text = f"the constraints {listing(given.constraints, 8)} leave {robot.name!r} no degree of "
+    text += f"freedom: it stands still. Check axes and positions; {way_out} gives the tree."
+    return robot.replace(warnings=(*robot.warnings, records.Note(text)))
 
 
-def _changed(description: RobotDescription, options: Options, kind: str) -> RobotDescription:
+def _changed(
+    description: records.RobotDescription, options: RobotFile, kind: str
+) -> records.RobotDescription:
     """The description with the options that apply to every format."""
-    if options.constraints == "none" and description.constrained is not None:
-        names = listing(description.constrained.constraints, 6)
-        notes = (*description.notes, Note(f"constraints are left out, as asked: {names}"))
-        description = replace(description, constrained=None, notes=notes)
-    if options.friction == "none":
-        description = without_friction(description)
+    notes, joints = [*description.notes], description.joints
+    constrained = description.constrained
+    if options.constraints == "none" and constrained is not None:
+        names = listing(constrained.constraints, 6)
+        notes.append(records.Note(f"constraints are left out, as asked: {names}"))
+        constrained = None
+    had = [x.name for x in joints if x.friction != Friction()]
+    if options.friction == "none" and had:
+        joints = tuple(replace(x, friction=Friction()) for x in joints)
+        text = (
+            f"friction of {counted(len(had), 'joint')} ({listing(had, 3)}) is left out, as asked."
+        )
+        notes.append(records.Note(text))
+    description = replace(description, joints=joints, constrained=constrained, notes=tuple(notes))
     # the reader of SDF knows the world, and floats the robot itself
     return float_base(description) if options.floating and kind != "sdf" else description
 
 
-def without_friction(description: RobotDescription) -> RobotDescription:
-    """The same robot without the friction of its joints, with a note."""
-    had = [joint.name for joint in description.joints if joint.friction != Friction()]
-    if not had:
-        return description
-    joints = tuple(replace(j, friction=Friction()) for j in description.joints)
-    names = f"{', '.join(map(repr, had[:3]))}{' and more' if len(had) > 3 else ''}"
-    text = f"friction of {counted(len(had), 'joint')} ({names}) is left out, as asked."
-    notes = (*description.notes, Note(text))
-    return replace(description, joints=joints, notes=notes)
-
-
-def float_base(description: RobotDescription) -> RobotDescription:
+def float_base(description: records.RobotDescription) -> records.RobotDescription:
     """The same robot on a free joint "base" between a link "world" and its root.
 
     Where the robot has such names itself, the new ones begin with "kinetree_".
@@ -473,27 +388,16 @@ def float_base(description: RobotDescription) -> RobotDescription:
     root = check_tree(description.links, description.joints, description.name)
     at_root = [joint for joint in description.joints if joint.parent == root]
     if at_root and all(joint.type == FREE for joint in at_root):
-        raise ModelError(
-            f"{description.name!r} floats already: its root {root!r} carries the free joint "
-            f"{at_root[0].name!r}; expected a robot that stands. "
-            "Leave out --floating (in Python, floating)."
-        )
+        text = f"{description.name!r} floats already: its root {root!r} carries the free joint "
+        raise ModelError(f"{text}{at_root[0].name!r}. Leave out {argument('floating')}.")
     world = _unused("world", description.links)
-    base = JointDescription(
-        name=_unused("base", description.joints),
-        type=FREE,
-        parent=world,
-        child=root,
-        M_pc=np.eye(4, dtype=int),
-    )
-    return replace(
-        description,
-        links=(LinkDescription(world), *description.links),
-        joints=(base, *description.joints),
-    )
+    name, M = _unused("base", description.joints), np.eye(4, dtype=int)
+    base = records.JointDescription(name=name, type=FREE, parent=world, child=root, M_pc=M)
+    links = (records.LinkDescription(world), *description.links)
+    return replace(description, links=links, joints=(base, *description.joints))
 
 
-def _unused(name: str, taken: Sequence[LinkDescription | JointDescription]) -> str:
+def _unused(name: str, taken: Sequence[records.LinkDescription | records.JointDescription]) -> str:
     while any(x.name == name for x in taken):
         name = f"kinetree_{name}"
     return name
@@ -501,15 +405,13 @@ def _unused(name: str, taken: Sequence[LinkDescription | JointDescription]) -> s
 
 def announce(model: Model, source: str, strict: bool) -> None:
     """Give one Python warning for all warnings of the model; raise ModelError if `strict`."""
-    if not model.warnings:
-        return
     texts = [f"{note.where}: {note.text}" if note.where else note.text for note in model.warnings]
-    if strict:
-        raise ModelError(
-            f"{source} has {counted(len(texts), 'warning')} and {argument('strict', True)}: "
-            f"{' '.join(texts)}"
-        )
-    more = f" (and {len(texts) - 3} more, see robot.report)" if len(texts) > 3 else ""
-    text = f"{' '.join(texts[:3])}{more}"
-    name = os.path.basename(source)  # most warnings begin with it; the folder is added
-    warn(f"{source}{text[len(name) :]}" if text.startswith(f"{name}:") else f"{source}: {text}")
+    if strict and texts:
+        count, allow = counted(len(texts), "warning"), argument("strict", True)
+        raise ModelError(f"{source} has {count} and {allow}: {' '.join(texts)}")
+    if texts:
+        more = f" (and {len(texts) - 3} more, see robot.report)" if len(texts) > 3 else ""
+        text = f"{' '.join(texts[:3])}{more}"
+        name = os.path.basename(source)  # most warnings begin with it; the folder is added
+        same = text.startswith(f"{name}:")
+        warn(f"{source}{text[len(name) :]}" if same else f"{source}: {text}")

@@ -1,7 +1,7 @@
 """Report: the contents of a loaded file on one screen."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from math import inf, isinf
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.files.description.contacts import Contacts
-from kinetree.files.description.records import ArgumentValue, Note, RobotDescription
+from kinetree.files.description.records import Note, RobotDescription
+from kinetree.files.description.source import ArgumentValue, RobotFile
 from kinetree.model import Joint, Model
 from kinetree.model.friction import law_texts
 from kinetree.model.model import tool_words
 from kinetree.present.tables import Table
-from kinetree.scalars import Scalar
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
 
@@ -59,30 +59,19 @@ class Report:
     environment: bool = False
 
     @classmethod
-    def of(
-        cls,
-        source: Path,
-        description: RobotDescription,
-        model: Model,
-        options: Any = None,
-        text: str | None = None,
-    ) -> "Report":
+    def of(cls, description: RobotDescription, model: Model, file: RobotFile) -> "Report":
         """Make the report of a description and the model built from it.
 
         Args:
-            source: path of the file, or a name for a text.
             description: the records of the file.
             model: the model.
-            options: of the loading: folders, arguments, environment.
-            text: the content, if it was not in a file; None: it was.
+            file: the file with the options that it was read with.
         """
-        links, joints = len(description.links), len(description.joints)
-        report = cls(source, links, joints, model, model.notes, model.warnings, text=text)
-        if options is None:
-            return report
-        folders, arguments = tuple(map(Path, options.folders)), dict(options.arguments or {})
-        environment = options.environment
-        return replace(report, folders=folders, arguments=arguments, environment=environment)
+        folders, arguments = tuple(map(Path, file.folders)), dict(file.arguments or {})
+        return cls(
+            Path(file.path), len(description.links), len(description.joints), model, model.notes,
+            model.warnings, folders, arguments, file.text, file.environment,
+        )  # fmt: skip
 
     @property
     def effects(self) -> tuple[str, ...]:
@@ -108,11 +97,9 @@ class Report:
 
     def _lines(self) -> Iterator[str]:
         model = self.model
+        counts = f"{counted(self.links, 'link')}, {counted(self.joints, 'joint')}"
         yield f"{model.name} from {self.source.name}"
-        yield (
-            f"  {counted(self.links, 'link')}, {counted(self.joints, 'joint')}, "
-            f"{freedom(model)}, {mass_words(model)}"
-        )
+        yield f"  {counts}, {freedom(model)}, {mass_words(model)}"
         yield f"  base {model.base_name!r}, {tool_words(model)}"
         yield "  tau: rigid bodies in gravity"
         yield from (f"     + {text}" for text in self.effects)
@@ -120,18 +107,18 @@ class Report:
             yield f"  contacts: {contact_words(model.contacts)}"
         if model.constraints is not None:
             yield "  constraints"
-            for x in constraint_rows(model)[:MOST_JOINTS]:
-                yield f"     {_cut(x.name, 24):24} {x.kind:11} {x.text}, {_equations(x)}"
-            if (more := len(model.constraints.given) - MOST_JOINTS) > 0:
-                yield f"     ... and {more} more"
+            yield from _first(
+                f"     {_cut(x.name, 24):24} {x.kind:11} {x.text}, {_equations(x)}"
+                for x in constraint_rows(model)
+            )
             yield from (f"  {line}" for line in str(mobility(model)).splitlines()[1:])
         yield ""
         yield "  joint                          type        moves                    limits"
-        for joint, link in list(zip(model.joints, model.link_names, strict=True))[:MOST_JOINTS]:
-            name = _cut(joint.name, 30)
-            yield f"  {name:30} {joint.type:11} {_cut(link, 24):24} {_limits(joint)}"
-        if len(model.joints) > MOST_JOINTS:
-            yield f"  ... and {len(model.joints) - MOST_JOINTS} more"
+        pairs = zip(model.joints, model.link_names, strict=True)
+        yield from _first(
+            f"  {_cut(joint.name, 30):30} {joint.type:11} {_cut(link, 24):24} {_limits(joint)}"
+            for joint, link in pairs
+        )
         yield from self._remarks("warning", self.warnings)
         yield from self._remarks("note", self.notes)
 
@@ -141,14 +128,20 @@ class Report:
         yield ""
         yield f"  {counted(len(remarks), title)}"
         single = [note for note in remarks if not note.text.startswith(tuple(TOGETHER))]
-        for note in single[:MOST_REMARKS]:
-            yield f"  - {_remark(note)}"
+        yield from (f"  - {_remark(note)}" for note in single[:MOST_REMARKS])
         if len(single) > MOST_REMARKS:
             yield f"  ... and {len(single) - MOST_REMARKS} more in report.{title}s"
         for beginning, words in TOGETHER.items():
-            count = sum(note.text.startswith(beginning) for note in remarks)
-            if count:
+            if count := sum(note.text.startswith(beginning) for note in remarks):
                 yield f"  - {counted(count, *words)}"
+
+
+def _first(lines: Iterable[str]) -> Iterator[str]:
+    """The first lines, and the number of the others."""
+    listed = list(lines)
+    yield from listed[:MOST_JOINTS]
+    if len(listed) > MOST_JOINTS:
+        yield f"  ... and {len(listed) - MOST_JOINTS} more"
 
 
 def masses(model: Model) -> tuple[float, float]:
@@ -233,13 +226,13 @@ def _remark(note: Note) -> str:
 def tau_effects(model: Model) -> Iterator[str]:
     """Friction, armature, rotors, springs, motors and unusual gravity of a model."""
     friction = [joint.friction for joint in model.joints]
-    kinds: tuple[tuple[str, Callable[[int], Scalar | tuple[Scalar, Scalar]]], ...] = (
-        ("viscous friction", lambda i: friction[i].viscous),
-        ("Coulomb friction", lambda i: friction[i].coulomb),
-        ("armature", lambda i: model.joints[i].armature),
-    )
-    for title, value in kinds:
-        sizes = [float(np.max(np.abs(np.asarray(value(i), float)))) for i in model.links]
+    kinds: dict[str, list[Any]] = {
+        "viscous friction": [x.viscous for x in friction],
+        "Coulomb friction": [x.coulomb for x in friction],
+        "armature": [joint.armature for joint in model.joints],
+    }
+    for title, values in kinds.items():
+        sizes = [float(np.max(np.abs(np.asarray(x, float)))) for x in values]
         yield from _joints_with(title, [x for x in sizes if x], model)
     laws = [law for x in friction for law in law_texts(x, str)]
     for law in dict.fromkeys(laws):
@@ -273,12 +266,8 @@ def _limits(joint: Joint) -> str:
         return f"= {joint.scale:g} {joint.follows} {joint.offset:+g}"
     low, high = joint.limits.lower, joint.limits.upper
     text = "free" if isinf(low) and isinf(high) else f"{low:.4g} .. {high:.4g}"
-    extra = [
-        f"{value:.4g} {unit}"
-        for value, unit in ((joint.limits.velocity, "/s"), (joint.limits.effort, "effort"))
-        if value != inf
-    ]
-    return ", ".join([text, *extra])
+    extra = {"/s": joint.limits.velocity, "effort": joint.limits.effort}
+    return ", ".join([text, *(f"{x:.4g} {unit}" for unit, x in extra.items() if x != inf)])
 
 
 def _cut(text: str, width: int) -> str:

@@ -1,6 +1,6 @@
 """Description -> Model, the one input of every algorithm.
 
-Limits, inputs and random samples of models, for other rooms, are imported when first used.
+Limits and inputs of models, for other folders, are imported when first used.
 """
 
 from kinetree.core.later import later
@@ -29,6 +29,5 @@ __getattr__ = later(
     {
         "bounds": "bounds_of force_share with_limits",
         "inputs": "coordinates frame_wrenches link_wrenches zeros",
-        "samples": "ALL_TYPES SCREWS random_body random_direction random_model random_pose",
     },
 )

@@ -19,8 +19,9 @@ from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import numbers
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.drive import Curve, Drive
-from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
+from kinetree.model.units import METRE, kinds
 from kinetree.present.labels import Axis, vector_by_name
 from kinetree.scalars import Scalar, where
 
@@ -61,23 +62,19 @@ def bounds_of(model: Model) -> Bounds:
 
 
 def _bounds(model: Model) -> Bounds:
-    n = model.n
-    coords, sliding = np.full(n, -1), np.zeros(n, bool)
+    n, coords = model.n, np.full(model.n, -1)
+    sliding = np.array(kinds(model, "dq")) == METRE
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     velocity, effort = np.full(n, np.inf), np.full(n, np.inf)
     drives: list[Drive | None] = [None] * n
-    for joint in model.joints:
-        if joint.follows is not None:
-            continue
+    for joint in model.leaders:
         d = list(joint.dofs)
         velocity[d] = joint.limits.velocity
         effort[d] = min(joint.limits.effort, standing_limit(joint.drive))
         drives[d[0]] = joint.drive
         if joint.type in SCREW_TYPES:
-            coords[d], sliding[d] = joint.coords[0], joint.type == PRISMATIC
+            coords[d] = joint.coords[0]
             lower[d], upper[d] = joint.limits.lower, joint.limits.upper
-        else:  # names of rates are joint.wx, joint.vx, ...; those with v are speeds along an axis
-            sliding[d] = [model.dof_names[k].rsplit(".", 1)[-1].startswith("v") for k in d]
     return Bounds(model.dof_names, coords, sliding, lower, upper, velocity, effort, tuple(drives))
 
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, frozen, is_numeric, times
 from kinetree.core.records import checked
-from kinetree.core.text import counted, listing
-from kinetree.errors import InertiaError, ModelError, NameLookupError, warn
-from kinetree.files.description.friction import Friction
+from kinetree.core.text import counted, listing, look_up
+from kinetree.errors import InertiaError, ModelError, warn
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import (
     JointDescription,
@@ -36,14 +35,6 @@ ELEMENTS = {"spring": build_spring, "actuator": build_actuator, "motor": build_m
 
 
 @dataclass
-class Place:
-    """Place of a described link: the moving link it is part of, and its pose in that frame."""
-
-    link: int
-    T: Array
-
-
-@dataclass
 class Parts:
     """The moving links in the order they are found, and the place of every described link."""
 
@@ -51,9 +42,16 @@ class Parts:
     parent: list[int] = field(default_factory=list)
     M_pi: list[Array] = field(default_factory=list)
     bodies: dict[int, list[BodyParts]] = field(default_factory=lambda: {WORLD: []})
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, Frame] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     warnings: list[Note] = field(default_factory=list)
+
+    def home(self, i: int) -> Array:
+        """Pose of moving link i in {s} at q = 0."""
+        T = np.eye(4, dtype=int)
+        while i != WORLD:
+            T, i = times(self.M_pi[i], T), self.parent[i]
+        return T
 
 
 def build_model(description: RobotDescription, *, unphysical: str = "error") -> Model:
@@ -68,11 +66,11 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
     root = check_tree(description.links, description.joints, description.name)
     parts = _walk(description, root, unphysical)
-    bodies = [compose(*parts.bodies[i]) for i in range(len(parts.joints))]
+    base, *bodies = (compose(*(of_link or [_no_body()])) for of_link in parts.bodies.values())
     frames = _frames(description, parts.places)
     tool = _default_tool(parts, root) if description.tool is None else description.tool
-    if tool is not None and tool not in frames:
-        raise NameLookupError(f"tool frame {tool!r} is unknown; frames are {', '.join(frames)}.")
+    if tool is not None:
+        look_up(frames, tool, "tool frame")
     joints = build_joints(parts.joints)
     elements: dict[str, Any] = {
         f"{kind}s": tuple(
@@ -91,19 +89,19 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         base_name=root,
         parent=tuple(parts.parent),
         M_pi=_stack(parts.M_pi, (4, 4)),
-        m=_stack([body[0] for body in bodies], ()),
-        com=_stack([body[1] for body in bodies], (3,)),
-        I_com=_stack([body[2] for body in bodies], (3, 3)),
+        m=_stack([m for m, _, _ in bodies], ()),
+        com=_stack([com for _, com, _ in bodies], (3,)),
+        I_com=_stack([I_com for _, _, I_com in bodies], (3, 3)),
         gravity=free_fall(description.gravity),
         rotors=build_rotors(
             parts.joints,
             joints,
-            {name: (place.link, place.T) for name, place in parts.places.items()},
-            lambda i: _home(parts, i),
+            {name: (place.link, place.T_if) for name, place in parts.places.items()},
+            parts.home,
         ),
         frames=frames,
         tool=tool,
-        base=compose(*parts.bodies[WORLD]) if parts.bodies[WORLD] else _no_body(),
+        base=base,
         **elements,
         contacts=contacts,
         collisions=description.collisions,
@@ -122,16 +120,16 @@ def _left_out(description: RobotDescription) -> list[Note]:
 
 def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
     """Visit the links from the root, joints in the order of the source where parents allow it."""
-    parts = Parts(places={root: Place(WORLD, HOME)})
+    parts = Parts(places={root: Frame(WORLD, HOME)})
     links = {link.name: link for link in description.links}
     _add_bodies(parts, links[root], unphysical)
     for joint in outward(description):
         check_joint(joint)
         M_pc = check_pose(joint.M_pc, f"home pose of joint {joint.name!r}")
         place = parts.places[joint.parent]
-        T = times(place.T, snap(M_pc, parts.notes, joint))
+        T = times(place.T_if, snap(M_pc, parts.notes, joint))
         if joint.type == FIXED:
-            parts.places[joint.child] = Place(place.link, T)
+            parts.places[joint.child] = Frame(place.link, T)
             note = f"fixed joint {joint.name!r}: link {joint.child!r} merged into {joint.parent!r}"
             parts.notes += [Note(note, joint.where), *idle_drive(joint)]
         else:
@@ -140,24 +138,16 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
             parts.parent.append(place.link)
             parts.M_pi.append(T)
             parts.bodies[i] = []
-            parts.places[joint.child] = Place(i, HOME)
+            parts.places[joint.child] = Frame(i, HOME)
         _add_bodies(parts, links[joint.child], unphysical)
-    for i in range(len(parts.joints)):
-        if not parts.bodies[i]:
-            parts.bodies[i].append(_no_body())
     return parts
 
 
 def idle_drive(joint: JointDescription) -> list[Note]:
     """A note on the drive data of a fixed joint, which have no effect since it does not move."""
-    present = {
-        "friction": joint.friction != Friction(),
-        "armature": not is_plain(joint.armature, 0),
-        "rotor": joint.rotor is not None,
-        "drive": joint.drive is not None,
-        "mimic": joint.mimic is not None,
-    }
-    names = ", ".join(name for name, there in present.items() if there)
+    usual = JointDescription(name="", type="", parent="", child="", M_pc=HOME)
+    parts = ("friction", "armature", "rotor", "drive", "mimic")
+    names = ", ".join(x for x in parts if getattr(joint, x) != getattr(usual, x))
     text = f"joint {joint.name!r} is fixed, so these have no effect: {names}"
     return [Note(text, joint.where)] if names else []
 
@@ -202,14 +192,14 @@ def outward(description: RobotDescription) -> list[JointDescription]:
 
 def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
     place = parts.places[link.name]
-    at_home = place.T is HOME or np.array_equal(place.T, HOME)
+    at_home = place.T_if is HOME or np.array_equal(place.T_if, HOME)
     for body in link.bodies:
         checked = check_body(body.m, body.com, body.I_com, f"link {link.name!r}")
         fault = check_link(link.name, checked[0], checked[2], unphysical)
         if fault is not None:
             source = "model" if at_home and len(link.bodies) == 1 else "file"
             parts.warnings.append(Note(fault, link.where, source, "body"))
-        moved = checked if at_home else move_body(*checked, place.T)
+        moved = checked if at_home else move_body(*checked, place.T_if)
         parts.bodies[place.link].append(moved)
 
 
@@ -220,20 +210,15 @@ def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
         if parts.parent[i] != WORLD:
             beyond[parts.parent[i]] = beyond[parts.parent[i]] + beyond[i]
     idle = [x for x, mass in zip(parts.joints, beyond, strict=True) if is_plain(mass, 0)]
-    need = "forward dynamics needs mass or armature there."
-    if len(idle) > 1 and len(idle) == len(beyond):
-        text = f"no link that moves has a mass (all {len(idle)}); {need}"
-        return [Note(text, idle[0].where, "model", "massless")]
-    return [
-        Note(
-            f"joint {joint.name!r} moves no mass (link {joint.child!r} and all beyond it are "
-            f"massless); {need}",
-            joint.where,
-            "model",
-            "massless",
-        )
-        for joint in idle
+    texts = [
+        f"joint {x.name!r} moves no mass (link {x.child!r} and all beyond it are massless)"
+        for x in idle
     ]
+    if len(idle) > 1 and len(idle) == len(beyond):
+        texts = [f"no link that moves has a mass (all {len(idle)})"]
+    need = "forward dynamics needs mass or armature there."
+    pairs = zip(texts, idle, strict=False)
+    return [Note(f"{text}; {need}", x.where, "model", "massless") for text, x in pairs]
 
 
 def _inertial(body: BodyParts) -> Scalar:
@@ -261,26 +246,13 @@ def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
     return np.block([[np.where(dust, nearest, R), M[:3, 3:]], [M[3:]]])
 
 
-def _home(parts: Parts, i: int) -> Array:
-    """Pose of moving link i in {s} at q = 0."""
-    T = np.eye(4, dtype=int)
-    while i != WORLD:
-        T, i = times(parts.M_pi[i], T), parts.parent[i]
-    return T
-
-
-def _frames(description: RobotDescription, places: dict[str, Place]) -> dict[str, Frame]:
+def _frames(description: RobotDescription, places: dict[str, Frame]) -> dict[str, Frame]:
     names = [*places, *(frame.name for frame in description.frames)]
     check_unique(((name, "") for name in names), "frame")
-    frames = {name: Frame(place.link, place.T) for name, place in places.items()}
+    frames = dict(places)
     for frame in description.frames:
-        if frame.link not in places:
-            raise NameLookupError(
-                f"frame {frame.name!r} is fixed to {frame.link!r}, which is not a link; "
-                f"the links are {', '.join(places)}."
-            )
-        place = places[frame.link]
-        T = times(place.T, check_pose(frame.T, f"pose of frame {frame.name!r}"))
+        place = look_up(places, frame.link, f"link of frame {frame.name!r}")
+        T = times(place.T_if, check_pose(frame.T, f"pose of frame {frame.name!r}"))
         frames[frame.name] = Frame(place.link, T)
     return frames
 

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.errors import InputError, ModelError, NameLookupError, ShapeError
+from kinetree.core.text import look_up
+from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.collisions import DEFAULT_FRICTION
 from kinetree.files.description.contacts import Contact, Contacts, Ground, Plane
@@ -48,16 +49,11 @@ def changed_by_name(
     """
     if not isinstance(changes, Mapping):
         raise InputError(f"{kind}s are {changes!r:.60}; expected them by name, {example}.")
-    records = dict(own)
     for name, record in changes.items():
-        if record is not None:
-            records[name] = record
-        elif records.pop(name, None) is None:
-            raise NameLookupError(
-                f"there is no {kind} {name!r} to remove; the {kind}s are "
-                f"{', '.join(records) or 'none'}."
-            )
-    return records
+        if record is None:
+            look_up(own, name, f"the {kind} to remove")
+    merged = {**own, **changes}
+    return {name: record for name, record in merged.items() if record is not None}
 
 
 @edit
@@ -147,7 +143,6 @@ def payload_parameters(
             f"expected a frame on a link that moves ({', '.join(model.link_names)})."
         )
     given = [np.asarray(x) for x in (m, com, np.zeros((3, 3)) if I_com is None else I_com)]
-    cores = [x.shape[x.ndim - k :] for k, x in enumerate(given)]
     try:
         batch = np.broadcast_shapes(*(x.shape[: x.ndim - k] for k, x in enumerate(given)))
     except ValueError as problem:
@@ -156,29 +151,25 @@ def payload_parameters(
             f"{str(problem).rstrip('.')}. Expected such as m (100,), com (3,) and I_com "
             "(100, 3, 3)."
         ) from None
-    payloads = [np.broadcast_to(x, (*batch, *core)) for x, core in zip(given, cores, strict=True)]
-    own = model.m, model.com, model.I_com
-    found = [np.array(np.broadcast_to(np.asarray(x, float), (*batch, *x.shape))) for x in own]
+    payloads = [np.broadcast_to(x, (*batch, *(3,) * k)) for k, x in enumerate(given)]
+    own = {"mass": model.m, "com": model.com, "inertia": model.I_com}
+    found = {x: np.array(np.broadcast_to(v, (*batch, *v.shape)), float) for x, v in own.items()}
     for k in np.ndindex(batch):
-        body = _payload(model, payloads[0][k], payloads[1][k], payloads[2][k], frame, k)
+        m_k, com_k, I_k = (x[k] for x in payloads)
+        body = _payload(model, m_k, com_k, I_k, frame, k)
         loaded = compose((model.m[link], model.com[link], model.I_com[link]), body)
-        for x, value in zip(found, loaded, strict=True):
+        for x, value in zip(found.values(), loaded, strict=True):
             x[(*k, link)] = value
-    return dict(zip(("mass", "com", "inertia"), found, strict=True))
+    return found
 
 
 def _with_joint_parts(model: Model, part: str, changes: Mapping[str, Any], example: str) -> Model:
     """The robot with other friction or drives of some joints, by name."""
     if not isinstance(changes, Mapping):
         raise InputError(f"{part} is {changes!r:.60}; expected {example}.")
-    words = "friction" if part == "friction" else "a drive"
-    names = [joint.name for joint in model.joints]  # mimic joints can have friction too
+    own = {joint.name: joint for joint in model.joints}  # mimic joints can have friction too
     for name in changes:
-        if name not in names:
-            raise NameLookupError(
-                f"{model.name!r} has no joint {name!r} to give {words} to; its joints are "
-                f"{', '.join(names)}."
-            )
+        look_up(own, name, f"a joint in {part}")
     joints = tuple(
         replace(x, **{part: changes[x.name]}) if x.name in changes else x
         for x in model.description.joints
@@ -196,7 +187,7 @@ def with_friction(model: Model, friction: Friction | Mapping[str, Friction]) -> 
             {joint name: Friction(...)}. Coefficients in N m s/rad or N s/m, and N m or N.
     """
     if isinstance(friction, Friction):
-        rubbing = (x.name for x in model.joints if x.type != FREE and x.follows is None)
+        rubbing = (x.name for x in model.leaders if x.type != FREE)
         friction = dict.fromkeys(rubbing, friction)
     example = "Friction(...), of all joints alike, or {name: Friction(...)}"
     return _with_joint_parts(model, "friction", friction, example)
@@ -221,6 +212,12 @@ def with_drives(model: Model, drives: Mapping[str, Drive | None]) -> Model:
     return _with_joint_parts(model, "drive", drives, example)
 
 
+def _with_named(model: Model, kind: str, changes: Mapping[str, Any], example: str) -> Model:
+    """The robot with some springs, actuators or motors added, replaced or removed by name."""
+    own = getattr(model.description, f"{kind}s")
+    return edited(model, **{f"{kind}s": changed_by_name(kind, own, changes, example)})
+
+
 @edit
 def with_springs(model: Model, springs: Mapping[str, Spring | None]) -> Model:
     """The same robot with springs added, replaced by name, or removed (None).
@@ -236,8 +233,7 @@ def with_springs(model: Model, springs: Mapping[str, Spring | None]) -> Model:
         array([  0., -25.])
     """
     example = "{joint name: Spring(...)}, or a new name for a spring between joints"
-    own = model.description.springs
-    return edited(model, springs=changed_by_name("spring", own, springs, example))
+    return _with_named(model, "spring", springs, example)
 
 
 @edit
@@ -257,8 +253,7 @@ def with_actuators(model: Model, actuators: Mapping[str, Actuator | None]) -> Mo
         ('elbow',)
     """
     example = "such as {'servo': Actuator.position('knee', kp=100)}"
-    own = model.description.actuators
-    return edited(model, actuators=changed_by_name("actuator", own, actuators, example))
+    return _with_named(model, "actuator", actuators, example)
 
 
 @edit
@@ -270,8 +265,7 @@ def with_motors(model: Model, motors: Mapping[str, Motor | None]) -> Model:
         motors: by name, {"motor6": Motor({"joint5": 1, "joint6": 1}, inertia=0.02)}.
     """
     example = "such as {'motor6': Motor({'joint5': 1, 'joint6': 1}, inertia=0.02)}"
-    own = model.description.motors
-    return edited(model, motors=changed_by_name("motor", own, motors, example))
+    return _with_named(model, "motor", motors, example)
 
 
 @edit

@@ -18,20 +18,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinetree.core.arrays import known, scalar
-from kinetree.core.options import name as read_name
+from kinetree.core.options import names
 from kinetree.core.records import check_range, checked, number
+from kinetree.core.text import look_up
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.joints import FREE, SCREW_TYPES
+from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import (
     JointDescription,
     LinkDescription,
-    RobotDescription,
     Spring,
 )
 from kinetree.model.constrain import without_constraints
 from kinetree.model.edit import edited
-from kinetree.model.joint import is_plain
+from kinetree.model.joint import check_one_dof, is_plain
 from kinetree.model.model import Model, edit
 from kinetree.scalars import Scalar
 
@@ -81,13 +81,12 @@ def with_elastic_joint(
         ('joint1', 'joint1_elastic', 'joint2')
     """
     without_constraints(model, "with_elastic_joint")
-    _check_joint(model, read_name(joint, "joint"))
+    _check_joint(model, joint)
     gear = checked(ElasticJoint(stiffness, damping, play), ElasticJoint, f"elastic joint {joint!r}")
     spring, damper = Spring(gear.stiffness), gear.damping
     if not is_plain(gear.play, 0):  # there is no damping within the play
         spring, damper = Spring(gear.stiffness, damping=gear.damping, play=gear.play), 0
     description = model.description
-    _check_names(description, joint)
     at = next(k for k, x in enumerate(description.joints) if x.name == joint)
     record = description.joints[at]
     deflection = JointDescription(
@@ -138,12 +137,8 @@ def _on_link(name: str, spring: Spring, joint: str) -> Spring:
 
 
 def _check_joint(model: Model, name: str) -> None:
-    joint = model.joint(name)
-    if joint.type not in SCREW_TYPES:
-        raise ModelError(
-            f"joint {name!r} is {joint.type}; expected a joint of one degree of freedom "
-            f"({', '.join(SCREW_TYPES)}) to be elastic."
-        )
+    """Raise unless the joint moves by itself, is followed by no other, and new names are free."""
+    check_one_dof(model.joint(name).type, f"joint {name!r} shall be elastic")
     for follower in model.joints:
         if follower.follows is not None and name in (follower.name, follower.follows):
             raise ModelError(
@@ -151,23 +146,12 @@ def _check_joint(model: Model, name: str) -> None:
                 f"{name!r} would have two meanings; expected a joint that moves by itself and is "
                 "followed by no other. Build the robot without this mimic joint."
             )
-
-
-def _check_names(description: RobotDescription, joint: str) -> None:
-    """Raise ModelError if a name that the new parts need is taken."""
-    taken = {
-        "joint": ({x.name for x in description.joints}, joint + DEFLECTION),
-        "spring": (set(description.springs), joint + DEFLECTION),
-        "link or frame": (
-            {x.name for x in (*description.links, *description.frames)},
-            joint + CARRIER,
-        ),
-    }
-    for kind, (names, new) in taken.items():
-        if new in names:
+    names = {joint.name for joint in model.joints} | {x.name for x in model.springs}
+    for new in (name + DEFLECTION, name + CARRIER):
+        if new in names | model.frames.keys():
             raise ModelError(
-                f"{description.name!r} has a {kind} {new!r} already; expected this name to be free "
-                f"for the elastic joint {joint!r}. A joint can be made elastic once."
+                f"{model.name!r} has a part {new!r} already; expected this name to be free for the "
+                f"elastic joint {name!r}. A joint can be made elastic once."
             )
 
 
@@ -179,20 +163,16 @@ def motor_rows(model: Model, actuated: Sequence[str] | None) -> tuple[int, ...]:
         actuated: their names; None: all but free joints and deflections, or those of
             `robot.constrained(actuated=...)`.
     """
-    names, held = model.dof_names, model.constraints
+    held = model.constraints
     if actuated is None:
         free = {d for joint in model.joints if joint.type == FREE for d in joint.dofs}
-        motors = {name + DEFLECTION for name in names}
+        motors = {name + DEFLECTION for name in model.dof_names}
         rows = range(model.n) if held is None else held.actuated
-        return tuple(k for k in rows if k not in free and names[k] not in motors)
-    chosen = [] if isinstance(actuated, str) else list(actuated)
-    twice = [name for k, name in enumerate(chosen) if name in chosen[:k]]
-    wrong = [f"{name!r:.60}" for name in chosen if name not in names]
-    wrong += [f"{name!r} twice" for name in twice if name in names]
-    if wrong or not chosen:
-        problem = f"has {wrong[0]}" if wrong else f"is {actuated!r:.60}"
+        return tuple(k for k in rows if k not in free and model.dof_names[k] not in motors)
+    numbers = {name: k for k, name in enumerate(model.dof_names)}
+    rows = [look_up(numbers, name, "actuated") for name in names(actuated, "actuated")]
+    if not rows or len(set(rows)) < len(rows):
         raise InputError(
-            f"actuated {problem}; expected different degrees of freedom of {model.name!r}, "
-            f"at least one of {', '.join(names)}."
+            f"actuated is {actuated!r:.60}; expected different degrees of freedom, at least one."
         )
-    return tuple(names.index(name) for name in chosen)
+    return tuple(rows)

@@ -8,13 +8,15 @@ joints that move by themselves alone.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, scalar
 from kinetree.core.records import checked
-from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.core.text import look_up
+from kinetree.errors import InputError
 from kinetree.files.description.actuators import (
     Actuator,
     Coefficients,
@@ -22,15 +24,12 @@ from kinetree.files.description.actuators import (
     Range,
     checked_actuator,
 )
-from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
+from kinetree.files.description.joints import PRISMATIC
 from kinetree.files.description.records import Friction, Motor, Spring
 from kinetree.model.friction import checked_friction, is_zero
-from kinetree.model.joint import Joint, is_plain
+from kinetree.model.joint import Joint, check_one_dof, is_plain
 from kinetree.scalars import Scalar
 
-HINTS = {
-    "spring": " A spring between joints lists them: Spring(stiffness, joints={joint: coefficient})."
-}
 SAME = (  # fields of an actuator that are those of its record
     *("gain", "bias", "dynamics", "time_constant", "delay", "early"),
     *("control_range", "force_range", "activation_range"),
@@ -192,77 +191,61 @@ def _joint_arms(
     kind: str, name: str, coefficients: Mapping[str, Scalar], joints: Sequence[Joint]
 ) -> tuple[Over, Scalar]:
     """Joints that move by themselves, their entries of q and dq and coefficients; the constant."""
+    owner = f"{kind} {name!r}"
     if not isinstance(coefficients, Mapping) or not coefficients:
         raise InputError(
-            f"joints of {kind} {name!r} are {coefficients!r:.60}; expected {{joint: coefficient}}, "
+            f"joints of {owner} are {coefficients!r:.60}; expected {{joint: coefficient}}, "
             "such as {'hip': 1, 'knee': -1}."
         )
     by_name = {joint.name: joint for joint in joints}
     arms: dict[Joint, Scalar] = {}
     shift: Scalar = 0
     for key, value in coefficients.items():
-        joint = _acted_on(kind, name, key, by_name)
-        coefficient = scalar(value, f"coefficient of joint {key!r} in {kind} {name!r}")
+        joint = look_up(by_name, key, f"the moving joint that {owner} acts on")
+        check_one_dof(joint.type, f"{owner} acts on joint {key!r}")
+        coefficient = scalar(value, f"coefficient of joint {key!r} in {owner}")
         if is_plain(coefficient, 0):
             raise InputError(
-                f"coefficient of joint {key!r} in {kind} {name!r} is 0; expected another number, "
-                "or leave the joint out."
+                f"coefficient of joint {key!r} in {owner} is 0; expected another number, or leave "
+                "the joint out."
             )
         leader = joint if joint.follows is None else by_name[joint.follows]
         if leader is not joint and not is_plain(joint.offset, 0):
             shift = shift + coefficient * joint.offset
         arm = coefficient if is_plain(joint.scale, 1) else coefficient * joint.scale
         arms[leader] = arms[leader] + arm if leader in arms else arm
-    coords, dofs = (tuple(getattr(x, key)[0] for x in arms) for key in ("coords", "dofs"))
+    coords, dofs = tuple(x.coords[0] for x in arms), tuple(x.dofs[0] for x in arms)
     return (tuple(x.name for x in arms), coords, dofs, tuple(arms.values())), shift
-
-
-def _acted_on(kind: str, name: str, key: str, joints: Mapping[str, Joint]) -> Joint:
-    """The joint of that name, of one degree of freedom."""
-    if key not in joints:
-        raise NameLookupError(
-            f"{kind} {name!r} acts on {key!r}, which is not a moving joint; the moving joints are "
-            f"{', '.join(joints)}.{HINTS.get(kind, '')}"
-        )
-    joint = joints[key]
-    if joint.type not in SCREW_TYPES:
-        raise ModelError(
-            f"{kind} {name!r} acts on joint {key!r}, which is {joint.type}; expected joints of one "
-            f"degree of freedom ({', '.join(SCREW_TYPES)}). Apply the force of such a {kind} as a "
-            "control law, or replace the joint by several of one degree of freedom."
-        )
-    return joint
 
 
 def _path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[PathPoint, ...]:
     """The points of a spring or actuator, checked, in the frames of their links."""
-    wanted = "[(link or frame, position (3,) in m), ...], two or more"
-    if isinstance(pairs, str) or not isinstance(pairs, Sequence) or len(pairs) < 2:
-        raise InputError(f"points of {kind} {name!r} are {pairs!r:.60}; expected {wanted}.")
-    points: list[PathPoint] = []
-    for pair in pairs:
-        if not (isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise InputError(f"{kind} {name!r} has the point {pair!r:.60}; expected {wanted}.")
-        frame = frames.get(pair[0])
-        if frame is None:
-            raise NameLookupError(
-                f"{kind} {name!r} passes {pair[0]!r}, which is no link or frame; expected one of "
-                f"{', '.join(frames)}."
-            )
-        at = array(pair[1], (3,), f"point of {kind} {name!r} on {pair[0]!r}")
+    owner, points = f"{kind} {name!r}", list[PathPoint]()
+    pair_like = isinstance(pairs, Sequence) and all(
+        isinstance(x, Sequence) and len(x) == 2 and isinstance(x[0], str) for x in pairs
+    )
+    if not pair_like or len(pairs) < 2:
+        raise InputError(
+            f"points of {owner} are {pairs!r:.60}; expected [(link or frame, position (3,) in m), "
+            "...], two or more."
+        )
+    for of, position in pairs:
+        frame = look_up(frames, of, f"the link or frame that {owner} passes")
+        at = array(position, (3,), f"point of {owner} on {of!r}")
         moved = frame.T_if[:3, :3] @ at + frame.T_if[:3, 3]
         link = next(key for key, x in frames.items() if x.link == frame.link)
         points.append(PathPoint(link, frame.link, tuple(moved.tolist())))
-        if len(points) > 1 and points[-1] == points[-2]:
-            raise InputError(
-                f"{kind} {name!r} passes the same point of {pair[0]!r} twice in a row; expected "
-                "points that are apart."
-            )
     if len({point.link for point in points}) == 1:
         raise InputError(
-            f"all points of {kind} {name!r} belong to one link, so that no joint changes its "
-            "length; expected points of two links or more."
+            f"all points of {owner} belong to one link, so that no joint changes its length; "
+            "expected points of two links or more."
         )
+    for first, last in pairwise(points):
+        if first == last:
+            raise InputError(
+                f"{owner} passes the same point of {first.name!r} twice in a row; expected points "
+                "that are apart."
+            )
     return tuple(points)
 
 

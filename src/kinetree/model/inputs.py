@@ -71,8 +71,7 @@ def _axis(
 ) -> Axis:
     axis = model.memo.get(("axis", kind))
     if axis is None:
-        free = [joint for joint in model.joints if joint.follows is None]
-        whole = {x.name: tuple(parts_of(x)) for x in free if parts_of(x) != [x.name]}
+        whole = {x.name: tuple(parts_of(x)) for x in model.leaders if parts_of(x) != [x.name]}
         following = {x.name: x.follows for x in model.joints if x.follows is not None}
         made = Axis(names, "joint", model.name, whole, following)
         axis = model.memo.setdefault(("axis", kind), made)
@@ -105,9 +104,8 @@ def check_one_state(x: Any, name: str) -> None:
 
 def check_quaternions(model: Model, q: Array, name: str, slack: float = UNIT) -> None:
     """Raise InputError if a quaternion in positions (..., nq) does not have length 1."""
-    for joint in model.joints:
-        if joint.follows is None:
-            check_quaternion(q[..., list(joint.coords)], joint, name, slack)
+    for joint in model.leaders:
+        check_quaternion(q[..., list(joint.coords)], joint, name, slack)
 
 
 def check_quaternion(q: Array, joint: Joint, name: str, slack: float = UNIT) -> None:

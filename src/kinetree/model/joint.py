@@ -9,15 +9,14 @@ import numpy as np
 
 from kinetree.core.arrays import Array, frozen, known, times, unit
 from kinetree.core.records import checked
-from kinetree.core.text import listing, number
-from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.core.text import listing, look_up
+from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive, checked_drive
 from kinetree.files.description.friction import Friction, Pair
 from kinetree.files.description.joints import (
     FREE,
     PLANAR,
-    PRISMATIC,
     REVOLUTE,
     SCREW_TYPES,
     SPHERICAL,
@@ -133,14 +132,16 @@ def joint_pose(joint: Joint, q: Array) -> Array:
 
 def coordinate_names(joint: Joint) -> list[str]:
     """Names of the joint's entries in q."""
-    parts = COORDINATES.get(joint.type)
-    return [joint.name] if parts is None else [f"{joint.name}.{part}" for part in parts]
+    return _parts(joint, COORDINATES)
 
 
 def rate_names(joint: Joint) -> list[str]:
     """Names of the joint's entries in dq, ddq and tau."""
-    parts = RATES.get(joint.type)
-    return [joint.name] if parts is None else [f"{joint.name}.{part}" for part in parts]
+    return _parts(joint, RATES)
+
+
+def _parts(joint: Joint, parts: Mapping[str, tuple[str, ...]]) -> list[str]:
+    return [f"{joint.name}.{x}" for x in parts.get(joint.type, ())] or [joint.name]
 
 
 def is_plain(x: Any, number: float) -> bool:
@@ -148,49 +149,40 @@ def is_plain(x: Any, number: float) -> bool:
     return isinstance(x, int | float) and x == number
 
 
-def type_words(joint: Joint) -> str:
-    """The type of a joint, and how it follows another."""
-    if joint.follows is None:
-        return joint.type
-    return f"{joint.type}, {number(joint.scale)} x {joint.follows} + {number(joint.offset)}"
-
-
-def limit_cells(joint: Joint) -> tuple[float | str, ...]:
-    """Limits as cells of a table, empty where there is none."""
-    limits = joint.limits
-    return tuple(
-        "" if abs(x) == float("inf") else x
-        for x in (limits.lower, limits.upper, limits.velocity, limits.effort)
-    )
-
-
 def build_joints(described: Sequence[JointDescription]) -> tuple[Joint, ...]:
     """One joint per moving link; q and dq are numbered in order, mimic joints share numbers."""
-    numbers: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-    nq = n = 0
+    coords, dofs = _numbers(described, COORDINATES), _numbers(described, RATES)
+    by_name = {joint.name: joint for joint in described}
+    return tuple(_joint(joint, by_name, coords, dofs) for joint in described)
+
+
+def _numbers(
+    described: Sequence[JointDescription], parts: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[int, ...]]:
+    """Entries of q or of dq of every joint that moves by itself."""
+    numbers, first = dict[str, tuple[int, ...]](), 0
     for joint in described:
         if joint.mimic is None:
-            size, rates = len(COORDINATES.get(joint.type, "1")), len(RATES.get(joint.type, "1"))
-            numbers[joint.name] = tuple(range(nq, nq + size)), tuple(range(n, n + rates))
-            nq, n = nq + size, n + rates
-    by_name = {joint.name: joint for joint in described}
-    return tuple(_joint(joint, by_name, numbers) for joint in described)
+            size = len(parts.get(joint.type, "1"))
+            numbers[joint.name] = tuple(range(first, first + size))
+            first += size
+    return numbers
 
 
 def _joint(
     joint: JointDescription,
     by_name: Mapping[str, JointDescription],
-    numbers: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
+    coords: Mapping[str, tuple[int, ...]],
+    dofs: Mapping[str, tuple[int, ...]],
 ) -> Joint:
     joint = checked(joint, JointDescription, f"joint {joint.name!r}")
     source, scale, offset = resolve_mimic(joint, by_name)
-    coords, dofs = numbers[source]
     _check_force(joint)
     return Joint(
         name=intern(joint.name),  # machine code knows a name by its address, see engine/call/named
         type=joint.type,
-        coords=coords,
-        dofs=dofs,
+        coords=coords[source],
+        dofs=dofs[source],
         screw=_screw(joint) if joint.type in SCREW_TYPES else None,
         scale=scale,
         offset=joint.offset if joint.mimic is None else offset + joint.offset,
@@ -207,7 +199,6 @@ def _check_force(joint: JointDescription) -> None:
     """Raise for parts that need a force of the joint, or one degree of freedom, which it lacks."""
     owner = f"joint {joint.name!r}"
     lossy = isinstance(joint.friction, Friction) and not is_zero(joint.friction.load)
-    lossless = joint.drive is None or getattr(joint.drive, "efficiency", 1) == 1
     if joint.type in (FREE, PLANAR) and not is_plain(joint.armature, 0):
         raise ModelError(  # its rates turn with the link
             f"{owner} is {joint.type} and has armature {joint.armature}; expected 0: armature is "
@@ -219,59 +210,36 @@ def _check_force(joint: JointDescription) -> None:
             f"{owner} follows {leader!r} and has no force of its own, but {part}; expected it at "
             f"the joint whose force moves both. Give it to {leader!r}."
         )
-    if joint.drive is not None and joint.type not in SCREW_TYPES:
+    if joint.drive is not None:
+        check_one_dof(joint.type, f"{owner} has a drive")
+        if lossy and getattr(joint.drive, "efficiency", 1) != 1:
+            raise InputError(
+                f"{owner} has load friction and a drive of efficiency below 1; expected one of "
+                "them, since both describe the loss in its gear."
+            )
+
+
+def check_one_dof(kind: str, problem: str) -> None:
+    """Raise ModelError for a type of joint that has not one degree of freedom."""
+    if kind not in SCREW_TYPES:
         raise ModelError(
-            f"{owner} of type {joint.type!r} has a drive; expected a joint of one degree of "
-            f"freedom ({', '.join(SCREW_TYPES)})."
-        )
-    if lossy and not lossless:
-        raise InputError(
-            f"{owner} has load friction and a drive of efficiency below 1; expected one of them, "
-            "since both describe the loss in its gear. Leave out load in its friction, or set the "
-            "efficiency to 1."
+            f"{problem}, but its type is {kind}; expected a joint of one degree of freedom "
+            f"({', '.join(SCREW_TYPES)})."
         )
 
 
 def unused_limits(described: Sequence[JointDescription]) -> list[Note]:
-    """Notes on limits of mimic joints: those of the joints that they follow count instead.
+    """A note on limits of mimic joints: those of the joints that they follow count instead.
 
     Files often repeat limits there, and not always in agreement with the multiplier, so that they
-    cannot be put together with those of the other joint; a range that differs is a note of its own.
+    cannot be put together with those of the other joint.
     """
-    by_name = {joint.name: joint for joint in described}
     followers = [x for x in described if x.mimic is not None and x.limits != Limits()]
     if not followers:
         return []
     names = listing([x.name for x in followers], 6)
     text = "limits of mimic joints are not used; those of the joints that they follow count"
-    return [
-        Note(f"{text}: {names}", followers[0].where),
-        *(note for joint in followers for note in _wider_range(joint, by_name)),
-    ]
-
-
-def _wider_range(joint: JointDescription, by_name: Mapping[str, JointDescription]) -> list[Note]:
-    """A note if the joint that a mimic joint follows moves it beyond its own range or speed."""
-    leader, scale, offset = resolve_mimic(joint, by_name)
-    numbers = known(np.array([scale, offset], dtype=object))
-    if numbers is None or numbers[0] == 0:
-        return []
-    factor, shift = (float(x) for x in numbers)
-    limits, its = joint.limits, by_name[leader].limits
-    low, high = sorted(factor * end + shift for end in (its.lower, its.upper))
-    speed, slack = abs(factor) * its.velocity, 1e-6 * (1 + abs(limits.lower) + abs(limits.upper))
-    unit = "m" if joint.type == PRISMATIC else "rad"
-    parts: list[str] = []
-    if low < limits.lower - slack or high > limits.upper + slack:
-        parts.append(
-            f"from {low:g} to {high:g} {unit} (its own: {limits.lower:g} to {limits.upper:g})"
-        )
-    if speed > limits.velocity * (1 + 1e-6):
-        parts.append(f"at up to {speed:g} {unit}/s (its own: {limits.velocity:g})")
-    if not parts:
-        return []
-    text = f"joint {joint.name!r} follows {leader!r}, which may move it {' and '.join(parts)}"
-    return [Note(text, joint.where)]
+    return [Note(f"{text}: {names}", followers[0].where)]
 
 
 def resolve_mimic(
@@ -280,26 +248,17 @@ def resolve_mimic(
     """The joint at the end of a chain of mimic joints, with the scale and offset on the way."""
     scale, offset, trail = 1, 0, [joint.name]
     while joint.mimic is not None:
-        mimic = joint.mimic
-        target = by_name.get(mimic.joint)
-        if target is None:
-            raise NameLookupError(
-                f"joint {joint.name!r} mimics {mimic.joint!r}, which is not a moving joint; "
-                f"the moving joints are {', '.join(by_name)}."
-            )
-        if target.name in trail:
-            raise ModelError(
-                f"the joints {' -> '.join([*trail, target.name])} mimic each other in a circle; "
-                "one of them must move by itself."
-            )
-        if joint.type not in SCREW_TYPES or target.type not in SCREW_TYPES:
-            raise ModelError(
-                f"joint {joint.name!r} ({joint.type}) mimics {target.name!r} ({target.type}); "
-                "both must have one degree of freedom."
-            )
-        mimic = checked(mimic, Mimic, f"mimic of joint {joint.name!r}")
-        offset, scale = offset + scale * mimic.offset, scale * mimic.multiplier
+        mimic = checked(joint.mimic, Mimic, f"mimic of joint {joint.name!r}")
+        target = look_up(by_name, mimic.joint, f"the joint that {joint.name!r} follows")
         trail.append(target.name)
+        if target.name in trail[:-1]:
+            raise ModelError(
+                f"the joints {' -> '.join(trail)} mimic each other in a circle; one of them must "
+                "move by itself."
+            )
+        for x in (joint, target):
+            check_one_dof(x.type, f"joint {joint.name!r} follows {target.name!r}")
+        offset, scale = offset + scale * mimic.offset, scale * mimic.multiplier
         joint = target
     return joint.name, scale, offset
 
@@ -322,25 +281,17 @@ def build_rotors(
     for i, joint in enumerate(described):
         if joint.rotor is None:
             continue
-        rotor = checked(joint.rotor, Rotor, f"rotor of joint {joint.name!r}")
-        if joint.type not in SCREW_TYPES:
-            raise ModelError(
-                f"joint {joint.name!r} of type {joint.type!r} has a rotor; only a joint of one "
-                "degree of freedom can drive one."
-            )
+        owner = f"rotor of joint {joint.name!r}"
+        rotor = checked(joint.rotor, Rotor, owner)
+        check_one_dof(joint.type, f"joint {joint.name!r} has a rotor")
         carrier = joint.parent if rotor.link is None else rotor.link
-        if carrier not in places:
-            raise NameLookupError(
-                f"rotor of joint {joint.name!r} is mounted on {carrier!r}, which is not a link; "
-                f"the links are {', '.join(places)}."
-            )
-        link, T = places[carrier]
+        link, T = look_up(places, carrier, f"link of the {owner}")
         if rotor.axis is None:
             screw = _screw(joint)
             direction = screw[:3] if np.any(screw[:3] != 0) else screw[3:]
             s = times(times(inverse(home(link)), home(i))[:3, :3], direction)
         else:
-            s = times(T[:3, :3], unit(rotor.axis, f"rotor axis of joint {joint.name!r}"))
+            s = times(T[:3, :3], unit(rotor.axis, f"axis of the {owner}"))
         own, ratio = joints[i], rotor.ratio
         rotors.append(JointRotor(i, own.dofs[0], link, rotor.inertia, ratio * own.scale, s, ratio))
     return tuple(rotors)

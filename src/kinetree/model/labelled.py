@@ -16,7 +16,6 @@ import numpy as np
 
 from kinetree.core.containers import label_kind
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.documented import documented
 from kinetree.model.inputs import (
     activation_axis,
     actuator_axis,
@@ -49,28 +48,24 @@ DIRECTIONS = {
 def labelled(
     *dims: Letter | tuple[Letter, ...],
 ) -> Callable[[OfModel[Given, Result]], OfRobot[Given, Result]]:
-    """Let a function take a robot and labelled states, and complete its `Args:` (documented.py).
+    """Let a function take a robot and labelled states.
 
     dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
     axis of a model); or one tuple of letters for each of several results.
     """
-    return lambda function: named(documented(function), *dims)
 
+    def decorate(function: OfModel[Given, Result]) -> OfRobot[Given, Result]:
+        @functools.wraps(function)
+        def call(model: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
+            model = model_of(model)
+            for value in (*args, *options.values()):
+                if type(value) is not np.ndarray and label_kind(type(value)) is not None:
+                    return _by_name(function, dims, (model, *args), options)
+            return function(model, *args, **options)
 
-def named(
-    function: OfModel[Given, Result], *dims: Letter | tuple[Letter, ...]
-) -> OfRobot[Given, Result]:
-    """The function for robots and labelled states; see `labelled`."""
+        return call
 
-    @functools.wraps(function)
-    def call(model: Model | HasModel, *args: Given.args, **options: Given.kwargs) -> Result:
-        model = model_of(model)
-        for value in (*args, *options.values()):
-            if type(value) is not np.ndarray and label_kind(type(value)) is not None:
-                return _by_name(function, dims, (model, *args), options)
-        return function(model, *args, **options)
-
-    return call
+    return decorate
 
 
 def _by_name(
@@ -80,56 +75,46 @@ def _by_name(
     options: Mapping[str, Any],
 ) -> Any:
     bound = inspect.signature(function).bind(*args, **options)
-    model = bound.arguments["model"]
-    states = [name for name in bound.arguments if name in AXES]
-    states_given = [
-        (bound.arguments[name], AXES[name](model), name)
-        for name in states
-        if bound.arguments[name] is not None
-    ]
-    alignment = Alignment(states_given)
-    for (value, _, name), x in zip(states_given, alignment.values, strict=True):
+    model, given = bound.arguments["model"], bound.arguments
+    states = [(x, AXES[k](model), k) for k, x in given.items() if k in AXES and x is not None]
+    alignment = Alignment(states)
+    for (value, _, name), x in zip(states, alignment.values, strict=True):
+        given[name] = x
         if x is not value:
             check_one_state(x, name)
-    bound.arguments.update(
-        {name: value for (_, _, name), value in zip(states_given, alignment.values, strict=True)}
-    )
     result = function(*bound.args, **bound.kwargs)
 
     def with_names(x: Any, letters: Sequence[Any]) -> Any:
-        axes = [_axis(model, letter) for letter in letters]
+        axes = [letter_axis(model, y) if isinstance(y, str) else y(model) for y in letters]
         return alignment.label(x, axes, function.__name__)
 
     several = [x for x in dims if isinstance(x, tuple)]
     if several:
-        pairs = zip(result, several, strict=True)
-        parts = [with_names(x, letters) for x, letters in pairs]
+        parts = [with_names(x, letters) for x, letters in zip(result, several, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     return with_names(result, dims) if isinstance(result, np.ndarray | float | int) else result
 
 
-def _axis(model: Model, letter: Letter) -> Axis | None:
-    return letter_axis(model, letter) if isinstance(letter, str) else letter(model)
-
-
 def letter_axis(model: Model, letter: str) -> Axis | None:
     """Return the names along a dimension with a letter of the notation; None if it has none."""
-    if letter in DIRECTIONS:
-        return Axis(DIRECTIONS[letter], "axis")
-    if letter in ("m", "d"):
-        return _constrained_axis(model, letter)
-    if letter == "c" and model.contacts is not None:
-        return Axis(model.contacts.names, "contact", model.name)
-    named = {"n": dof_axis, "nq": coordinate_axis, "l": link_axis}
-    make_axis = (named | {"u": actuator_axis, "a": activation_axis}).get(letter)
-    return None if make_axis is None else make_axis(model)
-
-
-def _constrained_axis(model: Model, letter: str) -> Axis | None:
-    """Return the names of the equations (m) or of the independent rates (d) of a robot."""
-    constraints = model.constraints
-    if constraints is None:
-        return None
-    if letter == "m":
-        return Axis(constraints.row_names, "equation", model.name)
-    return Axis(tuple(model.dof_names[d] for d in constraints.independent), "joint", model.name)
+    constraints, contacts = model.constraints, model.contacts
+    match letter:
+        case "n":
+            return dof_axis(model)
+        case "nq":
+            return coordinate_axis(model)
+        case "l":
+            return link_axis(model)
+        case "u":
+            return actuator_axis(model)
+        case "a":
+            return activation_axis(model)
+        case "c" if contacts is not None:
+            return Axis(contacts.names, "contact", model.name)
+        case "m" if constraints is not None:
+            return Axis(constraints.row_names, "equation", model.name)
+        case "d" if constraints is not None:
+            names = tuple(model.dof_names[d] for d in constraints.independent)
+            return Axis(names, "joint", model.name)
+        case _:
+            return Axis(DIRECTIONS[letter], "axis") if letter in DIRECTIONS else None

@@ -11,8 +11,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, frozen
 from kinetree.core.records import PLAIN, number_fields, retyped
-from kinetree.core.text import counted, listing
-from kinetree.errors import InputError, NameLookupError, argument, visible
+from kinetree.core.text import counted, listing, look_up
+from kinetree.errors import InputError, argument, visible
 from kinetree.files.description.collisions import Collisions
 from kinetree.files.description.constraints import Constrained
 from kinetree.files.description.contacts import Contacts
@@ -33,9 +33,7 @@ from kinetree.model.joint import (
     Joint,
     JointRotor,
     coordinate_names,
-    limit_cells,
     rate_names,
-    type_words,
 )
 from kinetree.present.tables import Table
 from kinetree.spatial.inertia import (
@@ -44,7 +42,6 @@ from kinetree.spatial.inertia import (
     moments_of,
     spatial_inertia,
 )
-from kinetree.spatial.se3 import inverse
 
 WORLD = -1  # the number of the base in `parent` and in frames
 BODY = ("m", "com", "I_com")
@@ -145,12 +142,12 @@ class Model:
     @cached_property
     def n(self) -> int:
         """Degrees of freedom: the length of dq, ddq and tau."""
-        return sum(len(joint.dofs) for joint in self.joints if joint.follows is None)
+        return len(self.dof_names)
 
     @cached_property
     def nq(self) -> int:
         """Coordinates: the length of q, n or more (a quaternion has four for three)."""
-        return sum(len(joint.coords) for joint in self.joints if joint.follows is None)
+        return len(self.coordinate_names)
 
     @property
     def links(self) -> range:
@@ -162,27 +159,30 @@ class Model:
         """Twist of link i in {i} for unit rates of its joint, each (6, k)."""
         return tuple(joint.A for joint in self.joints)
 
+    @cached_property
+    def leaders(self) -> tuple[Joint, ...]:
+        """The joints that move by themselves, in the order of q and dq."""
+        return tuple(joint for joint in self.joints if joint.follows is None)
+
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The joints that move by themselves, in the order of q and dq."""
-        return tuple(joint.name for joint in self.joints if joint.follows is None)
+        """The names of `leaders`."""
+        return tuple(joint.name for joint in self.leaders)
 
     @property
     def joint_types(self) -> tuple[str, ...]:
-        """The types of `joint_names`."""
-        return tuple(joint.type for joint in self.joints if joint.follows is None)
+        """The types of `leaders`."""
+        return tuple(joint.type for joint in self.leaders)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the entries of q."""
-        leaders = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in leaders for name in coordinate_names(joint))
+        return tuple(name for joint in self.leaders for name in coordinate_names(joint))
 
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
         """Names of the entries of dq, ddq and tau."""
-        leaders = [joint for joint in self.joints if joint.follows is None]
-        return tuple(name for joint in leaders for name in rate_names(joint))
+        return tuple(name for joint in self.leaders for name in rate_names(joint))
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
@@ -267,11 +267,6 @@ class Model:
         return {i: tuple(c) for i, c in kids.items()}
 
     @cached_property
-    def M_ip(self) -> Array:
-        """Pose of the parent's frame in {i} at q = 0, (links, 4, 4)."""
-        return frozen(np.array([inverse(M) for M in self.M_pi]).reshape(-1, 4, 4))
-
-    @cached_property
     def G(self) -> Array:
         """Spatial inertia of link i about the origin of {i}, (links, 6, 6)."""
         bodies = zip(self.m, self.com, self.I_com, strict=True)
@@ -328,13 +323,7 @@ class Model:
             name: name of a link, a tool or a fixed frame; None: the tool, which a tree with several
                 tips has only if it was named.
         """
-        try:
-            return self.frames[self.frame_name(name)]
-        except (KeyError, TypeError):  # TypeError: a list or array, which cannot be a name
-            known = ", ".join(self.frames)
-            raise NameLookupError(
-                f"{self.name!r} has no frame {name!r}; its frames are {known}."
-            ) from None
+        return look_up(self.frames, self.frame_name(name), f"frame of {self.name!r}")
 
     def joint(self, name: str) -> Joint:
         """The joint of that name.
@@ -342,11 +331,7 @@ class Model:
         Args:
             name: name of the joint.
         """
-        for joint in self.joints:
-            if joint.name == name:
-                return joint
-        names = ", ".join(joint.name for joint in self.joints)
-        raise NameLookupError(f"{self.name!r} has no joint {name!r}; its joints are {names}.")
+        return look_up({x.name: x for x in self.joints}, name, f"joint of {self.name!r}")
 
     @property
     def motor_matrix(self) -> Array:
@@ -377,8 +362,14 @@ class Model:
         head = ("joint", "type", "moves", "mass, kg", "lower", "upper", "speed", "effort")
         parts = zip(self.joints, self.link_names, self.m, strict=True)
         rows = [
-            (joint.name, type_words(joint), link, m, *limit_cells(joint))
-            for joint, link, m in parts
+            (
+                x.name,
+                x.type if x.follows is None else f"{x.type}, follows {x.follows}",
+                link,
+                m,
+                *(getattr(x.limits, end) for end in ("lower", "upper", "velocity", "effort")),
+            )
+            for x, link, m in parts
         ]
         size, warnings = counted(self.n, "degree", "of freedom"), len(self.warnings)
         title = f"{self.name}: {size}, base {self.base_name}, {tool_words(self)}"

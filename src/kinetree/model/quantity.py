@@ -1,24 +1,18 @@
 """The declaration of a quantity: the one place for its name, letters, shapes, units and example.
 
-    @quantity(
-        "q dq -> C: n n",
-        meaning="Coriolis matrix of the Christoffel symbols",
-        unit="the units of M per second",
-        formula="C(q, dq), dM - 2C skew",
-    )
+    @quantity("q dq -> C: n n")
     def coriolis_matrix(tree: Tree, dq: Array) -> Array:
-        \"\"\"Coriolis matrix C(q, dq): c = C dq, and dM/dt - 2 C is skew-symmetric.
+        ...
 
-Example:
-            >>> robot.coriolis_matrix([0.1, 0.2], [1, 0.5]).round(3)
-            array(...)
-        \"\"\"
+The decorator has the letters and shapes. The docstring has the title, "C: meaning [unit]." of each
+result below "Returns:", and an example.
 
 The function stays what it is. From the declaration come the function of a model and of labelled
-arrays (`dynamics/at_state.py`), the kernel and its help, the attribute of Robot and its types, the
+arrays (`dynamics/plain.py`), the kernel and its help, the attribute of Robot and its types, the
 header of exported code, the table of methods, and the cases of the tests.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +22,6 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from kinetree.errors import InputError
-from kinetree.model.model import Model
 
 # of the model, whether masses may be moved along its tree, the frame, and the choices that the
 # quantity has; it returns the function of the arguments that is traced
@@ -58,40 +51,35 @@ class Argument:
         return f"{self.meaning}, {shape_text(self.dims)}, {self.unit}{self.remark}."
 
 
-ARGUMENTS = {
-    "q": Argument("joint positions", "nq", "rad or m"),
-    "dq": Argument("joint rates", "n", "rad/s or m/s"),
-    "ddq": Argument("joint accelerations", "n", "rad/s^2 or m/s^2"),
-    "dq_r": Argument("reference rates", "n", "rad/s or m/s"),
-    "ddq_r": Argument("rate of dq_r", "n", "rad/s^2 or m/s^2"),
-    "tau": Argument("joint forces", "n", "N m or N"),
-    "F_ext": Argument(
-        "wrenches (moment, force) from the world onto the links, each in its link's frame", "l 6",
-        "N m and N", "; `robot.wrenches` makes them. None: no wrench",
-    ),
-    "touching": Argument("1 for each contact that touches, 0 for the others", "c", "dimensionless"),
-    "dt": Argument("length of the step", "", "s"),
-    "controls": Argument("controls of the actuators", "u", "in their order"),
-    "activation": Argument("activations of the actuators that have one", "a", "in their order"),
-    "kp": Argument("-d tau/d q of each joint", "n", "N m/rad or N/m"),
-    "kd": Argument("-d tau/d dq of each joint", "n", "N m s/rad or N s/m"),
-    "mass": Argument("masses of the links", "l", "kg"),
-    "com": Argument("centres of mass in the link frames", "l 3", "m"),
-    "inertia": Argument(
-        "inertias about the centres of mass, in the axes of the link frames", "l 3 3", "kg m^2"
-    ),
-    "gravity": Argument("acceleration of free fall in the space frame", "3", "m/s^2"),
-    "friction": Argument(
-        "viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0 of each joint", "l 4",
-        "N m s/rad or N s/m, and N m or N",
-    ),
-    "springs": Argument(
-        "stiffness and rest position of each spring", "s 2", "N m/rad or N/m, and rad or m"
-    ),
-    "contact_friction": Argument("coefficient of friction of each contact", "c", "dimensionless"),
-    "restitution": Argument("restitution of each contact, 0 to 1", "c", "dimensionless"),
-    "ground": Argument("numbers of the ground in the order of its record", "g", "m, rad or 1"),
-}  # fmt: skip
+# meaning, letters of the shape and unit of every argument
+_ARGUMENTS = {
+    "q": "joint positions | nq | rad or m",
+    "dq": "joint rates | n | rad/s or m/s",
+    "ddq": "joint accelerations | n | rad/s^2 or m/s^2",
+    "dq_r": "reference rates | n | rad/s or m/s",
+    "ddq_r": "rate of dq_r | n | rad/s^2 or m/s^2",
+    "tau": "joint forces | n | N m or N",
+    "F_ext": "wrenches (moment, force) from the world onto the links, each in its link's frame "
+    "| l 6 | N m and N | ; `robot.wrenches` makes them. None: no wrench",
+    "touching": "1 for each contact that touches, 0 for the others | c | dimensionless",
+    "dt": "length of the step |  | s",
+    "controls": "controls of the actuators | u | in their order",
+    "activation": "activations of the actuators that have one | a | in their order",
+    "kp": "-d tau/d q of each joint | n | N m/rad or N/m",
+    "kd": "-d tau/d dq of each joint | n | N m s/rad or N s/m",
+    "mass": "masses of the links | l | kg",
+    "com": "centres of mass in the link frames | l 3 | m",
+    "inertia": "inertias about the centres of mass, in the axes of the link frames | l 3 3 "
+    "| kg m^2",
+    "gravity": "acceleration of free fall in the space frame | 3 | m/s^2",
+    "friction": "viscous for dq > 0 and dq < 0, Coulomb for dq > 0 and dq < 0 of each joint | l 4 "
+    "| N m s/rad or N s/m, and N m or N",
+    "springs": "stiffness and rest position of each spring | s 2 | N m/rad or N/m, and rad or m",
+    "contact_friction": "coefficient of friction of each contact | c | dimensionless",
+    "restitution": "restitution of each contact, 0 to 1 | c | dimensionless",
+    "ground": "numbers of the ground in the order of its record | g | m, rad or 1",
+}
+ARGUMENTS = {name: Argument(*text.split(" | ")) for name, text in _ARGUMENTS.items()}
 
 
 @dataclass(frozen=True)
@@ -123,7 +111,6 @@ class Quantity:
         inputs: names of ARGUMENTS in their order, without F_ext.
         results: one, or several.
         title: the first line of its help: a noun phrase, and the equation.
-        formula: the short form, for the first line of exported code.
         example: lines of a session; `robot` is `planar_2r` if they do not make it.
         function: what computes it, see `over`; None: only `make` does.
         make: `make(model, regrouped, frame, **choices)` returns the function of the arguments that
@@ -133,7 +120,6 @@ class Quantity:
         over: the first arguments of the function. "tree": the Tree at q; "frame": the Tree and the
             frame; "constraints": the Tree, the constraints and q; "model": the model, and q among
             the others. The remaining `inputs` follow.
-        of: the robot whose tree it is, such as one without friction; None: the robot itself.
         whole: masses stay on their own links, because the result is not only about joint forces.
         wrenches: F_ext may follow as a further argument.
         solves: it needs a mass matrix that is not singular.
@@ -151,13 +137,11 @@ class Quantity:
     inputs: tuple[str, ...]
     results: tuple[Result, ...]
     title: str
-    formula: str
     example: str
     function: Any
     make: Make | None = None
     remarks: tuple[str, ...] = ()
     over: Over = "tree"
-    of: Callable[[Model], Model] | None = None
     whole: bool = False
     wrenches: bool = False
     solves: bool = False
@@ -193,35 +177,29 @@ DECLARED: dict[str, Quantity] = {}  # of the files that were imported; `dynamics
 AT_STATE: dict[str, Callable[..., Any]] = {}  # functions of a model that are written by hand
 
 
-def quantity(
-    signature: str,
-    *,
-    meaning: str | Sequence[str],
-    unit: str | Sequence[str],
-    formula: str,
-    **options: Any,
-) -> Callable[[Function], Function]:
+def quantity(signature: str, **options: Any) -> Callable[[Function], Function]:
     """Declare the quantity that a function computes; the function itself is returned.
 
     Args:
         signature: names of its arguments and letters of its results with their shapes, such as
             "q dq -> C: n n" or "q -> T_si: l 4 4" or, of several, "q dq -> y_T: p, y_U: p".
-        meaning: of the result; of several, one for each.
-        unit: of the result; of several, one for each.
-        formula: the short form, for the first line of exported code.
         options: fields of `Quantity`.
     """
     left, _, right = signature.partition("->")
-    letters = [[part.strip() for part in result.partition(":")[::2]] for result in right.split(",")]
-    texts = zip(*([x] if isinstance(x, str) else x for x in (meaning, unit)), strict=True)
-    results = tuple(Result(*dims, *text) for dims, text in zip(letters, texts, strict=True))
 
     def declare(function: Function) -> Function:
-        title, remarks, example = _read_docstring(function.__doc__ or "")
+        title, remarks, texts, example = _read_docstring(function.__doc__ or "")
+        results = [[part.strip() for part in x.partition(":")[::2]] for x in right.split(",")]
         DECLARED[function.__name__] = Quantity(
-            function.__name__, tuple(left.split()), results, title, formula, example, function,
-            remarks=remarks, **options,
-        )  # fmt: skip
+            name=function.__name__,
+            inputs=tuple(left.split()),
+            results=tuple(Result(letter, dims, *texts[letter]) for letter, dims in results),
+            title=title,
+            remarks=remarks,
+            example=example,
+            function=function,
+            **options,
+        )
         return function
 
     return declare
@@ -237,11 +215,20 @@ def at_state(function: Callable[..., Any]) -> Callable[[Function], Function]:
     return declare
 
 
-def _read_docstring(text: str) -> tuple[str, tuple[str, ...], str]:
-    """Title, further paragraphs, and the lines of the example."""
+RESULT = re.compile(r"^ {4}(\w+): (.*?) \[(.*?)\]\.$", re.MULTILINE)  # letter, meaning, unit
+
+
+def _read_docstring(text: str) -> tuple[str, tuple[str, ...], dict[str, tuple[str, str]], str]:
+    """Title, further paragraphs, meaning and unit of each result, and the lines of the example."""
     about, _, example = cleandoc(text).partition("Example:\n")
+    about, _, returns = about.partition("Returns:\n")
     title, *remarks = (" ".join(part.split()) for part in about.strip().split("\n\n"))
-    return title, tuple(remarks), textwrap.dedent(example)
+    texts = {x: (meaning, unit) for x, meaning, unit in RESULT.findall(_unfolded(returns))}
+    return title, tuple(remarks), texts, textwrap.dedent(example)
+
+
+def _unfolded(text: str) -> str:
+    return re.sub(r"\n {8}", " ", text)
 
 
 def shape_text(dims: str) -> str:

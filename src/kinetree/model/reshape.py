@@ -12,10 +12,9 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, scalar, times
 from kinetree.core.containers import SERIES, label_kind
-from kinetree.core.options import optional_name
 from kinetree.core.records import renamed
-from kinetree.core.text import listing
-from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.core.text import listing, look_up
+from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.joints import FIXED, SCREW_TYPES
 from kinetree.files.description.records import (
@@ -76,10 +75,8 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
             name=joint.name, type=FIXED, parent=record.parent, child=record.child, M_pc=M_pc
         )
         joints.append(fixed)
-        text = (
-            f"with {joint.follows!r}" if joint.follows else f"at {', '.join(map(str, q.tolist()))}"
-        )
-        notes.append(Note(f"joint {joint.name!r} locked {text}"))
+        at = f"with {joint.follows!r}" if joint.follows else f"at {', '.join(map(str, q.tolist()))}"
+        notes.append(Note(f"joint {joint.name!r} locked {at}"))
     parts = {
         kind: {name: _held(x, held) for name, x in getattr(description, kind).items()}
         for kind in ("springs", "actuators", "motors")
@@ -94,12 +91,12 @@ def _held(record: Record, held: Mapping[str, Array]) -> Record:
     if not moving or len(moving) == len(joints):
         return record
     shift = sum(c * held[name][0] for name, c in joints.items() if name in held)
+    changes = {}
     if isinstance(record, Spring):
-        return replace(record, joints=moving, rest=record.rest - shift)
-    if isinstance(record, Actuator):
-        laws = shifted_law(record.gain, record.bias, float(shift))
-        return replace(record, joints=moving, **laws)
-    return replace(record, joints=moving)
+        changes = {"rest": record.rest - shift}
+    elif isinstance(record, Actuator):
+        changes = shifted_law(record.gain, record.bias, float(shift))
+    return replace(record, joints=moving, **changes)
 
 
 def _lockable(model: Model, name: str) -> Joint:
@@ -171,26 +168,13 @@ def subtree(model: Model, link: str) -> Model:
 
 
 def _link_number(model: Model, link: str) -> int:
-    names = model.names
-    optional_name(link, "link")
-    for i, name in names.items():
-        if name == link:
-            return i
-    listed = ", ".join(names.values())
-    if link in model.frames:
-        carrier = names[model.frames[link].link]
-        raise NameLookupError(
-            f"{link!r} is a frame fixed in link {carrier!r} of {model.name!r}; expected a link "
-            f"that moves or the base: {listed}. Take {carrier!r}."
-        )
-    raise NameLookupError(f"{model.name!r} has no link {link!r}; its links are {listed}.")
+    return look_up({name: i for i, name in model.names.items()}, link, "link")
 
 
 def _check_followers(model: Model, kept: list[int], link: str) -> None:
     names = {model.joints[i].name for i in kept}
-    for i in kept:
-        joint = model.joints[i]
-        if joint.follows is not None and joint.follows not in names:
+    for joint in (model.joints[i] for i in kept):
+        if joint.follows not in {None, *names}:
             raise ModelError(
                 f"joint {joint.name!r} follows {joint.follows!r}, which is not part of the tree "
                 f"from link {link!r}; expected both in it. Lock {joint.follows!r} first, or build "
@@ -205,17 +189,16 @@ def _within(
     kept: dict[str, Record] = {}
     for name, record in records.items():
         points = None if isinstance(record, Motor) else record.points
-        ends = {name} if record.joints is None else set(record.joints)
-        inside, what = joints, "joints"
-        if points is not None:
-            ends, inside, what = {point[0] for point in points}, links, "points"
+        if points is None:
+            ends, inside = {name} if record.joints is None else {*record.joints}, joints
+        else:
+            ends, inside = {point[0] for point in points}, links
         outside = sorted(ends - inside)
-        lock = f"Lock {outside[0]!r} first, or remove" if outside and points is None else "Remove"
         if outside and ends & inside:
             raise ModelError(
                 f"{kind} {name!r} acts on {', '.join(sorted(ends & inside))} and on "
                 f"{', '.join(outside)}, which is not part of the tree from link {link!r}; expected "
-                f"all its {what} in it. {lock} the {kind}."
+                f"all its ends in it. Lock the joints outside first, or remove the {kind}."
             )
         if not outside:
             kept[name] = record
@@ -229,17 +212,17 @@ def _carried(
     rotor = joint.rotor
     if rotor is None or rotor.link in inside:
         return joint
-    k = _link_number(model, str(rotor.link))
-    R = times(inverse(_home(model, root)), _home(model, k))[:3, :3]
+    home = _home_poses(model)
+    R = times(inverse(home[root]), home[_link_number(model, str(rotor.link))])[:3, :3]
     moved = replace(rotor, axis=times(R, np.asarray(rotor.axis)), link=model.link_names[root])
     return replace(joint, rotor=moved)
 
 
-def _home(model: Model, i: int) -> Array:
-    """Pose of link i in {s} where all joints are at zero."""
-    T = np.eye(4, dtype=int)
-    for k in model.path(i):
-        T = times(T, model.M_pi[k])
+def _home_poses(model: Model) -> dict[int, Array]:
+    """Pose of every link in {s} where all joints are at zero."""
+    T = {WORLD: np.eye(4, dtype=int)}
+    for i in model.links:
+        T[i] = times(T[model.parent[i]], model.M_pi[i])
     return T
 
 

@@ -38,9 +38,7 @@ def kinds(model: Model, quantity: str) -> list[str]:
     """
     parts_of = COORDINATES if quantity == "q" else RATES
     entries: list[str] = []
-    for joint in model.joints:
-        if joint.follows is not None:
-            continue
+    for joint in model.leaders:
         parts = parts_of.get(joint.type)
         if parts is None:
             entries.append(METRE if joint.type == PRISMATIC else RAD)

@@ -19,17 +19,21 @@ from kinetree.motion.trajectory import Trajectory
 
 if typing.TYPE_CHECKING:
     from kinetree.motion.gear_losses import force_limits, motor_forces, without_load_friction
+    from kinetree.motion.kinematics.follow import Followed, follow
+    from kinetree.motion.kinematics.result import IKResult
+    from kinetree.motion.kinematics.solve import inverse_kinematics
     from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
-    from kinetree.motion.plan.inverse_kinematics import inverse_kinematics
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
     from kinetree.motion.plan.sinusoids import excitation, sinusoid
     from kinetree.motion.plan.straight_line import straight_line
     from kinetree.motion.plan.time_optimal import TimeOptimal, time_optimal
     from kinetree.motion.plan.within_limits import within_limits
-    from kinetree.motion.recordings.read import read, read_csv, read_npz
+    from kinetree.motion.recordings.read import read
 
 __all__ = [
     "EnergyBalance",
+    "Followed",
+    "IKResult",
     "JointLoad",
     "LimitError",
     "LimitReport",
@@ -45,6 +49,7 @@ __all__ = [
     "cubic",
     "energy_balance",
     "excitation",
+    "follow",
     "force_limits",
     "inverse_kinematics",
     "motor_forces",
@@ -52,8 +57,6 @@ __all__ = [
     "plot",
     "quintic",
     "read",
-    "read_csv",
-    "read_npz",
     "resample",
     "scale_time",
     "sinusoid",
@@ -75,13 +78,15 @@ __getattr__ = later(
     {
         "gear_losses": "force_limits motor_forces without_load_friction",
         "limits.motors": "Motor MotorLoad motor_loads",
-        "plan.inverse_kinematics": "inverse_kinematics",
+        "kinematics.follow": "Followed follow",
+        "kinematics.result": "IKResult",
+        "kinematics.solve": "inverse_kinematics",
         "plan.points": "cubic quintic spline trapezoid",
         "plan.sinusoids": "excitation sinusoid",
         "plan.straight_line": "straight_line",
         "plan.time_optimal": "TimeOptimal time_optimal",
         "plan.within_limits": "within_limits",
-        "recordings.read": "read read_csv read_npz",
+        "recordings.read": "read",
     },
 )
 

@@ -20,8 +20,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
-from kinetree.motion.curve.between import Interpolant, Motion, curved
-from kinetree.motion.curve.pieces import Pieces, Polynomials
+from kinetree.motion.curve.pieces import Interpolant, Motion, Pieces, Polynomials, curved
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.present.labels import Alignment, Axis, check_rows, own_axis
 
@@ -162,8 +161,6 @@ class Record:
         if "pieces" not in changes and self.pieces is not None:
             if not {"t", "q", "dq", "ddq"}.isdisjoint(changes):
                 changes["pieces"] = None
-            elif "tau" in changes:
-                changes["pieces"] = dataclasses.replace(self.pieces, forces=None)
         return dataclasses.replace(self, **changes)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -17,11 +17,10 @@ from kinetree.optimal.costs import (
     Residual,
     SpeedLimits,
 )
-from kinetree.optimal.explain import Pushes
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
-from kinetree.optimal.predictive import MPC, Tick
+from kinetree.optimal.mpc import MPC, Tick
 from kinetree.optimal.problem import Problem
-from kinetree.optimal.solution import Solution
+from kinetree.optimal.solution import Pushes, Solution
 
 __all__ = [
     "MPC",

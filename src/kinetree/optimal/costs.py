@@ -2,14 +2,48 @@
 
 A cost adds dt w/2 |r|^2 for each step and w_f/2 |r|^2 for the last state. Weights w and w_f and the
 target are numbers that may change from solve to solve; the residual itself is traced,
-differentiated and compiled once for a robot (residuals.py).
+differentiated and compiled once for a robot. A cost is a class with the residual and, where it is
+not n, the number of its entries, and the shape of its target where that is another one.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
-from kinetree.core.arrays import ArrayLike
+import numpy as np
+
+from kinetree import dynamics
+from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.options import count
+from kinetree.dynamics.joints.configuration import rest_position
+from kinetree.dynamics.state import quaternions
+from kinetree.engine.compiler.graph import Port
+from kinetree.engine.compiler.law import TracedLaw, traced_law
+from kinetree.errors import InputError, KinetreeError
+from kinetree.model import Model
+from kinetree.model.bounds import bounds_of
+from kinetree.model.quantity import check_expressed
+from kinetree.optimal.chart import deviation, quaternion_of, rotation_vector
+from kinetree.scalars import absolute, maximum, minimum, where
+from kinetree.spatial.so3 import check_rotation
+
+UNIT = 1e-6  # what the length of a quaternion may differ from 1 by, in float32 too
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A moment of a plan: the time in s, position, rates and joint forces, over any scalars.
+
+    `tau`, (n,), is None at the last state; `change`, (m,): of u since the step before, per s.
+    """
+
+    model: Model
+    t: Any
+    q: Array
+    dq: Array
+    tau: Array | None
+    change: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +59,11 @@ class Cost:
     target: ArrayLike | None = None
     weight: ArrayLike = 0.0
     final: ArrayLike = 0.0
+    _entries: ClassVar[int | None] = None  # of r; None: n
+    _target: ClassVar[tuple[int, ...] | None] = None  # shape at one time; None: (entries,)
+    _default: ClassVar[Any] = 0.0  # target where none is given, or this of a robot
+    _forces: ClassVar[bool] = False  # the last state has none
+    _changes: ClassVar[bool] = False  # of forces from step to step
 
     def with_target(self, target: ArrayLike) -> Self:
         """The same cost with another target.
@@ -33,6 +72,36 @@ class Cost:
             target: as in `Cost`.
         """
         return replace(self, target=target)
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        """r at a stage, (size,), over any scalars; target: its numbers, (k,)."""
+        raise NotImplementedError
+
+    def _size(self, model: Model, m: int) -> int:
+        """The number of entries of r, for m motors."""
+        return model.n if self._entries is None else self._entries
+
+    def _shape(self, model: Model, m: int) -> tuple[int, ...]:
+        """The shape of the target at one time."""
+        return self._target or (self._size(model, m),)
+
+    def _check(self, model: Model) -> None:
+        """Raise for a robot that the cost does not fit."""
+        frame = getattr(self, "frame", None)
+        if frame is not None:
+            model.frame(frame)  # an unknown frame names the known ones
+
+    def _check_target(self, model: Model, x: Array) -> None:
+        """Raise for numbers, (..., *shape), that are no target."""
+
+    def _traced(self, model: Model, m: int, name: str) -> Self:
+        """The cost with the graph of its function."""
+        return self
+
+    def _key(self) -> tuple[Hashable, ...]:
+        """Everything that decides the graph of r, beside the robot."""
+        names = [x.name for x in fields(self) if x.name not in ("target", "weight", "final")]
+        return type(self), *(getattr(self, name) for name in names)
 
 
 class Posture(Cost):
@@ -43,6 +112,23 @@ class Posture(Cost):
         weight, final: as in `Cost`.
     """
 
+    _default = staticmethod(rest_position)
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        return deviation(at.model, target, at.q, far=True)
+
+    def _shape(self, model: Model, m: int) -> tuple[int, ...]:
+        return (model.nq,)
+
+    def _check_target(self, model: Model, x: Array) -> None:
+        for entries in quaternions(model):
+            size = np.linalg.norm(x[..., entries], axis=-1)
+            if not (np.abs(size - 1) <= UNIT).all():
+                raise InputError(
+                    f"the target of Posture has a quaternion of length {np.ravel(size)[0]:.9g}; "
+                    "expected length 1, in the order (w, x, y, z)."
+                )
+
 
 class Rates(Cost):
     """Joint rates minus a target.
@@ -51,6 +137,9 @@ class Rates(Cost):
         target: joint rates, shape (n,) or (steps + 1, n), rad/s or m/s; None: zero.
         weight, final: as in `Cost`.
     """
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        return at.dq - target
 
 
 class Effort(Cost):
@@ -61,6 +150,33 @@ class Effort(Cost):
         weight: as in `Cost`.
         final: as in `Cost`; expected to be zero.
     """
+
+    _forces = True
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        assert at.tau is not None
+        return at.tau - target
+
+
+class EffortChange(Cost):
+    """Change of the motors' forces, or of the controls, from step to step, divided by dt.
+
+    Before the first step they are those of `Problem.before`. The last state has none.
+
+    Args:
+        target: rates of change, shape (m,) or (steps + 1, m), N m/s or N/s; None: zero.
+        weight: as in `Cost`.
+        final: as in `Cost`; expected to be zero.
+    """
+
+    _forces = _changes = True
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        assert at.change is not None
+        return at.change - target
+
+    def _size(self, model: Model, m: int) -> int:
+        return m
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +190,10 @@ class FramePosition(Cost):
     """
 
     frame: str | None = None
+    _entries = 3
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        return dynamics.pose(at.model, at.q, self.frame)[:3, 3] - target
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +208,15 @@ class FrameRotation(Cost):
     """
 
     frame: str | None = None
+    _entries, _target, _default = 3, (3, 3), np.eye(3).ravel()
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        R = dynamics.pose(at.model, at.q, self.frame)[:3, :3]
+        return rotation_vector(quaternion_of(target.reshape(3, 3).T @ R))
+
+    def _check_target(self, model: Model, x: Array) -> None:
+        for R in x.reshape(-1, 3, 3):
+            check_rotation(R, "the target of FrameRotation")
 
 
 class CenterOfMass(Cost):
@@ -98,17 +227,10 @@ class CenterOfMass(Cost):
         weight, final: as in `Cost`.
     """
 
+    _entries = 3
 
-class EffortChange(Cost):
-    """Change of the motors' forces, or of the controls, from step to step, divided by dt.
-
-    Before the first step they are those of `Problem.before`. The last state has none.
-
-    Args:
-        target: rates of change, shape (m,) or (steps + 1, m), N m/s or N/s; None: zero.
-        weight: as in `Cost`.
-        final: as in `Cost`; expected to be zero.
-    """
+    def _residual(self, at: Stage, target: Array) -> Array:
+        return dynamics.center_of_mass(at.model, at.q) - target
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +247,15 @@ class FrameTwist(Cost):
 
     frame: str | None = None
     expressed: str = "aligned"
+    _entries = 6
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        state = at.model, at.q, at.dq, self.frame
+        return dynamics.frame_velocity(*state, expressed=self.expressed) - target
+
+    def _check(self, model: Model) -> None:
+        Cost._check(self, model)
+        check_expressed(self.expressed)
 
 
 class Momentum(Cost):
@@ -136,8 +267,32 @@ class Momentum(Cost):
         weight, final: as in `Cost`.
     """
 
+    _entries = 6
 
-class JointPath(Cost):
+    def _residual(self, at: Stage, target: Array) -> Array:
+        return dynamics.centroidal_momentum(at.model, at.q, at.dq) - target
+
+
+class Path(Cost):
+    """The distance to the nearest point of a polyline through the rows of the target."""
+
+    def _shape(self, model: Model, m: int) -> tuple[int, ...]:
+        size, shape = (
+            self._size(model, m),
+            np.asarray(() if self.target is None else self.target).shape,
+        )
+        if len(shape) < 2 or shape[-2] < 2 or shape[-1] != size:
+            raise InputError(
+                f"the target of {type(self).__name__} has shape {shape}; expected the points of a "
+                f"path, (points, {size}), at least two."
+            )
+        return shape[-2], size
+
+    def _key(self) -> tuple[Hashable, ...]:
+        return *Cost._key(self), np.asarray(self.target).shape[-2:]
+
+
+class JointPath(Path):
     """Joint positions minus the nearest point of a path, at any time: the distance to the path.
 
     The path is straight between its points. Its length adds nothing: add a cost that moves on.
@@ -147,9 +302,19 @@ class JointPath(Cost):
         weight, final: as in `Cost`.
     """
 
+    def _residual(self, at: Stage, target: Array) -> Array:
+        return near_path(at.q, target.reshape(-1, at.model.n))
+
+    def _check(self, model: Model) -> None:
+        if model.nq != model.n:
+            raise InputError(
+                f"JointPath is a path of coordinates that add, and {model.name!r} has joints that "
+                "turn freely; expected a FramePath, or a Posture whose target moves."
+            )
+
 
 @dataclass(frozen=True, eq=False)
-class FramePath(Cost):
+class FramePath(Path):
     """Position of a frame minus the nearest point of a path, as `JointPath`.
 
     Args:
@@ -159,9 +324,45 @@ class FramePath(Cost):
     """
 
     frame: str | None = None
+    _entries = 3
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        place = dynamics.pose(at.model, at.q, self.frame)[:3, 3]
+        return near_path(place, target.reshape(-1, 3))
 
 
-class SpeedLimits(Cost):
+class Barrier(Cost):
+    """How far joints or rates are beyond a margin before their limits, zero inside."""
+
+    _target = (1,)
+
+    def _limits(self, model: Model) -> list[tuple[int, int, float]]:
+        """Entries of q or dq, the side of the limit (-1 or 1, 0: both), and where it is."""
+        raise NotImplementedError
+
+    def _size(self, model: Model, m: int) -> int:
+        return len(self._limits(model))
+
+    def _check(self, model: Model) -> None:
+        if not self._limits(model):
+            raise InputError(
+                f"{type(self).__name__} is a cost of limits that {model.name!r} does not have; "
+                "leave it out."
+            )
+
+    def _check_target(self, model: Model, x: Array) -> None:
+        least, most, expected = self._range(model)
+        if not ((x >= least) & (x <= most)).all():
+            raise InputError(
+                f"the target of {type(self).__name__} is {x!r:.60}; expected {expected}."
+            )
+
+    def _range(self, model: Model) -> tuple[float, float, str]:
+        """Least and most target that leaves every joint room without a cost, and its words."""
+        raise NotImplementedError
+
+
+class SpeedLimits(Barrier):
     """How far joint rates are beyond a share of the speed limits: zero inside, a soft barrier.
 
     Args:
@@ -169,14 +370,48 @@ class SpeedLimits(Cost):
         weight, final: as in `Cost`.
     """
 
+    _default = 0.95
 
-class JointLimits(Cost):
+    def _limits(self, model: Model) -> list[tuple[int, int, float]]:
+        speeds = bounds_of(model).velocity
+        return [(d, 0, float(v)) for d, v in enumerate(speeds) if np.isfinite(v)]
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        limits = self._limits(at.model)
+        return np.array([maximum(absolute(at.dq[d]) - target[0] * v, 0.0) for d, _, v in limits])
+
+    def _range(self, model: Model) -> tuple[float, float, str]:
+        return np.finfo(float).tiny, np.inf, "shares > 0 of the speed limits"
+
+
+class JointLimits(Barrier):
     """How far joints are beyond a margin before their limits: zero inside, a soft barrier.
 
     Args:
         target: the margin where the cost begins, shape (1,), rad or m before the limit; None: 0.05.
         weight, final: as in `Cost`.
     """
+
+    _default = 0.05
+
+    def _limits(self, model: Model) -> list[tuple[int, int, float]]:
+        bounds = bounds_of(model)
+        return [
+            (int(k), side, float(limits[d]))
+            for d, k in enumerate(bounds.coords)
+            for side, limits in ((-1, bounds.lower), (1, bounds.upper))
+            if k >= 0 and np.isfinite(limits[d])
+        ]
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        limits = self._limits(at.model)
+        return np.array([maximum(target[0] + s * (at.q[k] - x), 0.0) for k, s, x in limits])
+
+    def _range(self, model: Model) -> tuple[float, float, str]:
+        bounds = bounds_of(model)
+        most = float((bounds.upper - bounds.lower)[bounds.coords >= 0].min()) / 2
+        expected = f"margins from 0 to {most:g} rad or m, half the range of the narrowest joint"
+        return 0.0, most, expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,3 +433,84 @@ class Residual(Cost):
     function: Callable[..., ArrayLike] | None = None
     entries: int = 1
     frames: tuple[str, ...] = ()
+
+    def _residual(self, at: Stage, target: Array) -> Array:
+        assert callable(self.function)
+        tau = np.zeros(at.model.n) if at.tau is None else at.tau
+        arguments: list[Any] = [at.t, at.q, at.dq, tau]
+        if self.frames:
+            poses = [dynamics.pose(at.model, at.q, frame) for frame in self.frames]
+            arguments.append(np.array(poses))
+        if self.target is not None:
+            arguments.append(target)
+        return np.atleast_1d(np.asarray(self.function(*arguments)))
+
+    def _size(self, model: Model, m: int) -> int:
+        return self.entries
+
+    def _shape(self, model: Model, m: int) -> tuple[int, ...]:
+        return (0,) if self.target is None else np.asarray(self.target).shape[-1:] or (1,)
+
+    def _check(self, model: Model) -> None:
+        for frame in self.frames:
+            model.frame(frame)
+
+    def _key(self) -> tuple[Hashable, ...]:
+        return *Cost._key(self), () if self.target is None else np.asarray(self.target).shape[-1:]
+
+    def _traced(self, model: Model, m: int, name: str) -> Self:
+        if isinstance(self.function, TracedLaw):
+            return self
+        if count(self.entries, f"entries of cost {name!r}") < 1 or not callable(self.function):
+            raise InputError(
+                f"cost {name!r} has {self.entries!r} entries and the function "
+                f"{self.function!r:.60}; expected at least one entry, and a function of "
+                "(t, q, dq, tau)."
+            )
+        if isinstance(self.frames, str):
+            raise InputError(
+                f"frames of cost {name!r} is {self.frames!r}; expected a tuple, ({self.frames!r},)."
+            )
+        shapes = {"t": (), "q": (model.nq,), "dq": (model.n,), "tau": (model.n,)}
+        shapes |= {"poses": (len(self.frames), 4, 4)} if self.frames else {}
+        shapes |= {"target": self._shape(model, m)} if self.target is not None else {}
+        try:
+            law = traced_law(self.function, [Port(*each) for each in shapes.items()])
+        except KinetreeError:
+            raise
+        except Exception as problem:  # whatever a function of the user raises
+            raise InputError(
+                f"the function of cost {name!r} could not be traced: {problem}; expected one of "
+                f"({', '.join(shapes)}) that returns {self.entries} numbers."
+            ) from problem
+        sizes = [port.shape for port in law.graph.outputs]
+        if sizes not in ([(self.entries,)], [()] if self.entries == 1 else []):
+            raise InputError(
+                f"the residual of cost {name!r} returned shape {', '.join(map(str, sizes))}; "
+                f"expected ({self.entries},), as `entries` has."
+            )
+        return replace(self, function=law)
+
+
+def near_path(x: Array, points: Array) -> Array:
+    """The difference of x, (k,), from the nearest point of a polyline, (points, k).
+
+    Its square has no jump and, away from points that are as near to another piece, no kink.
+    """
+    nearest, *others = [from_piece(x, a, b) for a, b in pairwise(points)]
+    least = nearest @ nearest
+    for apart in others:
+        distance = apart @ apart
+        pairs = zip(apart, nearest, strict=True)
+        nearest = np.array([where(least - distance, u, v) for u, v in pairs])
+        least = minimum(least, distance)
+    return nearest
+
+
+def from_piece(x: Array, a: Array, b: Array) -> Array:
+    """The difference of x from the nearest point between a and b."""
+    along, off = b - a, x - a
+    squared = along @ along
+    # a piece of length 0 is its point
+    share = where(squared, minimum(maximum(off @ along / squared, 0.0), 1.0), 0.0)
+    return off - along * share

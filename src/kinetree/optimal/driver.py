@@ -1,19 +1,21 @@
-"""Iterations of iLQR in machine code: plans of many problems, one after the other.
+"""Iterations of iLQR as a program: plans of many problems, one after the other.
 
-`@plan_iterate(words)` has 64-bit numbers and addresses in the order of WORDS. It calls the kernels
-of the stages and of the last state and the forward pass by their addresses; the backward pass
-(riccati.py) is in the same module.
+`plan_iterate(words, scratch, work, first, last, iterations)` improves the plans from `first` to
+before `last`. `words` has the counts and addresses of WORDS, and what a target needs to call the
+graphs of a problem; `scratch` is the memory of one thread, or of one block of a GPU, and `work`
+that of the backward pass (riccati.py).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Value, Vector
-from kinetree.engine.llvm.loops import LlvmLoops, declarations
-from kinetree.engine.llvm.rollout import WORDS as FORWARD_WORDS
-from kinetree.optimal.riccati import ADDRESSES, ARGUMENTS, COUNTS, NAME, Backward, Sizes
+from kinetree.optimal.riccati import LENGTHS, Backward, Sizes
 
 SYMBOL = "plan_iterate"
-LENGTHS = 8  # of a step, 1, 1/2, ..., tried at once
+ARGUMENTS = [(name, ADDRESS) for name in ("words", "scratch", "work")]
+ARGUMENTS += [(name, INTEGER) for name in ("first", "last", "iterations")]
 FIRST_MU = 1e-6  # regularisation, of the largest diagonal entry of Q_uu
 LAST_MU = 1e6  # of it, where the solver gives up; 1 if rounding hides what is expected
 SHORT, LONG = 0.2, 0.3  # lengths below which it grows, and above which it shrinks
@@ -30,61 +32,60 @@ HISTORY = ("cost", "length", "expected", "gap", "mu", "limit error")
 ASKED = 2.0
 FRESH, RUNNING, CONVERGED, STALLED, BAD_START = range(5)
 
-INTEGERS = ("first", "last", "iterations", "history_rows", *COUNTS)
-WORDS = (
-    *INTEGERS, "plans", "records", "costs", "history", "tolerance", "blocks", "stage_costs",
-    "stage_code", "stage_args", "stage_dims", "stage_steps", "column_code", "column_args",
-    "column_dims", "column_steps", "end_code", "end_args", "end_dims", "end_one", "end_steps",
-    "end_blocks", "end_costs", "forward_code", "forward_words", "params", "state", "states",
-    "forces", "low", "high", "work", "scatter",
-)  # fmt: skip
+COUNTS = ("stages", "history_rows")
+# options: tolerance, and whether plans begin with the motions that follow them; params: for each
+# length, and for as many of 0, the limits behind it; hessian: H where it does not vary
+ARRAYS = ("plans", "records", "costs", "history", "options", "params", "hessian", "scatter")
+WORDS = (*COUNTS, *ARRAYS)
 
 
-def emit(sizes: Sizes, triple: str | None) -> str:
-    """The module."""
-    backward = LlvmLoops(sizes.lanes, NAME, ARGUMENTS)
-    Backward(backward, sizes, PLACES).write()
-    code = LlvmLoops(sizes.lanes, SYMBOL, [("words", ADDRESS)], "", ' "stackrealign"')
-    Driver(code, sizes).write()
-    head = f'target triple = "{triple}"\n' if triple else ""
-    return "\n".join([head, backward.text(), code.text(), declarations(sizes.lanes)])
+class Driver(ABC):
+    """Writes the iterations with `code`; a target says how the graphs of a problem are called."""
 
-
-class Driver:
-    """Writes the iterations with `code`."""
-
-    def __init__(self, code: LlvmLoops, sizes: Sizes) -> None:
+    def __init__(self, code: Any, sizes: Sizes) -> None:
         self.code, self.sizes = code, sizes
-        kinds = [INTEGER if name in INTEGERS else ADDRESS for name in WORDS]
         words = code.arguments["words"]
-        loaded = [code.load(words, i, kind) for i, kind in enumerate(kinds)]
-        self.at: dict[str, Value] = dict(zip(WORDS, loaded, strict=True))
-        self.vector = {name: Vector(x) for name, x in self.at.items() if x.kind == ADDRESS}
-        self.tolerance, self.stages = self.vector["tolerance"][0], self.at["stages"]
+        self.stages, self.history_rows = (code.load(words, k, INTEGER) for k in range(len(COUNTS)))
+        self.vector = {
+            name: Vector(code.load(words, WORDS.index(name), ADDRESS)) for name in ARRAYS
+        }
+        scratch, work = Vector(code.arguments["scratch"]), Vector(code.arguments["work"])
+        parts = sizes.scratch(self.stages).items()
+        self.vector |= {name: scratch.behind(at) for name, at in parts if name != "work"}
+        self.vector |= {"work": work, "low": self.vector["params"].behind(1)}
+        self.vector["high"] = self.vector["low"].behind(sizes.m)
+        self.tolerance, self.following = (self.vector["options"][k] for k in range(2))
+
+    @abstractmethod
+    def stage_slopes(self) -> None:
+        """Write `blocks` and `stage_costs` of all stages of the plan."""
+
+    @abstractmethod
+    def last_slopes(self, count: int) -> None:
+        """Write `ends` and `end_costs` of so many states in `state`."""
+
+    @abstractmethod
+    def run_forward(self, params: Vector) -> None:
+        """Run all lengths: from and to `state`, with `states` and `forces`."""
 
     def write(self) -> None:
         """The iterations of some problems."""
-        code, s, at, vector = self.code, self.sizes, self.at, self.vector
-        with code.each(at["first"], at["last"]) as b:
+        code, s, vector = self.code, self.sizes, self.vector
+        code.copy(vector["work"], vector["hessian"], s.work["V"])
+        with code.each(code.arguments["first"], code.arguments["last"]) as b:
             self.plan = vector["plans"].behind(b * ((self.stages + 1) * s.row["end"]))
             self.last = self.plan.behind(self.stages * s.row["end"])
             self.record = vector["records"].behind(b * len(RECORD))
             self.costs = vector["costs"].behind(b * s.kinds)
             width = len(HISTORY) + s.kinds
-            history = b * at["history_rows"] * width
-            for k, name in enumerate(("x", "u", "p")):
-                self.give("stage_args", k, self.plan.behind(s.row[name]))
-            self.give("stage_args", 3, self.plan.behind(s.row["end"]))
-            self.give("end_args", 1, self.last.behind(s.row["p"]))
-            self.give("forward_words", FORWARD_WORDS.index("table"), self.plan)
+            history = b * self.history_rows * width
+            with code.when(self.following > 0.0):
+                self.follow()
             with code.when(self["status"] <= float(RUNNING)):
                 self.start()
-            with code.each(0, at["iterations"]) as i, code.when(self.status_is(RUNNING)):
-                self.iteration(vector["history"].behind(history + i * width))
-
-    def give(self, name: str, k: int, numbers: Vector) -> None:
-        """Write an address into a list of addresses."""
-        self.code.store(self.at[name], k, numbers.address)
+            with code.each(0, code.arguments["iterations"]) as i:
+                with code.when(self.status_is(RUNNING)):
+                    self.iteration(vector["history"].behind(history + i * width))
 
     def __getitem__(self, name: str) -> Value:
         """A number of the record."""
@@ -106,31 +107,19 @@ class Driver:
 
         return code.accumulate([code.value(0.0)], count, body)[0]
 
-    def kernel(self, name: str, dims: str = "") -> None:
-        """Call the kernel of the stages or of the last state."""
-        args, steps = self.at[f"{name}_args"], self.at[f"{name}_steps"]
-        counts = self.at[dims or f"{name}_dims"]
-        self.code.call_at(self.at[f"{name}_code"], args, counts, steps, steps)
-
     def slopes(self) -> None:
         """The slopes of all stages; the gaps go into the rows of the plan."""
-        code, s = self.code, self.sizes
-        self.kernel("stage")
-        with code.each(0, self.stages) as t:
-            block = self.vector["blocks"].behind(t * self.at["block_size"])
-            row = self.plan.behind(t * s.row["end"])
+        code, s, blocks = self.code, self.sizes, self.vector["blocks"]
+        self.stage_slopes()
+        with code.rows(0, self.stages) as t:
+            row, block = self.plan.behind(t * s.row["end"]), blocks.behind(t * s.block["end"])
             code.copy(row.behind(s.row["gap"]), block.behind(s.block["gap"]), s.n)
-            if s.columns:
-                for k, name in enumerate(("x", "u", "p")):
-                    self.give("column_args", k, row.behind(s.row[name]))
-                self.give("column_args", 4, block)
-                self.kernel("column")
 
     def start(self) -> None:
         """The slopes of the plan to begin with, and the costs of one that is fresh."""
         self.slopes()
         self.code.copy(self.vector["state"], self.last.behind(self.sizes.row["x"]), self.sizes.nx)
-        self.kernel("end", "end_one")
+        self.last_slopes(1)
         self.keep_end(0)
         with self.code.when(self.status_is(FRESH)):
             self.first_costs()
@@ -138,17 +127,17 @@ class Driver:
     @property
     def end(self) -> Vector:
         """The slopes of the last state, behind those of all candidates."""
-        return self.vector["end_blocks"].behind(LENGTHS * self.sizes.end["end"])
+        return self.vector["ends"].behind(LENGTHS * self.sizes.end["end"])
 
     def keep_end(self, i: Index) -> None:
         """Keep the slopes of the last state of a candidate."""
         size = self.sizes.end["end"]
-        self.code.copy(self.end, self.vector["end_blocks"].behind(i * size), size)
+        self.code.copy(self.end, self.vector["ends"].behind(i * size), size)
 
     def first_costs(self) -> None:
         """The costs of the plan to begin with."""
         code, kinds, vector = self.code, self.sizes.kinds, self.vector
-        with code.each(0, kinds) as c:
+        with code.parallel(0, kinds) as c:
             stages = self.total_of(self.stages, lambda t: vector["stage_costs"][t * kinds + c])
             self.costs[c] = stages + vector["end_costs"][c]
         self["first cost"] = self.total()
@@ -165,9 +154,7 @@ class Driver:
         for name in ("linear", "curved", "limit error"):
             self[name] = 0.0
         self["scale"] = LEAST_CURVATURE
-        given = {**self.at, "table": self.plan.address, "end": self.end.address}
-        given["record"] = self.record.address
-        code.call(NAME, *(given[name] for name in (*ADDRESSES, *COUNTS)))
+        Backward(self).write()
         v0, v_end = self.vector["work"].behind(s.work["v"]), self.end.behind(s.end["v"])
 
         def gap(t: Value) -> Value:
@@ -231,15 +218,10 @@ class Driver:
     def search(self, merit: Value, penalty: Value, history: Vector) -> None:
         """Try all lengths; take the one of least merit if it is better."""
         code, s, vector = self.code, self.sizes, self.vector
-        size, width = s.nx + s.kinds, 1 + 2 * s.m * s.limited
+        size, width = s.candidate, s.params
         params, states, end_costs = vector["params"], vector["state"], vector["end_costs"]
-        with code.each(0, LENGTHS) as i:
-            row = states.behind(i * size)
-            code.copy(row, self.plan.behind(s.row["x"]), s.nx)
-            with code.each(s.nx, size) as c:
-                row[c] = 0.0
-        code.call_at(self.at["forward_code"], self.at["forward_words"])
-        self.kernel("end")
+        self.forward(params)
+        self.last_slopes(LENGTHS)
 
         def cost(i: Value, c: Value) -> Value:
             return states[i * size + s.nx + c] + end_costs[i * s.kinds + c]
@@ -256,7 +238,7 @@ class Driver:
             history[HISTORY.index("length")] = length
             self.take(best)
             self.keep_end(best)
-            with code.each(0, s.kinds) as c:
+            with code.parallel(0, s.kinds) as c:
                 self.costs[c] = cost(best, c)
             history[HISTORY.index("cost")] = self.total()
             lower = self["mu"] * 0.1
@@ -266,12 +248,34 @@ class Driver:
             self["checked"] = 0.0
             self.slopes()
 
+    def forward(self, params: Vector) -> None:
+        """Run all lengths from the first state of the plan."""
+        code, s, states = self.code, self.sizes, self.vector["state"]
+        with code.parallel(0, LENGTHS) as i:
+            row = states.behind(i * s.candidate)
+            code.copy(row, self.plan.behind(s.row["x"]), s.nx)
+            with code.each(s.nx, s.candidate) as c:
+                row[c] = 0.0
+        self.run_forward(params)
+
+    def follow(self) -> None:
+        """Take the motion from the first state that follows the plan by its feedback alone.
+
+        Where it leaves the finite numbers, the gap of the first step closes by itself.
+        """
+        code, s, state = self.code, self.sizes, self.vector["state"]
+        with code.rows(0, self.stages) as t, code.parallel(0, s.n) as i:
+            self.plan[t * s.row["end"] + s.row["gap"] + i] = 0.0
+        self.forward(self.vector["params"].behind(LENGTHS * s.params))
+        with code.when(self.total_of(s.nx, lambda i: abs(state[i])).is_finite):
+            self.take(code.value(0, INTEGER))
+
     def take(self, best: Value) -> None:
         """Copy a candidate into the plan."""
         code, s, vector = self.code, self.sizes, self.vector
-        with code.each(0, self.stages) as t:
+        with code.rows(0, self.stages) as t:
             row, lane = self.plan.behind(t * s.row["end"]), t * LENGTHS + best
             for name, source, count in (("x", "states", s.nx), ("u", "forces", s.m)):
                 code.copy(row.behind(s.row[name]), vector[source].behind(lane * count), count)
-        state = vector["state"].behind(best * (s.nx + s.kinds))
+        state = vector["state"].behind(best * s.candidate)
         code.copy(self.last.behind(s.row["x"]), state, s.nx)

@@ -5,37 +5,31 @@ backward in time, and tries eight lengths of it forward in time, one in each lan
 of a plan that is not yet a motion close by the length that is taken. The merit of a plan is its
 cost and nu times the sum of its gaps, where nu exceeds every multiplier of a gap.
 
-Iterations are machine code (driver.py) over memory that is kept for the next solve. Each problem of
-many is solved as it would be alone, on any thread.
+Iterations are a program (driver.py), run by the CPU (cpu.py) or a GPU (cuda.py) over memory that is
+kept for the next solve. Each problem of many is solved as it would be alone, on any thread.
 """
 
-import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.engine.call import threads
-from kinetree.engine.compiler.graph import Graph, Node, Port
 from kinetree.engine.kernel import Kernel, has_llvm
-from kinetree.engine.llvm.compiled_graph import CompiledGraph
-from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.target import host_target
-from kinetree.engine.rollout import address
 from kinetree.errors import MissingPackageError
 from kinetree.optimal import driver
-from kinetree.optimal.forward import Bounds, Forward
-from kinetree.optimal.riccati import Sizes
-from kinetree.optimal.stages import Pattern, Transcription, end_slopes, stage_slopes
-from kinetree.simulate.core.signals import on_cpu
+from kinetree.optimal.forward import Forward
+from kinetree.optimal.riccati import LENGTHS, Sizes
+from kinetree.optimal.transcription import Bounds, Transcription
+from kinetree.simulate.inputs import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
-LENGTHS = 0.5 ** np.arange(float(driver.LENGTHS))  # of a step, tried at once
 SLICE = 16  # iterations in machine code, until Ctrl-C and progress are heard
+WARP = 32  # lanes of a GPU
 
 CONVERGED = "converged"
 ITERATIONS = "iterations"
@@ -46,10 +40,7 @@ STALLED = (
 )
 BAD_START = "the cost of the start is not a finite number"
 BAD_SLOPES = "the slopes of step {} are not finite, or too large"
-REASONS = {
-    driver.RUNNING: ITERATIONS, driver.CONVERGED: CONVERGED, driver.STALLED: STALLED,
-    driver.BAD_START: BAD_START,
-}  # fmt: skip
+REASONS = dict(enumerate(["", ITERATIONS, CONVERGED, STALLED, BAD_START]))  # by status
 
 
 @dataclass(eq=False)
@@ -90,85 +81,73 @@ class Plans:
             rows.append({key: x[b] if np.ndim(x) else x for key, x in row.items()})
         timed = {name: getattr(self, name)[:, b] for name in ("x", "u", "gaps", "K", "k")}
         return Plans(
-            **timed, costs=self.costs[b], mu=self.mu[b], reasons=[self.reasons[k] for k in b],
+            **timed,
+            costs=self.costs[b],
+            mu=self.mu[b],
+            reasons=[self.reasons[k] for k in b],
             history=rows,
-        )  # fmt: skip
+        )
 
     def cheapest(self, tries: int) -> "Plans":
         """The cheapest of each group of so many plans."""
-        groups = np.nan_to_num(self.cost, nan=np.inf).reshape(-1, tries)
+        groups = np.nan_to_num(on_cpu(self.cost), nan=np.inf).reshape(-1, tries)
         return self.some(groups.argmin(1) + tries * np.arange(len(groups)))
 
 
 class Solver:
-    """The compiled passes of a transcription."""
+    """The compiled passes of a transcription, for the CPU or the current GPU."""
 
-    def __init__(self, this: Transcription, limited: bool) -> None:
-        self.this, n, m = this, this.space.rates, len(this.actuated)
+    def __init__(self, ocp: Transcription, limited: bool, target: str = "cpu") -> None:
         if not has_llvm():
             raise MissingPackageError(
                 "llvmlite cannot be imported, which compiles plans. Install it with: "
                 "pip install llvmlite."
             )
-        target = host_target()
-        lanes = target.lanes("float64")
-        nx, p, kinds = this.space.size, this.layout.size, len(this.costs)
-        slopes, end = stage_slopes(this), end_slopes(this)
-        self.column = slopes.columns
-        self.sizes = s = Sizes(n, m, nx, p, kinds, lanes, limited, self.column is not None)
-        lower = replace(slopes.hessian, places=np.tril(slopes.hessian.places + 1) - 1)
-        varying = np.unique(lower.places[lower.places >= 0])
-        parts = [padded(slopes.gradient, s.wide), padded(slopes.gap, s.narrow)]
-        parts.append(Pattern(varying, np.zeros(len(varying))))
-        if self.column is None:
-            parts.insert(0, joined(padded(slopes.A, n), padded(slopes.B, s.wide - n), axis=1))
-        self.H = padded(Pattern(np.full_like(lower.places, -1), slopes.hessian.numbers), s.wide)
-        rows, columns = np.nonzero(lower.places >= 0)
-        source = s.block["end"] + np.searchsorted(varying, lower.places[rows, columns])
-        place = s.work["H"] + rows * s.wide + columns
-        self.scatter = np.stack([source, place], axis=1).astype(np.int64)
-        self.stage = laid_out(slopes.graph, parts)
-        self.block_size = s.block["end"] + len(varying)
-        parts = [padded(end.hessian, s.narrow), padded(end.gradient, s.narrow)]
-        self.end = laid_out(end.graph, parts)
-        self.forward = Forward(this, s)
+        self.ocp, n, m = ocp, ocp.space.rates, len(ocp.actuated)
+        stage, end, column = ocp.stage(), ocp.end(), ocp.column
+        below = np.tril(np.ones((n + m, n + m), bool))
+        constants = stage.numbers(stage.nodes["H"])
+        rows, columns = np.nonzero(below & np.isnan(constants))
+        varying, order = np.unique(stage.nodes["H"][rows, columns], return_inverse=True)
+        lanes = host_target().lanes("float64") if target == "cpu" else WARP
+        sizes = n, m, ocp.space.size, ocp.layout.size, len(ocp.costs), lanes, limited
+        self.sizes = s = Sizes(*sizes, column is not None, len(varying), len(rows))
+        self.hessian = np.zeros((n + m, s.wide))
+        self.hessian[:, : n + m] = np.where(below, np.nan_to_num(constants), 0)
+        places = s.block["H"] + order, s.work["H"] + rows * s.wide + columns
+        self.scatter = np.stack(places, axis=1).astype(np.int64)
+        F = [stage.padded("A B", s.wide)] if column is None else []
+        gradient, gap = stage.padded("gradient", s.wide), stage.padded("gap", s.narrow)
+        last = [end.padded("H", s.narrow), end.padded("gradient", s.narrow)]
+        self.graphs = {"stage": stage.block([*F, gradient, gap, varying]), "last": end.block(last)}
+        if column is not None:
+            self.graphs["column"] = column
+        self.forward = Forward(ocp, s)
+        if target == "cpu":
+            from kinetree.optimal.cpu import Cpu as Target
+        else:
+            from kinetree.optimal.cuda import Cuda as Target
+        self.target: Any = Target(s, self.graphs, self.forward)
         self.spare: list[Memory] = []
-        self.codes = {name: CompiledGraph(graph) for name, graph in self.graphs.items()}
-        self.code = load_or_compile(
-            ["ilqr", str(s)], target, lambda: driver.emit(s, target.triple), [driver.SYMBOL]
-        )
-        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(driver.SYMBOL))
-
-    @property
-    def graphs(self) -> dict[str, Graph]:
-        """What the kernels of a stage, of the last state and of a column of (A, B) compute."""
-        column = {} if self.column is None else {"column": self.column}
-        return {"stage": self.stage, "end": self.end, **column}
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:
-        """The same as kernels, for explanations."""
+        """What stages, last states and columns compute, as kernels, for explanations."""
         return {name: Kernel(x, name, dtypes=("float64",)) for name, x in self.graphs.items()}
 
-    def slopes(self, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
-        """Slopes (N, block_size) and costs (N, kinds) of the stages of a plan, by kernels."""
+    def slopes(self, x: Array, u: Array, p: Array) -> tuple[Array, ...]:
+        """A, B, l_x, l_u of the stages of a plan, and l_x of its end, by kernels."""
         s = self.sizes
-        blocks, costs = self.kernels["stage"](x[:-1], u, p[:-1], x[1:])
-        if self.column is not None:
+        block = self.kernels["stage"](x[:-1], u, p[:-1], x[1:])[0]
+        if s.columns:
             parts = (a[: len(u), None] for a in (x, u, p))
-            F = np.zeros((len(u), s.n, s.wide))
-            columns = self.kernels["column"](*parts, np.eye(s.n + s.m))
-            F[..., : s.n + s.m] = columns.swapaxes(1, 2)
-            blocks = np.concatenate([F.reshape(len(u), -1), blocks], axis=1)
-        return blocks, costs
-
-    def rollout(self, x0: Array, u: Array, p: Array, bounds: Bounds) -> Array:
-        """States (N + 1, B, nx) of the motions from x0, (B, nx), under the forces u, (N, B, m)."""
-        row = self.sizes.row
-        table = np.zeros((*u.shape[:2], row["spare"]))
-        table[..., : row["u"]] = x0
-        table[..., row["u"] : row["gap"]], table[..., row["p"] : row["gains"]] = u, p[:-1]
-        return self.forward.run(x0, table, self.forward.params(np.ones(len(x0)), bounds))[0]
+            F = self.kernels["column"](*parts, np.eye(s.n + s.m)).swapaxes(1, 2)
+        else:
+            F, block = np.split(block, [s.block["gradient"]], axis=1)
+            F = F.reshape(len(u), s.n, s.wide)
+        end = self.kernels["last"](x[-1], p[-1])[0][s.end["v"] :]
+        A, B = F[..., : s.n], F[..., s.n : s.n + s.m]
+        return A, B, block[:, : s.n], block[:, s.n : s.n + s.m], end[: s.n]
 
     def memory(self, N: int, B: int) -> "Memory":
         """Memory for B plans of N steps that nobody uses; `spare` takes it back."""
@@ -188,6 +167,7 @@ class Solver:
         tolerance: float,
         seconds: float = np.inf,
         each: Callable[[int], None] | None = None,
+        stay: bool = False,
     ) -> Plans:
         """Improve plans.
 
@@ -201,30 +181,41 @@ class Solver:
                 a millionth of the first one, and of the sum of the gaps.
             seconds: no iteration begins that would end later, but the first.
             each: called with the number of iterations after some of them.
+            stay: arrays that are on a GPU stay there.
         """
         until, memory = perf_counter() + seconds, self.memory(*u.shape[:2])
         memory.limit(bounds)
         for name, value in (("x", x), ("u", np.clip(u, bounds.low, bounds.high)), ("p", p)):
-            memory.part(name)[: len(value)] = value
-        plans = memory.result(*memory.improve(iterations, tolerance, until, each))
+            memory.part(name)[: len(value)] = memory.arrays.asarray(value)
+        plans = memory.result(*memory.improve(iterations, tolerance, until, each), stay=stay)
         if memory.plans.nbytes < KEPT:
             self.spare = [*self.spare[-3:], memory]
         return plans
 
 
 class Memory:
-    """Plans of one solver in the memory that its machine code works on.
+    """Plans of one solver in the memory that its code works on: arrays of NumPy or CuPy.
 
     plans: (B, N + 1, row). records, costs, history: of each problem, as driver.py has them.
+    scratches: what threads have worked with.
     """
 
     def __init__(self, solver: Solver, N: int, B: int) -> None:
-        self.solver, s = solver, solver.sizes
-        self.plans = np.zeros((B, N + 1, s.row["end"]))
-        self.records, self.costs = np.zeros((B, len(driver.RECORD))), np.zeros((B, s.kinds))
-        self.history = np.zeros((B, SLICE, len(driver.HISTORY) + s.kinds))
-        self.tolerance, self.scratches = np.zeros(1), list[Scratch]()
-        self.bounds = Bounds(np.full(s.m, -np.inf), np.full(s.m, np.inf))
+        self.solver, self.arrays, s = solver, solver.target.arrays, solver.sizes
+        zeros = self.arrays.zeros
+        self.plans = zeros((B, N + 1, s.row["end"]))
+        self.records, self.costs = zeros((B, len(driver.RECORD))), zeros((B, s.kinds))
+        self.history = zeros((B, SLICE, len(driver.HISTORY) + s.kinds))
+        self.options, self.scratches = zeros(2), list[Any]()
+        self.params = zeros((2, LENGTHS, s.params))
+        self.params[0, :, 0] = 0.5 ** self.arrays.arange(float(LENGTHS))
+        self.hessian, self.scatter = map(self.arrays.asarray, (solver.hessian, solver.scatter))
+
+    def words(self) -> list[int]:
+        """The counts and addresses of `driver.WORDS`."""
+        arrays = [getattr(self, name) for name in driver.ARRAYS]
+        counts = [self.plans.shape[1] - 1, SLICE]
+        return counts + [self.solver.target.address(x) for x in arrays]
 
     def part(self, name: str) -> Array:
         """A view of a part of all rows, (N + 1, B, ...): x, u, gap, p or gains."""
@@ -234,19 +225,31 @@ class Memory:
 
     def limit(self, bounds: Bounds) -> None:
         """Set the limits of the forces."""
-        self.bounds.low[:], self.bounds.high[:] = bounds.low, bounds.high
+        if self.solver.sizes.limited:
+            self.params[..., 1:] = self.arrays.asarray(np.concatenate([bounds.low, bounds.high]))
 
     def improve(
-        self, iterations: int, tolerance: float, until: float,
+        self,
+        iterations: int,
+        tolerance: float,
+        until: float,
         each: Callable[[int], None] | None = None,
-    ) -> tuple[list[Array], list[str]]:  # fmt: skip
-        """Parts of the history, and why each problem ended; until: a time of perf_counter."""
+        *,
+        follow: bool = False,
+    ) -> tuple[list[Array], list[str]]:
+        """Parts of the history, and why each problem ended.
+
+        until: a time of perf_counter. follow: begin with the motion that follows the plan.
+        """
         self.records[:] = 0
+        self.options[0], self.options[1] = tolerance, follow
         rows, done, last = list[Array](), 0, perf_counter()
         while True:
             count = min(iterations - done, SLICE if until == np.inf else 1)
-            self.run(count, tolerance)
-            rows.append(self.history[:, :count].copy())
+            self.history.fill(np.nan)
+            self.solver.target.run(self, count)
+            self.options[1] = 0
+            rows.append(on_cpu(self.history)[:, :count].copy())
             done, now = done + count, perf_counter()
             if each is not None:
                 each(done)
@@ -258,128 +261,32 @@ class Memory:
         cut = late and done < iterations
         return rows, [TIME if cut and x == driver.RUNNING else REASONS[int(x)] for x in codes]
 
-    def run(self, iterations: int, tolerance: float) -> None:
-        """Run up to SLICE iterations of problems that have not ended; `history` has their rows."""
-        B, count = len(self.plans), threads.thread_count()
-        self.tolerance[0] = tolerance
-        self.history.fill(np.nan)
-        if B == 1:
-            self._call(iterations, slice(0, 1))
-        else:
-            pieces = threads.cut(B, count * threads.PIECES, 1)
-            threads.run([partial(self._call, iterations, piece) for piece in pieces], count)
-
-    def _call(self, iterations: int, part: slice) -> None:
-        try:
-            scratch = self.scratches.pop()
-        except IndexError:
-            scratch = Scratch(self)
-        scratch.words[:3] = part.start, part.stop, iterations
-        if self.solver.sizes.limited:
-            np.concatenate([self.bounds.low, self.bounds.high], out=scratch.params[0, 1:])
-            scratch.params[1:, 1:] = scratch.params[0, 1:]
-        self.solver.function(scratch.address)
-        self.scratches.append(scratch)
-
-    def result(self, parts: Sequence[Array], reasons: list[str]) -> Plans:
+    def result(self, parts: Sequence[Array], reasons: list[str], *, stay: bool = False) -> Plans:
         """A copy of the plans; parts: of the history, (B, iterations, ...)."""
-        rows = np.concatenate(parts, axis=1)
         s, (N, B) = self.solver.sizes, (self.plans.shape[1] - 1, len(self.plans))
         gains = self.part("gains")[:-1].reshape(N, B, s.m, s.n + 1)
-        taken = {name: self.part(name).copy() for name in ("x", "u", "gap")}
-        for t in range(1, rows.shape[1]):  # a problem that has ended stays as it is
-            over = np.isnan(rows[:, t, 0])
-            rows[over, t] = rows[over, t - 1]
-            rows[over, t, 1] = 0
-        moved = np.flatnonzero((rows[:, :, 1] > 0).any(0))
-        names, history = driver.HISTORY, list[dict[str, Array]]()
-        for t in moved:
-            row = dict(zip(names, rows[:, t].T, strict=False))
-            history.append({"iteration": np.array(t + 1), **row, "costs": rows[:, t, len(names) :]})
-        return Plans(
-            taken["x"], taken["u"][:-1], self.costs.copy(), taken["gap"][:-1],
-            gains[..., : s.n].copy(), gains[..., s.n].copy(), self.records[:, 1].copy(), reasons,
-            history,
-        )  # fmt: skip
+        taken = {
+            "x": self.part("x"),
+            "u": self.part("u")[:-1],
+            "costs": self.costs,
+            "gaps": self.part("gap")[:-1],
+            "K": gains[..., : s.n],
+            "k": gains[..., s.n],
+            "mu": self.records[:, 1],
+        }
+        copies = {name: x.copy() if stay else on_cpu(x.copy()) for name, x in taken.items()}
+        return Plans(**copies, reasons=reasons, history=history_of(parts))
 
 
-class Scratch:
-    """What one thread works with: the slopes of one problem, lanes of plans, and the words."""
-
-    def __init__(self, memory: Memory) -> None:
-        solver, s = memory.solver, memory.solver.sizes
-        N, L = memory.plans.shape[1] - 1, driver.LENGTHS
-        size, F = solver.block_size, s.n * s.wide * s.columns
-        forward, row = solver.forward, 8 * s.row["end"]
-        self.params = forward.params(LENGTHS, memory.bounds)
-        run = forward.prepared(np.zeros((L, s.nx)), memory.plans[0, :-1, None], self.params)
-        words, self.frame = forward.loop.words(run)
-        work = np.zeros(s.work["end"] + s.lanes)
-        work[s.work["H"] :][: solver.H.numbers.size] = solver.H.numbers.ravel()
-        arrays: dict[str, Any] = {
-            "plans": memory.plans, "records": memory.records, "costs": memory.costs,
-            "history": memory.history, "tolerance": memory.tolerance, "low": memory.bounds.low,
-            "high": memory.bounds.high, "scatter": solver.scatter, "work": work,
-            "blocks": np.zeros((N, size)), "stage_costs": np.zeros((N, s.kinds)),
-            "end_blocks": np.zeros((L + 1, s.end["end"])), "end_costs": np.zeros((L, s.kinds)),
-            "forward_words": words, "params": self.params, "state": run.state,
-            "states": run.records[0], "forces": run.records[1],
-            "stage_dims": np.array([N]), "end_dims": np.array([L]), "end_one": np.array([1]),
-            "stage_steps": np.array([row] * 4 + [8 * size, 8 * s.kinds] + [8] * 6),
-            "end_steps": np.array(
-                [8 * (s.nx + s.kinds), 0, 8 * s.end["end"], 8 * s.kinds] + [8] * 4
-            ),
-        }  # fmt: skip
-        out = [address(arrays[name]) for name in ("blocks", "stage_costs")]
-        arrays["stage_args"] = np.array([0, 0, 0, 0, out[0] + 8 * F, out[1]])
-        out = [address(arrays[name]) for name in ("end_blocks", "end_costs")]
-        arrays["end_args"] = np.array([address(run.state), 0, *out])
-        if s.columns:  # a column of F at a time, for all columns of a stage
-            one = arrays["one"] = np.eye(s.n + s.m)
-            arrays["column_args"] = np.array([0, 0, 0, address(one), 0])
-            arrays["column_dims"] = np.array([len(one)])
-            steps = [0, 0, 0, one.strides[0], 8] + [8] * 4 + [8 * s.wide]
-            arrays["column_steps"] = np.array(steps)
-        values = {
-            **{name: address(x) for name, x in arrays.items()}, "first": 0, "last": 1,
-            "iterations": 0, "history_rows": memory.history.shape[1], "stages": N,
-            "block_size": size, "scatter_count": len(solver.scatter),
-            "forward_code": forward.loop.entry,
-        }  # fmt: skip
-        self.kept = arrays, run
-        self.words = np.array([values.get(name, 0) for name in driver.WORDS], np.int64)
-        self.address = address(self.words)
-        for name, code in solver.codes.items():
-            self.words[driver.WORDS.index(f"{name}_code")] = code.loop("float64").address
-
-
-def padded(pattern: Pattern, width: int) -> Pattern:
-    """The pattern with rows of so many entries, zeros behind."""
-    more = [(0, 0)] * (pattern.places.ndim - 1) + [(0, width - pattern.places.shape[-1])]
-    places = np.pad(pattern.places, more, constant_values=-1)
-    return Pattern(places, np.pad(pattern.numbers, more))
-
-
-def joined(*patterns: Pattern, axis: int = 0) -> Pattern:
-    """Patterns one behind the other."""
-    return Pattern(
-        np.concatenate([x.places for x in patterns], axis=axis),
-        np.concatenate([x.numbers for x in patterns], axis=axis),
-    )
-
-
-def laid_out(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
-    """The graph of slopes whose first result has the entries of these patterns in their order."""
-    nodes = list(graph.nodes)
-    known = {node.value: k for k, node in enumerate(nodes) if node.op == "const"}
-    result = []
-    flat = joined(*(Pattern(x.places.ravel(), x.numbers.ravel()) for x in patterns))
-    for place, value in zip(flat.places.tolist(), flat.numbers.tolist(), strict=True):
-        if place < 0 and value not in known:
-            known[value] = len(nodes)
-            nodes.append(Node("const", (), value))
-        result.append(known[value] if place < 0 else graph.results[0][place])
-    ports = Port("block", (len(result),)), graph.outputs[1]
-    return replace(
-        graph, nodes=tuple(nodes), outputs=ports, results=(tuple(result), graph.results[1])
-    )
+def history_of(parts: Sequence[Array]) -> list[dict[str, Array]]:
+    """What each iteration did that moved a plan; parts: (B, iterations, ...)."""
+    rows, names = np.concatenate(parts, axis=1), driver.HISTORY
+    for t in range(1, rows.shape[1]):  # a problem that has ended stays as it is
+        over = np.isnan(rows[:, t, 0])
+        rows[over, t] = rows[over, t - 1]
+        rows[over, t, 1] = 0
+    history = list[dict[str, Array]]()
+    for t in np.flatnonzero((rows[:, :, 1] > 0).any(0)):
+        row = dict(zip(names, rows[:, t].T, strict=False))
+        history.append({"iteration": np.array(t + 1), **row, "costs": rows[:, t, len(names) :]})
+    return history

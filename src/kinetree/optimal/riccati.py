@@ -14,15 +14,14 @@ a limit holds.
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
-from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Loops, Matrix, Value, Vector
+from kinetree.engine.compiler.loops import INTEGER, Matrix, Value, Vector
 
-NAME = "plan_backward"
+LENGTHS = 8  # of a step, 1, 1/2, ..., tried at once
 ROUNDS = 4  # that find the forces at their limits, for each force at most
+FORCES = ("inverse", "free", "k", "slope", "low", "high", "again")  # vectors of the backward pass
 LEAST_PULL = 1e-13  # of the gradient, which releases a force from its limit
-ADDRESSES = ("table", "blocks", "end", "record", "low", "high", "work", "scatter")
-COUNTS = ("stages", "block_size", "scatter_count")
-ARGUMENTS = tuple((name, ADDRESS) for name in ADDRESSES) + tuple((name, INTEGER) for name in COUNTS)
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class Sizes:
 
     n: entries of dx. m: forces. nx: entries of x. p: numbers of a stage. kinds: costs. lanes: of a
     vector, to which rows of matrices are padded. limited: the forces are. columns: of F come from
-    a kernel of their own.
+    a kernel of their own. varying: numbers of H that differ between stages. scattered: its entries
+    with these numbers.
     """
 
     n: int
@@ -42,6 +42,8 @@ class Sizes:
     lanes: int
     limited: bool
     columns: bool
+    varying: int = 0
+    scattered: int = 0
 
     def padded(self, count: int) -> int:
         """The length of a row of whole vectors."""
@@ -59,15 +61,16 @@ class Sizes:
 
     @cached_property
     def row(self) -> dict[str, int]:
-        """A row of a plan: the state x, u, gap, p, and m rows of (K, k); then room for a vector."""
+        """A row of a plan: the state x, u, gap, p, and m rows of (K, k)."""
         gains = self.m * (self.n + 1)
         sizes = {"x": self.nx, "u": self.m, "gap": self.n, "p": self.p, "gains": gains}
-        return placed(sizes | {"spare": self.lanes})
+        return placed(sizes)
 
     @cached_property
     def block(self) -> dict[str, int]:
-        """The slopes of a stage: F, gradient, gap, and from the end on what varies of H."""
-        return placed({"F": self.n * self.wide, "gradient": self.wide, "gap": self.narrow})
+        """The slopes of a stage: F, gradient, gap, and what varies of H."""
+        sizes = {"F": self.n * self.wide, "gradient": self.wide, "gap": self.narrow}
+        return placed(sizes | {"H": self.varying})
 
     @cached_property
     def end(self) -> dict[str, int]:
@@ -78,20 +81,46 @@ class Sizes:
     def strides(self) -> dict[str, int]:
         """From one row of a matrix to the next."""
         forces = self.padded(self.m)
-        solved = forces + self.padded(self.n + 1)
-        return {"V": self.narrow, "W": self.wide, "Q": self.wide, "H": self.wide,
-                "M": forces, "E": solved}  # fmt: skip
+        wide = dict.fromkeys("HWQ", self.wide)
+        return {**wide, "V": self.narrow, "M": forces, "E": forces + self.padded(self.n + 1)}
 
     @cached_property
     def work(self) -> dict[str, int]:
-        """The memory of the loop; H is there before it begins, where it never changes."""
-        rows = {"H": self.n + self.m, "V": self.n, "W": self.n, "Q": self.n + self.m, "M": self.m,
-                "E": self.m}  # fmt: skip
+        """The memory of the backward pass; H has what does not vary before it begins."""
+        n, m, z = self.n, self.m, self.n + self.m
+        rows = {"H": z, "V": n, "W": n, "Q": z, "M": m, "E": m}
         sizes = {name: count * self.strides[name] for name, count in rows.items()}
         sizes |= {"v": self.narrow, "g": self.wide}
-        forces = self.padded(self.m)
-        names = ("inverse", "free", "k", "slope", "low", "high", "again")
-        return placed(sizes | dict.fromkeys(names, forces))
+        return placed(sizes | dict.fromkeys(FORCES, self.padded(m)))
+
+    @property
+    def stage_slopes(self) -> int:
+        """Where what the kernel of a stage writes begins in a block."""
+        return self.block["gradient"] * self.columns
+
+    @property
+    def candidate(self) -> int:
+        """The state and the costs of a plan that is tried."""
+        return self.nx + self.kinds
+
+    @property
+    def params(self) -> int:
+        """A length of the step, and the limits."""
+        return 1 + 2 * self.m * self.limited
+
+    def scratch(self, stages: Any) -> dict[str, Any]:
+        """The memory of iterations on one problem: fixed parts, then those of all stages.
+
+        ends, end_costs: of the plans that are tried; behind their slopes are those of the plan.
+        """
+        L = LENGTHS
+        sizes = {"work": self.work["end"], "ends": (L + 1) * self.end["end"]}
+        sizes |= {"end_costs": L * self.kinds, "state": L * self.candidate}
+        sizes["next"] = L * self.candidate
+        fixed = placed(sizes)
+        sizes = {"blocks": self.block["end"], "stage_costs": self.kinds}
+        each = placed(sizes | {"states": L * self.nx, "forces": L * self.m})
+        return {**fixed, **{name: stages * k + fixed["end"] for name, k in each.items()}}
 
 
 def placed(sizes: dict[str, int]) -> dict[str, int]:
@@ -102,54 +131,48 @@ def placed(sizes: dict[str, int]) -> dict[str, int]:
 class Backward:
     """Writes the backward pass of the plan of one problem with `code`.
 
-    It writes the gains into the rows of the plan, v of the start into the memory, and adds to the
-    record: k g_u, k Q_uu k / 2, the largest error of k, and the largest diagonal entry of Q_uu, the
-    scale of the regularisation. `places` are those of the record; "mu" there is the regularisation.
+    It writes the gains into the rows of the plan, v of the start into the memory `work`, and adds
+    to the record: k g_u, k Q_uu k / 2, the largest error of k, and the largest diagonal entry of
+    Q_uu, the scale of the regularisation. It reads the vectors of the driver: `blocks` and the
+    slopes of the end, the limits `low` and `high` of the forces, and `scatter`, pairs of places of
+    a number in the slopes of a stage and in `work`.
     """
 
-    def __init__(self, code: Loops, sizes: Sizes, places: dict[str, int]) -> None:
-        self.code, self.sizes, self.places = code, sizes, places
-        at = code.arguments
-        self.at = {name: Vector(at[name]) for name in ADDRESSES}
-        work, s = self.at["work"], sizes
+    def __init__(self, driver: Any) -> None:
+        self.driver, self.code, self.sizes = driver, driver.code, driver.sizes
+        self.at, s = driver.vector, driver.sizes
+        work = self.at["work"]
         vectors = {name: work.behind(place) for name, place in s.work.items()}
         matrices = {name: Matrix(vectors[name], stride) for name, stride in s.strides.items()}
         self.H, self.V, self.W, self.Q, self.M, self.E = (matrices[name] for name in "HVWQME")
         self.v, self.g = vectors["v"], vectors["g"]
         self.inverse, self.free, self.k, self.slope, self.low, self.high, self.again = (
-            vectors[name] for name in ("inverse", "free", "k", "slope", "low", "high", "again")
+            vectors[name] for name in FORCES
         )
         self.Q_ux, self.Q_uu = self.Q.behind(s.n), self.Q.behind(s.n, s.n)
         self.g_u, self.X = self.g.behind(s.n), self.E.behind(0, s.padded(s.m))
-        self.mu = self.at["record"][places["mu"]]
+        self.mu = driver["mu"]
 
     def write(self) -> None:
         """The whole pass."""
-        code, s, end, at = self.code, self.sizes, self.at["end"], self.code.arguments
-        for row, name, count in ((self.V.start, "V", s.end["v"]), (self.v, "v", s.narrow)):
-            with code.each(0, count, s.lanes) as i:
-                row[i] = end.behind(s.end[name]).wide(i)
-        with code.each(at["stages"] - 1, -1, -1) as t:
-            row = self.at["table"].behind(t * s.row["end"])
-            self.stage(row, self.at["blocks"].behind(t * at["block_size"]))
-
-    def add_to(self, name: str, x: Value) -> None:
-        """Add to a number of the record."""
-        record, i = self.at["record"], self.places[name]
-        record[i] = record[i] + x
+        code, s, driver = self.code, self.sizes, self.driver
+        code.copy(self.V.start, driver.end, s.end["v"])
+        code.copy(self.v, driver.end.behind(s.end["v"]), s.narrow)
+        with code.each(driver.stages - 1, -1, -1) as t:
+            row = driver.plan.behind(t * s.row["end"])
+            self.stage(row, self.at["blocks"].behind(t * s.block["end"]))
 
     def grow(self, name: str, x: Value) -> None:
         """Replace a number of the record by a larger one."""
-        record, i = self.at["record"], self.places[name]
-        record[i] = self.code.maximum(record[i], x)
+        self.driver[name] = self.code.maximum(self.driver[name], x)
 
     def stage(self, row: Vector, block: Vector) -> None:
         """One stage: its row of the plan and its slopes."""
         code, s = self.code, self.sizes
         n, m = s.n, s.m
-        with code.each(0, code.arguments["scatter_count"]) as e:
+        with code.parallel(0, s.scattered) as e:
             pair = self.at["scatter"].address
-            source, place = (code.load(pair, 2 * e + i, INTEGER) for i in range(2))
+            source, place = (code.load(pair, e * 2 + i, INTEGER) for i in range(2))
             self.at["work"][place] = block[source]
         F, gap = Matrix(block.behind(s.block["F"]), s.wide), block.behind(s.block["gap"])
         gradient = block.behind(s.block["gradient"])
@@ -157,16 +180,15 @@ class Backward:
         code.products(self.W, None, self.V, F, n, (n, s.wide))
         code.products(self.Q, self.H, F, self.W, n, (n + m, s.wide), below=True)
         code.combine(self.g, gradient, lambda j: self.v[j], F, n, s.wide)
-        with code.each(0, m) as i:
-            self.grow("scale", self.Q_uu[i, i])
+        self.grow("scale", code.largest(m, lambda i: self.Q_uu[i, i]))
         self.solve_all(masked=False)
-        with code.each(0, m) as i:
+        with code.parallel(0, m) as i:
             self.k[i] = self.X[i, n]
         if s.limited:
             self.keep_limits(row.behind(s.row["u"]))
         self.results(row.behind(s.row["gains"]))
         code.products(self.V, self.Q, self.Q_ux, self.X, m, (n, s.narrow), below=True)
-        with code.rows(0, n) as i, code.each(0, i) as j:
+        with code.rows(0, n) as i, code.parallel(0, i) as j:
             self.V[j, i] = self.V[i, j]
         code.combine(self.v, self.g, lambda i: self.k[i], self.Q_ux, m, s.narrow)
 
@@ -194,7 +216,7 @@ class Backward:
         code, s, E, free = self.code, self.sizes, self.E, self.free
         with code.rows(0, s.m) as j:
             code.fill(E.row(j), 0.0, s.padded(s.m))
-            with code.each(j, s.m) as i:
+            with code.parallel(j, s.m) as i:
                 x = self.Q_uu[i, j]
                 E[j, i] = x * (free[j] * free[i]) if masked else x
             E[j, j] = E[j, j] + (self.mu + (1.0 - free[j]) if masked else self.mu)
@@ -202,7 +224,7 @@ class Backward:
     def keep_limits(self, u: Vector) -> None:
         """Replace (K, k) where k leaves its limits."""
         code, s = self.code, self.sizes
-        with code.each(0, s.m) as i:
+        with code.parallel(0, s.m) as i:
             self.low[i] = self.at["low"][i] - u[i]
             self.high[i] = self.at["high"][i] - u[i]
 
@@ -214,7 +236,7 @@ class Backward:
         with code.when(code.largest(s.m, beyond) > 0.0):
             self.best_within()
             self.solve_all(masked=True)
-            with code.each(0, s.m) as i:
+            with code.parallel(0, s.m) as i:
                 self.X[i, s.n] = self.k[i]
 
     def clipped(self, x: Value, i: Value) -> Value:
@@ -228,7 +250,7 @@ class Backward:
         whose gradient points inside the most, until there is none.
         """
         code, m, k, M = self.code, self.sizes.m, self.k, self.M
-        with code.each(0, m) as i:  # Q_uu + mu, whole
+        with code.parallel(0, m) as i:  # Q_uu + mu, whole
             with code.each(0, i + 1) as j:
                 x = self.Q_uu[i, j]
                 M[i, j] = x
@@ -236,22 +258,23 @@ class Backward:
             M[i, i] = M[i, i] + self.mu
             k[i] = self.clipped(k[i], i)
         self.slopes()
-        with code.each(0, m) as i:
+        with code.parallel(0, m) as i:
             at_limit = k[i].equals(self.bound(i, self.slope[i]))
             held = (self.inward(i) < 0.0) & at_limit
             self.free[i] = code.select(held, 0.0, 1.0)
         self.again[0] = 1.0
         with code.each(0, ROUNDS * m), code.when(self.again[0] > 0.0):
             self.improve()
-        with code.each(0, m) as i:
+        with code.parallel(0, m) as i:
             step = self.slope[i] / M[i, i]
-            self.grow("limit error", abs(k[i] - self.clipped(k[i] - step, i)))
+            self.inverse[i] = abs(k[i] - self.clipped(k[i] - step, i))
+        self.grow("limit error", code.largest(m, lambda i: self.inverse[i]))
 
     def improve(self) -> None:
         """Newton's step among the free forces, and whether another one follows."""
         code, s, k = self.code, self.sizes, self.k
         self.set_matrix(masked=True)
-        with code.each(0, s.m) as i:
+        with code.parallel(0, s.m) as i:
             self.X[i, 0] = -(self.slope[i] * self.free[i])
         self.solve(s.lanes)
         step = lambda i: self.X[i, 0]  # noqa: E731
@@ -264,7 +287,7 @@ class Backward:
 
         start = [code.value(1.0), code.value(-1, INTEGER)]
         length, stopped = code.accumulate(start, s.m, shorten)
-        with code.each(0, s.m) as i:
+        with code.parallel(0, s.m) as i:
             x = self.clipped(code.fma(length, step(i), k[i]), i)
             here = i.equals(stopped)
             k[i] = code.select(here, self.bound(i, -step(i)), x)
@@ -292,7 +315,7 @@ class Backward:
     def slopes(self) -> None:
         """The gradient g_u + M k."""
         code, m = self.code, self.sizes.m
-        with code.each(0, m) as i:
+        with code.parallel(0, m) as i:
             self.slope[i] = code.sum(m, lambda j: (self.M[i, j], self.k[j]), self.g_u[i])
 
     def bound(self, i: Value, slope: Value) -> Value:
@@ -307,15 +330,10 @@ class Backward:
     def results(self, gains: Vector) -> None:
         """Write (K, k), and add to the record: Q_uu k = -g_u where no limit holds a force."""
         code, s, k, Q_uu = self.code, self.sizes, self.k, self.Q_uu
-        with code.each(0, s.m) as i:
-            row = gains.behind(i * (s.n + 1))
-            with code.each(0, s.padded(s.n + 1), s.lanes) as j:  # what is too long is written over
-                row[j] = self.X.wide(i, j)
-        self.add_to("linear", code.sum(s.m, lambda i: (k[i], self.g_u[i])))
-
-        def curved(i: Value) -> tuple[Value, Value]:
-            """K_i Q_uu k of the row i, from the entries of Q below its diagonal."""
+        with code.rows(0, s.m) as i:
+            code.copy(gains.behind(i * (s.n + 1)), self.X.row(i), s.n + 1)
+        self.driver["linear"] += code.sum(s.m, lambda i: (k[i], self.g_u[i]))
+        with code.parallel(0, s.m) as i:  # of Q_uu k / 2, from the entries below the diagonal
             start = 0.5 * (Q_uu[i, i] + self.mu) * k[i]
-            return k[i], code.sum(i, lambda j: (Q_uu[i, j], k[j]), start)
-
-        self.add_to("curved", code.sum(s.m, curved))
+            self.slope[i] = code.sum(i, lambda j: (Q_uu[i, j], k[j]), start)
+        self.driver["curved"] += code.sum(s.m, lambda i: (k[i], self.slope[i]))

@@ -1,5 +1,6 @@
 """Solution: the plans of a problem, as motions, forces, feedback and costs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -7,20 +8,77 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted
+from kinetree.core.options import count
+from kinetree.core.text import counted, number
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.memo import remembered
+from kinetree.errors import InputError
+from kinetree.model.units import units
+from kinetree.motion.plots import charts_of
 from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
-from kinetree.optimal.explain import Pushes, plot_of, pushes
-from kinetree.optimal.forward import compiled
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
-from kinetree.simulate.core.signals import on_cpu
+from kinetree.optimal.transcription import compiled
+from kinetree.present.charts import Chart, Series, draw
+from kinetree.present.tables import Table
+from kinetree.simulate.inputs import on_cpu
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MEANING = (
+    "What the cost falls by per N m, or N, of more force at this step, if later forces stay: above "
+    "0, the residual wants more force. At the optimum the sum is 0, or at a limit its price."
+)
 FINER = 8  # steps in each step of a plan, by which `step_errors` makes it again
+
+
+@dataclass(frozen=True, eq=False)
+class Pushes:
+    """Which residual pushes which joint at a step of a plan.
+
+    Args:
+        step: the step.
+        t: its time, s.
+        names: the degrees of freedom with a motor.
+        units: of their forces, N m or N.
+        forces: of the plan at the step, shape (m,).
+        limits: of the forces, shape (m,); inf: none.
+        by_cost: minus the slope of the whole cost by the forces of the step that each cost has,
+            shape (m,), 1 / (N m) or 1 / N: above 0 it wants more force.
+    """
+
+    step: int
+    t: float
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    forces: Array
+    limits: Array
+    by_cost: Mapping[str, Array]
+
+    @property
+    def total(self) -> Array:
+        """The sum of all costs, shape (m,): minus the slope of the whole cost."""
+        return np.sum(list(self.by_cost.values()), axis=0)
+
+    @property
+    def _table(self) -> Table:
+        columns = [*self.by_cost.values(), self.total]
+        rows = [
+            [name, f"{number(force)} {unit}", "at its limit" if abs(force) >= limit else ""]
+            for name, force, unit, limit in zip(
+                self.names, self.forces, self.units, self.limits, strict=True
+            )
+        ]
+        rows = [[*row, *(number(x[k]) for x in columns)] for k, row in enumerate(rows)]
+        heads = ["joint", "force", "", *self.by_cost, "sum"]
+        return Table(f"step {self.step}, t = {self.t:.6g} s", heads, rows, notes=[MEANING])
+
+    def __str__(self) -> str:
+        return str(self._table)
+
+    def _repr_html_(self) -> str:
+        return self._table.html()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +172,15 @@ class Solution:
         fine = replace(problem.transcription, h=problem.dt / FINER, method="rk4")
         states = Port("x", (fine.space.size,)), Port("reached", (fine.space.size,))
         step, apart = remembered(
-            problem.model, ("finer", fine.key), lambda: (
+            problem.model,
+            ("finer", fine.key),
+            lambda: (
                 compiled(fine.next_state, fine.ports, "finer"),
                 compiled(fine.deviation, states, "apart"),
             ),
-        )  # fmt: skip
+        )
         x, u = on_cpu(self.plans.x), on_cpu(self.plans.u)
-        p, reached = problem._data(x.shape[1])[1][:-1], x[:-1]
+        p, reached = problem._data(x.shape[1])[:-1], x[:-1]
         for _ in range(FINER):
             reached = step(reached, u, p)
         missed = apart(x[1:], reached)[..., : problem.model.n]
@@ -142,10 +202,15 @@ class Solution:
         t = np.arange(self.problem.steps + 1) * self.problem.dt
         ddq = np.diff(rates, axis=0) / self.problem.dt
         return Trajectory(
-            t=t, q=q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
-            tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
+            t=t,
+            q=q,
+            dq=rates,
+            ddq=np.concatenate([ddq, ddq[-1:]]),
+            tau=np.concatenate([tau, tau[-1:]]),
+            model=self.problem.model,
+            name="plan",
             meta={} if self.problem.controls else {"tau_held": True},
-        )  # fmt: skip
+        )
 
     def __getitem__(self, k: int) -> "Solution":
         """The plan of one of many starts."""
@@ -165,11 +230,29 @@ class Solution:
             The figure of matplotlib (extra `plot`), which a notebook shows; of many starts the
             median and the range.
         """
-        effort = np.full(self.problem.model.n, np.inf)
-        if not self.problem.controls:
-            effort[list(self.problem.motors)] = self.problem._data(1)[0].high
-        names = list(map(str, self.problem.costs))
-        return plot_of(self.trajectory, effort, self.plans.history, names, path)
+        problem, history = self.problem, self.plans.history
+        effort = np.full(problem.model.n, np.inf)
+        if not problem.controls:
+            effort[list(problem.motors)] = problem._bounds.high
+        charts = charts_of(self.trajectory, panels=("q", "dq", "tau"), effort=effort)
+        if history:
+            at = np.array([np.max(row["iteration"]) for row in history], float)
+            costs = np.array([row["costs"] for row in history])  # (iterations, B, kinds)
+            lines = {"sum": costs.sum(2)}
+            lines |= {str(name): costs[..., k] for k, name in enumerate(problem.costs)}
+            many = costs.shape[1] > 1
+            series = tuple(
+                Series(
+                    name,
+                    at,
+                    np.median(x, axis=1),
+                    dots=len(at) == 1,
+                    band=(x.min(axis=1), x.max(axis=1)) if many else None,
+                )
+                for name, x in lines.items()
+            )
+            charts.append(Chart("cost", "", series, "iteration", log="y", together=True))
+        return draw("plan", charts, path=path)
 
     def explain(self, step: int) -> Pushes:
         """Which residual pushes which joint at a step; `print` shows a table.
@@ -180,9 +263,36 @@ class Solution:
         Returns:
             For each cost, minus its slope by the motors' forces of the step, if later forces stay.
             At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
+            With the costate lambda of a cost, lambda = l_x + A^T (lambda of the next state), the
+            slope is l_u + B^T lambda.
         """
-        bounds, numbers = self.problem._data(len(self.plans.reasons))
-        return pushes(self.problem.solver, self.plans, step, numbers[:, 0], bounds.high)
+        if len(self.plans.reasons) > 1:
+            raise InputError("the plans are of many starts; choose one: solution[0].explain(step).")
+        step, problem = count(step, "step"), self.problem
+        if not 0 <= step < problem.steps:
+            raise InputError(f"step is {step}; expected 0 to {problem.steps - 1}.")
+        numbers, ocp, solver = problem._data(1), problem.transcription, problem.solver
+        x, u = self.plans.x[step:, 0], self.plans.u[step:, 0]
+        by_cost = {}
+        for name in ocp.costs:  # a cost is linear in its weights: the others are zero
+            p = np.array(numbers[step:, 0])
+            for other, place in ocp.layout.weights.items():
+                if other != name:
+                    p[..., place] = 0
+            A, B, l_x, l_u, costate = solver.slopes(x, u, p)
+            for k in range(len(u) - 1, 0, -1):
+                costate = l_x[k] + A[k].T @ costate
+            by_cost[name] = -(l_u[0] + B[0].T @ costate)
+        motors, forces = ocp.actuated, units(ocp.model, "tau")
+        return Pushes(
+            step,
+            step * ocp.h,
+            tuple(ocp.model.dof_names[k] for k in motors),
+            tuple(forces[k] for k in motors),
+            u[0],
+            problem._bounds.high,
+            by_cost,
+        )
 
     def __repr__(self) -> str:
         what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"

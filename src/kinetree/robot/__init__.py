@@ -24,7 +24,7 @@ METHODS = {
     "with_payload with_springs",
     "model.elastic": "with_elastic_joint",
     "model.reshape": "attach lock subtree with_tool",
-    "motion.plan.inverse_kinematics": "inverse_kinematics",
+    "motion.kinematics.solve": "inverse_kinematics",
     "robot.simulation": "simulate",
 }
 
@@ -105,7 +105,7 @@ class Robot(Quantities, Kernels, Stepping):
         from kinetree.model.reshape import lock as lock
         from kinetree.model.reshape import subtree as subtree
         from kinetree.model.reshape import with_tool as with_tool
-        from kinetree.motion.plan.inverse_kinematics import inverse_kinematics as inverse_kinematics
+        from kinetree.motion.kinematics.solve import inverse_kinematics as inverse_kinematics
         from kinetree.robot.simulation import simulate as simulate
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -216,7 +216,5 @@ def _no_limits(name: str, mimic: Mimic) -> str:
     leader = repr(getattr(mimic, "joint", mimic))
     return (
         f"joint {name!r} follows {leader} and has limits of its own; expected none, because its "
-        f"position is multiplier * q + offset of {leader}. Give the limits to {leader}: the "
-        "range ((lower - offset) / multiplier, (upper - offset) / multiplier), in order, and the "
-        "rate velocity / |multiplier|."
+        f"position is multiplier * q + offset of {leader}. Give the limits to {leader}."
     )

@@ -9,13 +9,12 @@ import numpy as np
 
 from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.engine.kernels.memo import kernel
-from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.dynamics.derivatives import Linearization
+    from kinetree.dynamics.derivatives.forward_dynamics import Linearization
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernel import Kernel
     from kinetree.engine.kernels.signatures import KernelOptions
@@ -81,10 +80,8 @@ class Kernels(RobotCore):
             >>> kernel([0.1, 0.2], [0, 0], [0, 0], robot.model.m).shape
             (2,)
         """
-        return kernel(
-            self.model, quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches,
-            free=free, sparse=sparse, target=target,
-        )  # fmt: skip
+        given = dict(locals())  # all arguments by their names
+        return kernel(given.pop("self").model, **given)
 
     @overload
     def derivative(
@@ -137,12 +134,9 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        return kernel(
-            self.model, quantity, wrt=wrt, order=order, frame=frame, expressed=expressed, rows=rows,
-            wrenches=wrenches, free=free, sparse=sparse, target=target,
-        )  # fmt: skip
+        given = dict(locals())  # all arguments by their names
+        return kernel(given.pop("self").model, **given)
 
-    @documented_batch
     def linearize(
         self,
         q: StateLike,
@@ -157,6 +151,9 @@ class Kernels(RobotCore):
         With dt, the system after dt seconds: x' = A x + B u.
 
         Args:
+            q: joint positions, shape (..., nq), rad or m.
+            dq: joint rates, shape (..., n), rad/s or m/s.
+            tau: joint forces, shape (..., n), N m or N.
             F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
                 wrench.
             dt: length of a time step, s; None: continuous time.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.events import Events
-from kinetree.simulate.core.inputs import ForceInput
-from kinetree.simulate.core.run import (
+from kinetree.simulate.controller import Controller
+from kinetree.simulate.events import Events
+from kinetree.simulate.inputs import ForceInput
+from kinetree.simulate.options import (
     EffortLimits,
     Law,
     LimitsChoice,
@@ -22,7 +22,7 @@ from kinetree.simulate.core.run import (
 from kinetree.simulate.simulation import simulate as simulated
 
 if TYPE_CHECKING:
-    from kinetree.simulate.gpu.rollouts import GpuTrajectory
+    from kinetree.simulate.gpu import GpuTrajectory
 
 Cpu = Literal["cpu"]
 Cuda = Literal["cuda"]
@@ -157,12 +157,5 @@ def simulate(
         >>> robot.simulate([0.1, 0.2], duration=0.5, limits="ignore").q.shape
         (501, 2)
     """
-    run = Run(
-        model=model_of(robot), q0=q0, dq0=dq0, duration=duration, method=method, dt=dt, every=every,
-        record=record, rtol=rtol, atol=atol, max_step=max_step, breaks=breaks, events=events,
-        tau=tau, F_ext=F_ext, controller=controller, parameters=parameters, controls=controls,
-        activation=activation, drive_state=drive_state, friction_state=friction_state,
-        limits=limits, effort_limits=effort_limits, closure_time=closure_time, progress=progress,
-        target=target,
-    )  # fmt: skip
-    return simulated(run)
+    given = dict(locals())  # all arguments by their names
+    return simulated(Run(model=model_of(given.pop("robot")), **given))

@@ -207,17 +207,9 @@ def step_function(model: Model) -> Callable[..., Any]:
         controls: object = None,
         activation: object = None,
         out: object = None,
-        parameters: object = None,
     ) -> Any:
-        if parameters is not None:
-            raise InputError(
-                "robot.step has no parameters; a compiled step takes robot data as further "
-                f'arguments: robot.compile("{step_name(method)}", free=["mass"])(q, dq, tau, dt, '
-                "mass)."
-            )
-        kind = (
-            method, kp is not None, kd is not None, controls is not None, activation is not None
-        )  # fmt: skip
+        further = kp, kd, controls, activation
+        kind = method, *(x is not None for x in further)
         try:
             found = kernels[kind]
         except (KeyError, TypeError):  # the first time, or not a method

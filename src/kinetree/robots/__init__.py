@@ -6,59 +6,41 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kinetree.robot import Robot
-    from kinetree.robots.arms import iiwa_14, panda, ur5e
-    from kinetree.robots.classics import (
-        cart_pole,
-        double_pendulum,
-        planar_2r,
-        puma_560,
-        rp,
-        scara,
-        spatial_3r,
-    )
-    from kinetree.robots.hands import hand
-    from kinetree.robots.legged import humanoid, quadruped
-    from kinetree.robots.mechanisms import delta, five_bar, four_bar, slider_crank, two_arms
-
-__all__ = [
-    "cart_pole",
-    "delta",
-    "double_pendulum",
-    "five_bar",
-    "four_bar",
-    "hand",
-    "humanoid",
-    "iiwa_14",
-    "panda",
-    "planar_2r",
-    "puma_560",
-    "quadruped",
-    "rp",
-    "scara",
-    "slider_crank",
-    "spatial_3r",
-    "two_arms",
-    "ur5e",
-]
-
-MECHANISMS = ("delta", "five_bar", "four_bar", "slider_crank", "two_arms")  # with closed loops
-TREES = tuple(x for x in __all__ if x not in MECHANISMS)
+    from kinetree.robots.arms import iiwa_14 as iiwa_14
+    from kinetree.robots.arms import panda as panda
+    from kinetree.robots.arms import ur5e as ur5e
+    from kinetree.robots.classics import cart_pole as cart_pole
+    from kinetree.robots.classics import double_pendulum as double_pendulum
+    from kinetree.robots.classics import planar_2r as planar_2r
+    from kinetree.robots.classics import puma_560 as puma_560
+    from kinetree.robots.classics import rp as rp
+    from kinetree.robots.classics import scara as scara
+    from kinetree.robots.classics import spatial_3r as spatial_3r
+    from kinetree.robots.hands import hand as hand
+    from kinetree.robots.legged import humanoid as humanoid
+    from kinetree.robots.legged import quadruped as quadruped
+    from kinetree.robots.mechanisms import delta as delta
+    from kinetree.robots.mechanisms import five_bar as five_bar
+    from kinetree.robots.mechanisms import four_bar as four_bar
+    from kinetree.robots.mechanisms import slider_crank as slider_crank
+    from kinetree.robots.mechanisms import two_arms as two_arms
 
 _FILES = {
-    "kinetree.robots.arms": ("iiwa_14", "panda", "ur5e"),
-    "kinetree.robots.classics": (
-        "cart_pole", "double_pendulum", "planar_2r", "puma_560", "rp", "scara", "spatial_3r",
-    ),
-    "kinetree.robots.hands": ("hand",),
-    "kinetree.robots.legged": ("humanoid", "quadruped"),
-    "kinetree.robots.mechanisms": MECHANISMS,
-}  # fmt: skip
+    "arms": "iiwa_14 panda ur5e",
+    "classics": "cart_pole double_pendulum planar_2r puma_560 rp scara spatial_3r",
+    "hands": "hand",
+    "legged": "humanoid quadruped",
+    "mechanisms": "delta five_bar four_bar slider_crank two_arms",
+}
+_FILE_OF = {name: file for file, names in _FILES.items() for name in names.split()}
+__all__ = sorted(_FILE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+MECHANISMS = tuple(x for x in __all__ if _FILE_OF[x] == "mechanisms")  # with closed loops
+TREES = tuple(x for x in __all__ if x not in MECHANISMS)
 
 
 def __getattr__(name: str) -> "Callable[[], Robot]":
-    for file, names in _FILES.items():
-        if name in names:
-            return getattr(_import_module(file), name)
+    if name in _FILE_OF:
+        return getattr(_import_module(f"kinetree.robots.{_FILE_OF[name]}"), name)
     from kinetree.core.text import nearest
 
     raise AttributeError(

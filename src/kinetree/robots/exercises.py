@@ -8,7 +8,7 @@ import numpy as np
 from kinetree.robot import Robot
 from kinetree.robots.classics import planar_2r, rp, spatial_3r
 
-DEGREE = np.pi / 180
+DEG = np.pi / 180
 SLIDE = 0.6  # m: the course counts the slide of its RP robot from there
 
 
@@ -28,23 +28,17 @@ class Exercise:
     gravity: str = ""
 
 
-EXERCISES = (
-    Exercise("2.1  2R", planar_2r, (20 * DEGREE, 40 * DEGREE), (0.2, 0.15), (0.1, 0.085)),
-    Exercise(
-        "2.2  2R", planar_2r, (90 * DEGREE, 45 * DEGREE), (-0.8, 0.35), (-0.4, 0.1),
-        "-12.3727 0.2878", "-65.0917 -52.4313",
-    ),
-    Exercise(
-        "3.1  RP", rp, (20 * DEGREE, 0.2 - SLIDE), (0.08, 0.03), (0.1, 0.01),
-        "4.0374 -0.0245", "217.9039 20.1068",
-    ),
-    Exercise(
-        "3.2  RP", rp, (120 * DEGREE, 0.6 - SLIDE), (-0.4, -0.08), (-0.1, -0.01),
-        "-4.1276 -2.5560", "-129.6956 48.4183",
-    ),
-    Exercise(
-        "4.1  3R", spatial_3r, (20 * DEGREE, 40 * DEGREE, 10 * DEGREE),
-        (0.2, 0.15, -0.2), (0.1, 0.085, 0),
-        "5.1128 1.3712 0.1532", "5.1128 104.1829 6.7743",
-    ),
-)  # fmt: skip
+MOTIONS = (
+    ("2.1  2R", planar_2r, (20 * DEG, 40 * DEG), (0.2, 0.15), (0.1, 0.085)),
+    ("2.2  2R", planar_2r, (90 * DEG, 45 * DEG), (-0.8, 0.35), (-0.4, 0.1)),
+    ("3.1  RP", rp, (20 * DEG, 0.2 - SLIDE), (0.08, 0.03), (0.1, 0.01)),
+    ("3.2  RP", rp, (120 * DEG, 0.6 - SLIDE), (-0.4, -0.08), (-0.1, -0.01)),
+    ("4.1  3R", spatial_3r, (20 * DEG, 40 * DEG, 10 * DEG), (0.2, 0.15, -0.2), (0.1, 0.085, 0)),
+)
+PRINTED = {
+    "2.2  2R": ("-12.3727 0.2878", "-65.0917 -52.4313"),
+    "3.1  RP": ("4.0374 -0.0245", "217.9039 20.1068"),
+    "3.2  RP": ("-4.1276 -2.5560", "-129.6956 48.4183"),
+    "4.1  3R": ("5.1128 1.3712 0.1532", "5.1128 104.1829 6.7743"),
+}
+EXERCISES = tuple(Exercise(*x, *PRINTED.get(x[0], ())) for x in MOTIONS)

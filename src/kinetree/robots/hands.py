@@ -1,6 +1,7 @@
 """A hand of five fingers whose last joints follow the ones before them."""
 
 from math import radians
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ THUMB = (0.045, 0.034, 0.027)
 DENSITY = 1600.0  # kg/m^3: aluminium bones, gears and plastic covers
 WIDTH = 0.015  # of the bones, m
 COUPLING = 2 / 3  # the last joint bends by two thirds of the one before, as in a human finger
-MOTOR, RUB = 2e-6, Friction(viscous=1e-4)
+DRIVE: dict[str, Any] = {"armature": 2e-6, "friction": Friction(viscous=1e-4)}
 
 
 def hand() -> Robot:
@@ -56,21 +57,17 @@ def _finger(
     root, *parts = (f"{name}_{part}" for part in ("root", "near", "middle", "far"))
     builder.link(root, *_bone(0.01))
     low, high = map(radians, spread)
-    limits = Limits(low, high, 6, 0.5)
-    builder.joint(
-        f"{name}_spread", "revolute", "palm", root,
-        at=at, axis=(1, 0, 0), limits=limits, armature=MOTOR, friction=RUB,
-    )  # fmt: skip
+    spreads: dict[str, Any] = {"axis": (1, 0, 0), "limits": Limits(low, high, 6, 0.5), **DRIVE}
+    builder.joint(f"{name}_spread", "revolute", "palm", root, at=at, **spreads)
     above, parent, height = f"{name}_bend", root, 0.01
     for joint, link, length in zip(("knuckle", "bend", "tip_bend"), parts, bones, strict=True):
-        last = joint == "tip_bend"
+        bends: dict[str, Any] = {"axis": (0, 1, 0), "at": (0, 0, height), **DRIVE}
+        if joint == "tip_bend":
+            bends["mimic"] = Mimic(above, coupling)
+        else:
+            bends["limits"] = Limits(0, radians(95), 6, 0.5)
         builder.link(link, *_bone(length))
-        builder.joint(
-            f"{name}_{joint}", "revolute", parent, link,
-            at=(0, 0, height), axis=(0, 1, 0), armature=MOTOR, friction=RUB,
-            limits=Limits() if last else Limits(0, radians(95), 6, 0.5),
-            mimic=Mimic(above, coupling) if last else None,
-        )  # fmt: skip
+        builder.joint(f"{name}_{joint}", "revolute", parent, link, **bends)
         parent, height = link, length
     builder.frame(f"{name}_tip", parent, (0, 0, height), tool=name == "index")
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import radians
+from typing import Any
 
 import numpy as np
 
@@ -37,18 +38,15 @@ def _quadruped_leg(builder: Builder, leg: str, x: float, y: int) -> None:
     builder.link(f"{leg}_hip", 0.6, (0, 0.01 * y, 0), box(0.6, 0.08, 0.06, 0.08))
     builder.link(f"{leg}_thigh", 0.95, (0, -0.01 * y, -0.05), box(0.95, 0.05, 0.06, 0.22))
     builder.link(f"{leg}_shank", 0.2, (0, 0, -0.11), box(0.2, 0.03, 0.02, 0.22))
-    builder.joint(
-        f"{leg}_abduction", "revolute", "trunk", f"{leg}_hip",
-        at=(x, 0.05 * y, 0), axis=X, limits=Limits(-0.8, 0.8, 20, 25), armature=MOTOR,
-    )  # fmt: skip
-    builder.joint(
-        f"{leg}_swing", "revolute", f"{leg}_hip", f"{leg}_thigh",
-        at=(0, 0.085 * y, 0), axis=Y, limits=Limits(-1.2, 3.0, 20, 25), armature=MOTOR,
-    )  # fmt: skip
-    builder.joint(
-        f"{leg}_knee", "revolute", f"{leg}_thigh", f"{leg}_shank",
-        at=(0, 0, -0.2), axis=Y, limits=Limits(-2.7, 0, 20, 35), armature=MOTOR,
-    )  # fmt: skip
+    hip, thigh, shank = f"{leg}_hip", f"{leg}_thigh", f"{leg}_shank"
+    joints = {
+        "abduction": ("trunk", hip, (x, 0.05 * y, 0), X, Limits(-0.8, 0.8, 20, 25)),
+        "swing": (hip, thigh, (0, 0.085 * y, 0), Y, Limits(-1.2, 3.0, 20, 25)),
+        "knee": (thigh, shank, (0, 0, -0.2), Y, Limits(-2.7, 0, 20, 35)),
+    }
+    for name, (parent, child, at, axis, limits) in joints.items():
+        more: dict[str, Any] = {"at": at, "axis": axis, "limits": limits, "armature": MOTOR}
+        builder.joint(f"{leg}_{name}", "revolute", parent, child, **more)
     builder.frame(f"{leg}_foot", f"{leg}_shank", (0, 0, -0.2), tool=leg == "front_left")
 
 

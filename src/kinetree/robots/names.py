@@ -17,7 +17,7 @@ from types import ModuleType
 from kinetree import robots
 from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError, need
-from kinetree.files.description.records import ArgumentValue
+from kinetree.files.description.source import ArgumentValue
 from kinetree.robot import Robot
 
 PACKAGE = "robot_descriptions"

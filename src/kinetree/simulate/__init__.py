@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from kinetree.core.later import later
 from kinetree.model.edit import payload_parameters
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.events import Event, Occurrence, event
-from kinetree.simulate.core.laws import law, python
-from kinetree.simulate.core.limits import SimulationError, Violation
-from kinetree.simulate.core.signals import Signal, signal
+from kinetree.simulate.events import Event, Occurrence, event
+from kinetree.simulate.functions import law, python
+from kinetree.simulate.inputs import Signal, signal
+from kinetree.simulate.limits import SimulationError, Violation
 
 if TYPE_CHECKING:
     from kinetree.simulate.sensitivity.result import Sensitivities
@@ -37,9 +37,5 @@ __all__ = [
 
 # a simulation without derivatives does not need them
 __getattr__ = later(
-    __name__,
-    {
-        "sensitivity.result": "Sensitivities",
-        "sensitivity.sensitivities": "sensitivities",
-    },
+    __name__, {"sensitivity.result": "Sensitivities", "sensitivity.sensitivities": "sensitivities"}
 )

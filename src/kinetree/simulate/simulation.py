@@ -11,23 +11,22 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.accuracy import step_error, warn_of_energy_rise, warn_of_error
-from kinetree.simulate.core.adaptive import AdaptiveSteps, adaptive_steps
-from kinetree.simulate.core.ending import recorded
-from kinetree.simulate.core.fixed_steps import FixedSteps, fixed_steps
-from kinetree.simulate.core.following import followed_positions, stuck_joints
-from kinetree.simulate.core.outcome import Outcome
-from kinetree.simulate.core.run import STEP_LAW, Run, checked
-from kinetree.simulate.core.setup import Setup, read_setup
+from kinetree.simulate.accuracy import step_error, warn_of_energy_rise, warn_of_error
+from kinetree.simulate.adaptive.steps import AdaptiveSteps, adaptive_steps
+from kinetree.simulate.fixed import FixedSteps, fixed_steps
+from kinetree.simulate.options import STEP_LAW, Run, checked
+from kinetree.simulate.result import Outcome, recorded
+from kinetree.simulate.setup import Setup, read_setup
+from kinetree.simulate.tracking import followed_positions, stuck_joints
 
 if TYPE_CHECKING:
-    from kinetree.simulate.gpu.rollouts import GpuTrajectory
+    from kinetree.simulate.gpu import GpuTrajectory
 
 
 def simulate(run: Run) -> "Trajectory | GpuTrajectory":
     """The motion that a run asks for, as `Robot.simulate` describes it."""
     if isinstance(run.target, str) and run.target == "cuda":  # `checked` refuses what is no text
-        from kinetree.simulate.gpu.rollouts import simulated_on_gpu
+        from kinetree.simulate.gpu import simulated_on_gpu
 
         return simulated_on_gpu(run)
     run = checked(run)  # options, and labelled arrays in the order of the robot
@@ -55,10 +54,11 @@ def reaches_stop(run: Run, setup: Setup, outcome: Outcome) -> bool:
     """
     if run.method is not None or run.limits != "stop" or run.stops or setup.batch or setup.sampling:
         return False
-    beyond = outcome.first[0]
-    earliest = int(np.argmin(np.where(beyond >= 0, beyond, np.iinfo(int).max)))
-    place = earliest - setup.space.size
-    return beyond[earliest] > 0 and place >= 0 and run.bounds[place].quantity == "position"
+    lost, left = np.split(outcome.first[0], [setup.space.size])
+    reached = [
+        x for x, b in zip(left, run.bounds, strict=True) if b.quantity == "position" and x >= 0
+    ]
+    return bool(reached) and 0 < min(reached) and not (lost[lost >= 0] < min(reached)).any()
 
 
 def make_loop(run: Run, setup: Setup) -> FixedSteps | AdaptiveSteps:

@@ -210,8 +210,7 @@ def joint_symbols(model: Model) -> tuple[list[Expression], ...]:
     q: list[str] = []
     dq: list[str] = []
     ddq: list[str] = []
-    leaders = [joint for joint in model.joints if joint.follows is None]
-    for i, joint in enumerate(leaders, 1):
+    for i, joint in enumerate(model.leaders, 1):
         if joint.type in COORDINATES:
             q += [f"{part}{i}" for part in COORDINATES[joint.type]]
             dq += [f"{part}{i}" for part in RATES[joint.type]]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Quantity = Literal[
     "M", "C", "c", "g", "friction", "springs", "tau", "T", "J", "J_s", "K", "U", "christoffel"
-]  # fmt: skip
+]
 SYMBOLIC: tuple[Quantity, ...] = get_args(Quantity)
 ReducedQuantity = Literal["M_r", "c_r", "g_r", "h_r", "N", "Phi", "J_Phi", "gamma"]
 REDUCED: tuple[ReducedQuantity, ...] = get_args(ReducedQuantity)  # of robots with constraints

@@ -1,4 +1,4 @@
-"""Camera: the point of view that shows a robot whole and upright, and a still picture from it."""
+"""Camera: the point of view that shows a robot whole and upright."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
 from kinetree.views.bodies import link_poses
 from kinetree.views.parts import Parts
-from kinetree.views.raster import View, visible
+from kinetree.views.raster import View
 
 OPENING = 0.6  # angle of view, rad
 
@@ -103,40 +103,8 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
     return eye / np.linalg.norm(eye)
 
 
-WIDTH, HEIGHT = 720, 470
 LEVEL = 1e-9  # of 1 - cosine of the slope of a plane that the grid of the floor shows
-MAX_HIDDEN = 20_000  # triangles up to which hidden ones are painted over; 90 bytes each in a page
 GLASS = 0.4  # opacity of inertia ellipsoids, as in viewer.js
-
-
-def picture(
-    parts: Parts,
-    poses: dict[int, Array],
-    camera: Camera,
-    groups: tuple[str, ...],
-    label: str,
-    view: View | None = None,
-    behind: str = "",
-) -> str:
-    """A still picture as SVG, for print and for readers without scripts.
-
-    Triangles are painted from far to near. label: escaped text for screen readers. view: size and
-    projection; None: the middle of WIDTH by HEIGHT pixels. behind: markup that is painted first.
-    """
-    view = view_of(camera, (WIDTH, HEIGHT)) if view is None else view
-    corners: list[Array] = [np.zeros((0, 3, 3))]
-    drawn = [part for part in parts.parts if part.group in groups]
-    for part in drawn:
-        mesh, A = parts.meshes[part.mesh], poses[part.link] @ part.A
-        corners.append((mesh.vertices @ A[:3, :3].T + A[:3, 3])[mesh.triangles])
-    counts = np.array([len(x) for x in corners[1:]], int)
-    colours = np.reshape([part.colour for part in drawn], (-1, 3)).repeat(counts, axis=0)
-    glassy = np.array([part.group == "inertia" for part in drawn], bool).repeat(counts)
-    return (
-        f'<svg viewBox="0 0 {view.width} {view.height}" role="img" aria-label="{label}" '
-        'stroke-width="0.6" stroke-linejoin="round">'
-        f"{behind}{_painted(np.concatenate(corners), colours, glassy, camera, view)}</svg>"
-    )
 
 
 def view_of(camera: Camera, size: tuple[int, int]) -> View:
@@ -144,48 +112,3 @@ def view_of(camera: Camera, size: tuple[int, int]) -> View:
     width, height = size
     scale = min(size) / 2 / float(np.tan(OPENING / 2))
     return View(width, height, scale, width / 2, height / 2, camera.distance / 100)
-
-
-def _painted(corners: Array, colours: Array, glassy: Array, camera: Camera, view: View) -> str:
-    """Markup of the triangles (m, 3, 3) that face the camera, lit from there; the farthest first.
-
-    colours: (m, 3), 0 to 255. glassy: (m,), True for half transparent ones.
-    """
-    seen = (corners - camera.target) @ camera.axes.T
-    depth = camera.distance - seen[..., 2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        x = view.cx + view.scale * seen[..., 0] / depth
-        y = view.cy - view.scale * seen[..., 1] / depth
-        normals = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
-        normals /= np.linalg.norm(normals, axis=1)[:, None]
-    to_eye = np.array([0, 0, camera.distance]) - seen.mean(axis=1)
-    facing = np.einsum("ij,ij->i", normals, to_eye / np.linalg.norm(to_eye, axis=1)[:, None])
-    drawn = np.flatnonzero((depth.min(axis=1) > 0) & (facing > 0))
-    if len(drawn) > MAX_HIDDEN:
-        before_eye = np.stack([seen[..., 0], seen[..., 1], depth], axis=-1)
-        drawn = _not_hidden(drawn, before_eye, glassy, view)
-    drawn = drawn[np.argsort(-depth.mean(axis=1)[drawn], kind="stable")]
-    light = 0.38 + 0.62 * np.minimum(facing[drawn], 1.0)
-    red, green, blue = (colours[drawn] * light[:, None]).astype(int).T.tolist()
-    points = np.stack([x, y], axis=-1)[drawn].reshape(-1, 6).tolist()
-    marks: list[str] = []
-    for r, g, b, p, glass in zip(red, green, blue, points, glassy[drawn].tolist(), strict=True):
-        rgb = f"#{r:02x}{g:02x}{b:02x}"
-        # a stroke closes the gaps between triangles; half transparent ones would show its overlap
-        edge = f'fill-opacity="{GLASS}" stroke="none"' if glass else f'stroke="{rgb}"'
-        marks.append(
-            f'<polygon points="{p[0]:.1f},{p[1]:.1f} {p[2]:.1f},{p[3]:.1f} {p[4]:.1f},{p[5]:.1f}" '
-            f'fill="{rgb}" {edge}/>'
-        )
-    return "".join(marks)
-
-
-def _not_hidden(drawn: Array, corners: Array, glassy: Array, view: View) -> Array:
-    """The triangles of `drawn` that show in a picture of twice as many pixels each way.
-
-    corners: points before the eye (x, y, depth), (m, 3, 3). Half transparent triangles hide none
-    and all stay.
-    """
-    opaque = drawn[~glassy[drawn]]
-    _, nearest, _ = visible(corners[opaque], view.finer(2))
-    return np.union1d(opaque[nearest], drawn[glassy[drawn]])

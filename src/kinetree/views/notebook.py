@@ -18,22 +18,26 @@ from kinetree.present.charts import as_png, chart_data, spread
 from kinetree.present.display import framed
 from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
-from kinetree.views.movie import png
 from kinetree.views.page.constraints import closure_line
 from kinetree.views.page.document import document
 from kinetree.views.page.report import SCRIPTS
 from kinetree.views.page.session import SCRIPTS as PLAYER_SCRIPTS
 from kinetree.views.page.session import motion_data, player, session_page, tracks_of
-from kinetree.views.page.stage import Stage, handle_data, sliders, stage_of, switches, tool_line
+from kinetree.views.page.stage import (
+    Stage,
+    handle_data,
+    sliders,
+    stage_of,
+    still,
+    switches,
+    tool_line,
+)
 from kinetree.views.page.svg import chart_frames
 from kinetree.views.parts import Parts, coarser
 from kinetree.views.render import render
-from kinetree.views.studio import studio
 
 SCENE_HEIGHT, MOTION_HEIGHT = 430, 480  # px
-STILL_SIZE = (680, 430)
 MAX_TRIANGLES = 40_000  # of meshes of files, about 1 MB
-STILL_TRIANGLES = 6000
 MAX_SAMPLES, MAX_NUMBERS = 600, 60_000  # of the page of a motion
 MAX_SEEN = 24  # positions that are used to choose the camera
 UNSEEN = (
@@ -148,13 +152,3 @@ def canvas(stage: Stage) -> str:
         f'<div class="picture"><canvas id="view" tabindex="0" aria-label="{name}, drag to turn">'
         f'</canvas><p class="unseen">{UNSEEN}</p></div>'
     )
-
-
-def still(stage: Stage) -> bytes:
-    """A still picture of the stage, as the content of a PNG file without background."""
-    parts = Parts(coarser(stage.parts.meshes, STILL_TRIANGLES), stage.parts.parts)
-    place = studio(
-        stage.model, stage.scene, parts, stage.q[None], shown=(*stage.scene.shown, "floor"),
-        size=STILL_SIZE, theme="light", camera=stage.camera, zoom=1,
-    )  # fmt: skip
-    return png(place.frame(stage.q, 2, transparent=True))

@@ -13,7 +13,7 @@ from kinetree.core.arrays import Array
 from kinetree.spatial.se3 import pose
 from kinetree.views.shapes import AXES, Colour, Shape, TriangleMesh
 
-ROUND, PLAIN = 20, 8  # corners of a circle: usually, and where a picture has very many shapes
+ROUND = 20  # corners of a circle
 FEWEST = 60  # triangles that every mesh keeps
 TRIALS = 9  # bisections of the logarithm of the cell size
 FINEST = 1e-4  # cell size over mesh size; then three cell numbers fit into one 64-bit integer
@@ -57,14 +57,6 @@ def coarser(meshes: dict[str, TriangleMesh], triangles: int) -> dict[str, Triang
         name: simplify(mesh, max(triangles * len(mesh.triangles) // total, FEWEST))
         for name, mesh in files.items()
     }
-
-
-def plainer(parts: Parts, triangles: int) -> Parts:
-    """The parts with PLAIN spheres and cylinders where all shapes have more than `triangles`."""
-    if sum(len(parts.meshes[part.mesh].triangles) for part in parts.parts) <= triangles:
-        return parts
-    plain = {"sphere": unit_sphere(PLAIN), "cylinder": unit_cylinder(PLAIN)}
-    return Parts(parts.meshes | plain, parts.parts)
 
 
 def _parts(shape: Shape, names: dict[int, str]) -> Iterator[Part]:

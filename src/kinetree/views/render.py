@@ -20,13 +20,13 @@ from kinetree.robot import Robot
 from kinetree.views.camera import Camera
 from kinetree.views.contacts import force_parts
 from kinetree.views.loops import closed_rest
-from kinetree.views.movie import ffmpeg, replaced, write_gif, write_mp4, write_png
+from kinetree.views.movie import ffmpeg, write_gif, write_mp4, write_png
 from kinetree.views.parts import Part, parts_of
 from kinetree.views.scene import check_motion_of, numeric_model, scene
 from kinetree.views.shapes import Scene
 from kinetree.views.studio import PAPER, SHOWN, Studio, studio
 
-STILL, MOVING = (".png", ".svg"), (".gif", ".mp4")
+STILL, MOVING = (".png",), (".gif", ".mp4")
 SMALLEST, LARGEST = 16, 8192  # width and height, pixels
 FASTEST_GIF = 50  # frames per second: browsers slow down delays below 2/100 s
 MAX_FRAMES = 5000
@@ -80,7 +80,7 @@ def render(
     drawn: Scene | None = None,
     progress: Progress | None = None,
 ) -> Rendering:
-    """Draw a robot into a PNG or SVG file, or its motion into a GIF or MP4 file.
+    """Draw a robot into a PNG file, or its motion into a GIF or MP4 file.
 
     The camera has the whole motion in view. A movie without a trajectory goes once around the
     robot. The file appears when it is complete; an interruption leaves none behind. MP4 needs the
@@ -89,7 +89,7 @@ def render(
     Args:
         robot: the robot or its model, of numbers.
         trajectory: one motion of it; None: it does not move.
-        path: file that ends with .png, .svg, .gif or .mp4.
+        path: file that ends with .png, .gif or .mp4.
         q: joint positions, shape (nq,), rad or m; None: those of rest, closed if the robot has
             constraints. Not with a trajectory.
         time: of the trajectory, s, that a picture shows; None: its end.
@@ -106,7 +106,7 @@ def render(
         hide: not drawn, of the same names.
         plans: motions of the robot whose ways of the tool are drawn faintly, such as the
             `trajectory` of a solution.
-        transparent: whether the background is left out, of PNG and SVG.
+        transparent: whether the background is left out, of PNG.
         source, folder: as in `report_page`.
         drawn: the robot's scene, if it is known already; source and folder are then not used.
         progress: called with the number of frames done and of all frames.
@@ -136,12 +136,7 @@ def render(
     )  # fmt: skip
     at = np.array([0.0]) if motion is None else shown_times(motion, time, kind, moments * speed)
     marks = [force_parts(model, drawn.extent, motion, float(t)) for t in at]
-    if kind == ".svg":
-        with replaced(file) as other:
-            other.write_text(
-                place.svg(rows[0], transparent, marks[0]), encoding="utf-8", newline="\n"
-            )
-    elif kind == ".png":
+    if kind == ".png":
         picture = place.frame(rows[0], STILL_SAMPLES, transparent=transparent, marks=marks[0])
         write_png(file, picture if transparent else picture[..., :3])
     else:
@@ -234,13 +229,13 @@ def check_kind(file: Path, transparent: bool) -> str:
     kind = file.suffix.lower()
     if kind not in (*STILL, *MOVING):
         raise InputError(
-            f"the file is {str(file)!r}; expected a name that ends with .png or .svg (a picture), "
-            ".gif or .mp4 (a movie)."
+            f"the file is {str(file)!r}; expected a name that ends with .png (a picture), .gif or "
+            ".mp4 (a movie)."
         )
     if transparent and kind in MOVING:
         raise InputError(
-            f"{kind} has no half transparent pixels, which smooth edges need; expected .png or "
-            ".svg for a transparent background."
+            f"{kind} has no half transparent pixels, which smooth edges need; expected .png "
+            "for a transparent background."
         )
     if not file.parent.is_dir():
         raise InputError(
@@ -305,7 +300,7 @@ def check_motion(
     if q is not None:
         raise InputError("q and the trajectory both give positions; expected one of them.")
     if time is not None and kind in MOVING:
-        raise InputError(f"time is for a picture, and {kind} is a movie; expected .png or .svg.")
+        raise InputError(f"time is for a picture, and {kind} is a movie; expected .png.")
     first, last = float(trajectory.t[0]), float(trajectory.t[-1])
     if time is not None and not first <= time <= last:
         raise InputError(

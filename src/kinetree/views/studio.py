@@ -1,4 +1,4 @@
-"""Studio: a robot, a camera and what is to be drawn, turned into frames of pixels or SVG."""
+"""Studio: a robot, a camera and what is to be drawn, turned into frames of pixels."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.model import WORLD, Model
-from kinetree.present.tables import escape
 from kinetree.views.bodies import along, link_poses
 from kinetree.views.camera import (
     GLASS,
@@ -16,12 +15,11 @@ from kinetree.views.camera import (
     camera_of,
     drawn_points,
     level_ground,
-    picture,
     upward,
     view_of,
 )
 from kinetree.views.loops import tie_lines
-from kinetree.views.parts import Part, Parts, coarser, stretch, unit_cylinder
+from kinetree.views.parts import Part, Parts, stretch, unit_cylinder
 from kinetree.views.raster import Layer, View, corner_normals, paint, ribbons
 from kinetree.views.shapes import GROUPS, LOOP, Colour, Scene, TriangleMesh
 
@@ -37,7 +35,6 @@ GRID_WIDTH, TRACE_WIDTH, TIE_WIDTH = 1.0, 2.5, 1.5  # pixels of a picture that i
 MARGIN = 0.06  # of the picture's width and height, on each side of the robot
 THINNEST = 0.01  # width and height over depth of a robot that is seen along itself
 MAX_SEEN = 24  # positions of a motion that the camera is chosen from
-SVG_TRIANGLES = 4000
 FINE = 3_000_000  # pixels of the finer picture that are drawn at a time
 
 
@@ -174,38 +171,6 @@ class Studio:
         if "loop" not in self.shown:
             return np.zeros((0, 2, 3))
         return tie_lines(self.model, poses)
-
-    def svg(self, q: Array, transparent: bool = False, marks: Sequence[Part] = ()) -> str:
-        """The picture at position q as an SVG file; lines are behind the robot."""
-        parts = Parts(coarser(self.parts.meshes, SVG_TRIANGLES), (*self.parts.parts, *marks))
-        groups = tuple(x for x in (*GROUPS, "gravity", "force", "cone") if x in self.shown)
-        poses, view = link_poses(self.model, q), self.view
-        behind: list[str] = []
-        if not transparent:
-            fill = _code(PAPER[self.theme])
-            behind.append(f'<rect width="{view.width}" height="{view.height}" fill="{fill}"/>')
-        lines, alpha = self.floor()
-        shades = np.ceil(alpha * 10 / OPACITY[self.theme]) / 10 * OPACITY[self.theme]
-        for shade in np.unique(shades):
-            behind.append(self.stroke(lines[shades == shade], GRID, GRID_WIDTH, float(shade)))
-        behind.append(self.stroke(self.ways(), TRACE, TRACE_WIDTH, FAINT))
-        behind.append(self.stroke(self.trace(poses, None), TRACE, TRACE_WIDTH, 1.0))
-        label = escape(self.model.name)
-        text = picture(parts, poses, self.camera, groups, label, view, "".join(behind))
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{view.width}" '
-        return text.replace("<svg ", f'{head}height="{view.height}" ', 1) + "\n"
-
-    def stroke(self, lines: Array, colour: Colour, width: float, alpha: float) -> str:
-        """Lines (k, 2, 3) in {s} as markup of SVG; those that reach behind the eye are left out."""
-        seen = before_eye(self.camera, lines)
-        flat = self.view.project(seen[(seen[..., 2] > self.view.near).all(axis=1)])
-        way = "".join(f"M{a:.1f},{b:.1f}L{c:.1f},{d:.1f}" for (a, b), (c, d) in flat)
-        if not way:
-            return ""
-        return (
-            f'<path d="{way}" fill="none" stroke="{_code(colour)}" '
-            f'stroke-width="{width * self.stretch:.3g}" stroke-opacity="{alpha:.3g}"/>'
-        )
 
 
 def studio(
@@ -363,10 +328,6 @@ def cone_mesh() -> TriangleMesh:
     k = np.arange(around)
     sides = np.column_stack([np.full(around, around), np.roll(k, -1), k])
     return TriangleMesh(np.concatenate([ring, [[0, 0, 0]]]), sides)
-
-
-def _code(colour: Colour) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
 def _rows(colour: Colour, count: int) -> Array:

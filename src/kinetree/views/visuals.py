@@ -23,7 +23,7 @@ from kinetree.files.description.mjcf.compile import compile_file
 from kinetree.files.description.sdf import link_frames
 from kinetree.files.description.sdf.elements import shape_pose
 from kinetree.files.description.sdf.format import SDF as SDF_FORMAT
-from kinetree.files.description.source import decode, path_text, read_bytes
+from kinetree.files.description.source import RobotFile, decode, path_text, read_bytes
 from kinetree.files.description.sources import own_package
 from kinetree.files.description.urdf.elements import URDF, origin_pose
 from kinetree.files.description.xacro import expand_xacro
@@ -218,9 +218,10 @@ def urdf_visuals(source: VisualSource) -> Iterator[Visual]:
     file, text = source.file, source.text
     if file.suffix.lower() == ".xacro" or (text is not None and "<xacro:" in text):
         places = source.folders or _one(source.mesh_folder)
-        root = expand_xacro(
-            file, places, source.arguments, text=text, environment=source.environment
-        ).root
+        given = RobotFile(
+            file, text, folders=places, arguments=source.arguments, environment=source.environment
+        )
+        root, _ = expand_xacro(given, Findings())
     else:
         text = decode(read_bytes(file), file.name) if text is None else text
         root = parse_xml(text, file.name)
@@ -269,8 +270,8 @@ def _rgba(material: Element) -> Colour | None:
 
 def sdf_visuals(source: VisualSource) -> Iterator[Visual]:
     """Visuals of all links of an SDF robot; a visual that cannot be read is left out."""
-    file, folders = source.file, source.folders
-    for frame in link_frames(file, folders=folders, text=source.text, model=source.model):
+    given = RobotFile(source.file, source.text, folders=source.folders, model=source.model)
+    for frame in link_frames(given):
         for element in frame.element.all("visual"):
             visual = Part(element, f"visual of link {show(frame.name)}", Findings(), SDF_FORMAT)
             painted = not element.all("material")  # a material of the visual replaces the mesh's
@@ -294,7 +295,8 @@ def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
 
     Files that it includes are also looked for in the folder of the meshes.
     """
-    compiled = compile_file(source.file, _one(source.mesh_folder), source.text)
+    given = RobotFile(source.file, source.text, folders=_one(source.mesh_folder))
+    compiled = compile_file(given)
     model, types, bodies = compiled.model, compiled.mujoco.mjtGeom, compiled.body_names
     for g in range(model.ngeom):
         drawn = primitive(model, g, types)
@@ -305,7 +307,7 @@ def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
         link = bodies[int(model.geom_bodyid[g])]
         yield Visual(link, kind, T, size, _geom_colour(model, g))
     geoms = list(mesh_geoms(compiled).items())
-    for g, mesh in [x for x in geoms if x[1].kind == "visual"] or geoms:
+    for g, mesh in [x for x in geoms if not x[1].touches] or geoms:
         colour = _geom_colour(model, g)
         yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, colour, mesh.path)
 

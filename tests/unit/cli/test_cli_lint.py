@@ -57,7 +57,7 @@ PROBLEMS = {
         '<link name="base"/>', '<link name="base"/>' + 2 * '<material name="red"/>',
         "'red' is defined 2 times", "keep one",
     ),
-    "no tree": ('<child link="arm"/>', '<child link="arn"/>', "Was 'arm' meant?", ""),
+    "no tree": ('<child link="arm"/>', '<child link="arn"/>', "Did you mean 'arm'?", ""),
     "no XML": ("</robot>", "", "", ""),
 }  # fmt: skip
 

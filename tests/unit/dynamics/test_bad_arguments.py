@@ -10,7 +10,7 @@ from kinetree import Builder, dynamics
 from kinetree.constraints import Rod
 from kinetree.contacts import ContactPoint, Contacts, Plane
 from kinetree.errors import InputError, KinetreeError, NameLookupError, ShapeError
-from kinetree.model import random_model
+from random_robots import random_model
 
 MODEL = random_model(11, 4, chain=True)
 STATE = ("q", "dq", "ddq", "dq_r", "ddq_r", "tau", "v", "q0", "q1")
@@ -90,7 +90,7 @@ def test_a_bad_vector_is_refused_and_named(name, argument):
 )
 def test_an_unknown_frame_is_refused_with_those_that_exist(name):
     f = FUNCTIONS[name]
-    with pytest.raises(NameLookupError, match="'random 11' has no frame 'hand'; its frames"):
+    with pytest.raises(NameLookupError, match="frame of 'random 11' is 'hand'"):
         f(**required(f), frame="hand")
 
 
@@ -105,7 +105,7 @@ def test_an_unknown_frame_is_refused_with_those_that_exist(name):
             ShapeError,
             r"F_tip at 'tool' must have shape \(6,\), found",
         ),
-        ({"F_tip": {"hand": np.zeros(6)}}, NameLookupError, "has no frame 'hand'"),
+        ({"F_tip": {"hand": np.zeros(6)}}, NameLookupError, "is 'hand'; expected"),
         ({"F_tip": {"base": np.full(6, np.nan)}}, InputError, r"F_tip at 'base'\[0\] is nan"),
         ({"V_base": np.zeros(3)}, ShapeError, r"V_base must have shape \(6,\), found \(3,\)"),
         ({"dV_base": [np.inf] * 6}, InputError, r"dV_base\[0\] is inf"),
@@ -137,7 +137,7 @@ def test_an_unknown_formulation_is_refused_with_those_that_exist():
         ({"tolerance": -1}, "tolerance is -1.0; expected >= 0"),
         ({"expressed": "tool"}, "expressed is 'tool'; expected body, space or aligned"),
         ({"V": np.zeros(6), "dq": np.zeros(4)}, "give the joint rates dq or the twist V, not both"),
-        ({"rows": [3, 4], "V": np.zeros(6)}, r"V must have shape \(2,\), found \(6,\)"),
+        ({"rows": [3, 4], "V": np.zeros(6)}, r"V has shape \(6,\); expected \(\.\.\., 2\)"),
     ],
 )
 def test_bad_options_of_task_space_are_refused(change, words):
@@ -159,5 +159,3 @@ def test_a_robot_without_joints_has_empty_quantities():
     assert dynamics.potential_energy(model, []) == pytest.approx(2 * 9.81, rel=1e-15)
     with pytest.raises(KinetreeError, match="smallest singular value 0"):
         dynamics.task_space(model, [])
-    with pytest.raises(KinetreeError, match="smallest singular value 0"):
-        dynamics.task_space_derivatives(model, [], [])

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.errors import InputError, KinetreeError
 from kinetree.friction import Friction, Sigmoid, Stribeck
 from kinetree.joints import Motor
-from kinetree.model import random_model
+from random_robots import random_model
 from spacing import by
 
 INERTIAS = np.array([0.3, 0.7, 0.2])
@@ -61,7 +61,7 @@ def test_fixed_tendons_of_mujoco() -> None:
             assert np.allclose(found.forward_dynamics(q, dq, tau), data.qacc, rtol=1e-9, atol=1e-9)
     dry = kt.load_string(XML.format(friction='frictionloss="0.6"'))
     assert dry.model.motors[-1].friction.coulomb == (0.6, 0.6)
-    with pytest.raises(KinetreeError, match=r"motor 't2' on j2: inertia 0.05"):
+    with pytest.raises(KinetreeError, match=r"motor 't2': joints 1 j2, inertia 0.05"):
         kt.convert.to_urdf(robot, losses="error")
 
 

@@ -6,7 +6,7 @@ import pytest
 from kinetree import dynamics as kt
 from kinetree import robots
 from kinetree.errors import SingularityError
-from kinetree.model import random_model
+from random_robots import random_model
 from robot_states import EPS, random_state, relative, size
 
 EXPRESSED = ("body", "space", "aligned")

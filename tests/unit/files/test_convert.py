@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from kinetree import Builder, convert, dynamics
 from kinetree.joints import Limits
-from kinetree.model import ALL_TYPES, joint_pose, random_model
+from kinetree.model import joint_pose
+from random_robots import ALL_TYPES, random_model
 from robot_states import random_state, relative
 
 SEEDS = st.integers(0, 10**6)

@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.files.description.records import RobotDescription
+from kinetree.files.description.source import RobotFile
 from kinetree.files.report import Report
 
 URDF = """<robot name="gripper">
@@ -107,7 +108,7 @@ def test_the_report_names_all_that_changes_tau(tmp_path, gripper):
     assert "+ viscous friction 0.5" in str(robot.report)
     assert kt.load(gripper).report.effects == ()
     flat = robot.with_gravity((0, 0, 0))
-    assert "gravity (0, 0, 0)" in Report.of(path, _empty(), flat.model).effects
+    assert "gravity (0, 0, 0)" in Report.of(_empty(), flat.model, RobotFile(path)).effects
 
 
 def _empty():

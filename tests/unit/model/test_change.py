@@ -16,9 +16,10 @@ from kinetree import Builder, dynamics, robots
 from kinetree.errors import InputError
 from kinetree.friction import Friction
 from kinetree.joints import Mimic
-from kinetree.model import WORLD, random_body, random_model
+from kinetree.model import WORLD
 from kinetree.model.edit import with_friction, with_gravity, with_payload
 from kinetree.spatial import compose, move_body
+from random_robots import random_body, random_model
 
 SAME = 1e-12
 seeds = st.integers(0, 10**6)

@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import ModelError
-from kinetree.model import random_model
 from motion_robots import INERTIA, MASS, lift, wheel
+from random_robots import random_model
 
 MOTOR, STIFFNESS = 0.3, 700.0
 

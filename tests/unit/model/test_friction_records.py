@@ -13,7 +13,8 @@ from kinetree.engine.kernels import model_hash
 from kinetree.errors import InputError
 from kinetree.friction import Friction, Sigmoid, Stribeck
 from kinetree.joints import Mimic
-from kinetree.model import build_model, random_model
+from kinetree.model import build_model
+from random_robots import random_model
 
 ROBOT = kt.robots.planar_2r()
 NAME = ROBOT.model.joint_names[0]

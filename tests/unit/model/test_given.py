@@ -9,8 +9,7 @@ from kinetree.model import model_of
 from kinetree.motion import (
     excitation,
     quintic,
-    read_csv,
-    read_npz,
+    read,
     scale_time,
     sinusoid,
     spline,
@@ -51,7 +50,7 @@ def test_what_is_neither_is_named(use):
 
 @pytest.mark.parametrize("kind", ["csv", "npz"])
 def test_files_are_read_for_either(kind, tmp_path):
-    path, read = tmp_path / f"plan.{kind}", {"csv": read_csv, "npz": read_npz}[kind]
+    path = tmp_path / f"plan.{kind}"
     {"csv": PLAN.to_csv, "npz": PLAN.to_npz}[kind](path)
     for robot in (ROBOT, ROBOT.model):
         found = read(path, robot)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kinetree import Builder, dynamics
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.records import Mimic, Rotor
-from kinetree.model import random_body, random_direction, random_pose
+from random_robots import random_body, random_direction, random_pose
 
 SAME = 1e-12
 seeds = st.integers(0, 10**6)

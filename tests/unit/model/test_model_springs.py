@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree import dynamics
 from kinetree.errors import ModelError, NameLookupError
 from kinetree.joints import Mimic, Spring
-from kinetree.model import random_model
+from random_robots import random_model
 
 Q = np.array([0.3, -0.7, 0.4])
 
@@ -48,7 +48,7 @@ def test_springs_are_added_replaced_and_removed_by_name():
     assert [x.name for x in changed.model.springs] == ["knee", "tie"]
     assert forces(changed) == pytest.approx([0.6, -0.7, 0])
     assert not changed.with_springs({"knee": None, "tie": None}).model.springs
-    with pytest.raises(NameLookupError, match="no spring 'x' to remove; the springs are knee"):
+    with pytest.raises(NameLookupError, match=r"spring to remove is 'x'.*'knee'"):
         robot.with_springs({"x": None})
 
 
@@ -76,7 +76,7 @@ def test_a_part_keeps_its_springs_and_refuses_to_cut_one():
     robot = arm(slide=Spring(5, 0.2), tie=Spring(1, 0, {"knee": 1, "slide": 2}))
     part = robot.subtree("upper")
     assert forces(part, Q[1:]) == pytest.approx(forces(robot)[1:])
-    with pytest.raises(ModelError, match=r"acts on slide and on knee.*Lock .knee. first"):
+    with pytest.raises(ModelError, match=r"acts on slide and on knee.*Lock"):
         robot.subtree("lower")
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from kinetree import Builder, Robot, dynamics, load_string
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.joints import Mimic, Rotor
-from kinetree.model import ALL_TYPES, WORLD, random_body, random_model, random_pose
+from kinetree.model import WORLD
+from random_robots import ALL_TYPES, random_body, random_model, random_pose
 from robot_states import EPS, any_robot, random_state, relative
 
 PRODUCTS = "ixy='0' ixz='0' iyz='0'"

@@ -53,10 +53,8 @@ DOORS = {
     "task_space": lambda: ROBOT.task_space(Q, rows=[3]),
     "kernel of task_space": lambda: ROBOT.compile("task_space", rows=[3]),
     "damped task_space": lambda: ROBOT.task_space(Q, rows=[3], damping=0.1),
-    "task_space_derivatives": lambda: kt.kernels.task_space_derivatives(ROBOT, Q, REST, rows=[3]),
     "mass_ellipsoid": lambda: kt.dynamics.mass_ellipsoid(ROBOT, Q),
     "force_ellipsoid": lambda: kt.dynamics.force_ellipsoid(ROBOT, Q),
-    "inverse_kinematics": lambda: ROBOT.inverse_kinematics(ROBOT.pose(Q)),
     "straight_line": line,
     "quintic": lambda: kt.motion.quintic(Q, Q + 0.1, duration=1.0, robot=ROBOT),
     "time_optimal": lambda: kt.motion.time_optimal(ROBOT, trajectory()),
@@ -84,13 +82,15 @@ def test_functions_that_cannot_honour_constraints_refuse_the_robot(door):
 
 # every public attribute of a robot, by what it does with constraints: a new one must be added here,
 # quantities excepted, whose declarations say it
-HONOURS = """constrained explain linearize simulate step compile derivative""".split()
+HONOURS = (
+    """constrained explain inverse_kinematics linearize simulate step compile derivative""".split()
+)
 OF_THE_TREE = """difference integrate neutral random wrenches""".split()
 KEEPS = """with_actuators with_contacts with_drives with_friction with_gravity with_motors
 with_payload
 with_springs with_tool""".split()
 NAMES = "coordinate_names dof_names joint_names n name nq parameters".split()
-REFUSES = """attach inverse_kinematics lock subtree with_elastic_joint""".split()
+REFUSES = """attach lock subtree with_elastic_joint""".split()
 
 
 def test_every_attribute_of_a_robot_is_known_to_honour_or_to_refuse_constraints():

@@ -79,7 +79,7 @@ UNPHYSICAL = {
 @pytest.mark.parametrize("name", UNPHYSICAL)
 def test_parameters_are_refused_by_the_rules_of_a_robot(name):
     own, bad = UNPHYSICAL[name]
-    with pytest.raises(KinetreeError) as built:
+    with pytest.raises(KinetreeError):
         cart(**own)
     robot = cart(stiffness=5.0, coulomb=1.0)
     good = cart(stiffness=5.0, coulomb=1.0).model
@@ -94,9 +94,9 @@ def test_parameters_are_refused_by_the_rules_of_a_robot(name):
         ),
         lambda: rollouts(robot, 1, q0=0.0, duration=0.01, parameters={name: Grid(batch)}),
     ):
-        with pytest.raises((type(built.value), InputError)):
+        with pytest.raises(KinetreeError):
             call()
-    with pytest.raises(type(built.value), match=rf"parameter {name}\[2\]: "):
+    with pytest.raises(KinetreeError, match=rf"parameter {name}\[2\]"):
         run(robot, 0.1, parameters={name: batch})
 
 
@@ -104,5 +104,5 @@ def test_numbers_of_an_unphysical_robot_are_its_own():
     builder = kt.Builder("odd").link("base").link("arm", 1.0, I_com=np.diag([1.0, 1.0, 3.0]))
     robot = builder.joint("j", "revolute", "base", "arm").build(unphysical="allow")
     run(robot, 0.1, parameters={"inertia": robot.model.I_com})
-    with pytest.raises(KinetreeError, match="triangle"):
+    with pytest.raises(KinetreeError, match="moments"):
         run(robot, 0.1, parameters={"inertia": 2 * robot.model.I_com})

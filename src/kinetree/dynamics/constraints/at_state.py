@@ -27,7 +27,6 @@ from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
-from kinetree.model.documented import documented
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.quantity import at_state, quantity
@@ -37,34 +36,25 @@ TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
 
 @quantity(
     "q dq ddq -> tau: n, lam: m, force_residual: n, motion_residual: m",
-    meaning=(
-        "motor forces of least weighted norm, 0 without motor",
-        "forces onto frame_b in axes of frame_a, of least norm",
-        "M ddq + h - tau - J^T lambda",
-        "J ddq + gamma",
-    ),
-    unit=(
-        "N m or N",
-        "N or N m",
-        "N m or N",
-        "rad/s^2 or m/s^2; 0 if Phi stays 0",
-    ),
-    formula="tau and lambda with tau + J^T lambda = M ddq + h",
     over="constraints",
     wrenches=True,
     solves=True,
     weighs=True,
-    caution=(
-        "motion_residual is not zero if the constraints forbid ddq; force_residual is not "
-        "zero if the motors cannot make the motion. tau and lam are an answer only where "
-        "both are zero."
-    ),
+    caution="motion_residual is not zero if the constraints forbid ddq; force_residual is not "
+    "zero if the motors cannot make the motion. tau and lam are an answer only where "
+    "both are zero.",
     method=False,
 )
 def constrained_inverse_dynamics(
     tree: Tree, items: Items, q: Array, dq: Array, ddq: Array
 ) -> MotorForces:
     """Forces of the motors and of the constraints: tau + J^T lambda = M ddq + h.
+
+    Returns:
+        tau: motor forces of least weighted norm, 0 without motor [N m or N].
+        lam: forces onto frame_b in axes of frame_a, of least norm [N or N m].
+        force_residual: M ddq + h - tau - J^T lambda [N m or N].
+        motion_residual: J ddq + gamma [rad/s^2 or m/s^2; 0 if Phi stays 0].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -96,6 +86,10 @@ def constrained_inverse_dynamics_at_state(
     """Forces of the motors and of the constraints for a motion, with residuals.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         F_ext, F_tip: as in `inverse_dynamics`.
 
     Raises:
@@ -148,6 +142,9 @@ def project_rates(model: Model, q: StateLike, dq: StateLike, *, keep: Sequence[s
     """The rates nearest to dq, measured by M, that the constraints allow, (n,).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
         keep: names of joints whose rates stay as they are.
 
     Raises:
@@ -169,6 +166,10 @@ def project_accelerations(
     """The accelerations nearest to ddq, measured by M, that the constraints allow, (n,).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         keep: names of joints whose accelerations stay as they are.
 
     Raises:
@@ -182,13 +183,16 @@ def project_accelerations(
     return nearest_motion(model, J, M, x, wanted, kept_entries(model, keep), "accelerations")
 
 
-@documented
 def constrained_forward_dynamics_derivatives(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> tuple[Array, Array, Array]:
     """d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau, each (n, n).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
         F_ext: wrenches onto the links, as in `inverse_dynamics`.
     """
     constraints_of(model, "constrained_forward_dynamics_derivatives")

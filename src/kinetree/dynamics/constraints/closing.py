@@ -69,6 +69,8 @@ def project(
     tried, always the same ones.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
         keep: names of joints that stay where they are.
         tolerance: largest entry of Phi to accept, rad or m.
 

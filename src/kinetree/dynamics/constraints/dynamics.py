@@ -218,33 +218,25 @@ def tree_constrained_acceleration(
 
 @quantity(
     "q dq tau -> ddq: n, lam: m, residual: m",
-    meaning=(
-        "joint accelerations",
-        "forces onto frame_b in axes of frame_a, of least norm",
-        "J ddq + gamma",
-    ),
-    unit=(
-        "rad/s^2 or m/s^2",
-        "N or N m",
-        "rad/s^2 or m/s^2; 0 if Phi stays 0",
-    ),
-    formula="ddq and lambda of M ddq + h = tau + J^T lambda, J ddq + gamma = 0",
     over="constraints",
     wrenches=True,
     solves=True,
     weighs=True,
-    caution=(
-        "residual = J ddq + gamma is zero up to rounding. Larger entries mean that the "
-        "position is singular, or very near: the constraints are then missed by this "
-        "acceleration, and lam is damped instead of growing without bound. Small entries do "
-        "not prove the opposite."
-    ),
+    caution="residual = J ddq + gamma is zero up to rounding. Larger entries mean that the "
+    "position is singular, or very near: the constraints are then missed by this "
+    "acceleration, and lam is damped instead of growing without bound. Small entries do "
+    "not prove the opposite.",
     method=False,
 )
 def constrained_forward_dynamics(
     tree: Tree, items: Items, q: Array, dq: Array, tau: Array
 ) -> Accelerations:
     """Accelerations and forces of constraints: M ddq + h = tau + J^T lambda, J ddq + gamma = 0.
+
+    Returns:
+        ddq: joint accelerations [rad/s^2 or m/s^2].
+        lam: forces onto frame_b in axes of frame_a, of least norm [N or N m].
+        residual: J ddq + gamma [rad/s^2 or m/s^2; 0 if Phi stays 0].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -289,17 +281,6 @@ def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple
 
 @quantity(
     "q dq -> dq_after: n, impulse: m, residual: m",
-    meaning=(
-        "the nearest rates that are allowed",
-        "impulses of the equations",
-        "J dq_after",
-    ),
-    unit=(
-        "rad/s or m/s",
-        "N s or N m s",
-        "rad/s or m/s",
-    ),
-    formula="dq after constraints close, impulse, J dq",
     over="constraints",
     solves=True,
     caution="residual = J dq_after is zero up to rounding, except at singular positions.",
@@ -307,6 +288,11 @@ def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple
 )
 def constraint_impulse(tree: Tree, items: Items, q: Array, dq: Array) -> Impulse:
     """Impulse of constraints that close without rebound: M (dq_after - dq) = J^T impulse.
+
+    Returns:
+        dq_after: the nearest rates that are allowed [rad/s or m/s].
+        impulse: impulses of the equations [N s or N m s].
+        residual: J dq_after [rad/s or m/s].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -438,17 +424,6 @@ def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
 
 @quantity(
     "q dq -> M_r: d d, h_r: d, N: n d",
-    meaning=(
-        "mass matrix N^T M N of the rates",
-        "forces of the independent rates without acceleration",
-        "rates of all joints per independent one",
-    ),
-    unit=(
-        "kg m^2, kg m or kg",
-        "N m or N",
-        "NaN at a dead centre",
-    ),
-    formula="M_r, h_r, N of the independent rates",
     over="constraints",
     weighs=True,
     caution="M_r, h_r and N are NaN where dy does not determine all rates, as at a dead centre.",
@@ -456,6 +431,11 @@ def _exact_forces(J: Array, J_w: Array, u: list[int], r: Array) -> Array:
 )
 def reduced_dynamics(tree: Tree, items: Items, q: Array, dq: Array) -> Reduced:
     """Equation of motion of the independent rates y': M_r y'' + h_r = N^T tau, dq = N y'.
+
+    Returns:
+        M_r: mass matrix N^T M N of the rates [kg m^2, kg m or kg].
+        h_r: forces of the independent rates without acceleration [N m or N].
+        N: rates of all joints per independent one [NaN at a dead centre].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})

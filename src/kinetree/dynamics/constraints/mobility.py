@@ -46,7 +46,6 @@ from kinetree.model.constrain import (
     tree_of,
 )
 from kinetree.model.constraints import Constraints
-from kinetree.model.documented import documented
 from kinetree.model.edit import changed_by_name
 from kinetree.model.inputs import coordinates
 from kinetree.model.model import HasModel, edit, model_of
@@ -100,9 +99,12 @@ class Mobility:
         return "\n".join(lines)
 
 
-@documented
 def mobility(robot: Model | HasModel) -> Mobility:
-    """Degrees of freedom, redundant equations and independent rates of a constrained robot."""
+    """Degrees of freedom, redundant equations and independent rates of a constrained robot.
+
+    Args:
+        robot: a Robot or a Model.
+    """
     model = model_of(robot)
     constraints = constraints_of(model, "mobility")
     names, dofs = constraints.row_names, model.dof_names

@@ -18,7 +18,7 @@ from kinetree.dynamics.constraints.dynamics import (
 )
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.regressor import regressor
-from kinetree.dynamics.traced import over_constraints, over_model
+from kinetree.dynamics.traced import traced
 from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
 from kinetree.model.constrain import (
@@ -55,16 +55,12 @@ def _derivatives(model: Model, regrouped: bool, frame: str | None) -> Callable[.
     return function
 
 
-@quantity(
-    "q -> Phi: m",
-    meaning="errors of the equations, 0 where they are satisfied",
-    unit="rad or m",
-    formula="Phi(q)",
-    over="constraints",
-    method=False,
-)
+@quantity("q -> Phi: m", over="constraints", method=False)
 def constraint_errors(tree: Tree, items: Items, q: Array) -> Array:
     """Errors Phi(q) of all equations of the constraints, as in `mobility.rows`.
+
+    Returns:
+        Phi: errors of the equations, 0 where they are satisfied [rad or m].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -75,16 +71,12 @@ def constraint_errors(tree: Tree, items: Items, q: Array) -> Array:
     return tree_constraints(tree, items, q).Phi
 
 
-@quantity(
-    "q -> J: m n",
-    meaning="derivative of Phi",
-    unit="units of Phi per unit of each rate",
-    formula="J, dPhi/dt = J dq",
-    over="constraints",
-    method=False,
-)
+@quantity("q -> J: m n", over="constraints", method=False)
 def constraint_jacobian(tree: Tree, items: Items, q: Array) -> Array:
     """Jacobian J of the constraints: dPhi/dt = J dq.
+
+    Returns:
+        J: derivative of Phi [units of Phi per unit of each rate].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -95,16 +87,12 @@ def constraint_jacobian(tree: Tree, items: Items, q: Array) -> Array:
     return tree_constraints(tree, items, q).J
 
 
-@quantity(
-    "q dq -> gamma: m",
-    meaning="dJ/dt dq",
-    unit="rad/s^2 or m/s^2",
-    formula="gamma = dJ/dt dq",
-    over="constraints",
-    method=False,
-)
+@quantity("q dq -> gamma: m", over="constraints", method=False)
 def constraint_bias(tree: Tree, items: Items, q: Array, dq: Array) -> Array:
     """Bias gamma = dJ/dt dq of the constraints: d^2 Phi/dt^2 = J ddq + gamma.
+
+    Returns:
+        gamma: dJ/dt dq [rad/s^2 or m/s^2].
 
     Example:
         >>> gear = kt.constraints.Couple('joint2', {'joint1': -2})
@@ -117,10 +105,10 @@ def constraint_bias(tree: Tree, items: Items, q: Array, dq: Array) -> Array:
 
 # how a robot with constraints computes quantities of trees that honour them
 HONOURED: dict[str, Make] = {
-    "inverse_dynamics": over_constraints(tree_motor_forces, 2, "inverse_dynamics"),
-    "forward_dynamics": over_constraints(tree_constrained_acceleration, 2, "forward_dynamics"),
+    "inverse_dynamics": traced(tree_motor_forces, "constraints", 2),
+    "forward_dynamics": traced(tree_constrained_acceleration, "constraints", 2),
     "forward_dynamics_derivatives": _derivatives,
-    "regressor": over_model(regressor),
+    "regressor": traced(regressor, "model", 2),
 }
 
 

@@ -71,24 +71,14 @@ def touching(ground: Ground, contact: Contact, position: Array, axis: Array) -> 
     return gap(ground, point), point
 
 
-@quantity(
-    "q -> points: c 3, gaps: c, normals: c 3",
-    meaning=(
-        "points of the robot that touch first, in the space frame",
-        "distances from the ground, negative inside it",
-        "normals of the ground, in the space frame",
-    ),
-    unit=(
-        "m",
-        "m",
-        "of length 1",
-    ),
-    formula="points, gaps and normals of the contacts",
-    over="model",
-    method=False,
-)
+@quantity("q -> points: c 3, gaps: c, normals: c 3", over="model", method=False)
 def contact_points(model: Model, q: StateLike) -> tuple[Array, Array, Array]:
     """Points of the contacts in {s}, their gaps, and the normals of the ground.
+
+    Returns:
+        points: points of the robot that touch first, in the space frame [m].
+        gaps: distances from the ground, negative inside it [m].
+        normals: normals of the ground, in the space frame [of length 1].
 
     Example:
         >>> slope = kt.contacts.Plane((0, 1, 1), (0, 0, -0.5))

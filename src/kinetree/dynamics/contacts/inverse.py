@@ -234,23 +234,6 @@ def contact_maker(motors: Sequence[int] | None = None, *, effort: bool = False) 
 
 @quantity(
     "q dq ddq touching -> tau: n, forces: c 3, residual: n, shortfall, excess: c, optimality",
-    meaning=(
-        "joint forces, 0 in rows without a motor",
-        "of the ground onto each contact, in {s}",
-        "generalised forces that are missing",
-        "the residual as a share of the forces needed",
-        "by which forces of the motion would leave each cone",
-        "error of the solver, all scaled to 1",
-    ),
-    unit=(
-        "N m or N",
-        "N",
-        "N m or N; 0 if feasible",
-        "dimensionless",
-        "N",
-        "dimensionless",
-    ),
-    formula="tau and f in friction cones with tau + J^T f = M ddq + h",
     make=contact_maker(),
     wrenches=True,
     solves=True,
@@ -269,6 +252,14 @@ def contact_inverse_dynamics(
     effort: Scalar | None = None,
 ) -> ContactTerms:
     """Joint and contact forces of a motion, in friction cones: tau + J^T f = M ddq + h - residual.
+
+    Returns:
+        tau: joint forces, 0 in rows without a motor [N m or N].
+        forces: of the ground onto each contact, in {s} [N].
+        residual: generalised forces that are missing [N m or N; 0 if feasible].
+        shortfall: the residual as a share of the forces needed [dimensionless].
+        excess: by which forces of the motion would leave each cone [N].
+        optimality: error of the solver, all scaled to 1 [dimensionless].
 
     Example:
         >>> robot = kt.contacts.monoped()

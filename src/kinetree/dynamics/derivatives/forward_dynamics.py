@@ -29,7 +29,6 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.contacts import check_no_contacts
-from kinetree.model.documented import documented
 from kinetree.model.inputs import Wrenches, rates, zeros
 from kinetree.model.quantity import quantity
 from kinetree.present.tables import formulas, matrix
@@ -41,9 +40,6 @@ USE = "Use dynamics.constrained_forward_dynamics_derivatives"
 
 @quantity(
     "q dq tau -> da_dq: n n, da_dv: n n, da_dtau: n n",
-    meaning=("d ddq/d q", "d ddq/d dq", "d ddq/d tau = M^-1"),
-    unit=("1/s^2 or the like", "1/s or the like", "1/(kg m^2) or the like"),
-    formula="d ddq/d q, d ddq/d dq, d ddq/d tau",
     wrenches=True,
     solves=True,
     weighs=True,
@@ -51,6 +47,11 @@ USE = "Use dynamics.constrained_forward_dynamics_derivatives"
 )
 def forward_dynamics_derivatives(tree: Tree, dq: Array, tau: Array) -> tuple[Array, Array, Array]:
     """Derivatives of `forward_dynamics`; q is moved along tangent vectors of `integrate`.
+
+    Returns:
+        da_dq: d ddq/d q [1/s^2 or the like].
+        da_dv: d ddq/d dq [1/s or the like].
+        da_dtau: d ddq/d tau = M^-1 [1/(kg m^2) or the like].
 
     Example:
         >>> robot.forward_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[2].round(3)
@@ -97,11 +98,19 @@ class Linearization:
         return Linearization(*discretize(self.A, self.B, dt), dt)
 
 
-@documented
 def linearize(
     model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
 ) -> Linearization:
-    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`."""
+    """The continuous system at a state; arguments as in `forward_dynamics_derivatives`.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+    """
     check_no_contacts(model, "linearize")
     without_constraints(model, "dynamics.linearize", USE)
     dq, tau = rates(model, dq, "dq"), rates(model, tau, "tau")

@@ -98,9 +98,6 @@ class Carried:
 
 @quantity(
     "q dq ddq -> dtau_dq: n n, dtau_dv: n n",
-    meaning=("d tau/d q", "d tau/d dq"),
-    unit=("N m/rad or the like", "N m s/rad or the like"),
-    formula="d tau/d q, d tau/d dq",
     wrenches=True,
     weighs=True,
     instead="robot.inverse_dynamics_derivatives does; or use a robot without them",
@@ -108,6 +105,10 @@ class Carried:
 )
 def inverse_dynamics_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Array, Array]:
     """Derivatives of `inverse_dynamics`; q is moved along tangent vectors of `integrate`.
+
+    Returns:
+        dtau_dq: d tau/d q [N m/rad or the like].
+        dtau_dv: d tau/d dq [N m s/rad or the like].
 
     Example:
         >>> robot.inverse_dynamics_derivatives([0.1, 0.2], [1, 0], [0, 2])[0].round(3)

@@ -140,9 +140,13 @@ def joint_changes(link: TreeLink, motion: LinkMotion, parent: Pair) -> list[Join
 
 
 def covectors(
-    motion: LinkMotion, change: JointChanges, body: Moments, twice: VelocityMoments, through: Pair,
+    motion: LinkMotion,
+    change: JointChanges,
+    body: Moments,
+    twice: VelocityMoments,
+    through: Pair,
     momentum: Momentum,
-) -> Covectors:  # fmt: skip
+) -> Covectors:
     """What an axis of a joint gives to a change of an ancestor.
 
     The x-factor joins x . dQ with the terms of L that a turn of the parent adds: K^T x + x x L =

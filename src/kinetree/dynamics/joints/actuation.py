@@ -13,7 +13,7 @@ The drive of a joint limits the joint force that laws and actuators ask for, by 
 torque-speed curve at the present rate.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
@@ -24,7 +24,7 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.gains import Gains, no_gains
 from kinetree.dynamics.joints.paths import path_length, stretches
 from kinetree.dynamics.joints.presliding import refuse_presliding
-from kinetree.dynamics.tree import Tree, placed_tree
+from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.actuators import UNLIMITED, Range
 from kinetree.files.description.drive import Drive
@@ -33,6 +33,8 @@ from kinetree.model.bounds import curve_force, curve_slope, standing_limit
 from kinetree.model.joint import is_plain
 from kinetree.scalars import Scalar, exp, maximum, minimum, where
 from kinetree.spatial.matrices import is_zero
+
+EARLIER = "so its force depends on earlier commands, which a single step does not know"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,39 +63,38 @@ def actuate(
     has one. h: length of the step, s, for actuators that act early; activations are within their
     ranges then, or act once as they are. None: there is no step, and activations are clamped.
     """
-    inputs = [_input(*state, h) for state in _states(model, u, a)]
-    forces: list[Any] = []
-    free: list[Any] = []
-    gains: list[Any] = []
-    paths: list[dict[int, Any]] = []
-    tau: list[Any] = [0] * model.n
-    tree = placed_tree(model, q) if any(x.points for x in model.actuators) else None
-    for x, control in zip(model.actuators, inputs, strict=True):
-        length, arms = _length(x, q, tree)
-        paths.append(arms)
-        speed = _sum([_times(arm, dq[d]) for d, arm in arms.items()])
-        gain, bias = _affine(x.gain, length, speed), _affine(x.bias, length, speed)
-        gains.append(gain)
-        force = _sum([_times(gain, control), bias])
-        forces.append(clamped(force, x.force_range))
-        free.append(_within(force, *x.force_range))
+    found = Actuated(np.array([0] * model.n, object), [], [], [], [], [])
+    for x, control, activation in _states(model, u, a):
+        length, arms = _length(model, x, q)
+        speed = sum(_product(arm, dq[d]) for d, arm in arms.items())
+        value = _input(x, control, activation, h)
+        gain, bias = (
+            k[0] + _product(k[1], length) + _product(k[2], speed) for k in (x.gain, x.bias)
+        )
+        force = _product(gain, value) + bias
+        found.inputs.append(value)
+        found.gains.append(gain)
+        found.arms.append(arms)
+        found.forces.append(clamped(force, x.force_range))
+        found.free.append(_within(force, x.force_range))
         for d, arm in arms.items():
-            tau[d] = _sum([tau[d], _times(arm, forces[-1])])
-    for joint in model.joints:
-        if joint.actuation != UNLIMITED and joint.follows is None:
+            found.tau[d] = found.tau[d] + _product(arm, found.forces[-1])
+    for joint in model.leaders:
+        if joint.actuation != UNLIMITED:
             (d,) = joint.dofs
-            within, tau[d] = _within(tau[d], *joint.actuation), clamped(tau[d], joint.actuation)
+            within = _within(found.tau[d], joint.actuation)
+            found.tau[d] = clamped(found.tau[d], joint.actuation)
             for k, x in enumerate(model.actuators):
                 if x.dofs == (d,):
-                    free[k] = _times(free[k], within)
-    return Actuated(np.array(tau), forces, inputs, free, gains, paths)
+                    found.free[k] = _product(found.free[k], within)
+    return found
 
 
-def _length(x: JointActuator, q: Array, tree: Tree | None) -> tuple[Any, dict[int, Any]]:
-    """The length of an actuator, and dx/dq by degree of freedom; tree: for those on points."""
-    if tree is not None and x.points:
-        return path_length(stretches(tree, x.points))
-    length = _sum([_times(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)], x.shift)
+def _length(model: Model, x: JointActuator, q: Array) -> tuple[Any, dict[int, Any]]:
+    """The length of an actuator, and dx/dq by degree of freedom."""
+    if x.points:
+        return path_length(stretches(placed_tree(model, q), x.points))
+    length = sum((_product(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)), x.shift)
     return length, dict(zip(x.dofs, x.gears, strict=True))
 
 
@@ -108,14 +109,15 @@ def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> 
     """
     kp, kd = no_gains(model.n), no_gains(model.n)
     acted = actuated.inputs, actuated.free, actuated.arms
-    for x, control, free, arms in zip(model.actuators, *acted, strict=True):
+    for x, value, free, arms in zip(model.actuators, *acted, strict=True):
         for matrix, k in ((kp, 1), (kd, 2)):
-            slope = _times(-1, _sum([_times(x.gain[k], control), x.bias[k]]))
-            slope = slope if is_plain(slope, 0) else _times(slope, free)
-            for i, arm in arms.items() if not is_plain(slope, 0) else ():
+            if not (x.gain[k] or x.bias[k]):
+                continue
+            slope = _product(-(_product(x.gain[k], value) + x.bias[k]), free)
+            for i, arm in arms.items():
                 for j, other in arms.items():
                     if across or j in _dofs_of_path(model, i) or i in _dofs_of_path(model, j):
-                        matrix[i, j] = _sum([matrix[i, j], _times(arm * other, slope)])
+                        matrix[i, j] = matrix[i, j] + _product(arm * other, slope)
     return Gains(kp, kd)
 
 
@@ -137,30 +139,30 @@ def control_gains(
     kp, kd = no_gains(n), no_gains(n)
     for k, x in enumerate(model.actuators):
         share = 0 if k in late else _input_slope(x, u[k], actuated.inputs[k], h)
-        share = _times(_times(share, actuated.gains[k]), actuated.free[k])
+        share = _product(_product(share, actuated.gains[k]), actuated.free[k])
         for i, arm in actuated.arms[k].items():
-            factor = _times(-arm, share)
             for j in range(n):
                 for matrix, slope in ((kp, slopes[k, j]), (kd, slopes[k, n + j])):
-                    added = 0 if is_zero(slope) else _times(factor, slope)
-                    matrix[i, j] = _sum([matrix[i, j], added])
+                    matrix[i, j] = matrix[i, j] + _product(_product(-arm, share), slope)
     apart = ~np.eye(n, dtype=bool)
     return Gains(kp, kd, symmetric=all(map(is_zero, [*kp[apart], *kd[apart]])))
 
 
 def _input_slope(x: JointActuator, u: Scalar, given: Scalar, h: Scalar | None) -> Any:
     """d input/d u of an actuator within a step: `given` is its input, a control or activation."""
-    inside = _within(u, *x.control_range)
+    inside = _within(u, x.control_range)
     if not x.has_activation:
         return inside
     if not x.early or h is None:
         return 0
-    inside = _times(inside, _within(given, *x.activation_range))
+    return _product(_product(inside, _within(given, x.activation_range)), _reach(x, h))
+
+
+def _reach(x: JointActuator, h: Scalar) -> Any:
+    """Change of an activation in a step, over its difference from the control."""
     if x.dynamics == "integrator":
-        return _times(inside, h)
-    if x.dynamics == "filterexact":
-        return _times(inside, 1 - exp(-h / x.time_constant))
-    return _times(inside, h / x.time_constant)
+        return h
+    return 1 - exp(-h / x.time_constant) if x.dynamics == "filterexact" else h / x.time_constant
 
 
 def _dofs_of_path(model: Model, d: int) -> set[int]:
@@ -183,9 +185,9 @@ def activation_rates(model: Model, u: Array, a: Array, *, held: bool) -> list[An
     rates: list[Any] = []
     for x, control, activation in _states(model, u, a):
         if x.has_activation:
+            low, high = x.activation_range
             activation = clamped(activation, x.activation_range)
             rate = _rate(x, control, activation)
-            low, high = x.activation_range
             if held and isfinite(high):
                 rate = where(high - activation, rate, minimum(rate, 0))
             if held and isfinite(low):
@@ -217,13 +219,13 @@ def limited_drives(model: Model) -> dict[int, Drive]:
 
 def drive_forces(model: Model, dq: Array, tau: Array) -> Array:
     """Joint forces within the peaks and torque-speed curves of the drives, (n,)."""
-    limited, limited_tau = limited_drives(model), list(tau)
-    if not limited:
-        return tau
-    for d, drive in limited.items():
-        least, most = _drive_range(drive, dq[d])
-        limited_tau[d] = minimum(maximum(tau[d], least), most)
-    return np.array(limited_tau)
+    limited = limited_drives(model)
+    ranges = {d: _drive_range(drive, dq[d]) for d, drive in limited.items()}
+    parts = [
+        minimum(maximum(x, ranges[d][0]), ranges[d][1]) if d in ranges else x
+        for d, x in enumerate(tau)
+    ]
+    return np.array(parts) if limited else tau
 
 
 def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gains | None:
@@ -236,24 +238,16 @@ def drive_gains(model: Model, dq: Array, tau: Array, gains: Gains | None) -> Gai
     curved = [d for d, x in limited.items() if x.curve is not None]
     if not limited or (gains is None and not curved):
         return gains
-    if gains is None:
-        gains = Gains(no_gains(model.n), no_gains(model.n))
-    free = {d: _within(tau[d], *_drive_range(x, dq[d])) for d, x in limited.items()}
-
-    def masked(matrix: Array) -> Array:
-        rows = [
-            [x if is_plain(x, 0) or i not in free else x * free[i] for x in row]
-            for i, row in enumerate(matrix)
-        ]
-        return np.array(rows, dtype=object).reshape(matrix.shape)
-
-    kp, kd = masked(gains.kp), masked(gains.kd)
+    gains = Gains(no_gains(model.n), no_gains(model.n)) if gains is None else gains
+    kp, kd, apart = gains.kp.copy(), gains.kd.copy(), list[Any]()
+    for d, drive in limited.items():
+        free = _within(tau[d], _drive_range(drive, dq[d]))
+        for matrix in (kp, kd):
+            matrix[d] = [_product(x, free) for x in matrix[d]]
+            apart += [*matrix[d, :d], *matrix[d, d + 1 :]]
     for d in curved:
-        kd[d, d] = _sum([kd[d, d], _curve_damping(limited[d], dq[d], tau[d])])
-    alone = all(
-        is_plain(x[i, j], 0) for x in (kp, kd) for i in free for j in range(len(x)) if i != j
-    )
-    return Gains(kp, kd, symmetric=gains.symmetric and alone)
+        kd[d, d] = kd[d, d] + _curve_damping(limited[d], dq[d], tau[d])
+    return Gains(kp, kd, symmetric=gains.symmetric and all(map(is_zero, apart)))
 
 
 def check_step_drives(model: Model) -> None:
@@ -262,11 +256,10 @@ def check_step_drives(model: Model) -> None:
     for joint in model.joints:
         drive = joint.drive
         if drive is not None and (drive.lag or drive.delay):
-            word = f"lag of {drive.lag:g} s" if drive.lag else f"delay of {drive.delay:g} s"
             raise InputError(
-                f"the drive of joint {joint.name!r} has a {word}, so its force depends on earlier "
-                "commands, which a single step does not know. Take robot.simulate, or a robot "
-                "without: robot.with_drives({joint: kt.joints.Drive(curve=..., peak=...)})."
+                f"the drive of joint {joint.name!r} has a lag or delay, {EARLIER}. Take "
+                "robot.simulate, or a robot without: "
+                "robot.with_drives({joint: kt.joints.Drive(curve=..., peak=...)})."
             )
 
 
@@ -281,9 +274,8 @@ def check_step_actuators(model: Model) -> None:
     for x in model.actuators:
         if x.delay:
             raise InputError(
-                f"actuator {x.name!r} has a delay of {x.delay:g} s, so its force depends on "
-                "earlier controls, which a single step does not know. Take robot.simulate, or "
-                "give the step the control of the time before."
+                f"actuator {x.name!r} has a delay of {x.delay:g} s, {EARLIER}. Take "
+                "robot.simulate, or give the step the control of the time before."
             )
 
 
@@ -310,12 +302,10 @@ def _rate(x: JointActuator, u: Scalar, a: Scalar) -> Any:
 
 
 def _next(x: JointActuator, u: Scalar, a: Scalar, h: Scalar) -> Any:
-    rate = _rate(x, u, a)
+    rate, factor = _rate(x, u, a), h
     if x.dynamics == "filterexact":
-        after = a + rate * (x.time_constant * (1 - exp(-h / x.time_constant)))
-    else:
-        after = a + rate * h
-    return clamped(after, x.activation_range)
+        factor = x.time_constant * _reach(x, h)
+    return clamped(a + rate * factor, x.activation_range)
 
 
 def _drive_range(drive: Drive, dq: Scalar) -> tuple[Any, Any]:
@@ -343,31 +333,13 @@ def _curve_damping(drive: Drive, dq: Scalar, tau: Scalar) -> Any:
     return where(most - tau, where(tau - least, 0, sides[1]), sides[0])
 
 
-def _within(x: Scalar, low: Scalar, high: Scalar) -> Any:
+def _within(x: Scalar, limits: tuple[Any, Any]) -> Any:
     """1 if a number is within a range, 0 if it is at an end or beyond."""
-    below = where(high - x, 1, 0) if not is_plain(high, inf) else 1
-    return where(x - low, below, 0) if not is_plain(low, -inf) else below
+    low, high = limits
+    below = 1 if is_plain(high, inf) else where(high - x, 1, 0)
+    return below if is_plain(low, -inf) else where(x - low, below, 0)
 
 
-def _affine(prm: Sequence[float], length: Scalar, speed: Scalar) -> Any:
-    return _sum([prm[0], _times(prm[1], length), _times(prm[2], speed)])
-
-
-def _times(x: Any, y: Any) -> Any:
-    """x y, in which the plain numbers 0, 1 and -1 cost nothing."""
-    for a, b in ((x, y), (y, x)):
-        if is_plain(a, 0):
-            return 0
-        if is_plain(a, 1):
-            return b
-        if is_plain(a, -1):
-            return -b
-    return x * y
-
-
-def _sum(parts: Sequence[Any], start: Any = 0) -> Any:
-    """The sum of all parts, in which plain zeros are left out."""
-    total = start
-    for x in parts:
-        total = x if is_plain(total, 0) else total if is_plain(x, 0) else total + x
-    return total
+def _product(x: Any, y: Any) -> Any:
+    """x y; the plain number 0 if one of them is."""
+    return 0 if is_zero(x) or is_zero(y) else x * y

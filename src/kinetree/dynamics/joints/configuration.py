@@ -4,8 +4,8 @@ Joints of one degree of freedom add. Quaternions and poses are multiplied from t
 exponential of the joint's own twist, so that dq is the rate of `integrate` at v = 0.
 """
 
-from itertools import groupby
 from math import isfinite, pi
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +13,20 @@ from kinetree.core.arrays import Array, StateLike, length
 from kinetree.dynamics.joints import tangents
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC, SCREW_TYPES, SPHERICAL
 from kinetree.model import Joint, Model, joint_pose
-from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, rates
 from kinetree.model.labelled import labelled
 from kinetree.model.model import for_robots
 from kinetree.spatial import inverse, log_se3
 
 
-@documented
 def neutral(model: Model) -> Array:
-    """The position with every joint at zero; quaternions are (1, 0, 0, 0)."""
+    """The position with every joint at zero; quaternions are (1, 0, 0, 0).
+
+    Args:
+        model: the robot.
+    """
     q = np.zeros(model.nq)
-    for joint in _own(model):
+    for joint in model.leaders:
         if joint.type in (SPHERICAL, FREE):
             q[joint.coords[0]] = 1
         elif joint.type != PLANAR:
@@ -40,7 +42,7 @@ def rest_position(model: Model) -> Array:
     it begins.
     """
     q = np.array(neutral(model), float)
-    for joint in _own(model):
+    for joint in model.leaders:
         if joint.type not in SCREW_TYPES:
             continue
         low, high, k = joint.limits.lower, joint.limits.upper, joint.coords[0]
@@ -70,42 +72,38 @@ def start_position(model: Model) -> Array:
     return on_ground(model, q) if free_base(model) else q
 
 
-@documented
 def random(model: Model, rng: "np.random.Generator") -> Array:
     """A random position within the limits, or within half a turn or half a metre without limits.
 
     Args:
+        model: the robot.
         rng: a NumPy generator.
     """
     q = np.zeros(model.nq)
-    # joints that follow one another are drawn together: the same numbers in less time
-    for simple, joints in groupby(_own(model), lambda joint: joint.type in SCREW_TYPES):
-        if simple:
-            rows = [(joint.coords[0], *position_range(joint)) for joint in joints]
-            index, low, high = zip(*rows, strict=True)
-            q[list(index)] = rng.uniform(low, high)
-            continue
-        for joint in joints:
-            coords = list(joint.coords)
-            if joint.type == PLANAR:
-                q[coords] = rng.uniform((-np.pi, -1, -1), (np.pi, 1, 1))
-            else:
-                q[coords[:4]] = _random_quaternion(rng)
-                q[coords[4:]] = rng.uniform(-1, 1, len(coords) - 4)
+    for joint in model.leaders:
+        coords = list(joint.coords)
+        if joint.type in (SPHERICAL, FREE):
+            turn = rng.normal(size=4)
+            q[coords[:4]] = turn / length(turn)
+            q[coords[4:]] = rng.uniform(-1, 1, len(coords) - 4)
+        else:
+            q[coords] = rng.uniform(*position_range(joint))
     return q
 
 
 def random_positions(model: Model, rng: "np.random.Generator", count: int) -> Array:
     """Random positions, (count, nq): those of `count` calls of `random`."""
-    leaders = _own(model)
+    leaders = model.leaders
     if not all(joint.type in SCREW_TYPES for joint in leaders):
         return np.array([random(model, rng) for _ in range(count)]).reshape(count, model.nq)
     ranges = np.array([position_range(joint) for joint in leaders]).reshape(-1, 2)
     return rng.uniform(ranges[:, 0], ranges[:, 1], (count, model.nq))
 
 
-def position_range(joint: Joint) -> tuple[float, float]:
-    """Lower and upper end of a random position of a joint of one degree of freedom, rad or m."""
+def position_range(joint: Joint) -> tuple[Any, Any]:
+    """Lower and upper end of a random position of a joint without quaternions, rad or m."""
+    if joint.type == PLANAR:
+        return (-pi, -1, -1), (pi, 1, 1)
     reach = 0.5 if joint.type == PRISMATIC else pi
     low, high = joint.limits.lower, joint.limits.upper
     low = low if isfinite(low) else min(-reach, high - reach)
@@ -117,6 +115,8 @@ def integrate(model: Model, q: StateLike, v: StateLike) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,).
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
         v: tangent vector, shape (n,), rad or m: a rate times a time.
     """
     return tangents.integrate(model, coordinates(model, q), rates(model, v, "v"))
@@ -127,12 +127,13 @@ def difference(model: Model, q0: StateLike, q1: StateLike) -> Array:
     """Tangent vector v, (n,), with integrate(q0, v) = q1; turns take the shorter way.
 
     Args:
+        model: the robot.
         q0: position to start from, shape (nq,), rad or m.
         q1: position to reach, shape (nq,), rad or m.
     """
     q0, q1 = coordinates(model, q0, "q0"), coordinates(model, q1, "q1")
     v = np.zeros(model.n)
-    for joint in _own(model):
+    for joint in model.leaders:
         coords, dofs = list(joint.coords), list(joint.dofs)
         if joint.type in (SPHERICAL, FREE):
             step = log_se3(inverse(joint_pose(joint, q0[coords])) @ joint_pose(joint, q1[coords]))
@@ -151,12 +152,3 @@ def _planar_difference(joint: Joint, q0: Array, q1: Array) -> Array:
     half = theta / 2
     a = half / np.tan(half) if half != 0 else 1.0
     return np.array([theta, a * p[0] + half * p[1], a * p[1] - half * p[0]])
-
-
-def _own(model: Model) -> list[Joint]:
-    return [joint for joint in model.joints if joint.follows is None]
-
-
-def _random_quaternion(rng: "np.random.Generator") -> Array:
-    x = rng.normal(size=4)
-    return x / length(x)

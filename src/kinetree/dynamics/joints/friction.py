@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.joints.motors import at_joints, friction_entries, with_motor_friction
+from kinetree.dynamics.joints.motors import at_joints, friction_gains, with_motor_friction
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Friction, Pair, Stribeck, smooth_laws
 from kinetree.model import Model
@@ -73,15 +73,12 @@ def stribeck_part(shape: Stribeck, dq: Any) -> Any:
     return where(size, exp(-power(moving, shape.exponent)), 1)
 
 
-@quantity(
-    "dq -> b: n",
-    meaning="joint forces against friction",
-    unit="N m or N",
-    formula="b(dq)",
-    over="model",
-)
+@quantity("dq -> b: n", over="model")
 def friction_forces(model: Model, dq: Any) -> Array:
     """Friction of the joints, as the drives must overcome it: b(dq).
+
+    Returns:
+        b: joint forces against friction [N m or N].
 
     Example:
         >>> robot.friction_forces([1, 0.5])
@@ -128,10 +125,7 @@ def motor_friction_slopes(model: Model, dq: Array, *, falling: bool = True) -> A
         b = _slope(friction, rate, 1)
         return b if falling or friction.function is None else maximum(b, 0)
 
-    D: list[list[Any]] = [[0] * model.n for _ in range(model.n)]
-    for d, e, part in friction_entries(model, dq, slope):
-        D[d][e] = D[d][e] + part
-    return np.array(D, dtype=object).reshape(model.n, model.n)
+    return friction_gains(model, dq, slope)
 
 
 def _slope(friction: Friction, rate: Any, by: Any) -> Any:

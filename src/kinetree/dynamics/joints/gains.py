@@ -1,13 +1,19 @@
-"""Gains: slopes of joint forces by positions and rates, (n, n), whose zeros cost nothing."""
+"""Joint forces of elements with arms, and gains: slopes of joint forces, whose zeros cost nothing.
 
-from collections.abc import Collection
+A spring, motor or actuator measures a length or angle x. Its arms are a = dx/dq. A force f along x
+needs the joint forces a f, and a slope k of f the slopes k a a^T.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.scalars import Scalar
 from kinetree.spatial.matrices import is_zero
+
+Arms = Mapping[int, Any]  # dx/dq of an element by degree of freedom
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,40 +38,43 @@ class Gains:
 
     def plus(self, other: "Gains") -> "Gains":
         """The sum of two gains."""
-        kp, kd = sum_of_slopes(self.kp, other.kp), sum_of_slopes(self.kd, other.kd)
-        return Gains(kp, kd, symmetric=self.symmetric and other.symmetric)
+        symmetric = self.symmetric and other.symmetric
+        return Gains(self.kp + other.kp, self.kd + other.kd, symmetric=symmetric)
 
     def without(self, dofs: Collection[int]) -> "Gains":
         """The gains of the other degrees of freedom: the forces of `dofs` have no slope."""
-        n = len(self.kp)
-        kp, kd = (
-            np.array(
-                [[0] * n if i in dofs else list(row) for i, row in enumerate(x)], dtype=object
-            ).reshape(n, n)
-            for x in (self.kp, self.kd)
-        )
-        others = (x[i, j] for x in (kp, kd) for i in range(n) for j in dofs if i != j)
+        kp, kd, rows = self.kp.copy(), self.kd.copy(), list(dofs)
+        kp[rows] = kd[rows] = 0
+        others = (x[i, j] for x in (kp, kd) for i in range(len(x)) for j in rows if i != j)
         return Gains(kp, kd, symmetric=self.symmetric and all(map(is_zero, others)))
 
 
 def no_gains(n: int) -> Array:
     """A matrix of integers 0, (n, n)."""
-    return np.array([[0] * n for _ in range(n)], dtype=object).reshape(n, n)
+    return diagonal(np.array([0] * n, object))
 
 
 def diagonal(x: Array) -> Array:
     """The matrix with x on its diagonal, (n, n), and integers 0 elsewhere."""
-    n = len(x)
-    rows = [[x[i] if i == j else 0 for j in range(n)] for i in range(n)]
-    return np.array(rows, dtype=object).reshape(n, n)
+    matrix = np.full((len(x), len(x)), 0, object)
+    np.fill_diagonal(matrix, x)
+    return matrix
 
 
-def sum_of_slopes(X: Array, Y: Array) -> Array:
-    """X + Y, in which integers 0 stay as they are."""
-    n = len(X)
-    rows = [[_plus(X[i, j], Y[i, j]) for j in range(n)] for i in range(n)]
-    return np.array(rows, dtype=object).reshape(n, n)
+def arm_forces(n: int, forces: Iterable[tuple[Arms, Any]]) -> Array:
+    """The sum of a f, (n,), of the forces f of elements with arms a."""
+    tau: list[Any] = [0] * n
+    for arms, force in forces:
+        for d, arm in arms.items():
+            tau[d] = tau[d] + force * arm
+    return np.array(tau) if n else np.zeros(0, int)
 
 
-def _plus(x: Scalar, y: Scalar) -> Scalar:
-    return x if is_zero(y) else y if is_zero(x) else x + y
+def arm_gains(n: int, slopes: Iterable[tuple[Arms, Any]]) -> Array:
+    """The sum of k a a^T, (n, n), of the slopes k of elements with arms a."""
+    K = no_gains(n)
+    for arms, slope in slopes:
+        for i, a in arms.items():
+            for j, b in arms.items():
+                K[i, j] = K[i, j] + slope * (a * b)
+    return K

@@ -9,32 +9,26 @@ Ratios are constant, so there is no force of velocity, and no term in C. Dry fri
 not a joint: fixed steps find what it holds in the rates of `MotorRates` (dry_friction.py).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.gains import arm_forces, arm_gains
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Friction
 from kinetree.model import GearedMotor, Model
 from kinetree.model.elements import DEPENDENT, motor_matrix
 from kinetree.model.friction import is_zero
 from kinetree.model.joint import is_plain
-from kinetree.scalars import Scalar
-
-Entry = tuple[int, int, Any]  # row, column and what to add there
 
 
 def at_joints(model: Model, force: Callable[[GearedMotor], Any]) -> Array:
     """Joint forces, (n,), of a force of every motor; those without any are 0 as integers."""
-    tau: list[Any] = [0] * model.n
-    for motor in model.motors:
-        pull = force(motor)
-        for d, arm in () if is_plain(pull, 0) else zip(motor.dofs, motor.arms, strict=True):
-            tau[d] = tau[d] + (pull if is_plain(arm, 1) else pull * arm)
-    return np.array(tau)
+    pulls = [(dict(zip(x.dofs, x.arms, strict=True)), force(x)) for x in model.motors]
+    return arm_forces(model.n, [pair for pair in pulls if not is_plain(pair[1], 0)])
 
 
 def inertia_forces(model: Model, ddq: Array) -> Array:
@@ -42,12 +36,13 @@ def inertia_forces(model: Model, ddq: Array) -> Array:
     return at_joints(model, lambda x: x.rate(ddq) * x.inertia)  # explain: motor
 
 
-def friction_entries(
-    model: Model, dq: Array, slope: Callable[[Friction, Any], Any]
-) -> Iterator[Entry]:
-    """The entries of b' a a^T of every motor; slope: b' of a friction at a rate."""
+def friction_gains(model: Model, dq: Array, slope: Callable[[Friction, Any], Any]) -> Array:
+    """The sum of b' a a^T over the motors, (n, n); slope: b' of a friction at a rate."""
     rubbing = (x for x in model.motors if x.friction != Friction())
-    return _squares((x, slope(x.friction, x.rate(dq))) for x in rubbing)
+    slopes = [
+        (dict(zip(x.dofs, x.arms, strict=True)), slope(x.friction, x.rate(dq))) for x in rubbing
+    ]
+    return arm_gains(model.n, slopes)  # explain: M motor
 
 
 def with_motor_friction(model: Model, change: Callable[[Friction], Friction]) -> Model:
@@ -131,9 +126,3 @@ def refuse_dry_motors(model: Model, what: str) -> None:
 def is_dry(friction: Friction) -> bool:
     """Return True for Coulomb or Stribeck friction."""
     return friction.stribeck is not None or not is_zero(friction.coulomb)
-
-
-def _squares(sizes: Iterable[tuple[GearedMotor, Scalar]]) -> Iterator[Entry]:
-    for motor, size in sizes:
-        pairs = list(zip(motor.dofs, motor.arms, strict=True))
-        yield from ((d, e, size * (a * b)) for d, a in pairs for e, b in pairs)  # explain: M motor

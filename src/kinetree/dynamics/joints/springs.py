@@ -21,11 +21,11 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.joints.friction import frictionless
+from kinetree.dynamics.joints.gains import arm_forces, arm_gains
 from kinetree.dynamics.joints.paths import Stretch, path_length, stretches
 from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
-from kinetree.model.documented import documented
 from kinetree.model.inputs import coordinates, zeros
 from kinetree.model.joint import is_plain
 from kinetree.model.labelled import labelled
@@ -34,15 +34,12 @@ from kinetree.scalars import Scalar, absolute, clip, where
 from kinetree.spatial.matrices import dense
 
 
-@quantity(
-    "q -> tau_s: n",
-    meaning="joint forces against springs",
-    unit="N m or N",
-    formula="sum of k a (a . q - rest)",
-    over="model",
-)
+@quantity("q -> tau_s: n", over="model")
 def spring_forces(model: Model, q: StateLike) -> Array:
     """Joint forces against springs: the gradient of their energy; zero without springs.
+
+    Returns:
+        tau_s: joint forces against springs [N m or N].
 
     Example:
         >>> robot.with_springs({'joint2': kt.joints.Spring(10, rest=0.1)}).spring_forces([0.1, 0.3])
@@ -123,21 +120,15 @@ class Springs:
     def forces(self) -> Array:
         """Joint forces at rest, (n,)."""
         # explain: spring
-        return self._joint_forces([(x, x.extension * x.spring.stiffness) for x in self.acting])
+        pulls = [(x.arms, x.extension * x.spring.stiffness) for x in self.acting]
+        return arm_forces(self.model.n, pulls)
 
     def at(self, dq: Array) -> Array:
         """Joint forces at rates dq, (n,)."""
         if not self.damped:
             return self.forces
-        damping = self._joint_forces([(x, x.rate(dq) * x.damping) for x in self.damped])
-        return self.forces + damping
-
-    def _joint_forces(self, pulls: Sequence[tuple[SpringState, Any]]) -> Array:
-        forces: list[Any] = [0] * self.model.n
-        for x, pull in pulls:
-            for d, arm in x.arms.items():
-                forces[d] = forces[d] + pull * arm
-        return np.array(forces) if self.model.n else zeros(0)
+        dampers = [(x.arms, x.rate(dq) * x.damping) for x in self.damped]
+        return self.forces + arm_forces(self.model.n, dampers)
 
     @property
     def energy(self) -> Any:
@@ -164,28 +155,24 @@ class Springs:
 
     def stiffness(self) -> Array:
         """The sum of k a a^T, (n, n)."""
-        return self._squares([(x, x.stiffness) for x in self.acting])
+        return dense(arm_gains(self.model.n, [(x.arms, x.stiffness) for x in self.acting]))
 
     def damping(self) -> Array:
         """The sum of c a a^T, (n, n)."""
-        return self._squares([(x, x.damping) for x in self.damped])
-
-    def _squares(self, sizes: Sequence[tuple[SpringState, Any]]) -> Array:
-        K = np.zeros((self.model.n, self.model.n), object)
-        for x, size in sizes:
-            for row, a in x.arms.items():
-                for column, b in x.arms.items():
-                    K[row, column] = K[row, column] + size * (a * b)
-        return dense(K)
+        return dense(arm_gains(self.model.n, [(x.arms, x.damping) for x in self.damped]))
 
 
 @labelled()
 def spring_energy(model: Model, q: StateLike) -> Any:
-    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2."""
+    """Energy in the springs, J: the sum of stiffness / 2 (x - rest)^2.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     return Springs(model, coordinates(model, q)).energy
 
 
-@documented
 def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
     """Stiffness k a a^T of the springs, (n, n), symmetric and positive semi-definite.
 
@@ -193,6 +180,7 @@ def spring_stiffness(model: Model, q: StateLike | None = None) -> Array:
     and springs with play.
 
     Args:
+        model: the robot.
         q: joint positions, (nq,), rad or m; None: for springs that do not need them.
     """
     if q is None and any(x.points or not is_plain(x.play, 0) for x in model.springs):

@@ -32,17 +32,16 @@ MANY_DIGITS = ("mpmath", "sympy")  # homes of scalars that the series is too coa
 
 def integrate(model: Model, q: Array, v: Array) -> Array:
     """The position reached from q, (nq,), along the tangent vector v, (n,)."""
-    return moved_along(model.joints, q, v)
+    return moved_along(model.leaders, q, v)
 
 
 def moved_along(joints: Iterable[Joint], q: Array, v: Array) -> Array:
-    """The position reached from q, (nq,), if only some joints move along v, (n,)."""
+    """The position reached from q, (nq,), if only some leaders move along v, (n,)."""
     out = list(q)
     for joint in joints:
-        if joint.follows is None:
-            moved = move(joint, q[list(joint.coords)], v[list(joint.dofs)])
-            for k, x in zip(joint.coords, moved, strict=True):
-                out[k] = x
+        moved = move(joint, q[list(joint.coords)], v[list(joint.dofs)])
+        for k, x in zip(joint.coords, moved, strict=True):
+            out[k] = x
     return np.array(out)
 
 
@@ -67,16 +66,15 @@ def inverse_rate(model: Model, u: Array, v: Array) -> Array:
     v + [u, v]/2 + [u, [u, v]]/12: what follows is of fourth order in u, which does not
     change a method of fourth order (Munthe-Kaas). Joints of one degree of freedom have no brackets.
     """
-    parts: dict[int, Any] = {}
-    for joint in model.joints:
-        if joint.follows is None:
-            dofs = list(joint.dofs)
-            rate = v[dofs]
-            if joint.type in (SPHERICAL, FREE, PLANAR):
-                once = _bracket(joint, u[dofs], rate)
-                rate = rate + once / 2 + _bracket(joint, u[dofs], once) / 12
-            parts.update(zip(dofs, rate, strict=True))
-    return np.array([parts[k] for k in range(model.n)])
+    rates: list[Any] = []
+    for joint in model.leaders:
+        dofs = list(joint.dofs)
+        rate = v[dofs]
+        if joint.type in (SPHERICAL, FREE, PLANAR):
+            once = _bracket(joint, u[dofs], rate)
+            rate = rate + once / 2 + _bracket(joint, u[dofs], once) / 12
+        rates += list(rate)
+    return np.array(rates)
 
 
 def body_turning(model: Model, dq: Array) -> Array:
@@ -96,19 +94,22 @@ def body_turning(model: Model, dq: Array) -> Array:
 
 @labelled("nq", "n")
 def tangent_map(model: Model, q: StateLike) -> Array:
-    """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v."""
+    """N(q), (nq, n): the rate of q is N dq, and integrate(q, v) = q + N v to first order in v.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     return rate_map(model, coordinates(model, q))
 
 
 def rate_map(model: Model, q: Array) -> Array:
     """N(q) of any q, quaternions of any length included, over any scalars."""
     rows: list[list[Any]] = [[0] * model.n for _ in range(model.nq)]
-    for joint in model.joints:
-        if joint.follows is None:
-            block = _block(joint, q[list(joint.coords)])
-            for coordinate, entries in zip(joint.coords, block, strict=True):
-                for d, entry in zip(joint.dofs, entries, strict=True):
-                    rows[coordinate][d] = entry
+    for joint in model.leaders:
+        block = _block(joint, q[list(joint.coords)])
+        for coordinate, entries in zip(joint.coords, block, strict=True):
+            rows[coordinate][joint.dofs[0] : joint.dofs[-1] + 1] = entries
     return np.array(rows).reshape(model.nq, model.n)
 
 

@@ -21,7 +21,6 @@ from kinetree.dynamics.textbook.recursion import Recursion, record_screws
 from kinetree.dynamics.textbook.rotors import rotor_moments
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import without_constraints
-from kinetree.model.documented import documented
 from kinetree.model.inputs import (
     Motion,
     TipWrench,
@@ -94,7 +93,6 @@ class ClosedForm:
         return self.J.T @ self.G @ self.L @ self.dV_base
 
 
-@documented
 def closed_form(
     model: Model,
     q: StateLike,
@@ -106,7 +104,22 @@ def closed_form(
     V_base: ArrayLike | None = None,
     dV_base: ArrayLike | None = None,
 ) -> ClosedForm:
-    """The stacked matrices of one state; arguments as in `newton_euler`."""
+    """The stacked matrices of one state; arguments as in `newton_euler`.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+        F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N
+            m and N; or {frame: wrench}; None: no wrench.
+        V_base: twist (angular, linear) of the base in its own axes, shape (6,), rad/s and m/s;
+            None: at rest.
+        dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
+            zero.
+    """
     without_constraints(model, "closed_form")
     x = read_motion(model, q, dq, ddq, F_ext, None, V_base, dV_base)
     return _stacks(model, x, -column(link_wrenches(model, None, F_tip)))

@@ -18,7 +18,12 @@ from kinetree.spatial import cross
 
 @labelled("n", "n")
 def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
-    """M(q), (n, n): the sum of J_i^T G_i J_i over the links, drives included."""
+    """M(q), (n, n): the sum of J_i^T G_i J_i over the links, drives included.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     J = link_jacobians(model, q)
     M = np.zeros((model.n, model.n), int)
     for i in model.links:
@@ -33,7 +38,12 @@ def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
 
 @labelled("l", "6")
 def gravity_wrenches(model: Model, q: StateLike) -> Array:
-    """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g)."""
+    """Weight of every link as a wrench onto it, in {i}, (links, 6): (com x m R^T g, m R^T g).
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     T_si = forward_kinematics(model, q)
     weights = []
     for i in model.links:
@@ -44,6 +54,11 @@ def gravity_wrenches(model: Model, q: StateLike) -> Array:
 
 @labelled("n")
 def gravity_forces_by_wrenches(model: Model, q: StateLike) -> Array:
-    """g(q), (n,): minus the sum over the links of J_i^T F_i, with F_i the weight of link i."""
+    """g(q), (n,): minus the sum over the links of J_i^T F_i, with F_i the weight of link i.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     J, F = link_jacobians(model, q), gravity_wrenches(model, q)
     return -sum((J[i].T @ F[i] for i in model.links), zeros(model.n))

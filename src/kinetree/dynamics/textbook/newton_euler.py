@@ -20,7 +20,6 @@ from kinetree.dynamics.textbook.space import space_recursion
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of, without_constraints
-from kinetree.model.documented import documented
 from kinetree.model.edit import with_gravity
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, rates, read_motion, zeros
 from kinetree.model.labelled import labelled
@@ -36,7 +35,6 @@ FORMULATIONS: dict[str, Callable[[Model, Motion], Recursion]] = {
 
 
 @for_robots
-@documented
 def newton_euler(
     model: Model,
     q: StateLike,
@@ -52,6 +50,10 @@ def newton_euler(
     """Inverse dynamics with every intermediate by name.
 
     Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
         F_ext, F_tip, V_base, dV_base: as in `dynamics.inverse_dynamics`.
         formulation: "screw", "closed", "link" or "space"; all give the same tau to rounding.
     """
@@ -66,7 +68,12 @@ def newton_euler(
 
 @labelled("n", "n")
 def mass_matrix_by_inverse_dynamics(model: Model, q: StateLike) -> Array:
-    """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless."""
+    """M(q), (n, n), column by column: joint forces of unit accelerations at rest, weightless.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+    """
     still = with_gravity(without_passive_forces(tree_of(model)), zeros(3))
     unit = np.eye(model.n, dtype=int)
     columns = [newton_euler(still, q, zeros(model.n), e).tau for e in unit]
@@ -83,7 +90,18 @@ def forward_dynamics_by_inverse_dynamics(
     *,
     F_tip: TipWrench = None,
 ) -> Array:
-    """ddq, (n,): one call for h, n calls for the columns of M, then M ddq = tau - h is solved."""
+    """ddq, (n,): one call for h, n calls for the columns of M, then M ddq = tau - h is solved.
+
+    Args:
+        model: the robot.
+        q: joint positions, shape (nq,), rad or m.
+        dq: joint rates, shape (n,), rad/s or m/s.
+        tau: joint forces, shape (n,), N m or N.
+        F_ext: wrenches (moment, force) from the world onto the links, each in its link's frame,
+            shape (l, 6), N m and N; None: no wrench.
+        F_tip: the book's wrench, exerted by the tool on the world, shape (6,), in the tool frame, N
+            m and N; or {frame: wrench}; None: no wrench.
+    """
     tau = rates(model, tau, "tau")
     M = factor_mass_matrix(model, mass_matrix_by_inverse_dynamics(model, q))
     h = newton_euler(model, q, dq, zeros(model.n), F_ext, F_tip=F_tip).tau

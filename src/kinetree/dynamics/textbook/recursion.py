@@ -114,12 +114,15 @@ def record(
     rotor = rotor_forces(model, model.rotors, x.ddq, turning)
     friction = friction_forces(model, x.dq)
     springs = Springs(model, x.q).at(x.dq)
+    rows |= {"tau_rotor": rotor, "tau_friction": friction, "tau_spring": springs}
     tau = tau + rotor + friction
     return Recursion(
-        formulation, frame, T_si, **rows,
-        tau_rotor=rotor, tau_friction=friction, tau_spring=springs,
+        formulation,
+        frame,
+        T_si,
+        **rows,
         tau=tau + springs if model.springs else tau,
-    )  # fmt: skip
+    )
 
 
 def record_screws(

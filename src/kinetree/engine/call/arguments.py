@@ -134,23 +134,4 @@ def explain(
                 f"{port.name} of {usage(name, graph)} has values of type {kind}; expected real "
                 "numbers of at most 64 bits."
             )
-    out = options.get("out")
-    for port, array in zip(graph.outputs, out if isinstance(out, tuple) else [out], strict=False):
-        if problem := unfit(array):
-            return ArgumentError(
-                f"out for {port.name} of {usage(name, graph)} {problem}; expected a NumPy array of "
-                "floating-point numbers that can be written."
-            )
     return None
-
-
-def unfit(out: object) -> str:
-    """Return why an array cannot take results, or "" if it can, or is None."""
-    if out is None:
-        return ""
-    if not isinstance(out, np.ndarray):
-        return f"is {out!r:.40}"
-    array = cast("Array", out)
-    if not np.can_cast(np.float64, array.dtype, "same_kind"):
-        return f"has values of type {array.dtype}"
-    return "" if array.flags.writeable else "cannot be written"

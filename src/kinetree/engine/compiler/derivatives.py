@@ -15,7 +15,6 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import LOOPS, Graph, Port, no_collection, prune
-from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.ops import FUSED, OPERATIONS
 from kinetree.engine.compiler.trace import TracedScalar
 from kinetree.errors import GraphError, InputError, NameLookupError
@@ -55,20 +54,19 @@ def jacobian(
     """
     if mode not in ("auto", "forward", "reverse"):
         raise InputError(f"mode is {mode!r}; expected 'auto', 'forward' or 'reverse'.")
-    with stage("differentiate"):
-        ports = find_ports(graph, wrt)
-        run, along = replay(graph), along or {}
-        bases = [_directions(run, p, along.get(graph.inputs[p].name)) for p in ports]
-        arguments = sum(len(basis[0]) for basis in bases)
-        if mode == "auto":
-            mode = "reverse" if sum(map(len, graph.results)) < arguments else "forward"
-        rows = (_by_reverse if mode == "reverse" else _by_forward)(run, ports, bases)
-        outputs: Outputs = []
-        for out, port in enumerate(graph.outputs):
-            for p, basis in zip(ports, bases, strict=True):
-                values = [x for row in rows[out, p] for x in row]
-                outputs.append((_pair(port, graph.inputs[p], len(basis[0]), along), values))
-        return run.finish(outputs)
+    ports = find_ports(graph, wrt)
+    run, along = replay(graph), along or {}
+    bases = [_directions(run, p, along.get(graph.inputs[p].name)) for p in ports]
+    arguments = sum(len(basis[0]) for basis in bases)
+    if mode == "auto":
+        mode = "reverse" if sum(map(len, graph.results)) < arguments else "forward"
+    rows = (_by_reverse if mode == "reverse" else _by_forward)(run, ports, bases)
+    outputs: Outputs = []
+    for out, port in enumerate(graph.outputs):
+        for p, basis in zip(ports, bases, strict=True):
+            values = [x for row in rows[out, p] for x in row]
+            outputs.append((_pair(port, graph.inputs[p], len(basis[0]), along), values))
+    return run.finish(outputs)
 
 
 def jvp(graph: Graph, wrt: Sequence[str] | None = None) -> Graph:

@@ -56,9 +56,9 @@ class Arithmetic(Protocol[X]):
 BIT_OPERATIONS = ("add", "sub", "and", "or", "xor", "shl", "lshr", "icmp ugt", "icmp eq")
 
 
-def exact(*digits: str) -> tuple[float, ...]:
+def exact(digits: str) -> tuple[float, ...]:
     """Return doubles from hexadecimal digits, which are exact."""
-    return tuple(float.fromhex(d) for d in digits)
+    return tuple(map(float.fromhex, digits.split()))
 
 
 def bits_of(value: float) -> int:
@@ -67,57 +67,30 @@ def bits_of(value: float) -> int:
 
 
 # greatest relative error 2^-57.12
-EXP = exact(
-    "0x1.5555555555501p-3",
-    "0x1.5555555553209p-5",
-    "0x1.11111111289fbp-7",
-    "0x1.6c16c17cc2605p-10",
-    "0x1.a01a011b7b3d5p-13",
-    "0x1.a019ab372d308p-16",
-    "0x1.71df581e7b3c9p-19",
-    "0x1.289f7ae26960cp-22",
-    "0x1.ad186cd6c9644p-26",
-)
+EXP = exact("""
+    0x1.5555555555501p-3 0x1.5555555553209p-5 0x1.11111111289fbp-7 0x1.6c16c17cc2605p-10
+    0x1.a01a011b7b3d5p-13 0x1.a019ab372d308p-16 0x1.71df581e7b3c9p-19 0x1.289f7ae26960cp-22
+    0x1.ad186cd6c9644p-26
+""")
 # 2^-61.0, for tanh, which needs e^x - 1
-EXP_FOR_TANH = exact(
-    "0x1.555555555555ap-3",
-    "0x1.555555555549cp-5",
-    "0x1.111111110f0b3p-7",
-    "0x1.6c16c16c4bf7ap-10",
-    "0x1.a01a01b2b0b72p-13",
-    "0x1.a01a01132c117p-16",
-    "0x1.71ddf0470eb1ep-19",
-    "0x1.27e53d0bb1c32p-22",
-    "0x1.af6e1891c4f52p-26",
-    "0x1.1febfbfa009fdp-29",
-)
+EXP_FOR_TANH = exact("""
+    0x1.555555555555ap-3 0x1.555555555549cp-5 0x1.111111110f0b3p-7 0x1.6c16c16c4bf7ap-10
+    0x1.a01a01b2b0b72p-13 0x1.a01a01132c117p-16 0x1.71ddf0470eb1ep-19 0x1.27e53d0bb1c32p-22
+    0x1.af6e1891c4f52p-26 0x1.1febfbfa009fdp-29
+""")
 # greatest relative error 2^-59.5
-LOG = exact(
-    "0x1.5555555555592p-1",
-    "0x1.999999997ff62p-2",
-    "0x1.24924941db5e1p-2",
-    "0x1.c71c521a044f4p-3",
-    "0x1.74663ba83b93ep-3",
-    "0x1.39a20b1881272p-3",
-    "0x1.2f025775cbb97p-3",
-)
+LOG = exact("""
+    0x1.5555555555592p-1 0x1.999999997ff62p-2 0x1.24924941db5e1p-2 0x1.c71c521a044f4p-3
+    0x1.74663ba83b93ep-3 0x1.39a20b1881272p-3 0x1.2f025775cbb97p-3
+""")
 # greatest relative error 2^-63.85
-ATAN = exact(
-    "-0x1.5555555555554p-2",
-    "0x1.9999999999584p-3",
-    "-0x1.249249246f58dp-3",
-    "0x1.c71c71b458cedp-4",
-    "-0x1.745d14504726ap-4",
-    "0x1.3b1364f00d587p-4",
-    "-0x1.110beb74e33d8p-4",
-    "0x1.e167bb3e5dd83p-5",
-    "-0x1.ab3bf2d41f3e0p-5",
-    "0x1.6fe4eca76ba88p-5",
-    "-0x1.0fd54d01e8f9ep-5",
-    "0x1.e84ca4d75aceap-7",
-)
-LN2 = exact("0x1.62e42fefa3000p-1", "0x1.3de6af278ece6p-42")
-QUARTER_PI = exact("0x1.921fb54442d18p-1", "0x1.1a62633145c07p-55")
+ATAN = exact("""
+    -0x1.5555555555554p-2 0x1.9999999999584p-3 -0x1.249249246f58dp-3 0x1.c71c71b458cedp-4
+    -0x1.745d14504726ap-4 0x1.3b1364f00d587p-4 -0x1.110beb74e33d8p-4 0x1.e167bb3e5dd83p-5
+    -0x1.ab3bf2d41f3e0p-5 0x1.6fe4eca76ba88p-5 -0x1.0fd54d01e8f9ep-5 0x1.e84ca4d75aceap-7
+""")
+LN2 = exact("0x1.62e42fefa3000p-1 0x1.3de6af278ece6p-42")
+QUARTER_PI = exact("0x1.921fb54442d18p-1 0x1.1a62633145c07p-55")
 LOG2_E = float.fromhex("0x1.71547652b82fep+0")
 TAN_PI_8 = float.fromhex("0x1.a827999fcef32p-2")
 SQRT_HALF = float.fromhex("0x1.6a09e667f3bcdp-1")

@@ -120,6 +120,11 @@ class Graph:
         """Return the nodes that are loops, in their order."""
         return [i for i, node in enumerate(self.nodes) if node.op == "repeat"]
 
+    @property
+    def has_loops(self) -> bool:
+        """True if some node is a loop."""
+        return bool(self.repeats())
+
     def everywhere(self) -> set[str]:
         """Return the operations that occur in the graph and in its loops."""
         inside = [self.nodes[i].sweep.graph.everywhere() for i in self.repeats()]

@@ -19,11 +19,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 REAL, WIDE, INTEGER, TEST, MASK, ADDRESS = "real", "wide", "integer", "test", "mask", "address"
 NUMBERS = (REAL, WIDE)
 TILES = {1: 8, 2: 6, 3: 4}  # rows that `products` sums at once, by the wide values of each
 CHUNK = 6  # wide values of a row that are summed at once, in registers
+
+
+def operator(op: str) -> Any:
+    """Make an operator of values."""
+    return lambda self, *others: self.code.apply(op, self, *others)
+
+
+def reflected(op: str) -> Any:
+    """Make an operator for a number on the left."""
+    return lambda self, other: self.code.apply(op, other, self)
+
+
+def comparison(op: str) -> Any:
+    """Make a test of two values."""
+    return lambda self, other: self.code.compare(op, self, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,65 +54,21 @@ class Value:
     kind: str
 
     def __add__(self, other: "Operand") -> "Value":
-        return (
-            self if _is(other, 0) and self.kind == INTEGER else self.code.apply("add", self, other)
-        )
-
-    def __sub__(self, other: "Operand") -> "Value":
-        return self.code.apply("sub", self, other)
-
-    def __rsub__(self, other: "Operand") -> "Value":
-        return self.code.apply("sub", other, self)
+        same = _is(other, 0) and self.kind == INTEGER
+        return self if same else self.code.apply("add", self, other)
 
     def __mul__(self, other: "Operand") -> "Value":
-        return (
-            self if _is(other, 1) and self.kind == INTEGER else self.code.apply("mul", self, other)
-        )
+        same = _is(other, 1) and self.kind == INTEGER
+        return self if same else self.code.apply("mul", self, other)
 
     __radd__, __rmul__ = __add__, __mul__
-
-    def __truediv__(self, other: "Operand") -> "Value":
-        return self.code.apply("div", self, other)
-
-    def __rtruediv__(self, other: "Operand") -> "Value":
-        return self.code.apply("div", other, self)
-
-    def __floordiv__(self, other: "Operand") -> "Value":
-        return self.code.apply("quotient", self, other)
-
-    def __mod__(self, other: "Operand") -> "Value":
-        return self.code.apply("remainder", self, other)
-
-    def __neg__(self) -> "Value":
-        return self.code.apply("neg", self)
-
-    def __abs__(self) -> "Value":
-        return self.code.apply("abs", self)
-
-    def __lt__(self, other: "Operand") -> "Value":
-        return self.code.compare("lt", self, other)
-
-    def __le__(self, other: "Operand") -> "Value":
-        return self.code.compare("le", self, other)
-
-    def __gt__(self, other: "Operand") -> "Value":
-        return self.code.compare("gt", self, other)
-
-    def __ge__(self, other: "Operand") -> "Value":
-        return self.code.compare("ge", self, other)
-
-    def equals(self, other: "Operand") -> "Value":
-        """Whether two values are equal; `==` is that of Python's objects."""
-        return self.code.compare("eq", self, other)
-
-    def __and__(self, other: "Value") -> "Value":
-        return self.code.apply("and", self, other)
-
-    def __or__(self, other: "Value") -> "Value":
-        return self.code.apply("or", self, other)
-
-    def __invert__(self) -> "Value":
-        return self.code.apply("not", self)
+    __sub__, __rsub__ = operator("sub"), reflected("sub")
+    __truediv__, __rtruediv__ = operator("div"), reflected("div")
+    __floordiv__, __mod__ = operator("quotient"), operator("remainder")
+    __and__, __or__ = operator("and"), operator("or")
+    __neg__, __abs__, __invert__ = operator("neg"), operator("abs"), operator("not")
+    __lt__, __le__, __gt__, __ge__ = map(comparison, ("lt", "le", "gt", "ge"))
+    equals = comparison("eq")  # `==` is that of Python's objects
 
     @property
     def is_finite(self) -> "Value":
@@ -291,6 +263,15 @@ class Loops(ABC):
         with self.each(first, end, step) as i:
             yield i
 
+    @contextmanager
+    def parallel(self, first: Index, end: Index, step: int = 1) -> Generator[Value]:
+        """Loop as `each` does, over turns of plain numbers that do not depend on each other.
+
+        Threads share the turns, so that values of a turn exist in it alone.
+        """
+        with self.each(first, end, step) as i:
+            yield i
+
     def accumulate(
         self,
         start: Sequence[Value],
@@ -327,7 +308,7 @@ class Loops(ABC):
 
     def copy(self, target: Vector, source: Vector, count: Index) -> None:
         """Copy numbers."""
-        with self.each(0, count) as i:
+        with self.parallel(0, count) as i:
             target[i] = source[i]
 
     def copy_wide(self, target: Vector, source: Vector, count: int) -> None:

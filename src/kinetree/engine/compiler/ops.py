@@ -63,11 +63,20 @@ def arithmetic(
     return Operation(arity, function, function, partials, 1, cycles, infix, llvm, infix)
 
 
-def fused(infix: str, function: Function, c: str, negated: str, partials: Partials) -> Operation:
-    """Return a product and a sum that are rounded once; `negated` is an argument, or none is."""
+def fused(infix: str, product: int, total: int) -> Operation:
+    """Return product a b + total c, rounded once; one of the two signs may be -1."""
+    negated = "{a}" if product < 0 else "{c}" if total < 0 else ""
     llvm = "  %n{i} = call {T} @llvm.fma.{F}({T} {a}, {T} {b}, {T} {c})"
     if negated:
         llvm = f"  %m{{i}} = fneg {{T}} {negated}\n" + llvm.replace(negated, "%m{i}")
+    c = f"fma({'-' * (product < 0)}{{0}}, {{1}}, {'-' * (total < 0)}{{2}})"
+
+    def function(a: Any, b: Any, c: Any) -> Any:
+        return c - a * b if product < 0 else a * b - c if total < 0 else a * b + c
+
+    def partials(a: Any, b: Any, c: Any, x: Any) -> tuple[Any, ...]:
+        return (-b, -a, 1) if product < 0 else (b, a, total)
+
     return Operation(3, function, function, partials, 2, 4, infix, llvm, c)
 
 
@@ -116,29 +125,11 @@ OPERATIONS = {
     "mul": arithmetic("{0} * {1}", operator.mul, "fmul", lambda a, b, x: (b, a)),
     "div": arithmetic("{0} / {1}", operator.truediv, "fdiv", lambda a, b, x: (1 / b, -(x / b)), 24),
     "neg": arithmetic("-{0}", operator.neg, "fneg", lambda a, x: (-1,), 2),
-    "fma": fused(
-        "{0} * {1} + {2}",
-        lambda a, b, c: a * b + c,
-        "fma({0}, {1}, {2})",
-        "",
-        lambda a, b, c, x: (b, a, 1),
-    ),
-    "fms": fused(
-        "{0} * {1} - {2}",
-        lambda a, b, c: a * b - c,
-        "fma({0}, {1}, -{2})",
-        "{c}",
-        lambda a, b, c, x: (b, a, -1),
-    ),
-    "fnma": fused(
-        "{2} - {0} * {1}",
-        lambda a, b, c: c - a * b,
-        "fma(-{0}, {1}, {2})",
-        "{a}",
-        lambda a, b, c, x: (-b, -a, 1),
-    ),
-    "sin": Operation(1, np.sin, scalars.sin, lambda a, x: (a.cos(),), cycles=0, c="sin"),
-    "cos": Operation(1, np.cos, scalars.cos, lambda a, x: (-a.sin(),), cycles=0, c="cos"),
+    "fma": fused("{0} * {1} + {2}", 1, 1),
+    "fms": fused("{0} * {1} - {2}", 1, -1),
+    "fnma": fused("{2} - {0} * {1}", -1, 1),
+    "sin": Operation(1, np.sin, scalars.sin, lambda a, x: (a.cos(),), c="sin"),
+    "cos": Operation(1, np.cos, scalars.cos, lambda a, x: (-a.sin(),), c="cos"),
     "sqrt": Operation(
         1,
         np.sqrt,

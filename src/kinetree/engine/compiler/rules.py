@@ -8,8 +8,7 @@ their arguments.
 
 The table is written in terms, small formulas that are kept as trees: a rule can be read, matched
 against nodes, and tested on numbers. Matching is indexed by the operation and the kinds of its
-arguments (`FORMS`), since most operations of a traced algorithm fit no rule; rules that may fit
-become a function of Python, since matching trees takes several times as long.
+arguments (`FORMS`), since most operations of a traced algorithm fit no rule.
 """
 
 import math
@@ -24,6 +23,16 @@ from kinetree.engine.compiler.ops import COMMUTATIVE, FUSED, OPERATIONS
 from kinetree.errors import GraphError
 
 
+def operator(op: str) -> Any:
+    """Make an operator of terms."""
+    return lambda *args: Term(op, tuple(map(term, args)))
+
+
+def reflected(op: str) -> Any:
+    """Make an operator for a number on the left."""
+    return lambda self, other: Term(op, (term(other), self))
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A formula. `op` is an operation of the graph, or one of three kinds of leaf.
@@ -36,32 +45,11 @@ class Term:
     args: tuple["Term", ...] = ()
     value: str | int = ""
 
-    def __add__(self, other: "Term | int") -> "Term":
-        return Term("add", (self, term(other)))
-
-    def __sub__(self, other: "Term | int") -> "Term":
-        return Term("sub", (self, term(other)))
-
-    def __mul__(self, other: "Term | int") -> "Term":
-        return Term("mul", (self, term(other)))
-
-    def __truediv__(self, other: "Term | int") -> "Term":
-        return Term("div", (self, term(other)))
-
-    def __rsub__(self, other: int) -> "Term":
-        return term(other) - self
-
-    def __rtruediv__(self, other: int) -> "Term":
-        return term(other) / self
-
-    def __neg__(self) -> "Term":
-        return Term("neg", (self,))
-
-    def __radd__(self, other: int) -> "Term":
-        return term(other) + self
-
-    def __rmul__(self, other: int) -> "Term":
-        return term(other) * self
+    __add__, __radd__ = operator("add"), reflected("add")
+    __sub__, __rsub__ = operator("sub"), reflected("sub")
+    __mul__, __rmul__ = operator("mul"), reflected("mul")
+    __truediv__, __rtruediv__ = operator("div"), reflected("div")
+    __neg__ = operator("neg")
 
 
 def term(x: Term | int) -> Term:
@@ -157,6 +145,7 @@ class Nodes(Protocol):
 
 
 Simplifier = Callable[[Nodes, Sequence[int]], int | None]
+Letters = dict[str | int, int]  # letter of a pattern -> node
 
 # The kind of a node decides which rules are worth trying on what uses it. It is "0", "1" or "const"
 # for these constants, "-const" for the negation of one, and else the operation, with " const"
@@ -240,8 +229,7 @@ class Forms(dict[tuple[str, ...], tuple[Simplifier | None, str]]):
     """By an operation and the kinds of its arguments: a function of its rules, and its own kind.
 
     The function returns the node of the first replacement, None if no rule fits; None is in its
-    place where no rule can. Tracing spends most of its time on rules that do not fit in the end: in
-    a function that is written for them, a test is the comparison of two numbers.
+    place where no rule can.
     """
 
     def __missing__(self, form: tuple[str, ...]) -> tuple[Simplifier | None, str]:
@@ -255,7 +243,7 @@ class Forms(dict[tuple[str, ...], tuple[Simplifier | None, str]]):
                 fitting.append(k)
                 if rule.certain:
                     break
-        made = simplifier(op, len(kinds), folds, op == "select" and known[0], tuple(fitting))
+        made = simplifier(op, folds, op == "select" and known[0], tuple(fitting))
         constant = not set(CONSTANTS).isdisjoint(kinds)
         kind = op
         if constant and op == "neg":
@@ -270,116 +258,80 @@ FORMS = Forms()
 
 
 @cache
-def simplifier(
-    op: str, arity: int, folds: bool, chooses: bool, fitting: tuple[int, ...]
-) -> Simplifier | None:
-    """Return some rules of an operation as one function of Python; None if there is nothing to do.
+def simplifier(op: str, folds: bool, chooses: bool, fitting: tuple[int, ...]) -> Simplifier | None:
+    """Return some rules of an operation as one function; None if there is nothing to do.
 
     folds: all arguments are numbers. chooses: the first argument of a choice is one.
     """
-    if not (folds or chooses or fitting):
-        return None
-    scope: dict[str, Any] = {"fold": fold}
     rules = [rules_of(op)[k] for k in fitting]
-    # the text is made from the table above alone
-    exec("\n".join(RulesWriter(op, arity, folds, chooses, rules).lines), scope)
-    return scope["simplify"]
 
-
-class RulesWriter:
-    """Writes the function `simplify(nodes, args)` of some rules, each a return inside of tests."""
-
-    def __init__(
-        self, op: str, arity: int, folds: bool, chooses: bool, rules: Sequence[Rule]
-    ) -> None:
-        self._names = 0
-        self._depth = 1
-        self._unpacked: dict[str, list[str]] = {}  # arguments of nodes that all rules can name
-        places = [f"a{k}" for k in range(arity)]
-        self.lines = [
-            "def simplify(nodes, given):",
-            f"    {', '.join(places)}, = given",
-            "    ops, args, numbers = nodes.ops, nodes.args, nodes.numbers",
-        ]
-        if folds:
-            numbers = ", ".join(f"numbers[{x}]" for x in places)
-            value = self._let(f"fold({op!r}, [{numbers}])")
-            self._line(f"if {value} is not None: return nodes.constant({value})")
+    def simplify(nodes: Nodes, args: Sequence[int]) -> int | None:
+        numbers = nodes.numbers
+        if folds and (value := fold(op, [numbers[arg] for arg in args])) is not None:
+            return nodes.constant(value)
         if chooses:
-            self._line("return a1 if numbers[a0] > 0 else a2")
-        for rule in rules:
-            self._depth = 1
-            letters: dict[str | int, str] = {}
-            for place, arg in zip(places, rule.pattern.args, strict=True):
-                self._match(arg, place, letters, known=True)
-            self._line(f"return {self._make(rule.replacement, letters)}")
+            return args[1] if (numbers[args[0]] or 0) > 0 else args[2]
+        for pattern, replacement, *_ in rules:
+            letters: Letters = {}
+            for part, arg in zip(pattern.args, args, strict=True):
+                if not match(nodes, part, arg, letters):
+                    break
+            else:
+                made = build(nodes, replacement, letters)
+                if made is not None:
+                    return made
+        return None
 
-    def _line(self, text: str) -> None:
-        self.lines.append("    " * self._depth + text)
-
-    def _let(self, expression: str) -> str:
-        name = self._name()
-        self._line(f"{name} = {expression}")
-        return name
-
-    def _only_if(self, test: str) -> None:
-        """Open a block; the rule ends, without a result, where its test fails."""
-        self._line(f"if {test}:")
-        self._depth += 1
-
-    def _match(
-        self, pattern: Term, node: str, letters: dict[str | int, str], known: bool = False
-    ) -> None:
-        """Test whether a node has the form of a pattern, and note the nodes of its letters.
-
-        The kind of a node is tested unless it is known to fit.
-        """
-        op = pattern.op
-        if op in ("any", "constant"):
-            if op == "constant" and not known:
-                self._only_if(f"ops[{node}] == 'const'")
-            before = letters.setdefault(pattern.value, node)
-            if before != node:
-                self._only_if(f"{before} == {node}")
-            return
-        if op == "number":
-            if not known:
-                self._only_if(f"ops[{node}] == 'const'")
-            if not known or pattern.value not in (0, 1):
-                self._only_if(f"numbers[{node}] == {pattern.value}")
-            return
-        if not known:
-            self._only_if(f"ops[{node}] == {op!r}")
-        parts = self._unpacked.get(node)
-        if parts is None:
-            parts = [self._name() for _ in pattern.args]
-            self._line(f"{', '.join(parts)}, = args[{node}]")
-            if self._depth == 1:  # outside of all tests
-                self._unpacked[node] = parts
-        for part, arg in zip(parts, pattern.args, strict=True):
-            self._match(arg, part, letters)
-
-    def _name(self) -> str:
-        self._names += 1
-        return f"n{self._names}"
-
-    def _make(self, formula: Term, letters: dict[str | int, str]) -> str:
-        """Build the right-hand side of a rule from the letters of the left.
-
-        The rule does not apply where its constants leave the range of floats (1 / c, c tiny).
-        """
-        if formula.op == "any":
-            return letters[formula.value]
-        if formula.op == "number":
-            return self._let(f"nodes.constant({formula.value})")
-        if is_constant(formula):
-            value = self._let(computed(formula, letters))
-            self._only_if(f"{value} is not None")
-            return self._let(f"nodes.constant({value})")
-        parts = [self._make(arg, letters) for arg in formula.args]
-        return self._let(f"nodes.apply({formula.op!r}, ({''.join(f'{x}, ' for x in parts)}))")
+    return simplify if folds or chooses or rules else None
 
 
+def match(nodes: Nodes, pattern: Term, node: int, letters: Letters) -> bool:
+    """Test whether a node has the form of a pattern, and note the nodes of its letters."""
+    op, args, value = pattern.op, pattern.args, pattern.value
+    if op == "any":
+        return letters.setdefault(value, node) == node
+    if op == "number":
+        return nodes.ops[node] == "const" and nodes.numbers[node] == value
+    if op == "constant":
+        return nodes.ops[node] == "const" and letters.setdefault(value, node) == node
+    if nodes.ops[node] != op:
+        return False
+    found = nodes.args[node]
+    if len(args) == 1:
+        return match(nodes, args[0], found[0], letters)
+    first = match(nodes, args[0], found[0], letters)
+    return first and match(nodes, args[1], found[1], letters)
+
+
+def build(nodes: Nodes, formula: Term, letters: Letters) -> int | None:
+    """Build the right-hand side of a rule from the letters of the left.
+
+    None where its constants leave the range of floats (1 / c, c tiny): the rule does not apply.
+    """
+    if formula.op == "any":
+        return letters[formula.value]
+    if formula.op == "number" or is_constant(formula):
+        value = computed(nodes, formula, letters)
+        return None if value is None else nodes.constant(value)
+    parts: list[int] = []
+    for arg in formula.args:
+        part = build(nodes, arg, letters)
+        if part is None:
+            return None
+        parts.append(part)
+    return nodes.apply(formula.op, tuple(parts))
+
+
+def computed(nodes: Nodes, formula: Term, letters: Letters) -> float | None:
+    """Compute a formula of constants; None beyond the range of floats."""
+    if formula.op == "number":
+        return float(formula.value)
+    if formula.op == "constant":
+        return nodes.numbers[letters[formula.value]]
+    return fold(formula.op, [computed(nodes, arg, letters) for arg in formula.args])
+
+
+@cache
 def is_constant(formula: Term) -> bool:
     """Return True for a formula whose letters all denote constants."""
     return formula.op != "any" and all(map(is_constant, formula.args))
@@ -388,13 +340,3 @@ def is_constant(formula: Term) -> bool:
 def has_constants(formula: Term) -> bool:
     """Return True for a formula with a number or a letter for a constant."""
     return (not formula.args and formula.op != "any") or any(map(has_constants, formula.args))
-
-
-def computed(formula: Term, letters: dict[str | int, str]) -> str:
-    """Return a formula of constants as Python; its value is None beyond the range of floats."""
-    if formula.op == "number":
-        return repr(float(formula.value))
-    if formula.op == "constant":
-        return f"numbers[{letters[formula.value]}]"
-    parts = [computed(arg, letters) for arg in formula.args]
-    return f"fold({formula.op!r}, [{', '.join(parts)}])"

@@ -8,8 +8,7 @@ float64: error below 1 ulp. The angle is reduced with three parts of pi/2, and t
 that no double holds is carried along. float32: the angle is widened and everything happens in
 float64, which leaves an error close to half an ulp.
 
-Beyond `LIMIT` the reduction needs more digits of pi: `llvm/payne_hanek.py` multiplies by 2/pi in
-integers.
+Beyond `LIMIT` the reduction needs more digits of pi: there the C library and CUDA compute.
 Angles enter as |x| and the sign returns at the end, so that sin(-0) is -0 and sin(-x) is exactly
 -sin(x).
 
@@ -17,72 +16,36 @@ Sine and cosine on |t| <= pi/4 are t + t z S(z) and 1 - z/2 + z^2 C(z) with z = 
 minimax polynomials, lowest power first. `tools/sincos_coefficients.py` derives and prints them.
 """
 
-from collections.abc import Sequence
-
 from kinetree.engine.compiler.elementary import (
     ROUNDER,
     SIGN,
     Arithmetic,
     X,
     exact,
-    fast_two_sum,
     polynomial,
 )
 
 # for results in float64; greatest relative error of the sine 2^-57.9
-SINE_64 = exact(
-    "-0x1.5555555555548p-3",
-    "0x1.111111110f730p-7",
-    "-0x1.a01a019be9217p-13",
-    "0x1.71de35552b59fp-19",
-    "-0x1.ae5e4b83f4186p-26",
-    "0x1.5d8b559cf4183p-33",
-)
+SINE_64 = exact("""
+    -0x1.5555555555548p-3 0x1.111111110f730p-7 -0x1.a01a019be9217p-13 0x1.71de35552b59fp-19
+    -0x1.ae5e4b83f4186p-26 0x1.5d8b559cf4183p-33
+""")
 # 2^-63.9 of the cosine
-COSINE_64 = exact(
-    "0x1.555555555554bp-5",
-    "-0x1.6c16c16c15015p-10",
-    "0x1.a01a019c8f255p-16",
-    "-0x1.27e4f7f19164fp-22",
-    "0x1.1ee9dbcf1ca8ep-29",
-    "-0x1.8fa684a043091p-37",
-)
+COSINE_64 = exact("""
+    0x1.555555555554bp-5 -0x1.6c16c16c15015p-10 0x1.a01a019c8f255p-16 -0x1.27e4f7f19164fp-22
+    0x1.1ee9dbcf1ca8ep-29 -0x1.8fa684a043091p-37
+""")
 # for results in float32, evaluated in float64; 2^-28.0
-SINE_32 = exact("-0x1.5555452684253p-3", "0x1.11073afad06d4p-7", "-0x1.9943e0325caddp-13")
+SINE_32 = exact("-0x1.5555452684253p-3 0x1.11073afad06d4p-7 -0x1.9943e0325caddp-13")
 # 2^-33.0
-COSINE_32 = exact("0x1.55554a1156d61p-5", "-0x1.6c0c33a548168p-10", "0x1.99eb9b76813eap-16")
+COSINE_32 = exact("0x1.55554a1156d61p-5 -0x1.6c0c33a548168p-10 0x1.99eb9b76813eap-16")
 
 # pi/2 = first + second + third; `second` has at most 36 bits, so that n times it is exact
 # for whole n below 2^17
-HALF_PI = exact("0x1.921fb54442d18p+0", "0x1.1a62633140000p-54", "0x1.701b839a25205p-92")
+HALF_PI = exact("0x1.921fb54442d18p+0 0x1.1a62633140000p-54 0x1.701b839a25205p-92")
 # pi/2 - first, rounded
 HALF_PI_REST = float.fromhex("0x1.1a62633145c07p-54")
 TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
-
-# the binary digits of 2/pi in words of 64 bits, most significant first, behind one word of zeros
-TWO_OVER_PI_WORDS = (
-    0x0000000000000000,
-    0xA2F9836E4E441529,
-    0xFC2757D1F534DDC0,
-    0xDB6295993C439041,
-    0xFE5163ABDEBBC561,
-    0xB7246E3A424DD2E0,
-    0x06492EEA09D1921C,
-    0xFE1DEB1CB129A73E,
-    0xE88235F52EBB4484,
-    0xE99C7026B45F7E41,
-    0x3991D639835339F4,
-    0x9C845F8BBDF9283B,
-    0x1FF897FFDE05980F,
-    0xEF2F118B5A0A6D1F,
-    0x6D367ECF27CB09B7,
-    0x4F463F669E5FEA2D,
-    0x7527BAC7EBE5F17B,
-    0x3D0739F78A5292EA,
-    0x6BFB5FB11F8D5D08,
-    0x56033046FC7B6BAB,
-    0xF0CFBC209AF4361D,
-)
 
 # greatest |x| for the short reduction: n stays below 2^17 in float64, where n times the second part
 # of pi/2 is exact; in float32 the two parts used leave an error of 2^-78 of a turn
@@ -157,17 +120,3 @@ def turn(f: Arithmetic[X], sine: X, cosine: X, n: X, odd: X, x: X) -> tuple[X, X
     s = f.on_bits("xor", s, s_turn)
     c = f.on_bits("xor", c, f.on_bits("and", half, sign))
     return f.from_bits(s), f.from_bits(c)
-
-
-def times_half_pi(f: Arithmetic[X], pieces: Sequence[X]) -> tuple[X, X]:
-    """The product t + low of pi/2 and the sum of four numbers, the largest first."""
-    hi, lo = fast_two_sum(f, pieces[0], pieces[1])
-    lo, left = fast_two_sum(f, lo, pieces[2])
-    left = f.add(left, pieces[3])
-    hi, lo = fast_two_sum(f, hi, lo)
-    hi, lo = fast_two_sum(f, hi, f.add(lo, left))
-    first, rest = f.number(HALF_PI[0]), f.number(HALF_PI_REST)
-    t = f.mul(hi, first)
-    low = f.fma(hi, first, f.neg(t))
-    low = f.fma(lo, first, f.fma(hi, rest, low))
-    return fast_two_sum(f, t, low)

@@ -1,21 +1,18 @@
 """Sparse results: the numbers of a graph that are not written as 0, each once, and their places.
 
 The graph of a robot decides what is zero: joints of different branches give the constant 0, and
-entries that are always equal, such as mirrored halves, are one node. `SparseGraph` returns the
-other numbers alone, in the order in which they stand first in the results of the graph, one result
-after the other and row by row. A `SparsePattern` has all their places.
+entries that are always equal, such as mirrored halves, are one node. `sparse` returns the other
+numbers alone, in the order in which they stand first in the results of the graph, one result after
+the other and row by row. A `SparsePattern` has all their places.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, read_only
-from kinetree.engine.compiler.graph import Graph, Node
-from kinetree.engine.compiler.store import CODES, StoredGraph
+from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.errors import ShapeError
 
 VALUES = "values"
@@ -86,41 +83,28 @@ class SparsePattern:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-class SparseGraph(StoredGraph):
-    """The nodes of another graph, with one result: its values."""
+@dataclass(frozen=True, slots=True)
+class SparseGraph(Graph):
+    """A graph with one result, and the places of its values in the results of another graph."""
 
-    def __init__(self, dense: StoredGraph) -> None:
-        operations, _, numbers, _, results = dense.arrays()
-        constants = np.flatnonzero(operations == CODES["const"])
-        entries = np.flatnonzero(~np.isin(results, constants[numbers == 0]))
-        nodes, first, source = np.unique(results[entries], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        super().__init__(dense.with_result(VALUES, nodes[order]))
-        self.noting(*dense.stages)
-        self.__dict__.update(_dense=dense, _entries=(entries, np.argsort(order)[source]))
+    pattern: SparsePattern
 
-    @cached_property
-    def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:
-        results = self.arrays()[-1].tolist()
-        return self.__dict__["_dense"].nodes, (tuple(results),)
 
-    @cached_property
-    def pattern(self) -> SparsePattern:
-        """Where the values stand in the results of the other graph."""
-        entries, source = self.__dict__["_entries"]
-        blocks, start = list[SparseBlock](), 0
-        for port in self.__dict__["_dense"].outputs:
-            a, b = np.searchsorted(entries, (start, start + port.size))
-            places = np.unravel_index(entries[a:b] - start, port.shape) if port.shape else ()
-            index = np.array(places, np.intp).reshape(len(port.shape), b - a)
-            blocks.append(
-                SparseBlock(port.name, port.shape, read_only(index), read_only(source[a:b]))
-            )
-            start += port.size
-        return SparsePattern(self.outputs[0].size, tuple(blocks))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SparseGraph, (self.__dict__["_dense"],)
+def sparse(graph: Graph) -> SparseGraph:
+    """Return the graph of the values that are not always zero."""
+    nodes = graph.nodes
+    place: dict[int, int] = {}  # of each value
+    blocks: list[SparseBlock] = []
+    for port, result in zip(graph.outputs, graph.results, strict=True):
+        entries = [e for e, i in enumerate(result) if nodes[i].op != "const" or nodes[i].number]
+        source = [place.setdefault(result[e], len(place)) for e in entries]
+        index = np.unravel_index(entries, port.shape) if port.shape and entries else ()
+        places = np.array(index, np.intp).reshape(len(port.shape), len(entries))
+        found = read_only(places), read_only(np.array(source, np.intp))
+        blocks.append(SparseBlock(port.name, port.shape, *found))
+    values = (Port(VALUES, (len(place),)),)
+    pattern = SparsePattern(len(place), tuple(blocks))
+    return SparseGraph(nodes, graph.inputs, values, (tuple(place),), pattern)
 
 
 def pattern_of(graph: Graph, name: str) -> SparsePattern:

@@ -22,7 +22,6 @@ from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Node, Port, prune, share
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.schedule import schedule
-from kinetree.engine.compiler.verify import verify
 
 NEVER = -1
 
@@ -172,6 +171,4 @@ class Composition:
     def graph(self, outputs: Sequence[Port], results: Sequence[Values]) -> Graph:
         """The whole as a graph: equal nodes once, unused ones removed, well ordered."""
         whole = Graph(tuple(self.nodes), self.inputs, tuple(outputs), tuple(map(tuple, results)))
-        whole = schedule(prune(share(whole)))
-        verify(whole, after="composition")
-        return whole
+        return schedule(prune(share(whole)))

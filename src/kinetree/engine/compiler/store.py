@@ -15,7 +15,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import LOOPS, Graph, Node, Port, Sweep, node_of
-from kinetree.engine.compiler.notes import Stage
 from kinetree.engine.compiler.ops import LEAVES, OPERATIONS
 from kinetree.errors import GraphError
 
@@ -67,16 +66,6 @@ class StoredGraph(Graph):
         return stored
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
-        """How the graph was made, where that was noted."""
-        return self.__dict__.get("stages", ())
-
-    def noting(self, *stages: Stage) -> "StoredGraph":
-        """Return the graph itself, with notes on how it was made."""
-        self.__dict__["stages"] = stages
-        return self
-
-    @property
     def operations(self) -> int:
         """As `Graph.operations`, without reading the nodes."""
         return self.__dict__["_head"]["operations"]
@@ -85,6 +74,11 @@ class StoredGraph(Graph):
     def length(self) -> int:
         """As `Graph.length`, without reading the nodes."""
         return self.__dict__["_head"]["sizes"][0]
+
+    @property
+    def has_loops(self) -> bool:
+        """As `Graph.has_loops`, without reading the nodes."""
+        return "sweeps" in self.__dict__["_head"]
 
     @property
     def data(self) -> bytes:
@@ -108,15 +102,6 @@ class StoredGraph(Graph):
         return tuple(
             np.frombuffer(body[cuts[k] : cuts[k + 1]], kind) for k, kind in enumerate(kinds)
         )
-
-    def with_result(self, name: str, nodes: Array) -> bytes:
-        """Return the bytes of a graph of the same nodes that has one vector of some as result."""
-        head = self.__dict__["_head"]
-        sizes, body = head["sizes"], self.__dict__["_body"]
-        ports = {"outputs": [[name, [len(nodes)], []]], "sizes": [*sizes[:-1], len(nodes)]}
-        kept = body[: len(body) - 4 * sizes[-1]]
-        line = json.dumps(head | ports).encode()
-        return b"".join((line, b"\n", kept, nodes.astype(np.int32).tobytes()))
 
     @cached_property
     def _read(self) -> tuple[tuple[Node, ...], tuple[tuple[int, ...], ...]]:

@@ -6,11 +6,8 @@ depend on it. The builder remembers the first thing that was refused: a function
 error and goes on would leave the graph of another branch, so its trace fails all the same.
 """
 
-import itertools
-import linecache
 import math
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -22,7 +19,6 @@ from kinetree import scalars
 from kinetree.core.repeat import next_round
 from kinetree.engine.compiler.builder import Builder
 from kinetree.engine.compiler.graph import Graph, Port, Sweep, no_collection, prune
-from kinetree.engine.compiler.notes import stage
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.errors import GraphError, InputError
 from kinetree.scalars import FUNCTIONS
@@ -167,7 +163,7 @@ class TracedTruth(TracedScalar):
     def __add__(self, other: object) -> Any:
         if isinstance(other, TRUTH):
             text = (
-                f"{calling_text()}two comparisons are added or subtracted, which NumPy and Python "
+                "two comparisons are added or subtracted, which NumPy and Python "
                 "do differently. Write where(a, 1, 0) + where(b, 1, 0) to count them, a * b for "
                 "both, maximum(a, b) for one or the other."
             )
@@ -294,7 +290,7 @@ def boxed(x: Any) -> Any:
 def refuse(x: TracedScalar, what: str) -> NoReturn:
     """Raise an error that says why a traced scalar cannot do it, and what to write instead."""
     text = (
-        f"{calling_text()}a traced scalar {what}: it represents every value at once. Branch on the "
+        f"a traced scalar {what}: it represents every value at once. Branch on the "
         f"model, never on q; take functions from kinetree.scalars ({', '.join(FUNCTIONS)}); "
         "build arrays with np.array([...]) instead of writing into arrays of floats."
     )
@@ -311,39 +307,14 @@ def remember(x: Any, text: str) -> str:
     return text
 
 
-def calling_text() -> str:
-    """Return the expression of the user's function that asked for the impossible, if it is known.
-
-    A function such as `math.sinh` asks for a float and does not say its name, but Python knows
-    which part of which line it was called from.
-    """
-    frame = sys._getframe(2)
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in ("kinetree", "numpy"):
-        frame = frame.f_back
-    if frame is None:
-        return ""
-    places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
-    first, last, start, end = next(places, (None, None, None, None))
-    if first is None or first != last or start is None:
-        return ""
-    line = linecache.getline(frame.f_code.co_filename, first).encode()
-    text = line[start:end].decode(errors="replace").strip()
-    return f"{text}, in line {first} of {frame.f_code.co_name}: " if text else ""
-
-
 def binary(op: str, x: TracedScalar, other: object) -> Any:
     """Return `x op other`, or NotImplemented where `other` is not a number."""
-    builder = x.builder
-    if isinstance(other, TracedScalar):
-        if other.builder is not builder:
-            refuse(x, "was combined with a traced scalar of another trace")
-        return TracedScalar(builder, builder.apply(op, (x.node, other.node)))
-    if isinstance(other, NUMBERS):
-        node = builder.constant(other := float(other))
-        if op == "mul" and (other == 0 or other == 1):  # most entries of constant matrices
-            return TracedScalar(builder, x.node if other else node)
-        return TracedScalar(builder, builder.apply(op, (x.node, node)))
-    return NotImplemented
+    if not isinstance(other, (TracedScalar, *NUMBERS)):
+        return NotImplemented
+    builder, node = x.builder, operand(x.builder, other)
+    if op == "mul" and builder.ops[node] == "const" and builder.numbers[node] in (0, 1):
+        return TracedScalar(builder, x.node if builder.numbers[node] else node)  # as most entries
+    return TracedScalar(builder, builder.apply(op, (x.node, node)))
 
 
 def reflected_difference(x: TracedScalar, other: object) -> Any:
@@ -356,7 +327,7 @@ def reflected_difference(x: TracedScalar, other: object) -> Any:
 
 def compared(difference: TracedScalar) -> Any:
     """Return 1 where the difference is above 0, 0 elsewhere."""
-    return difference if difference is NotImplemented else _truth(where(difference, 1, 0))
+    return difference if difference is NotImplemented else truth(where(difference, 1, 0))
 
 
 def either(strict: TracedScalar, difference: TracedScalar) -> Any:
@@ -364,10 +335,11 @@ def either(strict: TracedScalar, difference: TracedScalar) -> Any:
     if strict is NotImplemented:
         return strict
     equal = 1 - sign(difference) * sign(difference)  # NaN where the difference is
-    return _truth(where(equal, 1, strict))
+    return truth(where(equal, 1, strict))
 
 
-def _truth(x: TracedScalar) -> TracedTruth:
+def truth(x: TracedScalar) -> TracedTruth:
+    """Return a number that is 0 or 1 as the result of a comparison."""
     return TracedTruth(x.builder, x.node)
 
 
@@ -470,59 +442,69 @@ def operand(builder: Builder, x: object) -> int:
 def repeated(
     function: Callable[[Any, Any], Any], rounds: int, carried: Any, fixed: Any, solves: bool
 ) -> NDArray[np.object_]:
-    """Return the results of a loop (`kinetree.core.repeat`), which is one node of the graph.
-
-    The graph of a round is traced and optimised alone. Numbers of `fixed` that are constants are
-    constants in it, and equal ones are one.
-    """
-    builder: Builder = next(x.builder for x in (*carried, *fixed) if isinstance(x, TracedScalar))
-    start, stay = [[operand(builder, x) for x in numbers] for numbers in (carried, fixed)]
-    numbers = builder.numbers
-    is_open = numbers[start[0]]
+    """Return the results of a loop (`kinetree.core.repeat`), which is one node of the graph."""
+    builder = builder_of(*carried, *fixed)
+    is_open = builder.numbers[operand(builder, carried[0])]
     if rounds < 1 or (is_open is not None and not is_open > 0):
         return np.array(carried, object)
-    varying = list(dict.fromkeys(node for node in stay if numbers[node] is None))
 
-    def once(before: NDArray[np.object_], inputs: NDArray[np.object_]) -> list[Any]:
-        known = {node: numbers[node] for node in stay} | dict(zip(varying, inputs, strict=True))
-        after = next_round(function, before, np.array([known[node] for node in stay], object))
+    def once(before: NDArray[np.object_], stay: NDArray[np.object_]) -> list[Any]:
+        after = next_round(function, before, stay)
         return [_kept(before[0], new, old) for new, old in zip(after, before, strict=True)]
 
-    ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
-    graph = optimise(trace(once, ports, [("next", ())]))
-    loop = builder.apply("repeat", (*start, *varying), Sweep(int(rounds), graph, solves))
-    made = [builder.apply("carried", (loop,), (0, k)) for k in range(len(start))]
-    return np.array([TracedScalar(builder, node) for node in made], object)
+    return loop(builder, once, carried, fixed, lambda graph: Sweep(int(rounds), graph, solves))
 
 
 def scanned(
     function: Callable[[Any, Any, Any], Any], carried: Any, rows: Any, fixed: Any
 ) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
-    """Return the results of a scan (`kinetree.core.repeat`), which is one node of the graph.
+    """Return the results of a scan (`kinetree.core.repeat`), which is one node of the graph."""
+    count = len(rows)
+    builder = builder_of(*carried, *rows.ravel(), *fixed)
+    made = loop(
+        builder, function, carried, fixed, lambda graph: Sweep(count, graph, scans=True), rows
+    )
+    return made[: len(carried)], made[len(carried) :].reshape(count, -1)
 
-    Numbers of `fixed` that are constants are constants in the graph of a round, too.
+
+def builder_of(*numbers: object) -> Builder:
+    """Return the builder of the first traced scalar among some numbers."""
+    return next(x.builder for x in numbers if isinstance(x, TracedScalar))
+
+
+def loop(
+    builder: Builder,
+    function: Callable[..., Any],
+    carried: Any,
+    fixed: Any,
+    sweep: Callable[[Graph], Sweep],
+    rows: Any = None,
+) -> NDArray[np.object_]:
+    """Append a loop; return the numbers that it leaves.
+
+    The graph of a round is traced and optimised alone. Numbers of `fixed` that are constants are
+    constants in it, and equal ones are one.
     """
-    numbers = (*carried, *rows.ravel(), *fixed)
-    builder: Builder = next(x.builder for x in numbers if isinstance(x, TracedScalar))
-    start, table, stay = (
-        [operand(builder, x) for x in part] for part in (carried, rows.ravel(), fixed)
-    )
-    varying = list(dict.fromkeys(node for node in stay if builder.numbers[node] is None))
+    numbers, stay = builder.numbers, [operand(builder, x) for x in fixed]
+    varying = list(dict.fromkeys(node for node in stay if numbers[node] is None))
 
-    def once(before: Any, inputs: Any, row: Any) -> tuple[Any, Any]:
-        known = {node: builder.numbers[node] for node in stay}
-        known |= dict(zip(varying, inputs, strict=True))
-        return function(before, np.array([known[node] for node in stay], object), row)
+    def once(before: Any, inputs: Any, *row: Any) -> Any:
+        known = {node: numbers[node] for node in stay} | dict(zip(varying, inputs, strict=True))
+        return function(before, np.array([known[node] for node in stay], object), *row)
 
-    ports = [Port("carried", (len(start),)), Port("fixed", (len(varying),))]
-    ports.append(Port("row", (rows.shape[1],)))
-    sweep = Sweep(
-        len(rows), optimise(trace(once, ports, [("next", ()), ("result", ())])), scans=True
-    )
-    loop = builder.apply("repeat", (*start, *varying, *table), sweep)
-    made = [builder.apply("carried", (loop,), (0, k)) for k in range(sweep.made)]
-    last = np.array([TracedScalar(builder, node) for node in made], object)
-    return last[: sweep.carried], last[sweep.carried :].reshape(len(rows), sweep.result)
+    ports = [Port("carried", (len(carried),)), Port("fixed", (len(varying),))]
+    outputs: list[tuple[str, tuple[str, ...]]] = [("next", ())]
+    given = [*carried]
+    if rows is not None:
+        ports.append(Port("row", (rows.shape[1],)))
+        outputs.append(("result", ()))
+        given += rows.ravel().tolist()
+    start = [operand(builder, x) for x in given]
+    start[len(carried) : len(carried)] = varying
+    made = sweep(optimise(trace(once, ports, outputs)))
+    node = builder.apply("repeat", tuple(start), made)
+    left = [builder.apply("carried", (node,), (0, k)) for k in range(made.made)]
+    return np.array([TracedScalar(builder, k) for k in left], object)
 
 
 def _kept(is_open: TracedScalar, new: object, old: TracedScalar) -> TracedScalar:
@@ -552,13 +534,12 @@ def trace(
     Returns:
         A graph without dead nodes, in the order in which the function computed.
     """
-    with stage("trace"):
-        builder = Builder()
-        returned = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
-        if builder.refused:
-            raise GraphError(f"{builder.refused} The function caught this error and went on.")
-        ports, results = read_results(builder, returned, outputs)
-        return prune(builder.graph(inputs, ports, results))
+    builder = Builder()
+    returned = function(*(traced_array(builder, k, port) for k, port in enumerate(inputs)))
+    if builder.refused:
+        raise GraphError(f"{builder.refused} The function caught this error and went on.")
+    ports, results = read_results(builder, returned, outputs)
+    return prune(builder.graph(inputs, ports, results))
 
 
 def read_results(

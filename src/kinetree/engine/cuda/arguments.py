@@ -15,6 +15,7 @@ from kinetree.engine.call.arguments import check_shapes
 from kinetree.engine.compiler.graph import Graph
 from kinetree.errors import InputError
 
+NUMBERS = (int, float)
 CudaArray: TypeAlias = Any  # cupy.ndarray, or another array on a GPU; CuPy may be missing
 
 
@@ -56,19 +57,13 @@ def numbers_on_gpu(
     cp: ModuleType, name: str, graph: Graph, given: Sequence[CudaArray]
 ) -> list[CudaArray]:
     """All inputs on the GPU; a number for a port of shape () takes on the type of the arrays."""
-    plain = [type(x) in (int, float) for x in given]
-    arrays = [
-        x if number else on_gpu(cp, name, port.name, x)
-        for port, x, number in zip(graph.inputs, given, plain, strict=False)
-    ]
-    if not any(plain):
-        return arrays
-    if all(plain):
+    ports = zip(graph.inputs, given, strict=False)
+    arrays = [x if type(x) in NUMBERS else on_gpu(cp, name, port.name, x) for port, x in ports]
+    kinds = [x.dtype for x in arrays if type(x) not in NUMBERS]
+    if not kinds:
         on_gpu(cp, name, graph.inputs[0].name, arrays[0])  # raises
-    dtype = number_type(
-        name, [x.dtype for x, number in zip(arrays, plain, strict=True) if not number]
-    )
-    return [cp.asarray(x, dtype) if number else x for x, number in zip(arrays, plain, strict=True)]
+    dtype = number_type(name, kinds) if len(kinds) < len(arrays) else None
+    return [cp.asarray(x, dtype) if type(x) in NUMBERS else x for x in arrays]
 
 
 def on_gpu(cp: ModuleType, name: str, label: str, array: CudaArray) -> CudaArray:

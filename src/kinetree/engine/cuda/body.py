@@ -13,7 +13,7 @@ import numpy as np
 
 from kinetree.engine.compiler.graph import LOOPS, Graph, Sweep
 from kinetree.engine.compiler.ops import OPERATIONS, Operation
-from kinetree.engine.cuda.spilling import Visit
+from kinetree.engine.cuda.layout import Visit
 
 Place = Callable[[int, int], str]
 # Angles whose sines are computed side by side. Measured: fewer leave less to do at a time, and load

@@ -1,14 +1,11 @@
 """Graph -> text of one CUDA C++ kernel."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from kinetree.engine.compiler.graph import Graph
 from kinetree.engine.cuda.body import Constants, statements
-from kinetree.engine.cuda.layout import Layout, Row, plan
+from kinetree.engine.cuda.layout import Layout, Row, Visit, plan, spill
 from kinetree.engine.cuda.prelude import prelude
-from kinetree.engine.cuda.spilling import Visit, spill
-from kinetree.errors import InputError
 
 ITEMSIZE = {"float64": 8, "float32": 4}
 
@@ -39,10 +36,6 @@ def emit(
         CUDA C++. Arrays are contiguous, (count, size) for each port; `count` is 64-bit. A block
         has `KT_BLOCK` threads, a macro, with `layout.warp_bytes` of shared memory for each warp.
     """
-    if dtype not in ITEMSIZE:
-        raise InputError(f"dtype is {dtype!r}, expected one of {', '.join(map(repr, ITEMSIZE))}.")
-    if not re.fullmatch(r"[A-Za-z0-9_]+", name):
-        raise InputError(f"name is {name!r}, expected letters, digits and underscores.")
     layout = layout or plan(graph, ITEMSIZE[dtype])
     visits = None if most is None else spill(graph, layout, most)
     body = state(graph, dtype, visits, spare=layout.spare > 0)

@@ -8,7 +8,7 @@ NVRTC is called here and not by `cupy.RawModule`, which appends -ftz=true to the
 source: the smallest float32 numbers would be 0, and the bits not those of the CPU.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,34 +111,27 @@ def load_with(source: str, name: str, shared: int, warps: int, *, fixed: bool = 
     `fixed`: the threads of a block are a constant of the code. Where other blocks than the
     preferred ones keep more threads at work, it is compiled once more.
     """
-    most = require_device().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+    cp = require_device()
+    most = cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     fitting = [n for n in BLOCKS if shared * n // WARP <= most]
     if not fitting:
         raise CompileError(
             f"{name} needs {shared} bytes of shared memory for a warp, this GPU has {most}; "
             "give CudaKernel a smaller budget."
         )
-    found = load_in(fitting, source, name, shared, warps, fixed=fixed)
-    if fixed and found.threads != fitting[0]:
-        return load_in([found.threads], source, name, shared, warps, fixed=True)
-    return found
-
-
-def load_in(
-    fitting: Sequence[int], source: str, name: str, shared: int, warps: int, *, fixed: bool
-) -> Launch:
-    """The function in the best of some blocks; if `fixed`, compiled for the first of them."""
-    cp = require_device()
-    driver, module = cp.cuda.driver, cp.cuda.function.Module()
-    block = fitting[0] if fixed else 0
-    module.load(cubin(source, cp.cuda.Device().compute_capability, warps, block))
-    function = module.get_function(name)
-    driver.funcSetAttribute(function.ptr, DYNAMIC_SHARED, shared * fitting[0] // WARP)
-    resident = {n: n * blocks(driver, function, n, shared * n // WARP) for n in fitting}
-    used = driver.funcGetAttribute(REGISTERS, function.ptr)
-    local = driver.funcGetAttribute(LOCAL_BYTES, function.ptr)
-    best = best_block(resident, local > PAYNE_HANEK_BYTES)
-    return Launch(function, best, shared, used, local, resident[best])
+    driver = cp.cuda.driver
+    while True:
+        module, block = cp.cuda.function.Module(), fitting[0] if fixed else 0
+        module.load(cubin(source, cp.cuda.Device().compute_capability, warps, block))
+        function = module.get_function(name)
+        driver.funcSetAttribute(function.ptr, DYNAMIC_SHARED, shared * fitting[0] // WARP)
+        resident = {n: n * blocks(driver, function, n, shared * n // WARP) for n in fitting}
+        used = driver.funcGetAttribute(REGISTERS, function.ptr)
+        local = driver.funcGetAttribute(LOCAL_BYTES, function.ptr)
+        best = best_block(resident, local > PAYNE_HANEK_BYTES)
+        if best == fitting[0] or not fixed:
+            return Launch(function, best, shared, used, local, resident[best])
+        fitting = [best]
 
 
 def best_block(resident: dict[int, int], spills: bool) -> int:

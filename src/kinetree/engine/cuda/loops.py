@@ -4,7 +4,8 @@ With one lane the text is plain C. With several, so many threads run it together
 GPU): each has its own column of a wide value, all compute the same plain numbers, and the first
 one writes them. Between the writes of a thread and the reads of others stands a barrier.
 
-Several warps take turns in the rows of a loop over `rows`; everything else is written by the first.
+Several warps take turns in the rows of a loop over `rows`, and all threads in the turns of one in
+`parallel`; everything else is written by the first.
 """
 # ruff: noqa: D102 (`Loops` describes its methods)
 
@@ -93,6 +94,7 @@ class CLoops(Loops):
         self.written: set[str] = set()  # kinds of the values written, and read, since a barrier
         self.read: set[str] = set()
         self.stores = 0
+        self.alone = lanes == 1  # a thread has turns of its own: none waits for it
 
     def place(self, kind: str = "const int ") -> list[str]:
         """Return the parameters, or arguments, that tell a thread its place."""
@@ -132,7 +134,9 @@ class CLoops(Loops):
 
     def wait(self) -> None:
         """Let the threads wait for each other."""
-        if self.lanes > 1 and (self.written or self.read):
+        if self.alone:
+            return
+        if self.written or self.read:
             self.do(self.barriers[not self.apart])
         self.written, self.read = set(), set()
 
@@ -157,13 +161,13 @@ class CLoops(Loops):
             self.wait()
         self.stores += 1
         self.written.add(group)
-        index, alone = self.value(i, INTEGER).name, self.lanes > 1
-        first = [] if self.apart else [f"{self.warp} == 0"]
+        index, together = self.value(i, INTEGER).name, not self.alone
+        first = [] if self.apart or self.alone else [f"{self.warp} == 0"]
         if value.kind == WIDE:
-            lane, test = f" + {self.lane}" if alone else "", f"if ({first[0]}) " if first else ""
+            lane, test = f" + {self.lane}" if together else "", f"if ({first[0]}) " if first else ""
             self.do(f"{test}{address.name}[{index}{lane}] = {value.name};")
         else:
-            tests = [f"{self.lane} == 0"] * alone + first
+            tests = [f"{self.lane} == 0"] * together + first
             test, kind = f"if ({' && '.join(tests)}) " if tests else "", value.kind
             words = address.name if kind in NUMBERS else f"(({TYPES[kind]} *){address.name})"
             self.do(f"{test}{words}[{index}] = {value.name};")
@@ -230,6 +234,22 @@ class CLoops(Loops):
         with self.each(turn + first, end, step * self.warps) as i:
             yield i
         self.apart = False
+        self.written, self.read = {REAL}, {REAL}
+
+    @contextmanager
+    def parallel(self, first: Index, end: Index, step: int = 1) -> Generator[Value]:
+        if self.alone:
+            with self.each(first, end, step) as i:
+                yield i
+            return
+        self.wait()
+        threads = self.lanes if self.apart else self.lanes * self.warps
+        place = self.lane if self.apart else f"({self.warp} * {self.lanes} + {self.lane})"
+        turn = Value(self, f"{place} * {step}", INTEGER)
+        self.alone = True
+        with self.each(turn + first, end, step * threads) as i:
+            yield i
+        self.alone = False
         self.written, self.read = {REAL}, {REAL}
 
     @contextmanager

@@ -28,24 +28,42 @@ MACHINE = r"""
 #define KT_CONSTANT static __constant__
 #define KT_ENTRY(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 #define KT_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
-#else
+#else  // the functions of CUDA that are used here
 #include <cmath>
 #include <cstring>
 #define KT_FUNCTION static inline
 #define KT_CONSTANT static const
+#define __fma_rn std::fma
+#define __fmaf_rn std::fma
+#define __dsqrt_rn std::sqrt
+#define __fsqrt_rn std::sqrt
+template <typename To, typename From> To kt_same_bits(From x) {
+    To y;
+    std::memcpy(&y, &x, sizeof y);
+    return y;
+}
+#define __double_as_longlong kt_same_bits<long long, double>
+#define __longlong_as_double kt_same_bits<double, long long>
+#define __float_as_int kt_same_bits<int, float>
+#define __int_as_float kt_same_bits<float, int>
+#define __double2loint(x) (int)__double_as_longlong(x)
+#define __double2hiint(x) (int)(__double_as_longlong(x) >> 32)
+#define __hiloint2double(high, low) \
+    __longlong_as_double((long long)(high) << 32 | (unsigned)(low))
 #endif
 
 typedef KT_REAL real;
 
-KT_FUNCTION real kt_fma(real a, real b, real c) {
-#if !defined(__CUDACC__)
-    return std::fma(a, b, c);
-#elif KT_DOUBLE
-    return __fma_rn(a, b, c);
+#if KT_DOUBLE
+KT_FUNCTION real kt_fma(real a, real b, real c) { return __fma_rn(a, b, c); }
+KT_FUNCTION real kt_sqrt(real a) { return __dsqrt_rn(a); }
+KT_FUNCTION real kt_fabs(real a) { return fabs(a); }
 #else
-    return __fmaf_rn(a, b, c);
+KT_FUNCTION real kt_fma(real a, real b, real c) { return __fmaf_rn(a, b, c); }
+KT_FUNCTION real kt_sqrt(real a) { return __fsqrt_rn(a); }
+KT_FUNCTION real kt_fabs(real a) { return fabsf(a); }
 #endif
-}
+KT_FUNCTION double kt_fma64(double a, double b, double c) { return __fma_rn(a, b, c); }
 
 KT_FUNCTION real kt_again(real a) {  // the same number, which the compiler cannot know
 #if defined(__CUDACC__) && KT_DOUBLE
@@ -57,16 +75,6 @@ KT_FUNCTION real kt_again(real a) {  // the same number, which the compiler cann
 }
 
 KT_FUNCTION bool kt_is_finite(real a) { return a - a == 0; }
-
-KT_FUNCTION real kt_sqrt(real a) {
-#if !defined(__CUDACC__)
-    return std::sqrt(a);
-#elif KT_DOUBLE
-    return __dsqrt_rn(a);
-#else
-    return __fsqrt_rn(a);
-#endif
-}
 
 // Divisions by one number share its reciprocal. This is how CUDA itself divides: a first guess of
 // 1/b and Newton's steps, then a quotient that its remainder corrects, which is the nearest number.
@@ -94,15 +102,15 @@ KT_FUNCTION real kt_quotient(real a, real b, real y) {
     return kt_fma(kt_fma(-b, guess, a), y, guess);
 }
 
-KT_FUNCTION real kt_bits(unsigned long long bits) {  // what no literal can say: infinity and NaN
-#if defined(__CUDACC__)
-    return (real)__longlong_as_double((long long)bits);
-#else
-    double value;
-    std::memcpy(&value, &bits, sizeof value);
-    return (real)value;
-#endif
+KT_FUNCTION unsigned long long kt_to_bits(double x) {
+    return (unsigned long long)__double_as_longlong(x);
 }
+KT_FUNCTION double kt_from_bits(unsigned long long bits) {
+    return __longlong_as_double((long long)bits);
+}
+KT_FUNCTION int kt_low_word(double x) { return __double2loint(x); }
+// what no literal can say: infinity and NaN
+KT_FUNCTION real kt_bits(unsigned long long bits) { return (real)kt_from_bits(bits); }
 """
 
 # copies between the user's arrays and tiles; `pitch` is the distance of rows in a tile, which is
@@ -245,39 +253,8 @@ KT_FUNCTION void kt_write(const real *tile, real *rows, int count, int lane) {
 """
 
 BITS = r"""
-KT_FUNCTION double kt_fma64(double a, double b, double c) {
-#if defined(__CUDACC__)
-    return __fma_rn(a, b, c);
-#else
-    return std::fma(a, b, c);
-#endif
-}
-
-KT_FUNCTION real kt_fabs(real x) {
-#if !defined(__CUDACC__)
-    return std::fabs(x);
-#elif KT_DOUBLE
-    return fabs(x);
-#else
-    return fabsf(x);
-#endif
-}
-
-KT_FUNCTION int kt_low_word(double x) {
-#if defined(__CUDACC__)
-    return __double2loint(x);
-#else
-    long long bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return (int)bits;
-#endif
-}
-
 // the word of a number that has its sign in bit 31, and the number with that bit changed
-#if !defined(__CUDACC__)
-KT_FUNCTION int kt_sign_word(real x) { return std::signbit(x) ? 1 << 31 : 0; }
-KT_FUNCTION real kt_flip(real x, int turn) { return turn < 0 ? -x : x; }
-#elif KT_DOUBLE
+#if KT_DOUBLE
 KT_FUNCTION int kt_sign_word(real x) { return __double2hiint(x); }
 KT_FUNCTION real kt_flip(real x, int turn) {
     return __hiloint2double(__double2hiint(x) ^ (turn & 0x80000000), __double2loint(x));
@@ -295,29 +272,6 @@ struct kt_pair { real s, c; };
 KT_FUNCTION kt_pair kt_quarter(real sine, real cosine, unsigned n) {
     return {n & 1 ? cosine : sine, n & 1 ? -sine : cosine};
 }
-"""
-
-PATTERNS = r"""
-KT_FUNCTION unsigned long long kt_to_bits(double x) {
-#if defined(__CUDACC__)
-    return (unsigned long long)__double_as_longlong(x);
-#else
-    unsigned long long bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return bits;
-#endif
-}
-
-KT_FUNCTION double kt_from_bits(unsigned long long bits) {
-#if defined(__CUDACC__)
-    return __longlong_as_double((long long)bits);
-#else
-    double x;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
-#endif
-}
-
 """
 
 # rarely entered, so it stands apart from the code that is always run
@@ -377,7 +331,7 @@ def elementary_text(dtype: str, used: Collection[str]) -> str:
         return CArithmetic(number, "kt_fma64", "kt_to_bits", "kt_from_bits")
 
     text = functions_text(used, "real", "kt_{}".format, arithmetic, "KT_FUNCTION")
-    return number.text() + PATTERNS + text
+    return number.text() + text
 
 
 def prelude(dtype: str, *graphs: Graph) -> str:

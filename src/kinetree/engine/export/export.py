@@ -7,10 +7,8 @@ from typing import Literal
 from kinetree.core.options import is_one_of
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.export.c import header_text, source_text
-from kinetree.engine.export.code import ExportedCode
+from kinetree.engine.export.code import ExportedCode, chosen_name, function_name
 from kinetree.engine.export.header import HONOURING, header
-from kinetree.engine.export.names import chosen_name, function_name
-from kinetree.engine.export.plans import HasIteration, write_iteration
 from kinetree.engine.export.program import DOUBLE, DTYPES, Program
 from kinetree.engine.export.scripts import write_casadi, write_matlab
 from kinetree.engine.export.self_test import self_test_text
@@ -57,7 +55,7 @@ LANGUAGES = {
 
 
 def export(
-    robot: HasModel | Model | HasIteration,
+    robot: HasModel | Model,
     quantity: str,
     language: LanguageName = "c",
     *,
@@ -72,8 +70,7 @@ def export(
     """Write a quantity of the robot as one self-contained function.
 
     Args:
-        robot: the robot, or its model. Or a `kinetree.optimal.Problem`, with "c" in the place of a
-            quantity: one iteration of iLQR.
+        robot: the robot, or its model.
         quantity: a quantity that has kernels, such as "inverse_dynamics".
         language: "c" (C99 with a header for C and C++, and a self-test), "casadi" (a Python
             function that returns a `casadi.Function`) or "matlab" (also for Octave).
@@ -93,9 +90,6 @@ def export(
     """
     if not is_one_of(dtype, DTYPES):
         raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(map(repr, DTYPES))}.")
-    if isinstance(robot, HasIteration):
-        options = (language != "c", wrenches, frame, expressed, rows, free)
-        return _iteration(robot, quantity, dtype, name, options)
     model = model_of(robot)
     request = Request(
         quantity, frame=frame, expressed=expressed, rows=rows, wrenches=wrenches, free=free
@@ -105,24 +99,6 @@ def export(
         raise InputError("CasADi computes in double only; leave dtype at double.")
     program = _program(model, request, spoken, dtype, name)
     return ExportedCode(program.name, spoken.write(program, model))
-
-
-def _iteration(
-    problem: HasIteration,
-    language: str,
-    dtype: Dtype,
-    name: str | None,
-    options: tuple[object, ...],
-) -> ExportedCode:
-    """One iteration of a problem; the options are those of quantities."""
-    if language != "c" or any(options):
-        raise InputError(
-            "a problem of optimal control is written as kt.export(problem, 'c', dtype=..., "
-            f"name=...); expected 'c', not {language!r}, and no option of a quantity."
-        )
-    iteration = problem.iteration()
-    called = function_name(iteration.model.name, "ilqr") if name is None else chosen_name(name)
-    return write_iteration(iteration, called, dtype)
 
 
 def _program(
@@ -140,7 +116,7 @@ def _program(
         _lettered(port, result.letter, graph)
         for port, result in zip(graph.outputs, quantity.results, strict=True)
     )
-    equation = quantity.formula
+    equation = quantity.title.rstrip(".")
     if not request.wrenches:
         equation = equation.replace(" - J^T F_ext", "").replace(" + J^T F_ext", "")
     if model.constraints is not None:

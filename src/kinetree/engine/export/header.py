@@ -9,9 +9,8 @@ from kinetree.dynamics.constraints.quantities import honours
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.ops import OPERATIONS
 from kinetree.engine.kernels.request import Request
-from kinetree.files.description.joints import PRISMATIC
 from kinetree.model import Model
-from kinetree.model.constraints import Closure, Constraints, Coupling
+from kinetree.model.constraints import Constraints
 from kinetree.model.labelled import DIRECTIONS
 from kinetree.model.quantity import ARGUMENTS, Quantity
 from kinetree.model.units import entry_names, units
@@ -77,7 +76,7 @@ def header(
     lines += ["", *conventions(model, graph, quantity), ""]
     lines += joint_table(model, graph, first)
     if model.constraints is not None:
-        lines += ["", *constraint_table(model, model.constraints, graph, quantity, first)]
+        lines += ["", *constraint_table(model.constraints, model, quantity, first)]
     return [*lines, "", operations(graph)]
 
 
@@ -109,46 +108,29 @@ def joint_table(model: Model, graph: Graph, first: int) -> Iterator[str]:
 
 
 def constraint_table(
-    model: Model, constraints: Constraints, graph: Graph, quantity: Quantity, first: int
+    constraints: Constraints, model: Model, quantity: Quantity, first: int
 ) -> Iterator[str]:
-    """Names of the constraints, entries of their vectors, motors, and the meaning of residuals."""
+    """Names of the constraints, entries of their vectors, motors, and what states must satisfy."""
     names = ", ".join(plain(name) for name in constraints.given)
     if not (honours(quantity) or quantity.step or quantity.over == "constraints"):
         yield f"Of the tree of joints; the constraints ({names}) are not part of it."
         return
-    yield f"Constraints Phi(q) = 0 ({names}): equations, units of Phi and of forces"
-    rows = [unit for item in constraints.items for unit in row_units(model, item)]
-    loose = [row not in constraints.basis for row in range(len(rows))]
-    rows = [f"{x}, redundant" if y else x for x, y in zip(rows, loose, strict=True)]
-    yield from _rows(constraints.row_names, rows, first)
+    yield f"Constraints Phi(q) = 0 ({names}): equations"
+    loose = set(range(len(constraints.row_names))) - {*constraints.basis}
+    marks = ["redundant" if row in loose else "" for row in range(len(constraints.row_names))]
+    yield from _rows(constraints.row_names, marks, first)
     letters = {result.letter for result in quantity.results}
     if "tau" in letters:
         yield f"Motors: {_dofs(model, constraints.actuated)}; tau of other joints is zero."
     if "d" in quantity.letters:
         yield f"Independent rates dy: {_dofs(model, constraints.independent)}"
-    closed = any(isinstance(item, Closure) for item in constraints.items)
-    if letters & {"lam", "impulse"} and closed:
+    if letters & {"lam", "impulse"}:
         yield "Forces of a loop are in the axes of its first frame and act on the second one."
-    solved = quantity.name.removeprefix("constrained_") in HONOURING
-    if solved:
-        against = any(port.name == "F_ext" for port in graph.inputs)
-        yield "h has the forces of velocities, gravity, springs and friction" + (
-            ", and those against F_ext." if against else "."
-        )
     yield from textwrap.wrap(quantity.caution, WIDTH)
     if quantity.step:
         yield "The results are NaN if q and dq do not satisfy Phi(q) = 0 and J dq = 0."
-    if solved:
+    elif quantity.name.removeprefix("constrained_") in HONOURING:
         yield "q and dq should satisfy Phi(q) = 0 and J dq = 0; they are used as they are."
-
-
-def row_units(model: Model, item: Closure | Coupling) -> list[str]:
-    """Units of Phi and of lambda, for every equation of a constraint."""
-    if isinstance(item, Coupling):
-        dof = item.terms[0].dof
-        owner = next(x for x in model.joints if x.dofs and x.dofs[0] == dof)
-        return ["m, N" if owner.type == PRISMATIC else "rad, N m"]
-    return ["rad, N m" if ".angular_" in name else "m, N" for name in item.row_names]
 
 
 def _dofs(model: Model, numbers: Sequence[int]) -> str:
@@ -169,7 +151,7 @@ def operations(graph: Graph) -> str:
 def _rows(names: Sequence[str], entries: Sequence[str], first: int) -> Iterator[str]:
     width = max(map(len, names), default=0)
     for k, (name, unit) in enumerate(zip(names, entries, strict=True)):
-        yield f"  {k + first:3}  {plain(name):{width}}  {unit}"
+        yield f"  {k + first:3}  {plain(name):{width}}  {unit}".rstrip()
 
 
 def _shape(port: Port) -> str:

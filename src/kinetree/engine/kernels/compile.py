@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 from kinetree.engine.call.outside_torch import outside_torch
 from kinetree.engine.compiler.graph import Graph, LongGraphError, Port
@@ -15,10 +15,9 @@ from kinetree.engine.kernels.stored import stored_graph
 from kinetree.engine.kernels.traced import check_inertia, traced_function
 from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.present.labels import Axes, Axis
+from kinetree.present.labels import Axes
 
 if TYPE_CHECKING:
-    from kinetree.engine.compiler.store import StoredGraph
     from kinetree.engine.cuda.kernel import CudaKernel
     from kinetree.engine.kernels.signatures import KernelOptions
 
@@ -95,14 +94,14 @@ def compiled(model: Model, request: Request) -> "Kernel | CudaKernel":
         doc = derivative_help(request, model, graph)
         axes = _slope_axes(model, graph, request)
     if request.sparse:
-        graph, doc, axes = _sparse(model, name, cast("StoredGraph", graph), doc, axes)
+        graph, doc, axes = _sparse(model, name, graph, doc, axes)
     if request.target == "cuda":
         from kinetree.engine.cuda.kernel import CudaKernel
 
         return CudaKernel(graph, name, doc, more=more)
     # a solver that repeats until its error is 1e-8, and the closing of loops, need float64
     closed = quantity.step and model.constraints is not None
-    dtypes = ("float64",) if closed or graph.repeats() else DTYPES
+    dtypes = ("float64",) if closed or graph.has_loops else DTYPES
     return Kernel(graph, name, doc, dtypes=dtypes, more=more, axes=axes)
 
 
@@ -149,26 +148,15 @@ def _slope_axes(model: Model, graph: Graph, request: Request) -> Axes:
     return port_axes(model, graph, request.rows, [(*of, *by) for of, by in pairs])
 
 
-def _sparse(
-    model: Model, name: str, dense: "StoredGraph", doc: str, axes: Axes
-) -> tuple[Graph, str, Axes]:
-    """Return the values of a graph that are not always zero, with their help and their names.
+def _sparse(model: Model, name: str, dense: Graph, doc: str, axes: Axes) -> tuple[Graph, str, Axes]:
+    """Return the values of a graph that are not always zero, with their help and axes."""
+    from kinetree.engine.compiler.sparse import sparse
 
-    A value is called after the first place where it stands, such as "dtau_dq:shoulder:elbow".
-    """
-    from kinetree.engine.compiler.sparse import SparseGraph
-
-    graph = SparseGraph(dense)
+    graph = sparse(dense)
     pattern = graph.pattern
     if not pattern.size:
         raise InputError(
             f"{name} of {model.name!r} is zero at every state, so there are no values of it; leave "
             "out sparse=True to get the zeros."
         )
-    names = [""] * pattern.size
-    for block, along in zip(pattern.blocks, axes[1], strict=True):
-        for place, k in zip(block.index.T.tolist(), block.source.tolist(), strict=True):
-            pairs = zip(along, place, strict=True)
-            entry = [str(i) if axis is None else axis.names[i] for axis, i in pairs]
-            names[k] = names[k] or ":".join([block.name, *entry])
-    return graph, sparse_help(doc, pattern.size), (axes[0], ((Axis(tuple(names), "value"),),))
+    return graph, sparse_help(doc, pattern.size), (axes[0], ((None,),))

@@ -31,12 +31,10 @@ from kinetree.engine.kernels.ports import argument_port
 from kinetree.errors import KinetreeWarning
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.contacts import contacts_of_model
-from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 
 
-@documented_batch
 def contact_inverse_dynamics(
     robot: Model | HasModel,
     q: StateLike,
@@ -57,6 +55,9 @@ def contact_inverse_dynamics(
 
     Args:
         robot: a Robot or a Model.
+        q: joint positions, shape (..., nq), rad or m.
+        dq: joint rates, shape (..., n), rad/s or m/s.
+        ddq: joint accelerations, shape (..., n), rad/s^2 or m/s^2.
         F_ext: wrenches onto the links in their frames, shape (..., l, 6), N m and N; None: no
             wrench.
         contacts: names of the contacts that touch, or 1 and 0 for each, shape (..., c),
@@ -109,5 +110,5 @@ def _compiled(model: Model, motors: tuple[int, ...], effort: bool, wrenches: boo
         check_inertia(model)
         return contact_maker(motors, effort=effort)(model, True, None)
 
-    doc = f"{quantity.formula} of {model.name}"
+    doc = f"{quantity.title} Robot {model.name!r}."
     return variant(model, NAME, (motors,), make, ports, quantity.outputs, doc)

@@ -8,16 +8,12 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import names
-from kinetree.core.records import checked, named_numbers, numbers_in, unchecked, with_numbers
+from kinetree.core.records import named_numbers, numbers_in, unchecked, with_numbers
 from kinetree.engine.compiler.graph import Port
-from kinetree.errors import InputError, KinetreeError
-from kinetree.files.description.contacts import above_zero, at_least_zero, share
-from kinetree.files.description.friction import Friction
-from kinetree.files.description.records import Spring
+from kinetree.errors import InputError, ModelError
 from kinetree.model import Model
 from kinetree.model.contacts import contacts_of_model
-from kinetree.model.friction import checked_friction, with_coefficients
-from kinetree.spatial.inertia import check_physical
+from kinetree.model.friction import with_coefficients
 
 
 @dataclass(frozen=True)
@@ -25,16 +21,16 @@ class FreeData:
     """Robot data of one kind.
 
     dims: letters of its axes, that of its owners first. read: the data of a model, (owners,
-    *shape). write: the model with other data. suspect: which entries, (states, owners), may break a
-    rule, of a model and data (states, owners, *shape). check: raises the model's own error for the
-    data of an owner. owners: their names. missing: what to do for a model without owners.
+    *shape). write: the model with other data. wrong: which entries break a rule, (states, owners),
+    of a model and data (states, owners, *shape); None: there is no rule. expected: the rule.
+    owners: their names. missing: what to do for a model without owners.
     """
 
     dims: str
     read: Callable[[Model], Any]
     write: Callable[[Model, Array], Model]
-    suspect: Callable[[Model, Array], Array]
-    check: Callable[[Model, Any, int], object]
+    wrong: Callable[[Model, Array], Array] | None = None
+    expected: str = ""
     owners: Callable[[Model], Sequence[str]] = lambda model: model.link_names
     missing: str = ""
 
@@ -76,32 +72,25 @@ def with_free(model: Model, free: Sequence[str], values: Sequence[Array]) -> Mod
 
 
 def check_free(model: Model, name: str, values: Array) -> None:
-    """Raise the error of the model's own rule for numbers that no robot has, (..., *shape).
+    """Raise ModelError for numbers that no robot has, (..., *shape).
 
     Numbers that the robot has already are accepted: it may be unphysical by choice.
     """
     data, known = FREE[name], free_values(model, name)
+    if data.wrong is None:
+        return
     rows = values.reshape(-1, *known.shape)
-    for row, i in np.argwhere(data.suspect(model, rows)):
-        value = rows[row, i].tolist()
-        if value == known[i].tolist():
-            continue
-        try:
-            data.check(model, value, i)
-        except KinetreeError as problem:
-            at = [int(k) for k in np.unravel_index(row, values.shape[: -known.ndim])]
-            raise type(problem)(f"parameter {name}{at or ''}: {problem}") from None
-
-
-# Data of links
-
-
-def _never(model: Model, rows: Array) -> Array:
-    return np.zeros((0, 0), bool)
+    new = (rows != known).reshape(*rows.shape[:2], -1).any(-1)
+    for row, i in np.argwhere(data.wrong(model, rows) & new):
+        at = [int(k) for k in np.unravel_index(row, values.shape[: -known.ndim])]
+        raise ModelError(
+            f"parameter {name}{at or ''} of {data.owners(model)[i]!r} is {rows[row, i].tolist()}; "
+            f"expected {data.expected}."
+        )
 
 
 def _negative(model: Model, rows: Array) -> Array:
-    return rows < 0
+    return (rows < 0).reshape(*rows.shape[:2], -1).any(-1)
 
 
 def _not_physical(model: Model, rows: Array) -> Array:
@@ -112,23 +101,8 @@ def _not_physical(model: Model, rows: Array) -> Array:
     return (lowest < -slack) | (skewness > slack)
 
 
-def _check_mass(model: Model, value: Any, i: int) -> None:
-    check_physical(value, [0] * 3, np.zeros((3, 3)), f"link {model.link_names[i]!r}")
-
-
-def _check_inertia(model: Model, value: Any, i: int) -> None:
-    check_physical(0, [0] * 3, value, f"link {model.link_names[i]!r}")
-
-
-def _accept(model: Model, value: Any, i: int) -> None:
-    pass
-
-
 def _with_gravity(model: Model, x: Array) -> Model:
     return model.replace(gravity=np.concatenate([np.zeros(3, int), x]))
-
-
-# Friction and springs
 
 
 def _friction(model: Model) -> Array:
@@ -144,20 +118,13 @@ def _with_friction(model: Model, x: Array) -> Model:
     return model.replace(joints=tuple(joints))
 
 
-def _check_friction(model: Model, value: Any, i: int) -> None:
-    checked_friction(Friction(tuple(value[:2]), tuple(value[2:])), model.joints[i].name)
-
-
 def _with_springs(model: Model, x: Array) -> Model:
     pairs = zip(model.springs, x, strict=True)
     springs = [replace(spring, stiffness=k, rest=rest) for spring, (k, rest) in pairs]
     return model.replace(springs=tuple(springs))
 
 
-# Contacts and the ground
-
-
-def _of_points(field: str, suspect: Callable[[Model, Array], Array], rule: Any) -> FreeData:
+def _of_points(field: str, wrong: Callable[[Model, Array], Array], expected: str) -> FreeData:
     """Data of contact points, in a field of their records."""
 
     def with_points(model: Model, x: Array) -> Model:
@@ -166,17 +133,13 @@ def _of_points(field: str, suspect: Callable[[Model, Array], Array], rule: Any) 
         points = tuple(unchecked(point, **{field: value}) for point, value in pairs)
         return model.replace(contacts=replace(contacts, points=points))
 
-    def names_of(model: Model) -> Sequence[str]:
+    def of_points(model: Model) -> Any:
+        return getattr(contacts_of_model(model, field), f"{field}s")
+
+    def owners(model: Model) -> Sequence[str]:
         return contacts_of_model(model, field).names
 
-    return FreeData(
-        "c",
-        lambda model: getattr(contacts_of_model(model, field), f"{field}s"),
-        with_points,
-        suspect,
-        lambda model, value, i: rule(value, f"entry {names_of(model)[i]!r}"),
-        names_of,
-    )
+    return FreeData("c", of_points, with_points, wrong, expected, owners)
 
 
 def _ground(model: Model) -> Any:
@@ -195,44 +158,50 @@ def _with_ground(model: Model, x: Array) -> Model:
 def _bad_ground(model: Model, rows: Array) -> Array:
     """Lengths must be above zero; a normal must not vanish."""
     known = _ground_names(model)
-    normal = [k for k, x in enumerate(known) if "normal." in x]
-    if normal and not rows[:, normal].any(-1).all():
-        raise InputError(
-            "parameter ground has a plane whose normal is zero; expected a vector that points from "
-            "the ground to the robot, such as (0, 0, 1)."
-        )
-    return (rows <= 0) & np.array([x.startswith("spacing") or ".size" in x for x in known])
+    lengths = np.array([x.startswith("spacing") or ".size" in x for x in known])
+    normal = np.array(["normal." in x for x in known])
+    vanished = normal & ~rows[:, normal].any(-1, keepdims=True) if normal.any() else normal
+    return ((rows <= 0) & lengths) | vanished
 
 
 FREE: Mapping[str, FreeData] = {
-    "mass": FreeData("l", lambda m: m.m, lambda m, x: m.replace(m=x), _negative, _check_mass),
-    "com": FreeData("l 3", lambda m: m.com, lambda m, x: m.replace(com=x), _never, _accept),
+    "mass": FreeData(
+        "l", lambda m: m.m, lambda m, x: m.replace(m=x), _negative, "a mass of 0 or more, kg"
+    ),
+    "com": FreeData("l 3", lambda m: m.com, lambda m, x: m.replace(com=x)),
     "inertia": FreeData(
-        "l 3 3", lambda m: m.I_com, lambda m, x: m.replace(I_com=x), _not_physical, _check_inertia
+        "l 3 3",
+        lambda m: m.I_com,
+        lambda m, x: m.replace(I_com=x),
+        _not_physical,
+        "a symmetric matrix whose principal moments are not negative, none above the sum of the "
+        "others, kg m^2",
     ),
     "gravity": FreeData(
-        "3", lambda m: m.gravity[3:], _with_gravity, _never, _accept, lambda m: ("x", "y", "z")
+        "3", lambda m: m.gravity[3:], _with_gravity, owners=lambda m: ("x", "y", "z")
     ),
     "friction": FreeData(
-        "l 4", _friction, _with_friction, lambda m, x: np.asarray((x < 0).any(-1)), _check_friction
+        "l 4", _friction, _with_friction, _negative, "coefficients of friction of 0 or more"
     ),
     "springs": FreeData(
         "s 2",
         lambda m: np.array([(x.stiffness, x.rest) for x in m.springs], float).reshape(-1, 2),
         _with_springs,
         lambda m, x: x[..., 0] < 0,
-        lambda m, value, i: checked(Spring(value[0]), Spring, f"spring {m.springs[i].name!r}"),
+        "a stiffness of 0 or more, and the position at rest",
         lambda m: [x.name for x in m.springs],
         "Add some first, of any stiffness, with robot.with_springs({joint: kt.joints.Spring(1)}).",
     ),
-    "contact_friction": _of_points("friction", _negative, at_least_zero),
-    "restitution": _of_points("restitution", lambda m, x: (x < 0) | (x > 1), share),
+    "contact_friction": _of_points("friction", _negative, "a coefficient of 0 or more"),
+    "restitution": _of_points(
+        "restitution", lambda m, x: (x < 0) | (x > 1), "a share between 0 and 1"
+    ),
     "ground": FreeData(
         "g",
         lambda m: numbers_in(_ground(m)),
         _with_ground,
         _bad_ground,
-        lambda m, value, i: above_zero(value, f"entry {_ground_names(m)[i]!r}"),
+        "lengths above 0 and a normal that is not zero, from the ground to the robot",
         _ground_names,
     ),
 }

@@ -2,12 +2,11 @@
 
 `quantity_help` is the text of a quantity, from its declaration, as an attribute of Robot.
 `kernel_help` is the text of a kernel, which may have further arguments, and names the robot. What
-holds for all quantities is in the docstring of Robot, which the first text refers to, and in full
-in that of a kernel.
+holds for all quantities is in the docstring of Robot, which both refer to.
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from kinetree.engine.compiler.graph import Graph
@@ -28,37 +27,12 @@ EXPRESSED = (
     '{s}; "aligned": of the origin of the frame, in the axes of {s}.'
 )
 SEE_ROBOT = "Names, batches and the letters of shapes: see `Robot`."
-KINDS = (
-    "Arrays, lists and tensors follow `robot.coordinate_names` (q) and `robot.dof_names` (the "
-    "others); a dict, a pandas Series or DataFrame or a polars DataFrame is aligned by these "
-    "names, and results are labelled alike. Leading axes broadcast. In shapes, n "
-    "is `robot.n`, nq is `robot.nq`, {letters}... any leading axes."
-)
-LETTERS = {
-    "l": "l the number of moving links, ",
-    "p": "p the length of `robot.parameters`, ",
-    "s": "s the number of springs, ",
-    "m": "m the number of equations of the constraints, ",
-    "d": "d the number of independent rates, ",
-    "k": "k the number of rows of the task, ",
-    "c": "c the number of contacts, ",
-}
 HONOURED = (
-    "The constraints of this robot are honoured: results satisfy M ddq + h = tau + J^T lambda and "
-    "J ddq + gamma = 0, with lambda in `constrained_forward_dynamics` and "
-    "`constrained_inverse_dynamics`."
+    "The constraints of this robot are honoured: M ddq + h = tau + J^T lambda and J ddq + gamma = "
+    "0. tau is NaN where the motors cannot make the motion, as at a dead centre."
 )
-MOTORS = (
-    "Joints without motors have no force. tau is NaN where the motors cannot make the motion, as "
-    "at a dead centre; `constrained_inverse_dynamics` has the force that is left over. If the "
-    "constraints forbid ddq, the forces make the nearest motion that is allowed."
-)
-STEPPED = (
-    "The constraints of this robot are honoured: q and dq must satisfy them (otherwise the results "
-    "are NaN), and the results do, because they are projected."
-)
+STEPPED = "q and dq must satisfy the constraints of this robot, otherwise the results are NaN."
 OF_THE_TREE = "The constraints of this robot do not enter: this is the quantity of its tree."
-
 SPARSE = (
     "Of these results the kernel returns one vector, values, shape (..., {size}): the numbers that "
     "this robot does not make zero, each once. `pattern.blocks` has their places in each result, "
@@ -73,44 +47,37 @@ def quantity_help(quantity: Quantity) -> str:
         arguments["frame"] = FRAME
         if quantity.choices:
             arguments["expressed"] = EXPRESSED
-        return _text(quantity, arguments, SEE_ROBOT)
+        return _text(quantity, arguments)
     if quantity.wrenches:
         arguments |= _arguments(["F_ext"])
-    return _text(quantity, arguments | OPTIONS, SEE_ROBOT)
+    return _text(quantity, arguments | OPTIONS)
 
 
 def kernel_help(quantity: Quantity, model: Model, graph: Graph, extra: str | None = None) -> str:
     """Return the documentation of a kernel, compiled for a robot; `extra`: a further argument."""
     arguments = [port.name for port in graph.inputs] + ([extra] if extra else [])
-    letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
-    letters |= {"l"} if extra else set()
-    text = _text(quantity, _arguments(arguments) | OPTIONS, _kinds(letters))
+    parts = [_text(quantity, _arguments(arguments) | OPTIONS)]
     if model.constraints is not None and quantity.over != "constraints":
         from kinetree.dynamics.constraints.quantities import honours
 
         remark = HONOURED if honours(quantity) else OF_THE_TREE
-        remark = STEPPED if quantity.step else remark
-        remark = f"{remark} {MOTORS}" if quantity.name == "inverse_dynamics" else remark
-        text = f"{text}\n\n{textwrap.fill(remark, WIDTH)}"
-    return f"{text}\n\n{_sizes(model)}"
+        parts.append(textwrap.fill(STEPPED if quantity.step else remark, WIDTH))
+    return "\n\n".join([*parts, _sizes(model)])
 
 
 def derivative_help(request: Request, model: Model, graph: Graph) -> str:
     """Return the documentation of the kernel of a derivative, compiled for a robot."""
     wrt, second = request.wrt or (), request.order == 2
-    along = "; q is moved along tangent vectors of `integrate`" if "q" in wrt else ""
-    letters = {letter for port in (*graph.inputs, *graph.outputs) for letter in port.dims}
-    arguments = _arguments([x.name for x in graph.inputs if x.name in ARGUMENTS]) | OPTIONS
+    arguments = _arguments([x.name for x in graph.inputs if x.name in ARGUMENTS])
     if second and graph.inputs[-1].name not in ARGUMENTS:
-        arguments = {graph.inputs[-1].name: "weights of the result's numbers.", **arguments}
+        arguments[graph.inputs[-1].name] = "weights of the result's numbers."
     results = [
-        f"{port.name}: shape ({', '.join(('...', *map(str, port.shape)))}), in units of the "
-        f"result per unit of {'both arguments' if second else 'the argument'}."
-        for port in graph.outputs
+        f"{x.name}: shape ({', '.join(['...', *map(str, x.shape)])})." for x in graph.outputs
     ]
-    what = f"{'Second derivatives' if second else 'Derivatives'} of {request.name}"
-    title = f"{what} by {', '.join(wrt)}{' times y' if second else ''}{along}."
-    return f"{_sections(title, arguments, results, _kinds(letters))}\n\n{_sizes(model)}"
+    kind = "Second derivatives" if second else "Derivatives"
+    along = "; q is moved along tangent vectors of `integrate`" if "q" in wrt else ""
+    title = f"{kind} of {request.name} by {', '.join(wrt)}{along}."
+    return f"{_sections(title, arguments | OPTIONS, results)}\n\n{_sizes(model)}"
 
 
 def sparse_help(text: str, size: int) -> str:
@@ -118,31 +85,26 @@ def sparse_help(text: str, size: int) -> str:
     return f"{text}\n\n{textwrap.fill(SPARSE.format(size=size), WIDTH)}"
 
 
-def _kinds(letters: Set[str]) -> str:
-    known = "".join(text for letter, text in LETTERS.items() if letter in letters)
-    return KINDS.format(letters=known)
-
-
 def _arguments(names: Sequence[str]) -> dict[str, str]:
     return {name: ARGUMENTS[name].text for name in names}
 
 
-def _text(quantity: Quantity, arguments: Mapping[str, str], kinds: str) -> str:
+def _text(quantity: Quantity, arguments: Mapping[str, str]) -> str:
     example = textwrap.indent(quantity.example.strip(), "    ")
     if "robot = " not in example:
         example = f"{USUAL_ROBOT}\n{example}"
     results = [result.text for result in quantity.results]
     about = "\n\n".join([quantity.title, *quantity.remarks])
-    return f"{_sections(about, arguments, results, kinds)}\n\nExample:\n{example}"
+    return f"{_sections(about, arguments, results)}\n\nExample:\n{example}"
 
 
-def _sections(title: str, arguments: Mapping[str, str], results: Sequence[str], kinds: str) -> str:
+def _sections(title: str, arguments: Mapping[str, str], results: Sequence[str]) -> str:
     described = [f"{key}: {text}" for key, text in arguments.items()]
     parts = [
         *(textwrap.fill(x, WIDTH) for x in title.split("\n\n")),
         _entries("Args:", described),
         _entries("Returns:", results),
-        textwrap.fill(kinds, WIDTH),
+        SEE_ROBOT,
     ]
     return "\n\n".join(parts)
 

@@ -31,7 +31,7 @@ from kinetree.dynamics.derivatives.second import (
     tree_second_derivatives,
 )
 from kinetree.dynamics.joints.tangents import tangent_map
-from kinetree.dynamics.traced import over_tree
+from kinetree.dynamics.traced import traced
 from kinetree.engine.compiler.derivatives import Along, jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
@@ -194,9 +194,9 @@ def _blocks(
 
         return function
 
-    links = prepared(over_tree(tree_second_derivatives, 3))
+    links = prepared(traced(tree_second_derivatives, "tree", 3))
     inputs = [*ports, Port(WEIGHTS, (model.n,), ("n",))]
-    passive = trace(prepared(over_tree(passive_power, 3)), inputs, [("s", ())])
+    passive = trace(prepared(traced(passive_power, "tree", 3)), inputs, [("s", ())])
     of_passive, _ = _twice(optimise(passive), wrt, tangents(model))
 
     def function(*arrays: Array) -> Blocks:

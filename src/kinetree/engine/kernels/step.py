@@ -236,7 +236,7 @@ def step_graph(
 def rate_graph(
     space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, names: Sequence[str]
 ) -> Graph:
-    """k and y of a state, as in `simulate` (simulate/core/system.py): the same nodes in its order.
+    """k and y of a state, as in `simulate` (simulate/equations.py): the same nodes in its order.
 
     The arguments are in the order in which `simulate` has them, because the order of inputs is that
     of the terms of a sum.
@@ -352,12 +352,16 @@ def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
     robot = SERVO.format(lag) if actuated else ""
     shown = f"{call}.shape\n(2,)" if actuated else f"{call}.round(6)\narray({after})"
     return Quantity(
-        name, ("q", "dq", "tau", "dt", *more),
-        (*NEXT_STATE, NEXT_ACTIVATION) if kind == ACTIVATION else NEXT_STATE,
-        f"{what} after the time dt{acting}, by {how}",
-        f"q and dq after dt, by {method.name}{acting or (', with slopes of tau' if kind else '')}",
-        f"{robot}>>> {shown}", None, make=whole_step(name), wrenches=True, step=True,
-    )  # fmt: skip
+        name=name,
+        inputs=("q", "dq", "tau", "dt", *more),
+        results=(*NEXT_STATE, NEXT_ACTIVATION) if kind == ACTIVATION else NEXT_STATE,
+        title=f"{what} after the time dt{acting}, by {how}",
+        example=f"{robot}>>> {shown}",
+        function=None,
+        make=whole_step(name),
+        wrenches=True,
+        step=True,
+    )
 
 
 # one step of `simulate`: the state after the time dt; with slopes of tau, controls, activations

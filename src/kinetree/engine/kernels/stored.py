@@ -5,17 +5,20 @@ data and the text of the request. The machine code of the graph lies in the same
 """
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
 
 from kinetree.engine import cache
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.notes import Stage, collecting
 from kinetree.engine.compiler.store import StoredGraph
 from kinetree.model import Model
+
+log = logging.getLogger(__name__)
 
 PART = "graph"
 # fields that decide no result: names, remarks, and limits, which only `dynamics.random` reads
@@ -43,17 +46,18 @@ def kept_graph(key: tuple[str, ...], make: Callable[[], Graph]) -> Graph:
     entry = cache.entry(*key)
     data = cache.load(entry, PART)
     if data is not None:
-        return StoredGraph(data, key).noting(Stage("graph", None))
+        return StoredGraph(data, key)
     graph = made_graph(make, key)
     cache.store(entry, PART, graph.data)
     return graph
 
 
 def made_graph(make: Callable[[], Graph], key: tuple[str, ...] = ()) -> StoredGraph:
-    """Return the graph that `make` makes, with notes on how."""
-    with collecting() as stages:
-        graph = make()
-    return StoredGraph.of(graph, key).noting(*stages)
+    """Return the graph that `make` makes, with its bytes."""
+    start = perf_counter()
+    graph = StoredGraph.of(make(), key)
+    log.info("kinetree traced %d operations in %.2f s", graph.operations, perf_counter() - start)
+    return graph
 
 
 def comparable(model: Model) -> bool:

@@ -1,8 +1,8 @@
-"""Kernels of task-space dynamics: Lambda and eta, and their slopes, for some rows of a twist.
+"""Kernels of task-space dynamics: Lambda and eta for some rows of a twist.
 
 `task_space` gives the record of `Robot.task_space` from a kernel. The kernel of the quantity
-"task_space" has the arguments q and dq; it is made in further variants where the rates follow from
-a twist V, or where damping or a tolerance of the caller is one more argument.
+"task_space" has the arguments q and dq; it is made in further variants where damping or a tolerance
+of the caller is one more argument. Rates follow from a twist V by J_bar at rest.
 """
 
 from collections.abc import Sequence
@@ -11,51 +11,33 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, StateLike
-from kinetree.core.containers import label_kind
+from kinetree.core.arrays import ArrayLike, StateLike
 from kinetree.core.options import name, optional_name
 from kinetree.dynamics.constraints.quantities import check_honoured
-from kinetree.dynamics.derivatives.task_space import (
-    SIDES,
-    TaskSpaceDerivatives,
-    check_rows,
-    task_slopes,
-    tree_terms,
-)
 from kinetree.dynamics.forward_dynamics import check_inertia
-from kinetree.dynamics.joints.configuration import random
-from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.task_space import (
     TOLERANCE,
     TaskSpace,
     not_negative,
+    rates_of_twist,
     task_maker,
     task_space_at_state,
 )
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.compile import compiled, variant
 from kinetree.engine.kernels.memo import remembered
-from kinetree.engine.kernels.ports import argument_port, check_model
+from kinetree.engine.kernels.ports import argument_port
 from kinetree.engine.kernels.request import Request
-from kinetree.errors import InputError, SingularityError
+from kinetree.errors import SingularityError
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.constrain import without_constraints
-from kinetree.model.documented import documented_batch
 from kinetree.model.inputs import coordinate_axis, dof_axis
-from kinetree.model.quantity import check_expressed, task_rows
-from kinetree.present.labels import Alignment, Axis
+from kinetree.model.quantity import task_rows
+from kinetree.present.labels import Alignment
 
-NAME, SLOPES_NAME = "task_space", "task_space_derivatives"
+NAME = "task_space"
 Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel
-SLOPES = (
-    ("dJ_dq", ("k", "n", "n")),
-    ("dLambda_dq", ("k", "k", "n")),
-    ("deta_dq", ("k", "n")),
-    ("deta_dv", ("k", "n")),
-)
 
 
-@documented_batch
 def task_space(
     robot: Model | HasModel,
     q: StateLike,
@@ -75,10 +57,13 @@ def task_space(
 
     Args:
         robot: a Robot or a Model.
+        q: joint positions, shape (..., nq), rad or m.
         dq: joint rates, shape (..., n), rad/s or m/s; None: from V, or at rest.
         V: twist of the frame, shape (..., k) for k rows, rad/s and m/s, instead of dq.
+        frame: name of a frame of the robot; None: the tool.
         expressed: "body", "space" or "aligned": the axes and reference point of twist and
             wrench, as in `frame_velocity`.
+        rows: which of the six coordinates (three angular, three linear) make the task; None: all.
         damping: adds damping^2 to J M^-1 J^T near singularities; in the units of its square
             root.
         tolerance: J is singular if its smallest singular value is not above this; in the units
@@ -99,8 +84,11 @@ def task_space(
                [ 21.12 ,   5.219]])
     """
     model = model_of(robot)
-    if dq is not None and V is not None:
-        raise InputError("give the joint rates dq or the twist V, not both.")
+    if V is not None:
+        choices: dict[str, Any] = {"frame": frame, "expressed": expressed, "rows": rows}
+        choices |= {"damping": damping, "tolerance": tolerance}
+        moved = rates_of_twist(task_space(model, q, **choices).J_bar, V, dq)
+        return task_space(model, q, moved, **choices)
     option: Option = None
     usual = type(damping) is int and damping == 0 and type(tolerance) is float
     if not (usual and tolerance == TOLERANCE):
@@ -108,114 +96,48 @@ def task_space(
         option = "damping" if damping != 0 else "tolerance" if tolerance != TOLERANCE else None
     chosen = None if rows is None else tuple(task_rows(rows))
     # looked up at every call, so the key is shorter than a Request
-    key = (
-        NAME, optional_name(frame, "frame"), name(expressed, "expressed"), chosen, V is not None,
-        option,
-    )  # fmt: skip
-    motion = dq if V is None else V
-    if motion is None:  # a list may stand beside tensors, an array of NumPy may not
-        motion = np.zeros(model.n) if type(q) is np.ndarray else [0.0] * model.n
-    if type(q) is not np.ndarray or type(motion) is not np.ndarray:
-        q, motion = _plain(model, q, motion, "dq" if V is None else "V")
+    key = NAME, optional_name(frame, "frame"), name(expressed, "expressed"), chosen, option
+    if dq is None:  # a list may stand beside tensors, an array of NumPy may not
+        dq = np.zeros(model.n) if type(q) is np.ndarray else [0.0] * model.n
+    if type(q) is not np.ndarray or type(dq) is not np.ndarray:  # the record has plain arrays
+        q, dq = Alignment([(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]).values
 
     def alone() -> TaskSpace:
         """The textbook names what is wrong with one state: a singular Jacobian, or NaN in q."""
+        limits = {"damping": damping, "tolerance": tolerance}
         return task_space_at_state(
-            model, q, None if V is not None else motion, V=V, frame=frame, expressed=expressed,
-            rows=chosen, damping=damping, tolerance=tolerance,
-        )  # fmt: skip
+            model, q, dq, frame=frame, expressed=expressed, rows=chosen, **limits
+        )
 
     kernel = model.memo.get(key)
     if kernel is None:
         try:
             request = Request(NAME, frame=frame, expressed=expressed, rows=chosen)
-            kernel = remembered(
-                model, key, partial(_compiled, model, request, V is not None, option)
-            )
+            kernel = remembered(model, key, partial(_compiled, model, request, option))
         except SingularityError:
             if np.ndim(cast("Any", q)) == 1:
                 alone()  # the same error at the state of the caller
             raise
     more = () if option is None else (damping if option == "damping" else tolerance,)
-    found = TaskSpace(*kernel(q, motion, *more))
+    found = TaskSpace(*kernel(q, dq, *more))
     Lambda = found.Lambda
     if type(Lambda) is np.ndarray and Lambda.ndim == 2 and Lambda[0, 0] != Lambda[0, 0]:
         return alone()
     return found
 
 
-def _plain(model: Model, q: Any, motion: Any, motion_name: str) -> tuple[Any, Any]:
-    """The arguments without names: records of the task space are plain arrays."""
-    if label_kind(type(q)) is None and label_kind(type(motion)) is None:
-        return q, motion
-    axis: Axis | None = dof_axis(model) if motion_name == "dq" else None
-    plain = Alignment([(q, coordinate_axis(model), "q"), (motion, axis, motion_name)]).values
-    return plain[0], plain[1]
-
-
-def _compiled(model: Model, request: Request, by_twist: bool, option: Option) -> Any:
-    """The kernel of a task; its arguments may be other ones than q and dq."""
-    if not by_twist and option is None:
+def _compiled(model: Model, request: Request, option: Option) -> Any:
+    """The kernel of a task; an option is its third argument."""
+    if option is None:
         return compiled(model, request)
     quantity, rows = request.quantity, request.choices["rows"]
     check_honoured(model, quantity)
     model.frame(request.frame)  # an unknown frame names the known ones
-    motion = Port("V", (len(rows),), ("k",)) if by_twist else argument_port(model, "dq")
-    ports = [argument_port(model, "q"), motion, *([] if option is None else [Port(option, ())])]
+    ports = [argument_port(model, "q"), argument_port(model, "dq"), Port(option, ())]
 
     def make() -> Any:
         check_inertia(model)
-        maker = task_maker(by_twist=by_twist, option=option)
-        return maker(model, True, request.frame, **request.choices)
+        return task_maker(option)(model, True, request.frame, **request.choices)
 
-    doc = f"{quantity.formula} {model.frame_name(request.frame)!r} of {model.name}"
+    doc = f"{quantity.title} Frame {model.frame_name(request.frame)!r} of {model.name}"
     return variant(model, NAME, (request,), make, ports, quantity.outputs, doc, rows)
-
-
-def _compiled_slopes(model: Model, frame: str | None, expressed: str, chosen: Sequence[int]) -> Any:
-    """The kernel of dJ/dq, dLambda/dq, deta/dq and deta/d dq; see `task_space_derivatives`.
-
-    Its arguments are q and dq. Where J has lost rank, Lambda and its slopes are not finite.
-    """
-    without_constraints(model, SLOPES_NAME)
-    check_model(model)
-    check_expressed(expressed, SIDES)
-    somewhere = random(model, np.random.default_rng(0))
-    # refuses frames that are unknown, and tasks that are singular wherever one looks
-    task_space_at_state(model, somewhere, frame=frame, expressed=expressed, rows=chosen)
-    lean = lean_model(model)
-
-    def slopes(q: Array, dq: Array) -> tuple[Array, ...]:
-        return task_slopes(
-            model, tree_terms(lean_tree(lean, q), dq), q, dq, frame, expressed, chosen
-        )
-
-    key = frame, expressed, tuple(chosen)
-    ports = [argument_port(model, name) for name in ("q", "dq")]
-    doc = f"dJ/dq, dLambda/dq, deta/dq, deta/d dq of {model.frame_name(frame)!r} of {model.name}"
-    return variant(model, SLOPES_NAME, key, lambda: slopes, ports, SLOPES, doc, chosen)
-
-
-@documented_batch
-def task_space_derivatives(
-    robot: Model | HasModel,
-    q: StateLike,
-    dq: StateLike,
-    *,
-    frame: str | None = None,
-    expressed: str = "body",
-    rows: Sequence[int] | None = None,
-) -> TaskSpaceDerivatives:
-    """Derivatives of J, Lambda and eta of a frame, for any leading axes.
-
-    Args:
-        robot: a Robot or a Model.
-        expressed: "body" or "space", as in `task_space`.
-    """
-    model = model_of(robot)
-    chosen = check_rows(model, rows)
-    options = optional_name(frame, "frame"), name(expressed, "expressed"), tuple(chosen)
-    make = partial(_compiled_slopes, model, *options)
-    kernel = remembered(model, (SLOPES_NAME, *options), make)
-    state = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]
-    return TaskSpaceDerivatives(*kernel(*Alignment(state).values))

@@ -9,7 +9,6 @@ therefore restores the flags, and computes in the usual mode (`emit_quiet`).
 from kinetree.engine.call.fast_entry import emit_call, emit_one
 from kinetree.engine.call.gufunc import InnerLoop
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.notes import Stage, collecting
 from kinetree.engine.compiler.store import key_of
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.object_code import load_or_compile
@@ -18,38 +17,33 @@ from kinetree.engine.llvm.target import host_target
 # names in the object code; the user's name is not in it, so that equal graphs share an entry
 SYMBOL = "kernel"
 
-# architecture -> (declarations, save the mode and flags and take the usual mode, restore): results
-# do not depend on a caller, such as XLA, that takes the smallest numbers for zero
+# architecture -> (save the mode and flags and take the usual mode, restore): results do not depend
+# on a caller, such as XLA, that takes the smallest numbers for zero
 FLAGS = {
     "x86_64": (
-        "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
         "%flags = alloca i32\ncall void @llvm.x86.sse.stmxcsr(ptr %flags)\n"
         "%usual = alloca i32\nstore i32 8064, ptr %usual\n"  # 0x1f80: round to nearest
         "call void @llvm.x86.sse.ldmxcsr(ptr %usual)",
         "call void @llvm.x86.sse.ldmxcsr(ptr %flags)",
     ),
     "aarch64": (
-        "declare i64 @llvm.aarch64.get.fpsr()\ndeclare void @llvm.aarch64.set.fpsr(i64)\n"
-        "declare i64 @llvm.aarch64.get.fpcr()\ndeclare void @llvm.aarch64.set.fpcr(i64)\n",
         "%flags = call i64 @llvm.aarch64.get.fpsr()\n%mode = call i64 @llvm.aarch64.get.fpcr()\n"
         "call void @llvm.aarch64.set.fpcr(i64 0)",
         "call void @llvm.aarch64.set.fpcr(i64 %mode)\ncall void @llvm.aarch64.set.fpsr(i64 %flags)",
     ),
 }
 FLAGS["arm64"] = FLAGS["aarch64"]
-UNKNOWN = ("", "", "")
 
 
 class CompiledGraph:
     """Machine code of `graph` for each number type."""
 
-    __slots__ = ("__weakref__", "_codes", "graph", "stages", "target")
+    __slots__ = ("__weakref__", "_codes", "graph", "target")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.target = host_target()
         self._codes: dict[str, engine.Code] = {}
-        self.stages: dict[str, list[Stage]] = {}  # how the code of each number type was made
 
     def text(self, dtype: str) -> str:
         """Return the module as LLVM IR: loops over states, one state, and (float64) calls."""
@@ -69,16 +63,9 @@ class CompiledGraph:
     def code(self, dtype: str) -> engine.Code:
         """Return the machine code in memory. Two threads may both make it; the first is kept."""
         if dtype not in self._codes:
-            with collecting() as stages:
-                code = load_or_compile(
-                    key_of(self.graph),
-                    self.target,
-                    lambda: self.text(dtype),
-                    exported(dtype),
-                    dtype=dtype,
-                )
-            if self._codes.setdefault(dtype, code) is code:
-                self.stages.setdefault(dtype, []).extend(stages)
+            key, names = key_of(self.graph), exported(dtype)
+            code = load_or_compile(key, self.target, lambda: self.text(dtype), names, dtype=dtype)
+            self._codes.setdefault(dtype, code)
         return self._codes[dtype]
 
     def loop(self, dtype: str) -> InnerLoop:
@@ -103,9 +90,9 @@ def exported(dtype: str) -> list[str]:
 
 def emit_quiet(triple: str, name: str = "kernel") -> str:
     """Return LLVM IR of `@{name}_quiet`: `@{name}_states`, after which the flags are as before."""
-    declarations, save, restore = FLAGS.get(triple.partition("-")[0], UNKNOWN)
+    save, restore = FLAGS.get(triple.partition("-")[0], ("", ""))
     arguments = "ptr %args, ptr %dimensions, ptr %steps, ptr %data"
     return (
-        f"{declarations}define void @{name}_quiet({arguments}) {{\n"
+        f"define void @{name}_quiet({arguments}) {{\n"
         f"{save}\ncall void @{name}_states({arguments})\n{restore}\nret void\n}}\n"
     )

@@ -5,27 +5,17 @@ llvmlite is imported on first use, so that importing kinetree stays light.
 
 import functools
 import platform
-import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
 from kinetree.core.system import on_windows
-from kinetree.engine.compiler.notes import stage
 from kinetree.engine.llvm.target import Target
 from kinetree.errors import CompileError
 
 # Lines of IR above which the code generator makes less effort. The graph arrives already optimised
 # and scheduled, so on long straight-line code more effort costs time and changes next to nothing.
 LOW_EFFORT_LINES = 40_000
-
-# one fused product; see `fuses`
-PRODUCT = """declare double @llvm.fma.f64(double, double, double)
-define double @product(double %a, double %b, double %c) {
-  %x = call double @llvm.fma.f64(double %a, double %b, double %c)
-  ret double %x
-}
-"""
 
 # On Windows llvmlite makes ELF objects of the code model "jitdefault" (it appends "-elf" to the
 # triple), with the calling convention of Windows; LLVM's older linker loads them. That code model
@@ -102,7 +92,7 @@ def assemble(text: str, target: Target, effort: int | None = None) -> bytes:
 
     The effort of the code generator is 0 to 3; None: as suits the length of the text.
     """
-    with stage("code generation"), parsed(text) as module:
+    with parsed(text) as module:
         machine = target_machine(target, level(text) if effort is None else effort)
         return machine.emit_object(module)
 
@@ -111,11 +101,6 @@ def assembly(text: str, target: Target) -> str:
     """The same code as readable assembly."""
     with parsed(text) as module:
         return target_machine(target, level(text)).emit_assembly(module)
-
-
-def fuses(target: Target) -> bool:
-    """Return True if the processor has fused multiply-add; otherwise code calls `fma` of C."""
-    return re.search(r"\b_?fma\b", assembly(PRODUCT, target)) is None
 
 
 class Code:

@@ -198,14 +198,3 @@ class LlvmLoops(Loops):
     def text(self) -> str:
         body = "\n".join([*self.w.lines, "  ret void"])
         return f"{self.head} {{\nentry:\n{body}\n}}\n"
-
-
-def declarations(lanes: int) -> str:
-    """Return what functions of a program may call."""
-    wide = "f64" if lanes == 1 else f"v{lanes}f64"
-    kinds = dict.fromkeys([("f64", "double"), (wide, vector("double", lanes))])
-    lines: list[str] = []
-    for suffix, kind in kinds:
-        lines.append(f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})")
-        lines += [f"declare {kind} @llvm.{op}.{suffix}({kind})" for op in ("fabs", "sqrt")]
-    return "\n".join(lines) + "\n"

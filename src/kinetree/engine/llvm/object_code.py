@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from kinetree.engine import cache
-from kinetree.engine.compiler.notes import Stage, note, stage
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.target import Target
 from kinetree.errors import CompileError
@@ -35,15 +34,13 @@ def load_or_compile(
     if loaded is not None:
         return loaded
     start = perf_counter()
-    with stage("emit"):
-        emitted = text()
+    emitted = text()
     lines = emitted.count("\n")
     if lines > LONG_TEXT:
         log.info("kinetree compiles %d lines of code, about %.0f s", lines, lines * S_PER_LINE)
     code = engine.assemble(emitted, target, effort)
     cache.store(entry, part, code)
-    with stage("load"):
-        loaded = engine.load(code, target, names)
+    loaded = engine.load(code, target, names)
     log.info("kinetree compiled %d lines of code in %.2f s", lines, perf_counter() - start)
     return loaded
 
@@ -53,10 +50,7 @@ def load_stored(stored: bytes | None, target: Target, names: Sequence[str]) -> e
     if stored is None:
         return None
     try:
-        start = perf_counter()
-        loaded = engine.load(stored, target, names)
+        return engine.load(stored, target, names)
     except CompileError as problem:
         log.warning("kinetree compiles again, as its cached code could not be used: %s", problem)
         return None
-    note(Stage("machine code", None), Stage("load", perf_counter() - start))
-    return loaded

@@ -16,11 +16,11 @@ one of them fails are they examined one by one.
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, MASK, TEST, Index, Value, Vector
 from kinetree.engine.compiler.stepping import Field, Stepping
 from kinetree.engine.llvm.block import Block
-from kinetree.engine.llvm.emit import declarations
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.operands import Operand, emit_operand
-from kinetree.engine.llvm.repeat import emit_block
+from kinetree.engine.llvm.states import emit_block
 from kinetree.engine.llvm.target import Target
+from kinetree.engine.llvm.text import END
 
 DTYPE = "float64"
 ADDRESSES = ("frame", "state", "params", "table", "times", "h", "rows", "first", "amount")
@@ -63,9 +63,7 @@ def emit_rollout(stepping: Stepping, target: Target, name: str = "kernel") -> st
         parts += [emit_operand(name, Operand((k,), DTYPE, lanes), write) for k in sizes if k]
     parts.append(f"@{name}_unit = internal constant i64 8, align 8\n")
     parts += [emit_notes(stepping, name, lanes), RolloutLoop(stepping, name, lanes).text()]
-    parts.append("\n".join(declarations(DTYPE, lanes)) + "\n")
-    parts.append('!0 = !{!"branch_weights", i32 1, i32 1048576}\n')
-    return "\n".join(parts)
+    return "\n".join([*parts, END])
 
 
 class RolloutLoop:

@@ -23,6 +23,17 @@ SCALARS = {
 }
 
 
+# what a module needs behind its functions: those of the C library, and how rare a rare branch is;
+# intrinsics of LLVM need no declaration
+END = """
+declare double @sin(double)
+declare double @cos(double)
+declare ptr @malloc(i64)
+declare void @free(ptr)
+!0 = !{!"branch_weights", i32 1, i32 1048576}
+"""
+
+
 def vector(word: str, lanes: int) -> str:
     """The type of `lanes` numbers side by side; one lane is the plain scalar."""
     return word if lanes == 1 else f"<{lanes} x {word}>"

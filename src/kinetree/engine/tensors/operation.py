@@ -8,6 +8,7 @@ the arrays, one number at a time: a quaternion has four slopes.
 The checks of arguments that all packages share are here too.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -111,6 +112,7 @@ def operation_of(dispatch: Dispatch) -> Operation:
 
 
 FLOATS = ("float32", "float64")
+INTEGER = re.compile(r"bool|u?int\d+")  # types that compute in float64
 NUMBERS = (int, float, list, tuple)  # values of Python itself, which take on any type
 
 
@@ -150,20 +152,12 @@ def number_type(operation: Operation, types: Mapping[str, str]) -> str:
             "Convert them to one type; kinetree converts nothing silently."
         )
     for name, kind in types.items():
-        if kind not in FLOATS and np.dtype(_known(kind)).kind not in "biu":
+        if kind not in FLOATS and not INTEGER.fullmatch(kind):
             raise InputError(
                 f"{name} of {operation.name} is {kind}; kernels compute in float32 and float64. "
                 "Convert it to one of them."
             )
     return next(iter(floats.values()), "float64")
-
-
-def _known(kind: str) -> str:
-    """Return a type that NumPy knows; "O" for bfloat16 and the like."""
-    try:
-        return np.dtype(kind).name
-    except TypeError:
-        return "O"
 
 
 def check_real(operation: Operation, name: str, x: object) -> None:

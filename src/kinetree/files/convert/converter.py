@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
+from kinetree.core.options import numbers
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.files.convert.libraries import JointOrder, Library
 from kinetree.files.description.joints import FREE, SPHERICAL
@@ -40,10 +41,12 @@ def make_order(robot: Model | HasModel, library: Library, joints: Sequence[str] 
     model = model_of(robot)
     names = model.joint_names if joints is None else tuple(joints)
     if sorted(names) != sorted(model.joint_names):
+        text = (
+            f"joints are {', '.join(names) or 'none'}; expected those of {model.name!r} that move "
+        )
+        known = ", ".join(model.joint_names)
         raise NameLookupError(
-            f"joints are {', '.join(names) or 'none'}; expected every joint of {model.name!r} that "
-            f"moves by itself, once, in the order of {library.name}: "
-            f"{', '.join(model.joint_names)}."
+            f"{text}by themselves, once, in the order of {library.name}: {known}."
         )
     numbers = {joint.name: i for i, joint in enumerate(model.joints)}
     parts: list[Part] = []
@@ -200,17 +203,14 @@ class Converter:
             axis = coordinate_axis(model) if name == "q" else dof_axis(model)
             x = by_name(x, axis, name)
         refuse_labels(x, name, f"a plain array in the order of {self.order.library.name}")
-        try:
-            values = np.asarray(x, float)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} must hold numbers: {error}.") from None
+        values = numbers(x, name, "numbers")
         if values.shape[max(values.ndim - len(shape), 0) :] != shape:
             origin = "kinetree" if self.outward else self.order.library.name
             joints = ", ".join(part.joint.name for part in self.order.parts)
-            raise ShapeError(
-                f"{name} has the shape {values.shape}; expected (..., "
-                f"{', '.join(map(str, shape))}) in the order of {origin}, for the joints {joints}."
+            text = (
+                f"{name} has the shape {values.shape}; expected (..., {', '.join(map(str, shape))})"
             )
+            raise ShapeError(f"{text} in the order of {origin}, for the joints {joints}.")
         return values
 
 
@@ -219,7 +219,5 @@ def _check_quaternion(joint: Joint, q: Array) -> None:
         return
     error = np.abs((q[..., :4] ** 2).sum(-1) - 1).max(initial=0)
     if not error <= 1e-6:
-        raise InputError(
-            f"a quaternion of joint {joint.name!r} in q has a squared length that is off by "
-            f"{error:.3g}; expected length 1. Is q in the order that this converter starts from?"
-        )
+        text = f"a quaternion of joint {joint.name!r} in q has a squared length off by {error:.3g}"
+        raise InputError(f"{text}; expected length 1. Is q in the order of this converter?")

@@ -7,6 +7,7 @@ b = (0, omega x v).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from kinetree.errors import ModelError
 from kinetree.files.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from kinetree.model import WORLD, Model
 from kinetree.spatial.so3 import quaternion
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
 
 
 def _same(x: Array) -> Array:
@@ -56,22 +60,21 @@ COS_SIN = JointOrder(
 )
 
 
+def turns(q: Array) -> "Rotation":
+    """Rotations of unit quaternions (w, x, y, z), the leading axes in one."""
+    from scipy.spatial.transform import Rotation  # here: few programs convert, and it loads slowly
+
+    return Rotation.from_quat(q.reshape(-1, 4)[:, [1, 2, 3, 0]])
+
+
+def quaternions(turned: "Rotation", lead: tuple[int, ...]) -> Array:
+    """Unit quaternions (w, x, y, z), (..., 4)."""
+    return turned.as_quat()[:, [3, 0, 1, 2]].reshape(*lead, 4)
+
+
 def rotations(q: Array) -> Array:
     """Rotations of unit quaternions (w, x, y, z), (..., 3, 3)."""
-    w, x, y, z = np.moveaxis(q, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
-
-
-def multiply(a: Array, b: Array) -> Array:
-    """Products of quaternions (w, x, y, z)."""
-    w, v, u, x = a[..., :1], a[..., 1:], b[..., :1], b[..., 1:]
-    scalar = w * u - (v * x).sum(-1, keepdims=True)
-    return np.concatenate([scalar, w * x + u * v + np.cross(v, x)], -1)
+    return turns(q).as_matrix().reshape(*q.shape[:-1], 3, 3)
 
 
 def blocks(grid: list[list[Array | None]]) -> Array:
@@ -118,13 +121,10 @@ def roll_pitch_yaw(q: Array) -> Array:
 
 def from_roll_pitch_yaw(angles: Array) -> Array:
     """Quaternions (w, x, y, z) of roll, pitch and yaw."""
-    half = angles / 2
-    parts: list[Array] = []
-    for k in range(3):
-        turn = np.zeros((*angles.shape[:-1], 4))
-        turn[..., 0], turn[..., k + 1] = np.cos(half[..., k]), np.sin(half[..., k])
-        parts.append(turn)
-    return multiply(parts[2], multiply(parts[1], parts[0]))
+    from scipy.spatial.transform import Rotation
+
+    turned = Rotation.from_euler("xyz", angles.reshape(-1, 3))
+    return quaternions(turned, angles.shape[:-1])
 
 
 I = np.eye(3)
@@ -202,28 +202,25 @@ def drake() -> Library:
 
 
 def _no_helical(model: Model, i: int) -> JointOrder:
-    raise ModelError(
-        f"joint {model.joints[i].name!r} is helical, which MuJoCo does not have; expected "
-        "revolute, prismatic, spherical, planar or free joints. Lock it first."
-    )
+    name = model.joints[i].name
+    raise ModelError(f"joint {name!r} is helical, which MuJoCo does not have. Lock it first.")
 
 
 def _mujoco_free(model: Model, i: int) -> JointOrder:
     """A body that floats in the world: q is its pose there, whatever its home pose M is."""
     if model.parent[i] != WORLD:
-        raise ModelError(
-            f"free joint {model.joints[i].name!r} hangs on {model.link_names[model.parent[i]]!r}, "
-            "which moves; MuJoCo has free joints in the world only."
-        )
+        text = f"free joint {model.joints[i].name!r} hangs on {model.link_names[model.parent[i]]!r}"
+        raise ModelError(f"{text}, which moves; MuJoCo has free joints in the world only.")
     R, p = model.M_pi[i][:3, :3].astype(float), model.M_pi[i][:3, 3].astype(float)
-    turn = np.eye(4)[0] if np.array_equal(R, I) else quaternion(R)
-    back = turn * np.array([1, -1, -1, -1])
+    home = turns(quaternion(R))
 
     def to_q(q: Array) -> Array:
-        return np.concatenate([q[..., 4:] @ R.T + p, multiply(turn, q[..., :4])], -1)
+        turned = quaternions(home * turns(q[..., :4]), q.shape[:-1])
+        return np.concatenate([q[..., 4:] @ R.T + p, turned], -1)
 
     def from_q(q: Array) -> Array:
-        return np.concatenate([multiply(back, q[..., 3:]), (q[..., :3] - p) @ R], -1)
+        turned = quaternions(home.inv() * turns(q[..., 3:]), q.shape[:-1])
+        return np.concatenate([turned, (q[..., :3] - p) @ R], -1)
 
     def X(q: Array) -> Array:
         return blocks([[None, R @ rotations(q[..., :4])], [I, None]])

@@ -12,13 +12,14 @@ velocity servos, dampers and integrated-velocity servos are cases of this law.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import Any, Literal, get_args
 
+from kinetree.core import records
 from kinetree.core.arrays import ArrayLike
 from kinetree.core.options import finite
 from kinetree.errors import InputError
 
-DYNAMICS = ("none", "integrator", "filter", "filterexact")
+Dynamics = Literal["none", "integrator", "filter", "filterexact"]
 LAGS = ("filter", "filterexact")
 Range = tuple[float, float]
 Coefficients = tuple[float, float, float]
@@ -58,9 +59,9 @@ class Actuator:
     joints: Mapping[str, float]
     gain: Coefficients = (1, 0, 0)
     bias: Coefficients = (0, 0, 0)
-    dynamics: str = "none"
-    time_constant: float = 0
-    delay: float = 0
+    dynamics: Dynamics = "none"
+    time_constant: float = records.number("s", "at least 0", default=0)
+    delay: float = records.number("s", "at least 0", default=0)
     early: bool = False
     control_range: Range = UNLIMITED
     force_range: Range = UNLIMITED
@@ -86,9 +87,7 @@ class Actuator:
             control_range: least and most control, in its unit.
             force_range: least and most force before the gear, in the unit of the control.
         """
-        return cls(
-            **_place(joint, gear), delay=delay, control_range=control_range, force_range=force_range
-        )
+        return cls(**_place(joint, gear), **_ranges(control_range, force_range), delay=delay)
 
     @classmethod
     def position(
@@ -115,17 +114,9 @@ class Actuator:
             control_range: least and most goal, rad or m.
             force_range: least and most force, N m or N.
         """
-        kp, kd = _gain(kp, "kp", joint, "position servo"), _gain(kd, "kd", joint, "position servo")
-        return cls(
-            **_place(joint, gear),
-            gain=(kp, 0, 0),
-            bias=(0, -kp, -kd),
-            dynamics="filterexact" if time_constant else "none",
-            time_constant=time_constant,
-            delay=delay,
-            control_range=control_range,
-            force_range=force_range,
-        )
+        law = _servo(joint, gear, kp, kd) | _ranges(control_range, force_range)
+        dynamics = "filterexact" if time_constant else "none"
+        return cls(**law, dynamics=dynamics, time_constant=time_constant, delay=delay)
 
     @classmethod
     def velocity(
@@ -148,15 +139,8 @@ class Actuator:
             control_range: least and most goal, rad/s or m/s.
             force_range: least and most force, N m or N.
         """
-        kd = _gain(kd, "kd", joint, "velocity servo")
-        return cls(
-            **_place(joint, gear),
-            gain=(kd, 0, 0),
-            bias=(0, 0, -kd),
-            delay=delay,
-            control_range=control_range,
-            force_range=force_range,
-        )
+        law = _servo(joint, gear, 0, kd) | {"gain": (kd, 0, 0)}
+        return cls(**law, **_ranges(control_range, force_range), delay=delay)
 
     @classmethod
     def damper(
@@ -177,19 +161,12 @@ class Actuator:
             control_range: least and most control, 0 or more, dimensionless.
             force_range: least and most force, N m or N.
         """
-        kd = _gain(kd, "kd", joint, "damper")
         if control_range[0] < 0:
-            raise InputError(
-                f"control range of the damper of joint {joint!r:.60} begins at "
-                f"{control_range[0]:g}; expected 0 or more: with a negative control "
-                "it would drive the joint."
-            )
-        return cls(
-            **_place(joint, gear),
-            gain=(0, 0, -kd),
-            control_range=control_range,
-            force_range=force_range,
-        )
+            text = f"control range of the damper of joint {joint!r:.60} begins at "
+            text += f"{control_range[0]:g}; expected 0 or more: a negative control would drive it."
+            raise InputError(text)
+        law = _servo(joint, gear, 0, kd) | {"gain": (0, 0, -kd), "bias": (0, 0, 0)}
+        return cls(**law, **_ranges(control_range, force_range))
 
     @classmethod
     def integrated_velocity(
@@ -218,18 +195,9 @@ class Actuator:
             force_range: least and most force, N m or N.
             activation_range: least and most goal, rad or m.
         """
-        servo = "integrated-velocity servo"
-        kp, kd = _gain(kp, "kp", joint, servo), _gain(kd, "kd", joint, servo)
-        return cls(
-            **_place(joint, gear),
-            gain=(kp, 0, 0),
-            bias=(0, -kp, -kd),
-            dynamics="integrator",
-            delay=delay,
-            control_range=control_range,
-            force_range=force_range,
-            activation_range=activation_range,
-        )
+        law = _servo(joint, gear, kp, kd) | _ranges(control_range, force_range)
+        law |= {"dynamics": "integrator", "activation_range": activation_range}
+        return cls(**law, delay=delay)
 
 
 def _place(joint: str | Points, gear: float) -> dict[str, Any]:
@@ -237,110 +205,65 @@ def _place(joint: str | Points, gear: float) -> dict[str, Any]:
     if isinstance(joint, str):
         return {"joints": {joint: gear}}
     if gear != 1:
-        raise InputError(
-            f"gear of an actuator between points is {gear!r}; expected 1: its length is that of "
-            "the path. Scale its gain."
-        )
+        text = f"gear of an actuator between points is {gear!r}; expected 1: its length is that of "
+        raise InputError(f"{text}the path. Scale its gain.")
     return {"joints": {}, "points": joint}
 
 
-def _gain(value: float, name: str, joint: str | Points, kind: str) -> float:
-    number = finite(value, f"{name} of the {kind} of joint {joint!r:.60}")
-    if number < 0:
-        raise InputError(
-            f"{name} of the {kind} of joint {joint!r:.60} is {number:g}; expected 0 or more: with "
-            "a negative gain it would drive the joint away from its goal."
-        )
-    return number
+def _ranges(control: Range, force: Range) -> dict[str, Any]:
+    return {"control_range": control, "force_range": force}
+
+
+def _servo(joint: str | Points, gear: float, kp: float, kd: float) -> dict[str, Any]:
+    """The place of a servo and its law, kp u - kp x - kd v."""
+    for name, value in (("kp", kp), ("kd", kd)):
+        if finite(value, f"{name} of the actuator of joint {joint!r:.60}") < 0:
+            text = f"{name} of the actuator of joint {joint!r:.60} is {value:g}; expected 0 or more"
+            raise InputError(f"{text}: a negative gain would drive it away from its goal.")
+    return _place(joint, gear) | {"gain": (kp, 0, 0), "bias": (0, -kp, -kd)}
 
 
 def checked_actuator(actuator: Actuator, name: str) -> Actuator:
     """The actuator with plain floats and tuples; InputError names it and the wrong number."""
-    if not isinstance(actuator, Actuator):
-        raise InputError(
-            f"actuator {name!r} is {actuator!r:.60}; expected a record, such as "
-            "Actuator.motor(joint) or Actuator.position(joint, kp=100)."
-        )
-    joints = actuator.joints
-    if actuator.points is not None and joints:
-        raise InputError(f"actuator {name!r} has joints and points; expected one of them.")
-    if not isinstance(joints, Mapping) or not (joints or actuator.points is not None):
-        raise InputError(
-            f"joints of actuator {name!r} are {joints!r:.60}; expected {{joint: gear}}, such as "
-            "{'knee': 1}."
-        )
+    what = f"actuator {name!r}"
+    actuator = records.checked(actuator, Actuator, what)
+    joints, dynamics, lag = actuator.joints, actuator.dynamics, actuator.time_constant
+    if not isinstance(joints, Mapping) or bool(joints) is (actuator.points is not None):
+        text = "expected {joint: gear}, such as {'knee': 1}, or points"
+        raise InputError(f"joints of {what} are {joints!r:.60}; {text}.")
     gears = {
-        joint: finite(gear, f"gear of joint {joint!r} in actuator {name!r}")
-        for joint, gear in joints.items()
+        joint: finite(gear, f"gear of joint {joint!r} in {what}") for joint, gear in joints.items()
     }
-    for joint, gear in gears.items():
-        if gear == 0:
-            raise InputError(
-                f"gear of joint {joint!r} in actuator {name!r} is 0; expected another number, or "
-                "leave the joint out."
-            )
-    if actuator.dynamics not in DYNAMICS:
-        raise InputError(
-            f"dynamics of actuator {name!r} is {actuator.dynamics!r:.60}; expected one of "
-            f"{', '.join(DYNAMICS)}."
-        )
-    lag = finite(actuator.time_constant, f"time constant of actuator {name!r}")
-    if actuator.dynamics in LAGS and lag <= 0:
-        raise InputError(
-            f"time constant of actuator {name!r} is {lag:g} s; expected more than 0 for dynamics "
-            f"{actuator.dynamics!r}."
-        )
-    if actuator.dynamics not in LAGS and lag != 0:
-        raise InputError(
-            f"time constant of actuator {name!r} is {lag:g} s, but its dynamics are "
-            f"{actuator.dynamics!r}; expected dynamics 'filterexact' or 'filter', or no time "
-            "constant."
-        )
-    delay = finite(actuator.delay, f"delay of actuator {name!r}")
-    if delay < 0:
-        raise InputError(f"delay of actuator {name!r} is {delay:g} s; expected 0 or more.")
-    if actuator.activation_range != UNLIMITED and actuator.dynamics == "none":
-        raise InputError(
-            f"actuator {name!r} has an activation range but no activation; expected dynamics "
-            f"other than 'none': {', '.join(DYNAMICS[1:])}."
-        )
+    if 0 in gears.values():
+        joint = next(joint for joint, gear in gears.items() if gear == 0)
+        raise InputError(f"gear of joint {joint!r} in {what} is 0; leave the joint out.")
+    if (dynamics in LAGS) is not (lag > 0):
+        expected = "above 0" if dynamics in LAGS else "0, or dynamics 'filterexact' or 'filter'"
+        text = f"time constant of {what} is {lag:g} s, and its dynamics are {dynamics!r}"
+        raise InputError(f"{text}; expected {expected}.")
+    if actuator.activation_range != UNLIMITED and dynamics == "none":
+        text = f"{what} has an activation range but no activation; expected other dynamics"
+        raise InputError(f"{text}: {', '.join(get_args(Dynamics)[1:])}.")
+    ranges = {
+        f"{word}_range": _range(getattr(actuator, f"{word}_range"), f"{word} range of {what}")
+        for word in ("control", "force", "activation")
+    }
+    gain, bias = (_floats(getattr(actuator, x), f"{x} of {what}", 3) for x in ("gain", "bias"))
     return replace(
-        actuator,
-        joints=gears,
-        gain=_coefficients(actuator.gain, f"gain of actuator {name!r}"),
-        bias=_coefficients(actuator.bias, f"bias of actuator {name!r}"),
-        time_constant=lag,
-        delay=delay,
-        early=bool(actuator.early),
-        control_range=_range(actuator.control_range, f"control range of actuator {name!r}"),
-        force_range=_range(actuator.force_range, f"force range of actuator {name!r}"),
-        activation_range=_range(
-            actuator.activation_range, f"activation range of actuator {name!r}"
-        ),
+        actuator, joints=gears, gain=gain, bias=bias, early=bool(actuator.early), **ranges
     )
 
 
-def _coefficients(values: Coefficients, name: str) -> Coefficients:
-    try:
-        a, b, c = values
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is {values!r:.60}; expected three numbers: a constant, and the factors of "
-            "length and speed."
-        ) from None
-    return finite(a, name), finite(b, name), finite(c, name)
+def _floats(values: Sequence[float], name: str, count: int, infinite: bool = False) -> Any:
+    """`count` numbers as a tuple."""
+    if not isinstance(values, list | tuple) or len(values) != count:
+        raise InputError(f"{name} is {values!r:.60}; expected {count} numbers.")
+    return tuple(finite(x, name, infinite=infinite) for x in values)
 
 
 def _range(values: Range, name: str) -> Range:
-    try:
-        low, high = values
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is {values!r:.60}; expected two numbers, the least and the most."
-        ) from None
-    low, high = finite(low, name, infinite=True), finite(high, name, infinite=True)
+    low, high = _floats(values, name, 2, infinite=True)
     if low > high or low == inf or high == -inf:
-        raise InputError(
-            f"{name} is ({low:g}, {high:g}), which is empty; expected the least before the most."
-        )
+        text = f"{name} is ({low:g}, {high:g}), which is empty"
+        raise InputError(f"{text}; expected the least before the most.")
     return low, high

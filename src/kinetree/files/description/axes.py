@@ -11,14 +11,14 @@ from itertools import cycle
 
 import numpy as np
 
-from kinetree.core.arrays import Array, known, length, times
+from kinetree.core.arrays import Array, known, times
 from kinetree.errors import ParseError
 from kinetree.files.description.joints import SPHERICAL
 from kinetree.files.description.records import JointDescription
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import exp_twist, inverse, move_twist
 
-SMALLEST_PART = 1e-6  # of a unit twist beyond the others; rounding leaves 1e-15, M a condition 1e12
+SMALLEST_PART = 1e-7  # singular value of unit twists; rounding leaves 1e-15, M a condition 1e14
 # Positions of the joints, rad or m: twists that are dependent here, without symmetry, are so at
 # every position, because they are analytic functions of q.
 GENERIC = (0.7, -1.1, 0.5, 1.3, -0.3, 0.9)
@@ -27,38 +27,21 @@ GENERIC = (0.7, -1.1, 0.5, 1.3, -0.3, 0.9)
 def check_axes(joints: Sequence[JointDescription]) -> None:
     """Raise ParseError if joints in a row, from the base outward, make M singular everywhere."""
     light = [joint for joint in joints if _twists(joint) and not _has_armature(joint)]
-    if len(light) < 2:
+    if sum(len(_twists(x)) for x in light) < 2:
         return
-    basis: list[Array] = []  # unit twists of the last link, at right angles
-    positions = cycle(GENERIC)
-    T_cl = np.eye(4)  # the last link seen from the child of the joint
+    basis, T_cl, positions = list[Array](), np.eye(4), cycle(GENERIC)
     for joint in reversed(joints):
-        moved = np.zeros(6)
+        moved, T_lc = np.zeros(6), inverse(T_cl)
         for V in _twists(joint):
             if joint in light:
-                beyond = _beyond(basis, move_twist(inverse(T_cl), V))
-                if length(beyond) < SMALLEST_PART:
-                    raise _fault(light)
-                basis.append(beyond / length(beyond))
+                basis.append(move_twist(T_lc, V))
             moved = moved + V * next(positions)
         T_cl = times(joint.M_pc, exp_twist(moved), T_cl)
-
-
-def _beyond(basis: Sequence[Array], V: Array) -> Array:
-    """The part of a twist, scaled to length 1, at right angles to the basis."""
-    V = V / length(V)
-    for other in (*basis, *basis):  # twice, against rounding
-        V = V - other * sum(V * other)
-    return V
-
-
-def _fault(joints: Sequence[JointDescription]) -> ParseError:
-    names = ", ".join(show(joint.name) for joint in joints)
-    return ParseError(
-        f"{joints[-1].where}: the joints {names} of one body always allow rates that move nothing, "
-        "so that the mass matrix is singular. Remove one of them, turn its axis, or give it "
-        "armature."
-    )
+    unit = [V / np.linalg.norm(V) for V in basis]
+    if np.linalg.matrix_rank(np.array(unit), tol=SMALLEST_PART) < len(unit):
+        names = ", ".join(show(joint.name) for joint in light)
+        text = f"the joints {names} of one body always allow rates that move nothing: M is singular"
+        raise ParseError(f"{joints[-1].where}: {text}. Remove one, turn its axis, or add armature.")
 
 
 def _has_armature(joint: JointDescription) -> bool:

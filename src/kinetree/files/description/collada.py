@@ -30,24 +30,23 @@ def read_collada(data: bytes, name: str) -> tuple[Array, Array, Array]:
     root = parse_xml(data.decode("utf-8", "replace"), name, BOUNDS)
     if root.tag != "COLLADA":
         raise ParseError(f"{name} is not a Collada file: its root is <{root.tag[:40]}>")
-    geometries = {
-        g.attributes.get("id", ""): geometry(g)
-        for library in root.all("library_geometries")
-        for g in library.all("geometry")
-    }
-    unit, up = asset(root)
+    geometries = {_id(g): geometry(g) for g in _below(root, "library_geometries", "geometry")}
+    units, axes = _below(root, "asset", "unit"), _below(root, "asset", "up_axis")
+    unit = float(units[-1].attributes.get("meter", "1")) if units else 1.0
+    up = axes[-1].text.strip() if axes else "Y_UP"
     T_file = pose(unit * UP.get(up, np.eye(3)), np.zeros(3))
     known = material_colours(root)
     vertices: list[Array] = []
     triangles: list[Array] = []
     colours: list[Array] = []
     for T, instance in placed(root):
-        bound = bound_materials(instance)
+        bound = _below(instance, "bind_material", "technique_common", "instance_material")
+        materials = {x.attributes.get("symbol", ""): _link(x, "target") for x in bound}
         T_total = T_file @ T
         for points, faces, symbol in geometries.get(_link(instance, "url"), ()):
-            colour = known.get(bound.get(symbol, symbol), (-1, -1, -1))
+            colour = known.get(materials.get(symbol, symbol), (-1, -1, -1))
+            triangles.append(faces.astype(int) + sum(map(len, vertices)))
             vertices.append(points @ T_total[:3, :3].T + T_total[:3, 3])
-            triangles.append(faces.astype(int) + sum(map(len, vertices[:-1])))
             colours.append(np.tile(np.array(colour), (len(faces), 1)))
         if sum(map(len, triangles)) > MAX_TRIANGLES or len(vertices) > MAX_INSTANCES:
             raise ParseError(f"{name} has more than {MAX_TRIANGLES} triangles")
@@ -56,33 +55,16 @@ def read_collada(data: bytes, name: str) -> tuple[Array, Array, Array]:
     return np.concatenate(vertices), np.concatenate(triangles), np.concatenate(colours)
 
 
+def _id(element: Element) -> str:
+    return element.attributes.get("id", "")
+
+
 def _link(element: Element, name: str) -> str:
     """The id in an attribute that refers to another element."""
     return element.attributes.get(name, "").removeprefix("#")
 
 
-def material_colours(root: Element) -> dict[str, tuple[int, int, int]]:
-    """Diffuse colours of the materials by their ids; materials with a texture are left out."""
-    effects: dict[str, tuple[int, int, int]] = {}
-    for effect in (x for part in root.all("library_effects") for x in part.all("effect")):
-        for colour in _below(effect, ("profile_COMMON", "technique", None, "diffuse", "color")):
-            r, g, b = (round(255 * min(max(x, 0.0), 1.0)) for x in values(colour, float)[:3])
-            effects[effect.attributes.get("id", "")] = r, g, b
-    colours: dict[str, tuple[int, int, int]] = {}
-    for material in (x for part in root.all("library_materials") for x in part.all("material")):
-        for use in material.all("instance_effect"):
-            if _link(use, "url") in effects:
-                colours[material.attributes.get("id", "")] = effects[_link(use, "url")]
-    return colours
-
-
-def bound_materials(instance: Element) -> dict[str, str]:
-    """Ids of materials by the symbols that a geometry uses for them."""
-    uses = _below(instance, ("bind_material", "technique_common", "instance_material"))
-    return {x.attributes.get("symbol", ""): _link(x, "target") for x in uses}
-
-
-def _below(element: Element, tags: tuple[str | None, ...]) -> list[Element]:
+def _below(element: Element, *tags: str | None) -> list[Element]:
     """Elements at the end of a path of tags; None stands for any tag."""
     elements = [element]
     for tag in tags:
@@ -90,27 +72,23 @@ def _below(element: Element, tags: tuple[str | None, ...]) -> list[Element]:
     return elements
 
 
-def asset(root: Element) -> tuple[float, str]:
-    """Metres per unit, and the axis that points up."""
-    unit, up = 1.0, "Y_UP"
-    for element in (child for part in root.all("asset") for child in part.children):
-        if element.tag == "unit":
-            unit = float(element.attributes.get("meter", "1"))
-        elif element.tag == "up_axis":
-            up = element.text.strip()
-    return unit, up
+def material_colours(root: Element) -> dict[str, tuple[int, int, int]]:
+    """Diffuse colours of the materials by their ids; materials with a texture are left out."""
+    effects: dict[str, tuple[int, int, int]] = {}
+    for effect in _below(root, "library_effects", "effect"):
+        for colour in _below(effect, "profile_COMMON", "technique", None, "diffuse", "color"):
+            r, g, b = (round(255 * min(max(x, 0.0), 1.0)) for x in values(colour, float)[:3])
+            effects[_id(effect)] = r, g, b
+    materials = _below(root, "library_materials", "material")
+    uses = [(_id(x), _link(use, "url")) for x in materials for use in x.all("instance_effect")]
+    return {material: effects[effect] for material, effect in uses if effect in effects}
 
 
 def placed(root: Element) -> Iterator[tuple[Array, Element]]:
     """Pose and instance of every geometry in the first scene; shared nodes are followed."""
-    library = {
-        node.attributes["id"]: node
-        for part in root.all("library_nodes")
-        for node in part.all("node")
-        if "id" in node.attributes
-    }
-    scenes = [s for part in root.all("library_visual_scenes") for s in part.all("visual_scene")]
-    pending = [(node, np.eye(4), 0) for s in scenes[:1] for node in s.all("node")]
+    library = {_id(node): node for node in _below(root, "library_nodes", "node")}
+    scenes = _below(root, "library_visual_scenes", "visual_scene")[:1]
+    pending = [(node, np.eye(4), 0) for scene in scenes for node in scene.all("node")]
     steps = 0
     while pending:
         node, T_parent, depth = pending.pop()
@@ -118,15 +96,10 @@ def placed(root: Element) -> Iterator[tuple[Array, Element]]:
         if steps > MAX_INSTANCES or depth > BOUNDS.depth:
             raise ParseError("its scene has too many nodes, or nodes that contain each other")
         T = T_parent @ node_pose(node)
-        for child in node.children:
-            if child.tag == "instance_geometry":
-                yield T, child
-            elif child.tag == "node":
-                pending.append((child, T, depth + 1))
-            elif child.tag == "instance_node":
-                shared = library.get(child.attributes.get("url", "").removeprefix("#"))
-                if shared is not None:
-                    pending.append((shared, T, depth + 1))
+        yield from ((T, child) for child in node.all("instance_geometry"))
+        shared = (library.get(_link(x, "url")) for x in node.all("instance_node"))
+        inside = [*node.all("node"), *(x for x in shared if x is not None)]
+        pending += [(child, T, depth + 1) for child in inside]
 
 
 def node_pose(node: Element) -> Array:
@@ -158,18 +131,11 @@ def geometry(element: Element) -> list[tuple[Array, Array, str]]:
 
 def sources(mesh: Element) -> dict[str, Array]:
     """Arrays of positions by id, and by the id of the <vertices> that refer to them."""
-    positions = {
-        source.attributes.get("id", ""): values(array, float)
-        for source in mesh.all("source")
-        for array in source.all("float_array")
-    }
+    positions = {_id(x): values(y, float) for x in mesh.all("source") for y in x.all("float_array")}
     for vertices in mesh.all("vertices"):
         for entry in vertices.all("input"):
             if entry.attributes.get("semantic") == "POSITION":
-                url = entry.attributes.get("source", "").removeprefix("#")
-                positions[vertices.attributes.get("id", "")] = (
-                    positions[url] if url in positions else positions[""]
-                )
+                positions[_id(vertices)] = positions[_link(entry, "source")]
     return {key: x[: len(x) // 3 * 3].reshape(-1, 3) for key, x in positions.items()}
 
 
@@ -181,7 +147,7 @@ def primitive(part: Element, positions: dict[str, Array]) -> tuple[Array, Array]
     inputs = part.all("input")
     stride = 1 + max(int(entry.attributes.get("offset", "0")) for entry in inputs)
     corner = next(entry for entry in inputs if entry.attributes.get("semantic") == "VERTEX")
-    points = positions[corner.attributes.get("source", "").removeprefix("#")]
+    points = positions[_link(corner, "source")]
     offset = int(corner.attributes.get("offset", "0"))
     blocks = [values(p, int)[offset::stride] for p in part.all("p")]
     if part.tag == "triangles":

@@ -102,11 +102,13 @@ def _contacts(shape: CollisionShape) -> Iterator[Contact]:
 def with_own_names(shapes: Iterator[CollisionShape]) -> tuple[CollisionShape, ...]:
     """The shapes, each under a name of its own: that of the file, or of the link with a number."""
     taken: set[str] = set()
-    named: list[CollisionShape] = []
-    for shape in shapes:
-        name, k = shape.name or shape.link, 2
-        while name in taken:
-            name, k = f"{shape.name or shape.link} {k}", k + 1
-        taken.add(name)
-        named.append(replace(shape, name=name))
-    return tuple(named)
+    return tuple(replace(x, name=unused(x.name or x.link, taken, " ")) for x in shapes)
+
+
+def unused(name: str, taken: set[str], sign: str = "~") -> str:
+    """`name`, or with a sign and the first number that makes it new; it is added to `taken`."""
+    candidate, k = name, 2
+    while candidate in taken:
+        candidate, k = f"{name}{sign}{k}", k + 1
+    taken.add(candidate)
+    return candidate

@@ -6,7 +6,7 @@ symbols or traced scalars, which checks leave alone.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -76,10 +76,9 @@ class ContactRim:
 
     def __post_init__(self) -> None:
         _check_contact(self, "centre")
+        axis = tuple(unit(self.axis, f"axis of contact {self.name!r}").tolist())
         _store(
-            self,
-            axis=tuple(unit(self.axis, f"axis of contact {self.name!r}").tolist()),
-            radius=above_zero(self.radius, f"radius of contact {self.name!r}", "m"),
+            self, axis=axis, radius=above_zero(self.radius, f"radius of contact {self.name!r}", "m")
         )
 
     @property
@@ -106,10 +105,7 @@ class Plane:
     def __post_init__(self) -> None:
         _vectors(self, "the plane", "normal", "point")
         if not any(known_number(x) != 0 for x in self.normal):  # type: ignore[union-attr]
-            raise InputError(
-                "normal of the plane is zero; expected a vector that points from the ground to the "
-                "robot, such as (0, 0, 1)."
-            )
+            raise InputError("normal of the plane is zero; expected a vector such as (0, 0, 1).")
 
 
 @dataclass(frozen=True)
@@ -165,22 +161,15 @@ class HeightField:
 
     def __post_init__(self) -> None:
         heights = array(self.heights, (None, None), "heights of the height field")
-        nx, ny = heights.shape
-        if min(nx, ny) < 2 or nx * ny > MAX_CELLS:
-            raise InputError(
-                f"heights of the height field have shape ({nx}, {ny}); expected two or more each "
-                f"way and {MAX_CELLS} in all at most. Use a coarser grid, or the part of it that "
-                "the robot reaches."
-            )
+        if min(heights.shape) < 2 or heights.size > MAX_CELLS:
+            text = f"heights of the height field have shape {heights.shape}; expected two or more "
+            raise InputError(f"{text}each way and at most {MAX_CELLS}. Use a coarser grid.")
         several = np.ndim(np.asarray(self.spacing)) == 1
         spacing = array(self.spacing, (2,), "spacing of the height field") if several else None
         both = [self.spacing] * 2 if spacing is None else spacing.tolist()
+        both = tuple(above_zero(x, "spacing of the height field", "m") for x in both)
         _vectors(self, "the height field", "origin")
-        _store(
-            self,
-            heights=tuple(tuple(row) for row in heights.tolist()),
-            spacing=tuple(above_zero(x, "spacing of the height field", "m") for x in both),
-        )
+        _store(self, heights=tuple(map(tuple, heights.tolist())), spacing=both)
 
 
 Ground = Plane | Boxes | HeightField
@@ -202,14 +191,11 @@ def stairs(
     above_zero(options.count(count, "count of the stairs"), "count of the stairs")
     length = above_zero(depth, "depth of the stairs", "m")
     rise = above_zero(height, "height of the stairs", "m")
-    tops = [rise * (k + 1) for k in range(count)]
-    return Boxes(
-        [
-            Box((x + length * (k + 0.5), y, z + top / 2), (length, width, top))
-            for k, top in enumerate(tops)
-        ],
-        Plane(point=(0, 0, z)),
-    )
+    boxes = [
+        Box((x + length * (k + 0.5), y, z + rise * (k + 1) / 2), (length, width, rise * (k + 1)))
+        for k in range(count)
+    ]
+    return Boxes(boxes, Plane(point=(0, 0, z)))
 
 
 @dataclass(frozen=True)
@@ -236,33 +222,24 @@ class Contacts:
     def __post_init__(self) -> None:
         points = _records(self.points, ContactPoint | ContactRim, "contacts")
         if len(points) > MAX_CONTACTS:
-            raise InputError(
-                f"there are {len(points)} contacts; expected {MAX_CONTACTS} at most, since a step "
-                "solves all of them at once. Keep those that can touch: a foot needs one sphere or "
-                "three to four corners."
-            )
+            text = f"there are {len(points)} contacts; expected {MAX_CONTACTS} at most, since a "
+            raise InputError(f"{text}step solves all at once. Keep those that can touch.")
         names = [x.name for x in points]
-        twice = next((x for k, x in enumerate(names) if x in names[:k]), None)
-        if twice is not None:
+        if len(set(names)) < len(names):
+            twice = next(x for k, x in enumerate(names) if x in names[:k])
             raise InputError(f"two contacts have the name {twice!r}; expected every name once.")
         _expect(self.ground, Ground, "ground")
         _check_round(points, self.ground)
-        _store(
-            self,
-            points=points,
-            friction=at_least_zero(self.friction, "friction of the contacts"),
-            restitution=share(self.restitution, "restitution of the contacts"),
-        )
+        mu = at_least_zero(self.friction, "friction of the contacts")
+        bounce = share(self.restitution, "restitution of the contacts")
+        _store(self, points=points, friction=mu, restitution=bounce)
         if self.compliance is not None:
             compliance = at_least_zero(self.compliance, "compliance of the contacts", "m/N")
             _store(self, compliance=compliance)
-            elastic = [x.name for x, e in zip(points, self.restitutions, strict=True) if e != 0]
-            if elastic:
-                raise InputError(
-                    f"contact {elastic[0]!r} has a restitution, and the contacts a compliance, "
-                    "which spring back by their own depth; expected one of them. Leave out "
-                    "compliance= for Newton's restitution, or set restitution=0."
-                )
+            for x, e in zip(points, self.restitutions, strict=True):
+                if e != 0:
+                    text = f"contact {x.name!r} has a restitution, and the contacts a compliance"
+                    raise InputError(f"{text}; expected one of them, since both spring back.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -277,9 +254,8 @@ class Contacts:
     @property
     def restitutions(self) -> Vector:
         """Restitution of every contact."""
-        return tuple(
-            self.restitution if x.restitution is None else x.restitution for x in self.points
-        )
+        own = (x.restitution for x in self.points)
+        return tuple(self.restitution if e is None else e for e in own)
 
     def with_pairs(self, friction: Iterable[Scalar], restitution: Iterable[Scalar]) -> "Contacts":
         """The same contacts with friction and restitution of each.
@@ -289,9 +265,8 @@ class Contacts:
             restitution: of every contact, 0 to 1, dimensionless.
         """
         pairs = zip(self.points, friction, restitution, strict=True)
-        return replace(
-            self, points=tuple(replace(x, friction=mu, restitution=e) for x, mu, e in pairs)
-        )
+        points = (replace(x, friction=mu, restitution=e) for x, mu, e in pairs)
+        return replace(self, points=tuple(points))
 
     def astype(self, number: Callable[[Any], Scalar]) -> "Contacts":
         """The same contacts with every number converted.
@@ -329,12 +304,10 @@ def _within(value: Any, name: str, test: Callable[[float], bool], expected: str)
 def _check_contact(record: Any, place: str) -> None:
     if not isinstance(record.name, str) or not record.name:
         raise InputError(f"a contact has the name {record.name!r}; expected a text.")
-    if not isinstance(record.link, str):
-        raise InputError(
-            f"link of contact {record.name!r} is {record.link!r:.60}; expected the name of a link "
-            "or frame."
-        )
     name = f"contact {record.name!r}"
+    if not isinstance(record.link, str):
+        text = f"link of {name} is {record.link!r:.60}"
+        raise InputError(f"{text}; expected the name of a link or frame.")
     _vectors(record, name, place)
     if record.friction is not None:
         _store(record, friction=at_least_zero(record.friction, f"friction of {name}"))
@@ -346,17 +319,11 @@ def _check_round(points: Sequence[Contact], ground: Ground) -> None:
     """Raise InputError where a round contact would not touch the nearest place of the ground."""
     for x in points:
         if isinstance(x, ContactRim) and isinstance(ground, Boxes):
-            raise InputError(
-                f"contact {x.name!r} is a rim, as wheels and cylinders have them, and the ground "
-                "has boxes, whose edges a rim would roll through; expected points or spheres on "
-                "boxes. Use kt.contacts.ContactPoint, or a Plane."
-            )
+            text = f"contact {x.name!r} is a rim, which would roll through the edges of boxes"
+            raise InputError(f"{text}; expected points or spheres on boxes, or a Plane.")
         if isinstance(ground, HeightField) and known_number(x.radius) != 0:
-            raise InputError(
-                f"contact {x.name!r} has the radius {x.radius} m, and the ground is a height "
-                "field, on which a sphere or rim would sink in and gain energy; expected radius 0. "
-                "Use points, or a Plane, or Boxes for spheres."
-            )
+            text = f"contact {x.name!r} has the radius {x.radius} m, and would sink into the height"
+            raise InputError(f"{text} field; expected radius 0, or a Plane, or Boxes for spheres.")
 
 
 def _vectors(record: Any, owner: str, *names: str) -> None:
@@ -372,19 +339,15 @@ def _store(record: object, **values: Any) -> None:
 
 def _expect(value: Any, kind: Any, name: str) -> None:
     if not isinstance(value, kind):
-        kinds = str(getattr(kind, "__name__", kind)).replace(
-            "kinetree.files.description.contacts.", ""
-        )
-        raise InputError(f"{name} is {value!r:.60}; expected a record {kinds.replace(' |', ',')}.")
+        kinds = ", ".join(x.__name__ for x in get_args(kind) or (kind,))
+        raise InputError(f"{name} is {value!r:.60}; expected a record {kinds}.")
 
 
 def _records(values: Any, kind: Any, name: str) -> tuple[Any, ...]:
     """The records of a list, which has one or more."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"{name} are {values!r:.60}; expected a list of records.")
-    records = tuple(values)
-    if not records:
-        raise InputError(f"{name} are an empty list; expected one record or more.")
+    records = tuple(values) if isinstance(values, Iterable) else ()
+    if isinstance(values, str) or not records:
+        raise InputError(f"{name} are {values!r:.60}; expected a list of one record or more.")
     for x in records:
         _expect(x, kind, f"one of the {name}")
     return records

@@ -14,8 +14,11 @@ of a joint describe them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kinetree.core.options import finite
-from kinetree.core.text import counted, number
+import numpy as np
+
+from kinetree.core import records
+from kinetree.core.options import finite, numbers
+from kinetree.core.text import number
 from kinetree.errors import InputError
 
 Curve = Sequence[tuple[float, float]]  # (speed, force) pairs
@@ -44,88 +47,41 @@ class Drive:
 
     curve: Curve | None = None
     peak: float | None = None
-    efficiency: float = 1
-    lag: float = 0
-    delay: float = 0
+    efficiency: float = records.number("dimensionless, at most 1", "above 0", default=1)
+    lag: float = records.number("s", "at least 0", default=0)
+    delay: float = records.number("s", "at least 0", default=0)
 
 
 def checked_drive(drive: Drive, joint: str) -> Drive:
     """The drive with plain floats and tuples; InputError names the joint and the wrong number."""
-    if not isinstance(drive, Drive):
-        raise InputError(
-            f"drive of joint {joint!r} is {drive!r:.60}; expected a record Drive(...)."
-        )
-    peak = drive.peak
+    what = f"drive of joint {joint!r}"
+    drive, peak = records.checked(drive, Drive, what), drive.peak
+    if drive.efficiency > 1:
+        text = f"efficiency of the {what} is {drive.efficiency:g}; expected at most 1: the part of"
+        raise InputError(f"{text} the motor's power that reaches the joint.")
     if peak is not None:
-        peak = finite(peak, f"peak force of the drive of joint {joint!r}", infinite=True)
+        peak = finite(peak, f"peak of the {what}", infinite=True)
         if peak <= 0:
-            raise InputError(
-                f"peak force of the drive of joint {joint!r} is {peak:g}; expected a force above 0 "
-                "(N m or N), which limits both directions."
-            )
-    efficiency = finite(drive.efficiency, f"efficiency of the drive of joint {joint!r}")
-    if not 0 < efficiency <= 1:
-        raise InputError(
-            f"efficiency of the drive of joint {joint!r} is {efficiency:g}; expected a number "
-            "above 0 and at most 1: the part of the motor's power that reaches the joint."
-        )
-    times: dict[str, float] = {}
-    for name in ("lag", "delay"):
-        times[name] = finite(getattr(drive, name), f"{name} of the drive of joint {joint!r}")
-        if times[name] < 0:
-            raise InputError(
-                f"{name} of the drive of joint {joint!r} is {times[name]:g} s; expected 0 or more."
-            )
+            raise InputError(f"peak of the {what} is {peak:g}; expected above 0, N m or N.")
     curve = None if drive.curve is None else _checked_curve(drive.curve, joint)
-    return replace(drive, curve=curve, peak=peak, efficiency=efficiency, **times)
+    return replace(drive, curve=curve, peak=peak)
 
 
 def _checked_curve(curve: Curve, joint: str) -> Curve:
+    """The torque-speed curve in plain numbers: a motor gives no more force when it turns faster."""
     what = f"torque-speed curve of joint {joint!r}"
-    shape = "expected pairs (speed, force), such as ((0, 80), (3, 80), (6, 0))"
-    try:
-        points = [tuple(point) for point in curve]
-    except TypeError:
-        raise InputError(f"{what} is {curve!r:.60}; {shape}.") from None
-    if len(points) < 2:
-        raise InputError(f"{what} has {counted(len(points), 'point')}; {shape}, two or more.")
-    for k, point in enumerate(points):
-        if len(point) != 2:
-            raise InputError(f"{what} has {point!r:.60} as point {k + 1}; {shape}.")
-    pairs = tuple(
-        (
-            finite(speed, f"speed {k + 1} of the {what}"),
-            finite(force, f"force {k + 1} of the {what}"),
-        )
-        for k, (speed, force) in enumerate(points)
-    )
-    if pairs[0][0] != 0:
-        raise InputError(
-            f"{what} begins at the speed {pairs[0][0]:g}; expected 0, the force at standstill. "
-            "Speeds are magnitudes: the curve counts in both directions."
-        )
-    for k, (speed, force) in enumerate(pairs):
-        if force < 0:
-            raise InputError(
-                f"{what} has the force {force:g} at the speed {speed:g}; expected 0 or more: the "
-                "most force that the drive gives in the direction of motion."
-            )
-        if k and speed <= pairs[k - 1][0]:
-            raise InputError(
-                f"{what} has the speed {speed:g} after {pairs[k - 1][0]:g}; expected speeds that "
-                "increase from point to point."
-            )
-        if k and force > pairs[k - 1][1]:
-            raise InputError(
-                f"{what} rises from {pairs[k - 1][1]:g} to {force:g} at the speed {speed:g}; "
-                "expected forces that never increase with the speed: a motor cannot give more "
-                "force when it turns faster. Limit a rising part by its smaller force."
-            )
-    if pairs[0][1] == 0:
-        raise InputError(
-            f"{what} has no force at standstill; expected a force above 0 (N m or N) at speed 0."
-        )
-    return pairs
+    shape = "pairs (speed, force), two or more, such as ((0, 80), (3, 80), (6, 0))"
+    points = numbers(curve, what, shape)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2 or not np.isfinite(points).all():
+        raise InputError(f"{what} is {curve!r:.60}; expected {shape}.")
+    speeds, forces = points.T
+    if speeds[0] != 0 or np.any(np.diff(speeds) <= 0):
+        text = f"speeds that begin at 0 and increase, found {speeds.tolist()}"
+        raise InputError(f"{what}: expected {text}. They are magnitudes, of both directions.")
+    if forces[0] == 0 or forces[-1] < 0 or np.any(np.diff(forces) > 0):
+        text = f"forces above 0 at standstill that never increase, found {forces.tolist()}"
+        raise InputError(f"{what}: expected {text}. Limit a rising part by its smaller force.")
+    return tuple((speed, force) for speed, force in points.tolist())
 
 
 def drive_parts(drive: Drive, angle: float = 1) -> dict[str, str]:

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, nearest_length, times
+from kinetree.core.text import nearest
 from kinetree.errors import ParseError
 from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionShape
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import PRISMATIC, REVOLUTE
-from kinetree.files.description.records import Body, Mesh
+from kinetree.files.description.records import Body
 from kinetree.files.description.xml import Element, clip, show
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import pose
@@ -42,31 +43,35 @@ DEFINITIONS = ("link", "joint")
 
 @dataclass(frozen=True)
 class Known:
-    """Children and attributes of an element that are read, and children for other programs.
+    """Children and attributes of an element that are read, and children for other programs."""
 
-    matters: anything else may change the dynamics and is warned about. text: it has text.
-    """
-
-    children: frozenset[str] = frozenset()
+    children: frozenset[str]
     attributes: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
-    matters: bool = True
-    text: bool = False
+
+    @property
+    def matters(self) -> bool:
+        """Whether anything else is warned about."""
+        return "*" not in self.children
+
+    @property
+    def text(self) -> bool:
+        """Whether it has text."""
+        return "TEXT" in self.children
 
 
-def known_words(
-    children: str = "",
-    attributes: str = "",
-    others: str = "",
-    matters: bool = True,
-    text: bool = False,
-) -> Known:
-    """The contents of an element, from words separated by blanks."""
-    read, words, left = (frozenset(x.split()) for x in (children, attributes, others))
-    return Known(read, words, left, matters, text)
+def known_words(**elements: str) -> dict[str, Known]:
+    """The contents of elements by tag: "children | attributes | children for other programs".
+
+    TEXT: the element has text. *: anything else does not change the dynamics.
+    """
+    return {
+        tag: Known(*(frozenset(part.split()) for part in words.split("|")))
+        for tag, words in elements.items()
+    }
 
 
-LEAF = known_words(text=True)
+LEAF = Known(frozenset({"TEXT"}))
 
 
 @dataclass(frozen=True)
@@ -164,18 +169,14 @@ class Part:
     def _refuse_lost(self, child: Element, prefix: str, local: str) -> None:
         """Raise if links or joints of a URDF stand where they would be lost."""
         is_xacro, is_top = prefix == "xacro", self.element.tag == "robot"
+        what, problem = f"<{clip(child.tag)}>", ""
         if is_xacro and (not is_top or _defines(child)):
-            raise self.at(child).fault(
-                f"<{clip(child.tag)}> is an unexpanded xacro element that may hold part of the "
-                f"robot; {XACRO_HINT}."
-            )
-        lost = local in DEFINITIONS and (prefix or not is_top)
-        if lost or (not is_xacro and _defines(child)):
-            raise self.at(child).fault(
-                f"<{clip(child.tag)}> stands inside <{self.element.tag}>, has a prefix, or holds "
-                "links or joints that would be lost; only those directly under <robot> are read. "
-                "Move or rename it."
-            )
+            problem = f"an unexpanded xacro element that may hold part of the robot; {XACRO_HINT}"
+        elif (local in DEFINITIONS and (prefix or not is_top)) or _defines(child):
+            problem = f"inside <{self.element.tag}>, has a prefix or holds links or joints that "
+            problem += "would be lost; move it directly under <robot>"
+        if problem:
+            raise self.at(child).fault(f"{what} is {problem}.")
 
     def _unread(self, what: str, near: str, matters: bool) -> None:
         """Warn that something is not read; only count it where it does not change the dynamics."""
@@ -200,11 +201,9 @@ class Part:
         value = self.element.attributes.get(attribute)
         if value is None:
             raise self._absent(attribute)
-        if not value.strip():
-            raise self.fault(f"<{self.element.tag} {attribute}={value!r}> is an empty name.")
-        if len(value) > MAX_NAME:
-            size = f"{len(value)} characters; the limit is {MAX_NAME}"
-            raise self.fault(f"{attribute} {show(value)} has {size}.")
+        if not value.strip() or len(value) > MAX_NAME:
+            size = f"{len(value)} characters; expected 1 to {MAX_NAME}, not only blanks"
+            raise self.fault(f"<{self.element.tag} {attribute}={show(value)}> has {size}.")
         if _has_expression(value):
             text = f"{attribute} is {show(value)}, an unexpanded xacro expression; {XACRO_HINT}."
             raise self.fault(text)
@@ -212,14 +211,13 @@ class Part:
 
     def choice(self, attribute: str, known: Collection[str]) -> str:
         """A required attribute whose value is one of the known words."""
-        value = self.element.attributes.get(attribute)
-        expected = f"expected one of {', '.join(known)}"
+        value = self.attributes.get(attribute)
         if value is None:
-            raise self.fault(f"<{self.element.tag}> has no attribute {attribute!r}; {expected}.")
+            raise self._absent(attribute)
         if value not in known:
-            meant = value.strip().lower()
-            hint = f" Was {meant!r} meant? (Case and blanks count.)" if meant in known else ""
-            raise self.fault(f"{attribute} is {show(value)}; {expected}.{hint}")
+            hint = nearest(value.strip(), known)
+            text = f"{attribute} is {show(value)}; expected one of {', '.join(known)}"
+            raise self.fault(f"{text}.{hint}")
         return value
 
     def text(self, name: str) -> str:
@@ -413,38 +411,29 @@ class Part:
 
 
 Surface = tuple[float | None, float | None]  # friction and restitution; None: not given
-Shapes = tuple[list[Mesh], list[CollisionShape]]
 
 
-def read_shapes(
+def read_collisions(
     link: Part, name: str, place: Callable[[Part], Array], surface: Callable[[Part], Surface]
-) -> Shapes:
-    """Mesh files and collision shapes of a <link>, for viewers and contacts.
+) -> list[CollisionShape]:
+    """Collision shapes of a <link>, for contacts; one that cannot be read has no numbers.
 
-    place, surface: pose of a shape, and its friction and restitution. A mesh that cannot be read is
-    noted and skipped, since the dynamics do not need it.
+    place, surface: pose of a shape, and its friction and restitution.
     """
-    meshes: list[Mesh] = []
-    collisions: list[CollisionShape] = []
-    for shape in (x for x in link.element.children if x.tag in ("visual", "collision")):
+    shapes: list[CollisionShape] = []
+    for shape in link.all("collision"):
         # findings of its own: dynamics do not depend on the origin of a shape
-        part = Part(shape, f"{shape.tag} of link {show(name)}", Findings(), link.format)
-        solid, label = shape.tag == "collision", shape.attributes.get("name", "")
+        part = replace(shape, owner=f"collision of link {show(name)}", findings=Findings())
+        label = part.attributes.get("name", "")
         try:
-            T, pair = place(part), surface(part) if solid else (None, None)
+            T, pair = place(part), surface(part)
             for kind, size, path in part.shapes():
-                if kind == "mesh" and path:
-                    x, y, z = size
-                    meshes.append(Mesh(name, path, T, (x, y, z), shape.tag))
-                if solid:
-                    collisions.append(CollisionShape(label, name, kind, T, size, *pair, path))
+                shapes.append(CollisionShape(label, name, kind, T, size, *pair, path))
         except ParseError as error:
-            if solid:
-                collisions.append(CollisionShape(label, name, UNREADABLE, np.eye(4)))
-            if any(geometry.all("mesh") for geometry in shape.all("geometry")):
-                text = f"a mesh is skipped, dynamics do not need it: {error}"
-                link.findings.note(shape, text, "mesh-skipped")
-    return meshes, collisions
+            shapes.append(CollisionShape(label, name, UNREADABLE, np.eye(4)))
+            text = f"a shape is skipped, dynamics do not need it: {error}"
+            link.findings.note(part.element, text, "shape-skipped")
+    return shapes
 
 
 def named_part(element: Element, findings: Findings, format: Format) -> Part:

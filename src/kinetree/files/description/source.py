@@ -1,13 +1,15 @@
-"""Bytes and text of a description file: bounded, regular files only, every encoding explicit."""
+"""The file of a robot with its options; its bytes and text, bounded, every encoding explicit."""
 
 import codecs
 import os
 import re
 import stat
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal, get_args
 
 from kinetree.errors import InputError, ParseError
 
@@ -29,6 +31,9 @@ ENCODINGS = frozenset(
     + [f"{family}{k}" for family in ("windows-", "cp") for k in range(1250, 1259)]
 )
 
+Pathlike = str | os.PathLike[str]
+ArgumentValue = str | bool | int | float  # of an argument of a xacro file
+FileOrNone = Literal["file", "none"]
 NEUTRAL = "/upload"  # name of the folder of `only_inside` in a description
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)  # of `only_inside`
@@ -36,6 +41,46 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)  # of `onl
 
 class MissingFileError(ParseError, FileNotFoundError):
     """There is no file of that name."""
+
+
+@dataclass(frozen=True)
+class RobotFile:
+    """A robot's file, or the text of one, and the options that it is read with, as of `kt.load`.
+
+    text: the content, if it is in no file; `path` is then its name in messages.
+    """
+
+    path: Pathlike
+    text: str | None = None
+    floating: bool = False
+    mimic: bool = True
+    strict: bool = False
+    folders: Sequence[Pathlike] = ()
+    arguments: Mapping[str, ArgumentValue] | None = None
+    environment: bool = False
+    friction: FileOrNone = "file"
+    constraints: FileOrNone = "file"
+    contacts: FileOrNone = "none"
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("friction", "constraints", "contacts"):
+            if (value := getattr(self, name)) not in get_args(FileOrNone):
+                raise InputError(f"{name} is {value!r}; expected 'file' or 'none'.")
+
+    @property
+    def name(self) -> str:
+        """The name of the file in messages."""
+        return os.path.basename(path_text(self.path))
+
+    @property
+    def place(self) -> Pathlike | None:
+        """The path of the file; None for a text."""
+        return self.path if self.text is None else None
+
+    def content(self) -> str:
+        """The text of the file."""
+        return decode(read_bytes(self.path), self.name) if self.text is None else self.text
 
 
 @contextmanager
@@ -90,10 +135,8 @@ def check_inside(path: Path) -> None:
     """Raise ParseError if `only_inside` is active and a file lies elsewhere."""
     folder = _folder.get()
     if folder is not None and not lies_in(path, (folder,)):
-        raise ParseError(
-            f"{path.name[:200]!r} is outside the files that were opened together; expected a file "
-            "among them. Open it together with the others."
-        )
+        text = f"{path.name[:200]!r} is outside the files that were opened together"
+        raise ParseError(f"{text}. Open it together with the others.")
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
@@ -106,25 +149,19 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
     check_inside(Path(place))
     try:
         info = os.stat(place)
-        if stat.S_ISDIR(info.st_mode):
-            raise ParseError(f"{place} is a folder; expected the path of one file in it.")
         if not stat.S_ISREG(info.st_mode):
-            raise ParseError(f"{place} is a pipe or a device; expected a regular file.")
+            what = "folder" if stat.S_ISDIR(info.st_mode) else "pipe or a device"
+            raise ParseError(f"{place} is a {what}; expected a regular file.")
         with open(place, "rb") as file:
             data = file.read(limit + 1)
     except FileNotFoundError:
         seen = "" if is_confined() else f", seen from the folder {os.getcwd()!r}"
-        raise MissingFileError(
-            f"there is no file {place[:200]!r}{seen}; check the spelling, or give an absolute path."
-        ) from None
+        raise MissingFileError(f"there is no file {place[:200]!r}{seen}.") from None
     except OSError as error:
         hint = " It looks like XML: read it as text." if place.lstrip().startswith("<") else ""
         raise ParseError(f"{place[:200]!r} cannot be read: {error.strerror}.{hint}") from None
     if len(data) > limit:
-        raise ParseError(
-            f"{place} is larger than {limit} bytes, the limit for a description; "
-            "meshes belong in files of their own."
-        )
+        raise ParseError(f"{place} is larger than {limit} bytes, the limit for a description.")
     return data
 
 
@@ -159,16 +196,12 @@ def decode(data: str | bytes, file: str) -> str:
 
 def _known(name: bytes, file: str) -> str:
     encoding = name.decode("ascii", "replace").strip().lower()
+    problem = "" if encoding in ENCODINGS else "which is not known"
     if encoding.startswith(("utf-16", "utf-32", "ucs-")):
-        raise ParseError(
-            f"{file}:1:1: the XML declaration has encoding {encoding!r}, but the bytes are not; "
-            "correct the declaration (most likely to 'utf-8')."
-        )
-    if encoding not in ENCODINGS:
-        raise ParseError(
-            f"{file}:1:1: the XML declaration has encoding {encoding!r}, which is not known; "
-            "save the file as UTF-8 and declare encoding='utf-8'."
-        )
+        problem = "but the bytes are not"
+    if problem:
+        text = f"the XML declaration has encoding {encoding!r}, {problem}"
+        raise ParseError(f"{file}:1:1: {text}; save and declare the file as 'utf-8'.")
     return encoding
 
 
@@ -178,8 +211,6 @@ def _decoded(data: bytes, encoding: str, file: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        raise ParseError(
-            f"{file}:{line}:{column}: byte 0x{data[error.start]:02x} is not {encoding} text; "
-            "save the file as UTF-8, or declare its encoding in the first line, such as "
-            "<?xml version='1.0' encoding='latin-1'?>."
-        ) from None
+        text = f"byte 0x{data[error.start]:02x} is not {encoding} text; save the file as UTF-8, or "
+        text += "declare its encoding, such as <?xml version='1.0' encoding='latin-1'?>."
+        raise ParseError(f"{file}:{line}:{column}: {text}") from None

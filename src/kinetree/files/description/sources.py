@@ -20,12 +20,11 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 
 from kinetree.core.system import path_in_uri
-from kinetree.core.text import clip, counted
+from kinetree.core.text import clip, listing, nearest
 from kinetree.errors import ParseError
 from kinetree.files.description.records import Note
 from kinetree.files.description.source import (
@@ -138,13 +137,10 @@ class Sources:
         if self.may_read(path):
             return path
         check_inside(path)
-        places = ", ".join(map(str, dict.fromkeys(self.readable)))
-        there = clip(os.path.normpath(path.parent), 200)
-        raise NotFoundError(
-            f"{where}: {clip(name, 200)!r} is {clip(os.path.normpath(path), 200)!r}, outside the "
-            f"folders that may be read ({places or 'a text has no folder of its own'}). If the "
-            f"description is to be trusted, give the folder {there!r} {GIVE}."
-        )
+        places = ", ".join(map(str, dict.fromkeys(self.readable))) or "none, for a text"
+        found, there = (clip(os.path.normpath(x), 200) for x in (path, path.parent))
+        text = f"{clip(name, 200)!r} is {found!r}, outside the folders that may be read ({places})"
+        raise NotFoundError(f"{where}: {text}. To trust it, give the folder {there!r} {GIVE}.")
 
     def locate(self, name: str, near: Iterable[Path], where: str) -> Path:
         """The path that a name means, which need not exist.
@@ -162,20 +158,16 @@ class Sources:
             first, inside = in_package(name, where)
             return self.check(self.package(first, where) / inside, name, where)
         if separator and scheme != "file":
-            raise NotFoundError(
-                f"{where}: {clip(name, 200)!r} begins with {clip(scheme, 20)!r}; expected a path, "
-                "package://, model:// or file://. Nothing is downloaded: download the files and "
-                "name their path."
+            text = (
+                f"{clip(name, 200)!r} begins with {clip(scheme, 20)!r}; expected a path, file://, "
             )
+            raise NotFoundError(f"{where}: {text}package:// or model://. Nothing is downloaded.")
         plain = path_in_uri(rest.removeprefix("localhost")) if separator else name
         plain = real_path(plain)
         places = [Path(os.sep)] if os.path.isabs(plain) else list(dict.fromkeys(near))
         if not places:
-            raise NotFoundError(
-                f"{where}: {clip(name, 200)!r} is a relative path, and a text lies in no folder "
-                "that it could start from. Give that folder in folders=, or load the file by its "
-                "path."
-            )
+            text = f"{clip(name, 200)!r} is a relative path, and a text lies in no folder"
+            raise NotFoundError(f"{where}: {text}. Give the folder that it starts from {GIVE}.")
         paths = [Path(os.path.normpath(place / plain)) for place in places]
         allowed = [path for path in paths if self.may_read(path)]
         there = [path for path in allowed if path.exists()]
@@ -191,19 +183,24 @@ class Sources:
         """
         if name not in self._packages:
             if not NAME.fullmatch(name):
-                raise ParseError(
-                    f"{where}: {name[:60]!r} is not the name of a package; expected letters, "
-                    "digits and underscores."
-                )
+                text = f"{name[:60]!r} is not the name of a package"
+                raise ParseError(f"{where}: {text}; expected letters, digits and underscores.")
             self._packages[name] = self._found(name, where)
         return self._packages[name]
 
     def _found(self, name: str, where: str) -> Path:
-        for folder in () if self.file is None else folders_above(self.file.parent):
+        above = [] if self.file is None else folders_above(self.file.parent)
+        for folder in above:
             if package_name(folder) == name:
                 return self._take(name, folder, "the description lies in it", where, folder)
-        for place in self._trees():
-            if (folder := self._nearest(name, place, where)) is not None:
+        roots: list[tuple[str, Path, int | None, Sequence[Path]]] = [
+            (f"folder {root}", root, None, ()) for root in self.folders
+        ]
+        if self.file is not None:
+            root, depth = workspace(self.file.parent)
+            roots.append((f"workspace {root} of the description", root, depth, above))
+        for place in roots:
+            if (folder := self._nearest(name, self._place(*place), where)) is not None:
                 return folder
         index = Path("share/ament_index/resource_index/packages") / name
         for prefix in self._entries("AMENT_PREFIX_PATH"):
@@ -215,15 +212,6 @@ class Sources:
                 if (folder := self._nearest(name, place, where)) is not None:
                     return folder
         raise NotFoundError(f"{where}: package {name!r} is not found. {self._searched(name)}")
-
-    def _trees(self) -> Iterator[Place]:
-        """The places of `folders=`, then the workspace of the description."""
-        for root in self.folders:
-            yield self._place(f"folder {root}", root)
-        if self.file is not None:
-            root, depth = workspace(self.file.parent)
-            title, above = f"workspace {root} of the description", folders_above(self.file.parent)
-            yield self._place(title, root, depth, above)
 
     def _place(
         self, title: str, root: Path, depth: int | None = None, beside: Sequence[Path] = ()
@@ -240,10 +228,8 @@ class Sources:
             return None
         best = self.nearest(candidates)
         if len(best) > 1:
-            raise ParseError(
-                f"{where}: {counted(len(best), 'package')} in {place.title} are called {name!r}: "
-                f"{', '.join(map(str, best[:4]))}. Give the folder of the one that is meant {GIVE}."
-            )
+            text = f"packages in {place.title} are called {name!r}: {listing(best, 4)}"
+            raise ParseError(f"{where}: {len(best)} {text}. Give the folder that is meant {GIVE}.")
         why, others = f"in {place.title}", [str(x) for x in candidates if x != best[0]]
         why += "" if name in place.packages else "; by its name, it has no package.xml"
         why += f"; nearer to the description than {', '.join(others[:4])}" if others else ""
@@ -273,21 +259,16 @@ class Sources:
         return [Path(os.path.abspath(part)) for part in parts if part.strip()]
 
     def _searched(self, name: str) -> str:
-        """The places that were searched, near names, and the remedy."""
+        """The places that were searched, a near name, and the remedy."""
         places = [place.title for place in self._places.values()]
         if not is_confined():
             places += ["AMENT_PREFIX_PATH", *SEARCHED]
-        text = f"Searched: {', '.join(places)}."
         known = {known: path for p in self._places.values() for known, path in p.packages.items()}
-        renamed = [
-            f"{x} is {other!r}" for other, paths in known.items() for x in paths if x.name == name
-        ]
-        near = get_close_matches(name, sorted(known), 2, 0.75)
-        if renamed:
-            text += f" By its package.xml the folder {renamed[0]}."
-        elif near:
-            text += f" There is {' and '.join(map(repr, near))}."
-        return f"{text} Give a folder that contains the package {GIVE}."
+        renamed = (x for x, paths in known.items() for path in paths if path.name == name)
+        hint = nearest(name, known)
+        if other := next(renamed, ""):
+            hint = f" By its package.xml the folder {name} is {other!r}."
+        return f"Searched: {', '.join(places)}.{hint} Give a folder that contains it {GIVE}."
 
 
 def in_package(name: str, where: str) -> tuple[str, str]:

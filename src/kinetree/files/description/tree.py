@@ -5,21 +5,28 @@ Messages begin with file:line where the records have it, so that readers of file
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from kinetree.core.text import show
+from kinetree.core.text import nearest, show
 from kinetree.errors import ModelError, NameLookupError, ParseError, argument
+from kinetree.files.description.collisions import Collisions, CollisionShape, with_own_names
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, SCREW_TYPES
-from kinetree.files.description.records import JointDescription, LinkDescription, Note
+from kinetree.files.description.records import (
+    FrameDescription,
+    JointDescription,
+    LinkDescription,
+    Note,
+    RobotDescription,
+)
+from kinetree.files.description.xml import Element
 
 MAX_NAMES = 8  # in one message
 
 
 def mimic_hint() -> str:
     """The way out for files whose mimic joints cannot be followed."""
-    return (
-        f" Or read the file with {argument('mimic', False)}, so that all joints move on their own."
-    )
+    return f" With {argument('mimic', False)} all joints move on their own."
 
 
 def check_tree(
@@ -39,21 +46,59 @@ def check_tree(
     if len(roots) > 1:
         places = [f" ({root.where})" if root.where else "" for root in roots]
         named = [f"{show(root.name)}{place}" for root, place in zip(roots, places, strict=True)]
-        raise ModelError(
-            f"{_at(roots[1].where)}{len(roots)} links have no parent: {listed(named)}; expected "
-            "one root. Connect the others by joints (of type 'fixed' if they do not move)."
-        )
+        text = f"{len(roots)} links have no parent: {listed(named)}; expected one root"
+        raise ModelError(f"{_at(roots[1].where)}{text}. Connect the others by joints.")
     return roots[0].name
 
 
-def check_file_tree(
-    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
-) -> None:
-    """`check_tree` for readers of files, whose errors are ParseErrors."""
+def robot_of(
+    name: str,
+    links: Sequence[LinkDescription],
+    joints: Sequence[JointDescription],
+    shapes: Iterable[CollisionShape],
+    findings: Findings,
+    mimic: bool,
+    **more: Any,
+) -> RobotDescription:
+    """The description of a URDF or SDF file; ParseError unless links and joints form a tree.
+
+    shapes: for contacts. mimic: False lets all joints move on
+    their own. more: further fields.
+    """
     try:
-        check_tree(links, joints, robot)
+        check_tree(links, joints, name)
     except (ModelError, NameLookupError) as error:
         raise ParseError(str(error)) from None
+    joints = follow(joints, findings) if mimic else [replace(x, mimic=None) for x in joints]
+    return RobotDescription(
+        name=name,
+        links=tuple(links),
+        joints=tuple(joints),
+        collisions=Collisions(with_own_names(iter(shapes))),
+        notes=findings.all_notes(),
+        warnings=findings.all_warnings(),
+        **more,
+    )
+
+
+def free_frames(
+    frames: Iterable[tuple[Element, FrameDescription]],
+    links: Sequence[LinkDescription],
+    findings: Findings,
+) -> list[FrameDescription]:
+    """The frames on links that exist, with names that are free; a warning about the others."""
+    names = {link.name for link in links}
+    taken, kept = set(names), list[FrameDescription]()
+    for element, frame in frames:
+        owner = f"frame {show(frame.name)}"
+        if frame.link not in names:
+            findings.warn(element, f"{owner} is fixed to {show(frame.link)}, which is not a link.")
+        elif frame.name in taken:
+            findings.warn(element, f"{owner} has the name of another frame or link; skipped.")
+        else:
+            kept.append(frame)
+            taken.add(frame.name)
+    return kept
 
 
 def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:
@@ -62,10 +107,8 @@ def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:
     for name, where in entries:
         if name in first:
             other = f", the other at {first[name]}" if first[name] else ""
-            raise ModelError(
-                f"{_at(where)}two {kind}s are called {show(name)}{other}; every {kind} needs its "
-                "own name."
-            )
+            text = f"two {kind}s are called {show(name)}{other}"
+            raise ModelError(f"{_at(where)}{text}; every {kind} needs its own name.")
         first[name] = where
 
 
@@ -78,14 +121,9 @@ def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
 def suggestion(name: str, names: Iterable[str]) -> str:
     """A hint: the nearest of the known names, or a few of them."""
     known = sorted(names)
-    same = [other for other in known if other.strip().lower() == name.strip().lower()]
-    from difflib import get_close_matches  # here, since it is for errors
-
-    near = same or get_close_matches(name[:60], known[:2000], 1)
-    if near:
-        return f" Was {show(near[0])} meant? (Case and blanks count.)"
+    hint = nearest(name.strip(), known)
     some = ", ".join(map(show, known[:MAX_NAMES]))
-    return f" There are {some}{' and more' if len(known) > MAX_NAMES else ''}."
+    return hint or f" There are {some}{' and more' if len(known) > MAX_NAMES else ''}."
 
 
 def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, JointDescription]:
@@ -95,22 +133,16 @@ def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, J
         start = f"{_at(joint.where)}joint {show(joint.name)}"
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in names:
-                raise NameLookupError(
-                    f"{start} has {end} {show(link)}, which is not a link.{suggestion(link, names)}"
-                )
+                text = f"{start} has {end} {show(link)}, which is not a link."
+                raise NameLookupError(f"{text}{suggestion(link, names)}")
         if joint.parent == joint.child:
-            raise ModelError(
-                f"{start} joins {show(joint.child)} to itself; expected two different links as "
-                "parent and child."
-            )
+            raise ModelError(f"{start} joins {show(joint.child)} to itself; expected two links.")
         if joint.child in parents:
             other = parents[joint.child]
             place = f" ({other.where})" if other.where else ""
-            raise ModelError(
-                f"{_at(joint.where)}link {show(joint.child)} is the child of two joints, "
-                f"{show(other.name)}{place} and {show(joint.name)}; a tree allows one. Cut the "
-                "loop at one of them."
-            )
+            text = f"link {show(joint.child)} is the child of two joints, {show(other.name)}{place}"
+            text = f"{_at(joint.where)}{text} and {show(joint.name)}"
+            raise ModelError(f"{text}; a tree allows one. Cut the loop at one of them.")
         parents[joint.child] = joint
     return parents
 
@@ -121,10 +153,8 @@ def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescr
     if loop:
         names = " -> ".join(map(show, [loop[0], *reversed(loop[-MAX_NAMES:])]))
         joints = ", ".join(show(parents[x].name) for x in loop[:MAX_NAMES])
-        raise ModelError(
-            f"{_at(parents[loop[0]].where)}the links {names} form a loop, by the joints {joints}; "
-            "expected a tree. Cut the loop at one of its joints."
-        )
+        text = f"{_at(parents[loop[0]].where)}the links {names} form a loop, by the joints {joints}"
+        raise ModelError(f"{text}; expected a tree. Cut the loop at one of its joints.")
 
 
 def follow(joints: Sequence[JointDescription], findings: Findings) -> list[JointDescription]:
@@ -146,18 +176,14 @@ def follow(joints: Sequence[JointDescription], findings: Findings) -> list[Joint
                 findings.warnings.append(Note(text, joint.where))
                 joint = replace(joint, mimic=None)
             elif leader.type not in SCREW_TYPES:
-                raise ParseError(
-                    f"{joint.where}: {text} {leader.type}; expected a joint with one coordinate "
-                    f"(revolute, continuous or prismatic).{mimic_hint()}"
-                )
+                text = f"{text} {leader.type}; expected a joint with one coordinate"
+                raise ParseError(f"{joint.where}: {text}.{mimic_hint()}")
         result.append(joint)
     followed = {x.name: x.mimic.joint for x in result if x.mimic is not None}
     if circle := first_circle(by_name, followed):
         names = " -> ".join(map(show, [*circle[:MAX_NAMES], circle[0]]))
-        raise ParseError(
-            f"{by_name[circle[0]].where}: mimic joints follow each other in a circle: {names}; one "
-            f"of them must move on its own.{mimic_hint()}"
-        )
+        text = f"mimic joints follow each other in a circle: {names}"
+        raise ParseError(f"{by_name[circle[0]].where}: {text}.{mimic_hint()}")
     return result
 
 

@@ -5,8 +5,9 @@ from math import inf
 
 from kinetree.core.text import exact_number as number
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator
+from kinetree.files.description.collisions import unused
 from kinetree.files.write.losses import Losses, is_written
-from kinetree.files.write.xml import Tag, numbers, unused
+from kinetree.files.write.xml import Tag, numbers
 from kinetree.model import Joint, Model
 from kinetree.model.elements import JointActuator
 
@@ -26,7 +27,7 @@ def actuator_tags(
             ((joint, gear),) = x.joints.items()
             place = {"joint": joint, "gear": number(gear)}
         else:
-            tendon = unused(f"{own.name}_tendon", taken)
+            tendon = unused(f"{own.name}_tendon", taken, "_")
             place = {"tendon": tendon}
             ends = [Tag("joint", {"joint": k, "coef": number(c)}) for k, c in x.joints.items()]
             tag = path(own, tendon) if own.points else Tag("fixed", {"name": tendon}).add(*ends)

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.constraints import shifted
 from kinetree.files.write.losses import Losses
-from kinetree.files.write.xml import Tag, numbers, unused
+from kinetree.files.write.xml import Tag, numbers
 from kinetree.model import WORLD, Frame, Model
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.spatial.se3 import translation
@@ -73,7 +74,7 @@ class Equalities:
             same = frame.link == link and np.array_equal(frame.T_if, T)
             if same and known not in (self.model.tool, "world"):
                 return known
-        site_name = unused(name, self.taken)
+        site_name = unused(name, self.taken, "_")
         self.sites[site_name] = Frame(link, T)
         return site_name
 

@@ -3,10 +3,9 @@
 They are written as comments in the file, and reported in one warning or error.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from math import inf
-from typing import Literal, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,13 +15,10 @@ from kinetree.core.records import named_numbers
 from kinetree.core.text import exact_number as number
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, warn
-from kinetree.files.description.actuators import UNLIMITED, Range
-from kinetree.files.description.drive import drive_parts
-from kinetree.files.description.friction import Friction
-from kinetree.files.write.xml import Tag, comment, numbers
-from kinetree.model import WORLD, GearedMotor, Joint, JointSpring, Model
-from kinetree.model.friction import has_more_laws, law_texts
-from kinetree.scalars import Scalar
+from kinetree.files.description.actuators import UNLIMITED
+from kinetree.files.write.xml import Tag, check_names, comment
+from kinetree.model import GearedMotor, Joint, Model
+from kinetree.model.friction import law_texts
 
 Policy = Literal["warn", "error", "allow"]
 
@@ -55,7 +51,7 @@ class Losses:
         text = f"{self.format} cannot represent all of {model.name!r}: {'; '.join(self.found)}."
         if policy == "error":
             raise ModelError(
-                f"{text} Pass losses='warn' to write the rest, with comments in these places."
+                f"{text} losses='warn' writes the rest, with comments in their places."
             )
         warn(f"{text} Comments in the file name these losses.")
 
@@ -70,11 +66,42 @@ def in_floats(model: Model, format: str) -> Model:
     """Convert the model to floats; raise InputError if it has symbols."""
     for name, x in named_numbers(model):
         if known(np.asarray(x)) is None:
-            raise InputError(
-                f"{name} of {model.name!r} has symbols, such as {strangest(x)}; {format} needs "
-                "numbers. Build the robot with values in their place."
-            )
+            text = f"{name} of {model.name!r} has symbols, such as {strangest(x)}"
+            raise InputError(f"{text}; {format} needs numbers. Build the robot with values.")
     return model.astype(float)
+
+
+def check_all_names(model: Model, format: str) -> None:
+    """Raise ModelError for names that a format cannot have."""
+    check_names([model.name], "robot", format)
+    check_names(model.frames, "frame", format)
+    for kind in ("joint", "spring", "motor", "actuator"):
+        check_names((x.name for x in getattr(model, f"{kind}s")), kind, format)
+
+
+def told(record: Any) -> str:
+    """The values of a record that are not its defaults: 'stiffness 3, rest 0.5'."""
+    return ", ".join(_told(record))
+
+
+def _told(record: Any) -> Iterator[str]:
+    for x in fields(record):
+        value: Any = getattr(record, x.name)
+        default: Any = x.default
+        if value is None or np.array_equal(value, default):
+            continue
+        if text := _text(value):
+            yield f"{x.name.replace('_', ' ')} {text}"
+
+
+def _text(value: Any) -> str:
+    if is_dataclass(value):
+        return f"({told(value)})"
+    if isinstance(value, Mapping):
+        return " + ".join(f"{_text(c)} {name}" for name, c in value.items())
+    if isinstance(value, list | tuple | np.ndarray):
+        return " ".join(map(_text, value))
+    return value if isinstance(value, str) else "a function" if callable(value) else number(value)
 
 
 # what a format that has none of it loses
@@ -98,38 +125,29 @@ def symmetric_friction(
 def lose_laws(joint: Joint | GearedMotor, losses: Losses, kind: str = "joint") -> None:
     """Lose the friction besides viscous and Coulomb friction."""
     for law, text in law_texts(joint.friction, number).items():
-        is_function = law == "function"
-        what = f"the friction function of {kind}" if is_function else f"{law} friction of {kind}"
-        losses.add(f"{what} {joint.name!r}" + ("" if is_function else f": {text}"))
+        what, more = f"{law} friction", f": {text}"
+        if law == "function":
+            what, more = "the friction function", ""
+        losses.add(f"{what} of {kind} {joint.name!r}{more}")
 
 
 def lose_drive(joint: Joint, losses: Losses) -> None:
     """Lose the drive of a joint, if it differs from an ideal one."""
-    parts = {} if joint.drive is None else drive_parts(joint.drive)
-    if parts:
-        text = "; ".join(f"{key} {value}" for key, value in parts.items())
+    if joint.drive is not None and (text := told(joint.drive)):
         losses.add(f"drive of joint {joint.name!r}: {text}")
 
 
 def lose_limits(joint: Joint, losses: Losses) -> None:
     """Lose the limits of a joint of several coordinates."""
-    limits = {key: x for key, x in vars(joint.limits).items() if abs(x) != inf}
-    if limits:
-        losses.add(f"limits of joint {joint.name!r} ({joint.type}): {shown(**limits)}")
+    if text := told(joint.limits):
+        losses.add(f"limits of joint {joint.name!r} ({joint.type}): {text}")
 
 
-def lose_springs(model: Model, losses: Losses) -> None:
-    """Lose the springs of a robot."""
-    for x in model.springs:
-        losses.add(f"spring {x.name!r} {spring_place(model, x)}")
-
-
-def lose_motors(model: Model, losses: Losses) -> None:
-    """Lose the motors of coupled joints."""
-    for x in model.motors:
-        more = ", with friction" if x.friction != Friction() else ""
-        place = f"on {_sum(model, x)}: {shown(inertia=x.inertia)}{more}"
-        losses.add(f"motor {x.name!r} {place}")
+def lose_elements(model: Model, losses: Losses, *kinds: str) -> None:
+    """Lose all elements of some kinds: springs, motors, actuators."""
+    for kind in kinds:
+        for x in getattr(model, kind):
+            losses.add(f"{kind[:-1]} {x.name!r}: {told(x.record)}")
 
 
 def lose_contacts(model: Model, losses: Losses) -> None:
@@ -138,60 +156,11 @@ def lose_contacts(model: Model, losses: Losses) -> None:
         losses.add(f"contacts with the ground: {listing(model.contacts.names, 6)}")
 
 
-def lose_actuators(model: Model, losses: Losses) -> None:
-    """Lose the actuators of a robot."""
-    for own in model.actuators:
-        x = own.record
-        joints = " + ".join(k if c == 1 else f"{number(c)} {k}" for k, c in x.joints.items())
-        joints = joints or f"a path {' - '.join(link for link, _ in x.points or ())}"
-        parts = [f"gain {numbers(x.gain)}", f"bias {numbers(x.bias)}"]
-        parts += [f"dynamics {x.dynamics}"] if x.dynamics != "none" else []
-        parts += [f"time constant {number(x.time_constant)} s"] if x.time_constant else []
-        parts += [f"delay {number(x.delay)} s"] if x.delay else []
-        ranges = {"control": x.control_range, "force": x.force_range}
-        ranges |= {"activation": x.activation_range}
-        parts += [f"{word} range {_range(r)}" for word, r in ranges.items() if r != UNLIMITED]
-        losses.add(f"actuator {own.name!r} on {joints}: {', '.join(parts)}")
-
-
 def lose_tool(model: Model, expected: str | None, losses: Losses) -> None:
     """Lose the tool, if readers take another frame; expected: the one on the only tip."""
-    if len(model.tips) <= 1 and model.tool == expected:
-        return
-    taken = "none" if len(model.tips) > 1 else repr(expected)
-    losses.add(f"the tool is {model.tool!r} (readers take {taken})")
-
-
-def _range(limits: Range) -> str:
-    return f"{limits[0]:g} to {limits[1]:g}"
-
-
-def _sum(model: Model, x: JointSpring | GearedMotor) -> str:
-    names = model.coordinate_names
-    pairs = zip(x.coords, x.arms, strict=True)
-    return " + ".join(names[k] if arm == 1 else f"{number(arm)} {names[k]}" for k, arm in pairs)
-
-
-def spring_place(model: Model, x: JointSpring) -> str:
-    """What a spring measures, and its numbers: 'on hip + 2 knee: stiffness 3, rest 0'."""
-    links = {WORLD: model.base_name, **dict(enumerate(model.link_names))}
-    where = f"on {_sum(model, x)}"
-    if x.points:
-        where = f"between {', '.join(links[point.link] for point in x.points)}"
-    more = {"damping": x.damping} if x.damping else {}
-    more |= {"play": x.play} if x.play else {}
-    return f"{where}: {shown(stiffness=x.stiffness, rest=x.rest, **more)}"
-
-
-def has_friction(joint: Joint) -> bool:
-    """Return True if the joint has friction."""
-    friction = joint.friction
-    return any((*friction.viscous, *friction.coulomb)) or has_more_laws(friction)
-
-
-def shown(**values: Scalar) -> str:
-    """Numbers for a comment: 'lower -2, upper 2'."""
-    return ", ".join(f"{key} {number(value)}" for key, value in values.items())
+    if len(model.tips) > 1 or model.tool != expected:
+        taken = "none" if len(model.tips) > 1 else repr(expected)
+        losses.add(f"the tool is {model.tool!r} (readers take {taken})")
 
 
 def is_written(limits: Iterable[float]) -> bool:

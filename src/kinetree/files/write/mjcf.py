@@ -9,23 +9,13 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import exact_number as number
 from kinetree.errors import ModelError
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.joints import FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from kinetree.files.write import losses as lost
 from kinetree.files.write.actuators import actuator_tags, effort_attributes
 from kinetree.files.write.equality import Equalities, is_massless
-from kinetree.files.write.losses import (
-    Losses,
-    Policy,
-    check_policy,
-    in_floats,
-    lose_contacts,
-    lose_drive,
-    lose_limits,
-    lose_tool,
-    shown,
-    spring_place,
-    symmetric_friction,
-)
-from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
+from kinetree.files.write.losses import Losses, Policy, symmetric_friction, told
+from kinetree.files.write.xml import Tag, document, numbers
 from kinetree.model import WORLD, Frame, Joint, JointActuator, JointSpring, Model
 from kinetree.model.elements import PathPoint
 from kinetree.model.model import for_robots
@@ -77,16 +67,11 @@ def to_mjcf(model: Model, *, losses: Policy = "warn") -> str:
         model: the robot, in numbers.
         losses: "warn", "error" or "allow": the reaction to data that MJCF cannot represent.
     """
-    check_policy(losses)
-    model, lost = in_floats(model, "MJCF"), Losses("MJCF")
-    check_names([model.name], "robot", "MJCF")
-    check_names(model.frames, "frame", "MJCF")
-    check_names((joint.name for joint in model.joints), "joint", "MJCF")
-    check_names((spring.name for spring in model.springs), "spring", "MJCF")
-    check_names((motor.name for motor in model.motors), "motor", "MJCF")
-    check_names(model.actuator_names, "actuator", "MJCF")
-    root = _Writer(model, lost).mujoco()
-    lost.report(model, losses)
+    lost.check_policy(losses)
+    model, found = lost.in_floats(model, "MJCF"), Losses("MJCF")
+    lost.check_all_names(model, "MJCF")
+    root = _Writer(model, found).mujoco()
+    found.report(model, losses)
     return document(root)
 
 
@@ -110,9 +95,9 @@ class _Writer:
             self.on_link.setdefault(frame.link, {})[name] = frame
         for i, name in self.links.items():
             if name == BASE and i != WORLD:
+                text = f"link {BASE!r} of {model.name!r} moves"
                 raise ModelError(
-                    f"link {BASE!r} of {model.name!r} moves, and MuJoCo reserves that name for the "
-                    "fixed world; expected another name. Rename the link."
+                    f"{text}, and MuJoCo has that name for the world. Rename the link."
                 )
 
     def mujoco(self) -> Tag:
@@ -132,7 +117,7 @@ class _Writer:
         tendons = self.tendons().add(*pulled)
         for tag in (tendons, self.equality(), actuators):
             root.add(tag if tag.children else None)
-        lose_contacts(model, losses)
+        lost.lose_contacts(model, losses)
         return losses.into(root)
 
     def worldbody(self) -> Tag:
@@ -142,7 +127,7 @@ class _Writer:
         if model.base_name != BASE:
             base = Tag("body", {"name": model.base_name})
         elif model.base[0] or np.any(model.base[2]):
-            base = Tag("body", {"name": unused(f"{BASE}_body", set(model.frames))})
+            base = Tag("body", {"name": unused(f"{BASE}_body", set(model.frames), "_")})
         if base is not world:
             world.add(base.add(inertial_tag(*model.base, name=model.base_name, moves=False)))
         base.add(*self.sites(WORLD))
@@ -155,11 +140,8 @@ class _Writer:
             tag, depth, first = waiting.pop()
             i, body = self.body(first)
             if depth + 1 > DEEPEST:
-                raise ModelError(
-                    f"link {self.links[i]!r} of {model.name!r} lies too deep: MuJoCo reads at most "
-                    f"{DEEPEST} elements in each other, and its joint would be number {depth + 1}. "
-                    "Write the robot as URDF."
-                )
+                text = f"link {self.links[i]!r} of {model.name!r} lies more than {DEEPEST} elements"
+                raise ModelError(f"{text} deep, which MuJoCo does not read. Write it as URDF.")
             tag.add(body)
             waiting += [(body, depth + 1, c) for c in reversed(model.children[i])]
         return world
@@ -201,7 +183,7 @@ class _Writer:
         if model.tool is not None:
             expected = self.links[last] if self.order else BASE
             found = model.frame().link == last and (last != WORLD or model.tool == BASE)
-            lose_tool(model, model.tool if found else expected, self.losses)
+            lost.lose_tool(model, model.tool if found else expected, self.losses)
 
     def tendons(self) -> Tag:
         """<tendon>: springs that are not a joint's own, and motors."""
@@ -216,7 +198,7 @@ class _Writer:
             if not drive:
                 losses.add(f"motor {x.name!r} without inertia and friction")
                 continue
-            fixed = self.fixed({"name": unused(x.name, taken), **drive}, x.coords, x.arms)
+            fixed = self.fixed({"name": unused(x.name, taken, "_"), **drive}, x.coords, x.arms)
             losses.into(tag, fixed)
         return losses.into(tag)
 
@@ -224,7 +206,7 @@ class _Writer:
         """The tendon of a spring; None if MJCF has none for it."""
         damping = {"damping": number(x.damping)} if x.damping else {}
         if x.play and x.damping:
-            self.losses.add(f"spring {x.name!r} {spring_place(self.model, x)}")
+            self.losses.add(f"spring {x.name!r}: {told(x.record)}")
         elif x.points:
             rest = {"stiffness": number(x.stiffness), "springlength": _length(x)}
             tag = self.path(x, x.name, rest | {"damping": number(x.damping)})
@@ -265,10 +247,8 @@ class _Writer:
             if joint.follows is None:
                 continue
             start = joint.offset - joint.scale * self.model.joint(joint.follows).offset
-            self.losses.found.append(
-                f"joint {joint.name!r} follows {joint.follows!r} exactly (an equality constraint "
-                "is written, which is soft)"
-            )
+            text = f"joint {joint.name!r} follows {joint.follows!r} exactly (an equality constraint"
+            self.losses.found.append(f"{text} is written, which is soft)")
             curve = numbers([start, joint.scale, 0, 0, 0])
             pair = {"joint1": joint.name, "joint2": joint.follows, "polycoef": curve}
             tag.add(Tag("joint", pair))
@@ -297,7 +277,7 @@ def joint_tag(model: Model, step: Step, losses: Losses, springs: Mapping[str, Jo
     if (spring := springs.get(joint.name)) is not None:
         attributes["stiffness"] = number(spring.stiffness)
         attributes |= {"springref": number(spring.rest)} if spring.rest else {}
-    lose_drive(joint, losses)
+    lost.lose_drive(joint, losses)
     return Tag("joint", attributes)
 
 
@@ -334,30 +314,21 @@ def own_springs(model: Model) -> dict[str, JointSpring]:
 
 def _check_joint(model: Model, i: int) -> None:
     joint = model.joints[i]
+    what, why = f"joint {joint.name!r} is {joint.type}", ""
     if joint.type in REFUSED:
-        raise ModelError(
-            f"joint {joint.name!r} is {joint.type}, which MJCF does not have: "
-            f"{REFUSED[joint.type]}."
-        )
-    if joint.type != FREE:
-        return
-    if model.parent[i] != WORLD:
-        raise ModelError(
-            f"free joint {joint.name!r} is on {model.link_names[model.parent[i]]!r}, which moves; "
-            "MuJoCo has free joints in the world only. Use another joint there."
-        )
-    if not np.array_equal(model.M_pi[i], np.eye(4)):
-        raise ModelError(
-            f"free joint {joint.name!r} measures q from a pose other than the origin of the world, "
-            "from which MuJoCo measures it; expected the identity as home pose. Build the robot "
-            "with the identity there, and put the pose into q."
-        )
+        why = f", which MJCF does not have: {REFUSED[joint.type]}"
+    elif joint.type == FREE and model.parent[i] != WORLD:
+        why = f" on {model.link_names[model.parent[i]]!r}, which moves; MuJoCo has it in the world"
+    elif joint.type == FREE and not np.array_equal(model.M_pi[i], np.eye(4)):
+        why = " and measures q from another pose than MuJoCo, the origin; put the pose into q"
+    if why:
+        raise ModelError(f"{what}{why}.")
 
 
 def _limits(model: Model, joint: Joint, losses: Losses) -> dict[str, str]:
     """Attributes of the limits of a hinge or slide."""
     if joint.type in (SPHERICAL, FREE):
-        lose_limits(joint, losses)
+        lost.lose_limits(joint, losses)
         return {}
     attributes: dict[str, str] = {}
     lower, upper, velocity = joint.limits.lower, joint.limits.upper, joint.limits.velocity
@@ -379,10 +350,9 @@ def _armature(model: Model, i: int, losses: Losses) -> float:
         ratio = rotor.gear
         armature += rotor.inertia * ratio * ratio
         if rotor.link != WORLD:
-            values = shown(inertia=rotor.inertia, ratio=ratio)
-            text = f"rotor of joint {joint.name!r} on {model.link_names[rotor.link]!r} about "
-            text += f"{numbers(rotor.s)}: {values} (written as armature, without gyroscopic forces)"
-            losses.add(text)
+            values = f"inertia {number(rotor.inertia)}, ratio {number(ratio)}, axis "
+            text = f"rotor of joint {joint.name!r} on {model.link_names[rotor.link]!r}: {values}"
+            losses.add(f"{text}{numbers(rotor.s)} (as armature, without gyroscopic forces)")
     return armature
 
 
@@ -409,11 +379,10 @@ def body_steps(model: Model, first: int) -> list[Step]:
 def _only_child(model: Model, i: int) -> int:
     name, children = model.link_names[i], model.children[i]
     if len(children) != 1 or model.joints[i].type not in (REVOLUTE, PRISMATIC):
-        raise ModelError(
-            f"link {name!r} moves and is massless, which MuJoCo refuses unless it lies between "
-            f"two joints; found {len(children)} links on its {model.joints[i].type} joint. Give it "
-            f"a mass, or lock joint {model.joints[i].name!r}."
+        text = (
+            f"link {name!r} moves and is massless, which MuJoCo refuses unless it lies between two"
         )
+        raise ModelError(f"{text} joints. Give it a mass, or lock joint {model.joints[i].name!r}.")
     return children[0]
 
 
@@ -450,10 +419,8 @@ def principal_moments(I: Array) -> tuple[Array, Array]:
 def _check_inertia(m: float, moments: Array, name: str, moves: bool) -> None:
     least = SMALLEST if moves else 0
     if m < least or moments.min() < least:
-        raise ModelError(
-            f"link {name!r} has the mass {m:g} kg and principal moments {moments.tolist()} kg m^2; "
-            f"MuJoCo refuses less than {least:g} of each. Give the link some extent."
-        )
+        text = f"link {name!r} has the mass {m:g} kg and principal moments {moments.tolist()}"
+        raise ModelError(f"{text} kg m^2; MuJoCo refuses less than {least:g} of each.")
 
 
 def _within_triangle(moments: Array, name: str) -> Array:
@@ -463,9 +430,6 @@ def _within_triangle(moments: Array, name: str) -> Array:
     if moments[c] <= sum_of_others:
         return moments
     if moments[c] - sum_of_others > 64 * np.finfo(float).eps * moments[c]:
-        raise ModelError(
-            f"link {name!r} has the principal moments {moments.tolist()} kg m^2, of which one is "
-            "larger than the sum of the others; no body has that, and MuJoCo refuses it. Correct "
-            "the inertia."
-        )
+        text = f"link {name!r} has the principal moments {moments.tolist()} kg m^2"
+        raise ModelError(f"{text}; MuJoCo refuses one above the sum of the others. Correct them.")
     return np.where(np.arange(3) == c, sum_of_others, moments)

@@ -8,45 +8,24 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import exact_number as number
 from kinetree.errors import InputError, ModelError
-from kinetree.files.description.joints import (
-    FREE,
-    HELICAL,
-    PLANAR,
-    PRISMATIC,
-    REVOLUTE,
-    SCREW_TYPES,
-    SPHERICAL,
-)
+from kinetree.files.description import joints
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.records import Limits
 from kinetree.files.description.urdf.elements import NO_LIMIT
-from kinetree.files.write.losses import (
-    Losses,
-    Policy,
-    check_policy,
-    has_friction,
-    in_floats,
-    lose_actuators,
-    lose_contacts,
-    lose_drive,
-    lose_laws,
-    lose_limits,
-    lose_motors,
-    lose_springs,
-    lose_tool,
-    shown,
-    symmetric_friction,
-)
-from kinetree.files.write.xml import Tag, check_names, document, numbers, unused
+from kinetree.files.write import losses as lost
+from kinetree.files.write.losses import Losses, Policy
+from kinetree.files.write.xml import Tag, document, numbers
 from kinetree.model import WORLD, Joint, JointRotor, Model, joint_pose
 from kinetree.model.model import for_robots
 from kinetree.spatial.se3 import translation
 from kinetree.spatial.so3 import cross
 
 GRAVITY = (0, 0, -9.81)
-WORDS = {REVOLUTE: "revolute", PRISMATIC: "prismatic", PLANAR: "planar", FREE: "floating"}
+WORDS = {x: x for x in (joints.REVOLUTE, joints.PRISMATIC, joints.PLANAR)}
+WORDS[joints.FREE] = "floating"
 REFUSED = {
-    HELICAL: "a screw with a pitch; lock it, or replace it by a prismatic joint with a mimic",
-    SPHERICAL: "a ball with a quaternion; lock it, or replace it by three revolute joints",
+    joints.HELICAL: "a screw with a pitch; lock it, or use a prismatic joint with a mimic",
+    joints.SPHERICAL: "a ball with a quaternion; lock it, or replace it by three revolute joints",
 }
 
 
@@ -72,15 +51,13 @@ def to_urdf(model: Model, *, losses: Policy = "warn", infinity: float = NO_LIMIT
         infinity: number to write for an infinite limit where readers of URDF need one; 1e30 and
             more reads back as infinite here. Give less for programs that refuse such numbers.
     """
-    check_policy(losses)
+    lost.check_policy(losses)
     if not isinstance(infinity, Real) or not 0 < infinity < inf:
         raise InputError(f"infinity is {infinity!r}; expected a large finite number.")
-    model, lost = in_floats(model, "URDF"), Losses("URDF")
-    check_names([model.name], "robot", "URDF")
-    check_names(model.frames, "frame", "URDF")
-    check_names((joint.name for joint in model.joints), "joint", "URDF")
-    robot = _Writer(model, lost, infinity).robot()
-    lost.report(model, losses)
+    model, found = lost.in_floats(model, "URDF"), Losses("URDF")
+    lost.check_all_names(model, "URDF")
+    robot = _Writer(model, found, infinity).robot()
+    found.report(model, losses)
     return document(robot)
 
 
@@ -111,14 +88,14 @@ class _Writer:
             robot.add(Tag("link", {"name": name}))
             robot.add(self.weld(f"{name}_fixed", self.links[frame.link], name, frame.T_if))
         if model.tool is not None:
-            lose_tool(model, self.last_frame([x for x in frames if x != model.tool]), losses)
+            lost.lose_tool(model, self.last_frame([x for x in frames if x != model.tool]), losses)
         for rotor in model.rotors:
             transmission = transmission_tag(model, rotor, losses)
             losses.into(robot, transmission)
             if transmission is not None:
                 robot.attributes["xmlns:drake"] = "http://drake.mit.edu"
-        for lose in (lose_motors, lose_springs, lose_actuators, lose_contacts):
-            lose(model, losses)
+        lost.lose_elements(model, losses, "motors", "springs", "actuators")
+        lost.lose_contacts(model, losses)
         return losses.into(robot)
 
     def link(self, i: int) -> Tag:
@@ -127,10 +104,8 @@ class _Writer:
         mass, com, I = model.base if i == WORLD else (model.m[i], model.com[i], model.I_com[i])
         m = float(mass)
         if m < 0:
-            raise ModelError(
-                f"link {self.links[i]!r} has the mass {m:g} kg; expected >= 0, readers of URDF "
-                "refuse less. Correct the mass first."
-            )
+            text = f"link {self.links[i]!r} has the mass {m:g} kg"
+            raise ModelError(f"{text}; expected >= 0, readers of URDF refuse less.")
         if not (m or np.any(I) or np.any(com)):
             return link
         I = (I + I.T) / 2
@@ -149,10 +124,10 @@ class _Writer:
             M = M @ joint_pose(joint, np.zeros(len(joint.coords)))
         tag = Tag("joint", {"name": joint.name, "type": word})
         extra: list[Tag] = []
-        if joint.type == REVOLUTE and joint.screw is not None:
+        if joint.type == joints.REVOLUTE and joint.screw is not None:
             p = cross(joint.screw[:3], joint.screw[3:])  # the point of the axis nearest the origin
             if np.abs(p).max() > 1e-15:
-                axis = unused(f"{child}_axis", self.link_words)
+                axis = unused(f"{child}_axis", self.link_words, "_")
                 M = M @ translation(p)
                 extra = [
                     Tag("link", {"name": axis}),
@@ -162,9 +137,9 @@ class _Writer:
         tag.add(_origin(M), Tag("parent", {"link": self.links[model.parent[i]]}))
         tag.add(Tag("child", {"link": child}))
         if joint.screw is not None:
-            direction = joint.screw[3:] if joint.type == PRISMATIC else joint.screw[:3]
+            direction = joint.screw[3:] if joint.type == joints.PRISMATIC else joint.screw[:3]
             tag.add(Tag("axis", {"xyz": numbers(direction)}))
-        elif joint.type == PLANAR:
+        elif joint.type == joints.PLANAR:
             tag.add(Tag("axis", {"xyz": "0 0 1"}))
         limit = limit_tag(joint, word, self.infinity, self.losses)
         self.losses.into(tag, limit)
@@ -173,7 +148,7 @@ class _Writer:
 
     def weld(self, name: str, parent: str, child: str, T: Array) -> Tag:
         """A fixed joint with a unique name."""
-        tag = Tag("joint", {"name": unused(name, self.joint_words), "type": "fixed"})
+        tag = Tag("joint", {"name": unused(name, self.joint_words, "_"), "type": "fixed"})
         return tag.add(_origin(T), Tag("parent", {"link": parent}), Tag("child", {"link": child}))
 
     def last_frame(self, others: list[str]) -> str | None:
@@ -205,12 +180,10 @@ def joint_word(model: Model, joint: Joint) -> str:
     continuous joints.
     """
     if joint.type in REFUSED:
-        raise ModelError(
-            f"joint {joint.name!r} is {joint.type}, which URDF does not have: "
-            f"{REFUSED[joint.type]}. Expected revolute, prismatic, planar or free joints."
-        )
+        text = f"joint {joint.name!r} is {joint.type}, which URDF does not have"
+        raise ModelError(f"{text}: {REFUSED[joint.type]}.")
     followed = joint if joint.follows is None else model.joint(joint.follows)
-    if joint.type == REVOLUTE and _is_endless(joint) and _is_endless(followed):
+    if joint.type == joints.REVOLUTE and _is_endless(joint) and _is_endless(followed):
         return "continuous"
     return WORDS[joint.type]
 
@@ -226,7 +199,7 @@ def limit_tag(joint: Joint, word: str, infinity: float, losses: Losses) -> Tag |
     any <limit> without velocity and effort; missing lower and upper limits are 0 there.
     """
     if word in ("planar", "floating"):
-        lose_limits(joint, losses)
+        lost.lose_limits(joint, losses)
         return None
     if word == "continuous" and joint.limits == Limits():
         return None
@@ -239,18 +212,14 @@ def limit_tag(joint: Joint, word: str, infinity: float, losses: Losses) -> Tag |
 def drive_tags(joint: Joint, losses: Losses) -> list[Tag]:
     """<dynamics> and <mimic>; armature and other friction are losses."""
     tags: list[Tag] = []
-    if joint.type in SCREW_TYPES:
-        viscous, coulomb = symmetric_friction(joint, losses)
+    if joint.type in joints.SCREW_TYPES:
+        viscous, coulomb = lost.symmetric_friction(joint, losses)
         if viscous or coulomb:
             values = {"damping": number(viscous), "friction": number(coulomb)}
             tags.append(Tag("dynamics", values))
-    elif has_friction(joint):
-        friction = joint.friction
-        pairs = {"viscous": friction.viscous, "coulomb": friction.coulomb}
-        text = ", ".join(f"{key} {number(a)} and {number(b)}" for key, (a, b) in pairs.items())
+    elif text := lost.told(joint.friction):
         losses.add(f"friction of joint {joint.name!r} ({joint.type}): {text}")
-        lose_laws(joint, losses)
-    lose_drive(joint, losses)
+    lost.lose_drive(joint, losses)
     if joint.armature:
         losses.add(f"armature {number(joint.armature)} of joint {joint.name!r}")
     if joint.follows is not None:
@@ -264,8 +233,8 @@ def transmission_tag(model: Model, rotor: JointRotor, losses: Losses) -> Tag | N
     joint, ratio = model.joints[rotor.joint], rotor.gear
     if rotor.link != model.parent[rotor.joint] or not _about_own_axis(model, rotor):
         carrier = model.base_name if rotor.link == WORLD else model.link_names[rotor.link]
-        values, axis = shown(inertia=rotor.inertia, ratio=ratio), numbers(rotor.s)
-        losses.add(f"rotor of joint {joint.name!r} on {carrier!r} about {axis}: {values}")
+        values = f"inertia {number(rotor.inertia)}, ratio {number(ratio)}, axis {numbers(rotor.s)}"
+        losses.add(f"rotor of joint {joint.name!r} on {carrier!r}: {values}")
         return None
     actuator = Tag("actuator", {"name": f"{joint.name}_motor"}).add(
         Tag("drake:rotor_inertia", {"value": number(rotor.inertia)}),

@@ -70,10 +70,8 @@ def check_names(names: Iterable[str], kind: str, format: str) -> None:
     for name in names:
         problem = _problem(name)
         if problem:
-            raise ModelError(
-                f"{kind} {name!r} {problem}, which {format} does not allow; expected printable "
-                "text. Rename it."
-            )
+            text = f"{kind} {name!r} {problem}, which {format} does not allow"
+            raise ModelError(f"{text}; expected printable text. Rename it.")
 
 
 def _problem(name: str) -> str:
@@ -84,12 +82,3 @@ def _problem(name: str) -> str:
     if "${" in name or "$(" in name:
         return "looks like a xacro expression"
     return "has more than 1000 characters" if len(name) > 1000 else ""
-
-
-def unused(name: str, taken: set[str]) -> str:
-    """Return `name`, or `name` with the first number that makes it unique; it is taken then."""
-    candidate, k = name, 2
-    while candidate in taken:
-        candidate, k = f"{name}_{k}", k + 1
-    taken.add(candidate)
-    return candidate

@@ -1,24 +1,29 @@
-"""Pieces: the polynomials of a planned motion, from which it can be sampled at any time.
+"""The motion between samples: the polynomials of a plan, or those through samples alone.
 
 Planners know the polynomials of their motions, and a trajectory keeps them, so that sampling it at
 other times gives the same motion. `Polynomials` has one polynomial for each piece and joint. If
-only samples are known, `kinetree.motion.curve.between.Interpolant` finds the motion between them.
+only samples are known, an `Interpolant` goes through them.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.errors import InputError, ShapeError
+from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Model
-from kinetree.motion.curve.between import Forces, Interpolant, Motion, column, located
-from kinetree.motion.curve.splines import Number, evaluate
+from kinetree.motion.curve.splines import (
+    Number,
+    cubic_coefficients,
+    evaluate,
+    quintic_coefficients,
+)
 
+Motion = tuple[Array, Array, Array]
 JUMP_TOLERANCE = 1e-9  # share of the largest acceleration: a smaller change at a knot is rounding
 
 
@@ -27,15 +32,11 @@ class Polynomials:
     """q(t) = c[0] + c[1] s + c[2] s^2 + ..., with s = t - t[k], from t[k] up to t[k + 1].
 
     t: beginnings of the pieces, (P,), s; the last piece has no length, it is the state at the end.
-    c: coefficients, (degree + 1, P, ..., n), of degree 2 at least. samples: the samples of a
-    trajectory that was resampled, so that it has them again, to the last bit, at their times.
-    forces: tau that the motion was first given with.
+    c: coefficients, (degree + 1, P, ..., n), of degree 2 at least.
     """
 
     t: Array
     c: Array
-    samples: Interpolant | None = None
-    forces: Forces | None = None
 
     def __call__(self, t: Array, before: bool | Array = False) -> Motion:
         """q, dq and ddq at times t, (T,), within the pieces.
@@ -45,7 +46,7 @@ class Polynomials:
         k = located(self.t, t, before)
         return evaluate(tuple(self.c[:, k]), column(t - self.t[k], self.c.ndim - 1))
 
-    @cached_property
+    @property
     def jumps(self) -> Array:
         """Times within the motion at which ddq jumps, (J,)."""
         inner = self.t[1:-1]
@@ -54,20 +55,118 @@ class Polynomials:
         change = np.max(np.abs(right - left), axis=tuple(range(1, left.ndim)), initial=0.0)
         return inner[change > JUMP_TOLERANCE * most]
 
-    def rollout(self, index: tuple[int, ...]) -> Polynomials:
+    def rollout(self, index: tuple[int, ...]) -> Self:
         """Pieces of one motion of a batch."""
-        samples = None if self.samples is None else self.samples.rollout(index)
-        forces = None if self.forces is None else self.forces.rollout(index)
-        return Polynomials(self.t, self.c[(slice(None), slice(None), *index)], samples, forces)
+        return replace(self, c=self.c[(slice(None), slice(None), *index)])
 
-    def slower(self, factor: float, start: float) -> Polynomials:
-        """The same path at 1/factor of the speed, beginning at time `start`; without forces."""
+    def slower(self, factor: float, start: float) -> Self:
+        """The same path at 1/factor of the speed, beginning at time `start`."""
         powers = float(factor) ** np.arange(len(self.c))
         c = self.c / powers.reshape(-1, *(1,) * (self.c.ndim - 1))
-        return Polynomials(start + (self.t - start) * factor, c)
+        return replace(self, t=start + (self.t - start) * factor, c=c)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolant:
+    """The motion through samples: t, (T,), q, (T, ..., nq), dq and ddq, (T, ..., n).
+
+    q is the quintic with q, dq and ddq of both neighbours. dq is the cubic with dq and ddq of both,
+    and ddq a straight line: they stay between the samples, also where the acceleration jumps or
+    q, dq and ddq do not quite belong together, as after steps of Euler.
+
+    smooth: True if the motion is known to be smooth; dq and ddq are the derivatives of q then.
+    model: needed if q is not a vector; quaternions and planar positions move at a constant rate
+    from sample to sample.
+    """
+
+    t: Array
+    q: Array
+    dq: Array
+    ddq: Array
+    smooth: bool = False
+    model: Model | None = None
+    jumps = np.zeros(0)  # of ddq; none are known
+
+    def __call__(self, t: Array, before: bool | Array = False) -> Motion:
+        """q, dq and ddq at times t, (T,), within the samples; at their times exactly the samples.
+
+        before: does not matter, since nothing jumps.
+        """
+        if len(self.t) == 1:
+            at = np.zeros(len(t), int)
+            return self.q[at], self.dq[at], self.ddq[at]
+        k = np.minimum(located(self.t, t), len(self.t) - 2)
+        h = column(self.t[k + 1] - self.t[k], self.dq.ndim)
+        s = column(t - self.t[k], self.dq.ndim)
+        (dq0, dq1), (ddq0, ddq1) = ((x[k], x[k + 1]) for x in (self.dq, self.ddq))
+        if self.model is None:
+            ends = self.q[k], dq0, ddq0, self.q[k + 1], dq1, ddq1
+            q, dq, ddq = evaluate(quintic_coefficients(h, *ends), s)
+        else:
+            q, dq, ddq = self._on_manifold(self.model, t), dq0, ddq0
+        if not self.smooth:
+            dq = evaluate(cubic_coefficients(h, dq0, ddq0, dq1, ddq1), s)[0]
+            ddq = ddq0 + (ddq1 - ddq0) * (s / h)
+        for x, samples in ((q, self.q), (dq, self.dq), (ddq, self.ddq)):
+            put(x, self.t, samples, t)
+        return q, dq, ddq
+
+    def _on_manifold(self, model: Model, t: Array) -> Array:
+        """q, (T, ..., nq): geodesics, and quintics of joints with one degree of freedom."""
+        q = np.empty((len(t), *self.q.shape[1:]))
+        k = np.minimum(located(self.t, t), len(self.t) - 2)
+        share = (t - self.t[k]) / (self.t[k + 1] - self.t[k])
+        for row, *at in np.ndindex(q.shape[:-1]):
+            q0, q1 = self.q[(k[row], *at)], self.q[(k[row] + 1, *at)]
+            step = dynamics.difference(model, q0, q1)
+            q[(row, *at)] = dynamics.integrate(model, q0, share[row] * step)
+        coords, dofs = screw_columns(model)
+        simple = Interpolant(self.t, self.q[..., coords], self.dq[..., dofs], self.ddq[..., dofs])
+        if coords:
+            q[..., coords] = simple(t)[0]
+        return q
+
+    def rollout(self, index: tuple[int, ...]) -> Self:
+        """One motion of a batch."""
+        at = (slice(None), *index)
+        return replace(self, q=self.q[at], dq=self.dq[at], ddq=self.ddq[at])
+
+    def slower(self, factor: float, start: float) -> Self:
+        """The same path at 1/factor of the speed, beginning at time `start`."""
+        t = start + (self.t - start) * factor
+        return replace(self, t=t, dq=self.dq / factor, ddq=self.ddq / factor**2)
 
 
 Pieces = Polynomials | Interpolant
+
+
+def located(knots: Array, t: Array, before: bool | Array = False) -> Array:
+    """Index of the last knot at or before each time; strictly before it where `before`."""
+    right, left = (np.searchsorted(knots, t, side) - 1 for side in ("right", "left"))
+    return np.clip(np.where(before, left, right), 0, len(knots) - 1)
+
+
+def column(x: Array, dimensions: int) -> Array:
+    """x, (T,), with axes of length 1 appended."""
+    return x.reshape(-1, *(1,) * (dimensions - 1))
+
+
+def put(x: Array, knots: Array, samples: Array, t: Array) -> None:
+    """Write samples into x at those times t, (T,), that are knots."""
+    k = np.clip(np.searchsorted(knots, t), 0, len(knots) - 1)
+    own = knots[k] == t
+    x[own] = samples[k[own]]
+
+
+def curved(model: Model) -> bool:
+    """Return True if q is not a vector: some joint has a quaternion or a planar position."""
+    return any(kind not in SCREW_TYPES for kind in model.joint_types)
+
+
+def screw_columns(model: Model) -> tuple[list[int], list[int]]:
+    """Entries of q and of dq that belong to joints of one degree of freedom."""
+    screws = [x for x in model.joints if x.follows is None and x.type in SCREW_TYPES]
+    return [x.coords[0] for x in screws], [x.dofs[0] for x in screws]
 
 
 def polynomials(
@@ -96,13 +195,9 @@ def to_arrays(pieces: Pieces | None) -> dict[str, Array]:
     """The pieces as named arrays for files; empty for None."""
     if pieces is None:
         return {}
-    arrays: dict[str, Array] = {}
-    if pieces.forces is not None:
-        arrays |= {"forces_t": pieces.forces.t, "forces_tau": pieces.forces.tau}
     if isinstance(pieces, Polynomials):
-        arrays |= {"pieces_t": pieces.t, "pieces_c": pieces.c}
-        return arrays | to_arrays(pieces.samples)
-    arrays |= {f"samples_{name}": getattr(pieces, name) for name in ("t", "q", "dq", "ddq")}
+        return {"pieces_t": pieces.t, "pieces_c": pieces.c}
+    arrays = {f"samples_{name}": getattr(pieces, name) for name in ("t", "q", "dq", "ddq")}
     return arrays | {"samples_smooth": np.array(pieces.smooth)}
 
 
@@ -111,13 +206,6 @@ def from_arrays(found: Mapping[str, ArrayLike], model: Model | None = None) -> P
 
     model: needed if q is not a vector, see `Interpolant`.
     """
-    samples = forces = None
-    if "forces_t" in found:
-        forces = Forces(*_arrays(found, "forces_t", "forces_tau"))
-    if "samples_t" in found:
-        names = [f"samples_{name}" for name in ("t", "q", "dq", "ddq", "smooth")]
-        t, q, dq, ddq, smooth = _arrays(found, *names)
-        samples = Interpolant(t, q, dq, ddq, bool(smooth), model)
     if "pieces_t" in found:
         t, c = _arrays(found, "pieces_t", "pieces_c")
         if c.ndim < 3 or len(c) < 3 or c.shape[1] != len(t):
@@ -125,8 +213,12 @@ def from_arrays(found: Mapping[str, ArrayLike], model: Model | None = None) -> P
                 f"pieces_c has shape {c.shape}; expected (degree + 1, {len(t)}, ..., n), of "
                 "degree 2 or more."
             )
-        return Polynomials(t, c, samples, forces)
-    return None if samples is None else replace(samples, forces=forces)
+        return Polynomials(t, c)
+    if "samples_t" in found:
+        names = [f"samples_{name}" for name in ("t", "q", "dq", "ddq", "smooth")]
+        t, q, dq, ddq, smooth = _arrays(found, *names)
+        return Interpolant(t, q, dq, ddq, bool(smooth), model)
+    return None
 
 
 def _arrays(found: Mapping[str, ArrayLike], first: str, *names: str) -> list[Array]:

@@ -12,8 +12,7 @@ from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
-from kinetree.motion.curve.between import Interpolant, Motion
-from kinetree.motion.curve.pieces import Pieces
+from kinetree.motion.curve.pieces import Interpolant, Motion, Pieces
 from kinetree.motion.inputs import check_screws, sample_times
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Axis, own_axis, vector_by_name

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.curve.between import Motion
+from kinetree.motion.curve.pieces import Motion
 from kinetree.motion.curve.splines import cubic_coefficients, cubic_spline, evaluate, with_rates
 from kinetree.motion.trajectory import Trajectory
 

@@ -1,44 +1,31 @@
 """Recordings in and out: `read` makes trajectories of files, `write` makes files of trajectories.
 
-One reader serves Python and the command line. `text` reads CSV in blocks, `arrays` NPZ and Parquet,
-`bags` ROS bags; `names` is the grammar of the names of columns, `columns` finds which column of a
-table is which and makes SI units; `sizes` limits what a file may take. A ReadRequest says what to
-read and for which robot, and a Table is what a file has.
+`text` (CSV), `arrays` (NPZ and Parquet) and `bags` (ROS) give the columns of a file with their
+names, a Source. `names` is the grammar of the names, and `columns` makes a Table of a Source: SI
+units, in the order of the joints. `sizes` limits what a file may take.
 """
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from kinetree.core.arrays import Array
+from kinetree.errors import options
 from kinetree.model import Model
 from kinetree.model.units import entry_names
 from kinetree.motion.record import FRICTION_STATE as FRICTION_STATE
 from kinetree.motion.record import SIGNALS as SIGNALS  # the readers take both from here
 
 MAX_NAMES = 12  # names in one message
+TIME = "t"
 
 
-@dataclass(frozen=True)
-class OptionNames:
-    """The options as a message names them: keywords of Python, or options of the command line."""
-
-    command: bool = False
-
-    def column(self, head: str, target: str) -> str:
-        """The option that maps a column by hand; an empty target leaves it out."""
-        if self.command:
-            return f"--columns {shlex.quote(f'{head}={target}')}"
-        return f"columns={{{head!r}: {target or None!r}}}"
-
-    def topic(self, name: str) -> str:
-        """The option that chooses a topic of a bag."""
-        return f"--topic {shlex.quote(name)}" if self.command else f"topic={name!r}"
-
-    @property
-    def degrees(self) -> str:
-        """The option for angles in degrees."""
-        return "--degrees" if self.command else "degrees=True"
+def by_hand(head: str, target: str) -> str:
+    """The option that maps a column, as the user passes it; an empty target leaves it out."""
+    if "--columns" in options:
+        return f"--columns {shlex.quote(f'{head}={target}')}"
+    return f"columns={{{head!r}: {target or None!r}}}"
 
 
 @dataclass(frozen=True)
@@ -55,17 +42,15 @@ class ReadRequest:
         unnamed: quantities of a table without names, in their order; () refuses such a table.
         optional: entries of joints without motors, whose columns may be missing together.
         rate: samples per second of a file without times, Hz; None: the file has times.
-        options: how messages name the options.
     """
 
     model: Model | None = None
     columns: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     degrees: bool = False
     topic: str | None = None
-    required: tuple[str, ...] = ("t", "q")
+    required: tuple[str, ...] = (TIME, "q")
     unnamed: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
-    options: OptionNames = OptionNames()
     rate: float | None = None
 
     @property
@@ -83,6 +68,30 @@ class ReadRequest:
         return () if self.model is None else entry_names(self.model, quantity)
 
 
+class Source(Protocol):
+    """The columns of a file, which are read when it is known which of them are used.
+
+    width: number of columns. where: beginning of messages about the file.
+    """
+
+    where: str
+    width: int
+    notes: list[str]
+
+    @property
+    def heads(self) -> Sequence[str] | None:
+        """Names of the columns; None if the file has none."""
+        ...
+
+    def read(self, used: Sequence[int], exact: Sequence[int]) -> dict[int, Any]:
+        """Cells of columns: numbers, or those of `exact` as they are written."""
+        ...
+
+    def row(self, k: int) -> str:
+        """The k-th sample as messages name it."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """A whole file: "t", (T,), s, and q, dq, ddq, tau, (T, n), SI units, in the joints' order.
@@ -97,7 +106,7 @@ class Table:
     row: Callable[[int], str]
     where: str
     notes: tuple[str, ...] = ()
-    clock: str = "t"
+    clock: str = TIME
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))

@@ -1,4 +1,4 @@
-"""Tables that are stored as arrays: NPZ and Parquet, with the same names of columns as text.
+"""Columns that are stored as arrays: NPZ and Parquet, with the same names as in text.
 
 An array with two axes, and a Parquet column of lists, is a numbered set of columns: `q` of shape
 (T, n) reads as q[0] to q[n-1]. Attributes and texts are not read.
@@ -6,11 +6,10 @@ An array with two axes, and a Parquet column of lists, is a numbered set of colu
 
 import io
 import math
-import re
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.text import listing
-from kinetree.core.units import Unit, unit_of
 from kinetree.errors import ParseError, need
-from kinetree.motion.recordings import MAX_NAMES, ReadRequest, Table
-from kinetree.motion.recordings.columns import LATEST, Clock, named_columns
+from kinetree.motion.recordings import MAX_NAMES
 from kinetree.motion.recordings.sizes import check_columns, check_names, check_numbers
 
 NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
@@ -32,11 +29,65 @@ DAMAGED = (
 )  # fmt: skip
 
 
+class ArraySource:
+    """A Source of named arrays, (T,) or (T, n)."""
+
+    def __init__(self, arrays: Mapping[str, Array], where: str, notes: Iterable[str] = ()) -> None:
+        self.where, self.notes = where, list(notes)
+        self._columns: dict[str, Array] = {}
+        for name, x in arrays.items():
+            self._columns |= _columns(name, x, where)
+        lengths = {len(x) for x in self._columns.values()}
+        if len(lengths) > 1:
+            texts = [f"{name} has {len(x)}" for name, x in self._columns.items()]
+            raise ParseError(f"{where}: columns differ in length: {', '.join(texts[:MAX_NAMES])}.")
+        self.heads = tuple(self._columns)
+        self.width = len(self.heads)
+        if lengths <= {0}:
+            raise ParseError(f"{where} has columns {listing(self.heads, MAX_NAMES)} and no rows.")
+
+    def row(self, k: int) -> str:
+        """The k-th sample as messages name it."""
+        return f"{self.where}, row {k + 1}"
+
+    def read(self, used: Sequence[int], exact: Sequence[int]) -> dict[int, Any]:
+        """Numbers of columns, (T,); those in `exact` as they are."""
+        found: dict[int, Any] = {}
+        for k in (*used, *exact):
+            x = self._columns[self.heads[k]]
+            is_date = k in exact and x.dtype.kind in "mM"
+            numbers = x if is_date else self._floats(x, self.heads[k])
+            found[k] = x if k in exact else numbers
+        return found
+
+    def _floats(self, x: Array, head: str) -> Array:
+        if x.dtype.kind not in "fiu":
+            raise ParseError(
+                f"{self.row(0)}: {head!r} is {x[:1].tolist()[0]!r:.40}; expected a number."
+            )
+        numbers = x.astype(np.float64, copy=False)
+        finite = np.isfinite(numbers)
+        if not finite.all():
+            k = int(np.argmin(finite))
+            raise ParseError(f"{self.row(k)}: {head!r} is {numbers[k]}; expected a finite number.")
+        return numbers
+
+
+def _columns(name: str, x: Array, where: str) -> dict[str, Array]:
+    """One column, or a numbered set of them for an array with two axes."""
+    if x.ndim == 1:
+        return {name: x}
+    if x.ndim != 2:
+        raise ParseError(f"{where}: {name!r} has shape {x.shape}; expected (T,) or (T, n).")
+    check_columns(x.shape[1], f"{where}: {name!r}")
+    return {f"{name}[{k}]": x[:, k] for k in range(x.shape[1])}
+
+
 # ----- Parquet
 
 
-def read_parquet(path: Path, request: ReadRequest) -> Table:
-    """The table of a Parquet file; needs the extra `parquet`. Columns of texts are not read."""
+def parquet_source(path: Path) -> ArraySource:
+    """The columns of a Parquet file; needs the extra `parquet`. Columns of texts are not read."""
     parquet = need("pyarrow.parquet", "parquet", "a Parquet file")
     import pyarrow
 
@@ -54,15 +105,15 @@ def read_parquet(path: Path, request: ReadRequest) -> Table:
         if isinstance(error, ParseError):
             raise
         raise ParseError(f"{where} is not a Parquet file: {_line(error)}.") from None
-    columns: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for field in schema:
         name = str(field.name)
         if name in numbers:
-            columns |= _columns(name, _from_arrow(table.column(0), name, where), where)
+            arrays[name] = _from_arrow(table.column(0), name, where)
             table = table.remove_column(0)  # frees its memory if the array is a copy
         else:  # its cells are not looked at, or refused where numbers are expected
-            columns[name] = np.broadcast_to(np.array(f"<{field.type}>", object), rows)
-    return table_of(columns, request, where, _attribute_note(schema))
+            arrays[name] = np.broadcast_to(np.array(f"<{field.type}>", object), rows)
+    return ArraySource(arrays, where)
 
 
 def _is_text(kind: Any) -> bool:
@@ -84,21 +135,6 @@ def _check_parquet(file: Any, name: str, numbers: list[str]) -> None:
             next(file.iter_batches(1, row_groups=[k], columns=numbers), None)
             count += sum(group.column(j).num_values for j in range(metadata.num_columns))
             check_numbers(8 * count, name)
-
-
-def _attribute_note(schema: Any) -> list[str]:
-    """A note on attributes that mention a unit other than SI."""
-    owners = (schema.metadata, *(field.metadata for field in schema))
-    texts = [
-        value.decode("utf-8", "replace")
-        for owner in owners
-        for key, value in (owner or {}).items()
-        if key != b"pandas"
-    ]
-    words = (x.strip() for text in texts for x in re.split(r"[\"',:{}\[\]]+", text[:10_000]))
-    units = [x for x in words if (unit := unit_of(x)) and unit.dims and not unit.si]
-    note = f"attributes mention {listing(units, 1)}, and are not read; write units into the names"
-    return [note] if units else []
 
 
 def _from_arrow(column: Any, name: str, where: str) -> Array:
@@ -167,94 +203,12 @@ def _npy_header(start: io.BytesIO, name: str) -> tuple[tuple[int, ...], np.dtype
     return shape, kind
 
 
-def table_of_npz(arrays: Mapping[str, Array], request: ReadRequest, where: str) -> Table:
-    """The table of the arrays of an NPZ file that other programs wrote."""
+def npz_source(arrays: Mapping[str, Array], where: str) -> ArraySource:
+    """The columns of the arrays of an NPZ file."""
     unused = [name for name, x in arrays.items() if x.ndim == 0 or x.dtype.kind in "US"]
-    columns: dict[str, Array] = {}
-    for name in (x for x in arrays if x not in unused):
-        columns |= _columns(name, arrays[name], where)
     note = f"{listing(unused, MAX_NAMES)}, which are no columns of numbers, are not used"
-    return table_of(columns, request, where, [note] if unused else [])
-
-
-# ----- tables of arrays
-
-
-def table_of(
-    arrays: Mapping[str, Array], request: ReadRequest, where: str, notes: Iterable[str] = ()
-) -> Table:
-    """The table of named columns, (T,) each."""
-    lengths = {len(x) for x in arrays.values()}
-    if len(lengths) > 1:
-        texts = [f"{name} has {len(x)}" for name, x in arrays.items()]
-        raise ParseError(f"{where}: columns differ in length: {', '.join(texts[:MAX_NAMES])}.")
-    if lengths <= {0}:
-        raise ParseError(f"{where} has columns {listing(arrays, MAX_NAMES)} and no rows.")
-    columns, values = named_columns(list(arrays), request, where), list(arrays.values())
-    notes = [*notes, *columns.notes]
-
-    def row(k: int) -> str:
-        return f"{where}, row {k + 1}"
-
-    found = columns.values(lambda k: _floats(values[k], columns.heads[k], row))
-    if columns.clock is not None:
-        own = [values[k] for k in columns.clock.columns]
-        found["t"] = _times(columns.clock, own, columns.clock_name, row, notes)
-    return Table(found, columns.joints, row, where, tuple(notes), columns.clock_name)
-
-
-def _times(
-    clock: Clock, x: Sequence[Array], head: str, row: Callable[[int], str], notes: list[str]
-) -> Array:
-    """Times in s; stamps, nanoseconds and times far from zero are counted from the first."""
-    kind = x[0].dtype.kind
-    if kind in "mM":  # time differences and stamps
-        if np.isnat(x[0]).any():
-            raise ParseError(f"{row(int(np.isnat(x[0]).argmax()))}: {head!r} is missing.")
-        if kind == "m" and abs(x[0][0]) < np.timedelta64(3, "h"):
-            return x[0] / np.timedelta64(1, "s")
-        clock, x = Clock(0, _nanosecond()), [x[0].astype(f"{kind}8[ns]").astype(np.int64)]
-    for y in x:
-        _floats(y, head, row)
-    first = float(x[0][0])
-    if not abs(float(clock.seconds(np.array(first)))) < LATEST:
-        raise ParseError(
-            f"{row(0)}: {head!r} is {first:.16g}, which is not a time in {clock.unit}. State its "
-            "unit, such as t[ns]."
-        )
-    if not clock.is_counted(first):
-        return clock.seconds(x[0])
-    clock.check_fine(x, row)
-    whole = [y.astype(np.int64) if y.dtype.kind in "iu" else y for y in x]
-    notes.append(clock.note([y[0] for y in whole]))
-    return clock.elapsed(whole, [y[0] for y in whole])
-
-
-def _nanosecond() -> Unit:
-    unit = unit_of("ns")
-    assert unit is not None
-    return unit
-
-
-def _floats(x: Array, head: str, row: Callable[[int], str]) -> Array:
-    if x.dtype.kind not in "fiu":
-        raise ParseError(f"{row(0)}: {head!r} is {x[:1].tolist()[0]!r:.40}; expected a number.")
-    numbers = x.astype(np.float64, copy=False)
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        k = int(np.argmin(finite))
-        raise ParseError(f"{row(k)}: {head!r} is {numbers[k]}; expected a finite number.")
-    return numbers
-
-
-def _columns(name: str, x: Array, where: str) -> dict[str, Array]:
-    """One column, or a numbered set of them for an array with two axes."""
-    if x.ndim == 1:
-        return {name: x}
-    if x.ndim != 2:
-        raise ParseError(f"{where}: {name!r} has shape {x.shape}; expected (T,) or (T, n).")
-    check_columns(x.shape[1], f"{where}: {name!r}")
-    return {f"{name}[{k}]": x[:, k] for k in range(x.shape[1])}
+    columns = {name: x for name, x in arrays.items() if name not in unused}
+    return ArraySource(columns, where, [note] if unused else [])
 
 
 def _line(error: Exception) -> str:

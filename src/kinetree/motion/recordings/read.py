@@ -4,27 +4,26 @@
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import typed
-from kinetree.errors import InputError, ParseError, ShapeError
+from kinetree.errors import InputError, ParseError, ShapeError, argument, options
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.units import entry_names
-from kinetree.motion.curve.between import curved
-from kinetree.motion.curve.pieces import from_arrays
+from kinetree.motion.curve.pieces import curved, from_arrays
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.motion.record import FilePath
-from kinetree.motion.recordings import FRICTION_STATE, SIGNALS, ReadRequest, Table
-from kinetree.motion.recordings.arrays import load_npz, read_parquet, table_of_npz
+from kinetree.motion.recordings import FRICTION_STATE, SIGNALS, TIME, ReadRequest, Table, by_hand
+from kinetree.motion.recordings.arrays import load_npz, npz_source, parquet_source
 from kinetree.motion.recordings.bags import read_bag
-from kinetree.motion.recordings.sizes import Unpacked, check_plain
-from kinetree.motion.recordings.text import TextTable
+from kinetree.motion.recordings.columns import table_of
+from kinetree.motion.recordings.sizes import check_plain, unpacked
+from kinetree.motion.recordings.text import TextSource
 from kinetree.motion.trajectory import Trajectory
 
 TEXT, NPZ, PARQUET, BAG = "text", "NPZ", "Parquet", "ROS bag"
@@ -37,8 +36,12 @@ SIGNATURES = {
     b"SQLite format 3\x00": (BAG, (".db3",)),
     b"#ROSBAG V2.0": (BAG, (".bag",)),
 }
-MATLAB = b"MATLAB "
 ENDINGS = {ending: kind for kind, own in SIGNATURES.values() for ending in own}
+OTHERS = {  # programs whose files are not read, by their first bytes or endings
+    b"MATLAB ": "a MAT-file of MATLAB; save its arrays as CSV (writetable) or as NPZ (scipy.io)",
+    ".xlsx": "a spreadsheet; save it as CSV UTF-8",
+    ".ods": "a spreadsheet; save it as CSV UTF-8",
+}
 LONGEST_SIGNATURE = 16
 # further arrays of an NPZ file whose last axis are the joints
 PIECES = ("samples_q", "samples_dq", "samples_ddq", "pieces_c", "forces_tau")
@@ -61,6 +64,7 @@ def read(
     JOINT_position, q1 to qn, position[0], with units in brackets. Other columns are ignored, unless
     they may be one that is missing. Rates and accelerations that the file lacks are the derivatives
     of the spline through the samples. `trajectory.meta["notes"]` lists these and other choices.
+    NPZ files that kinetree wrote may have batches.
 
     Args:
         path: file, or folder of a ROS 2 bag.
@@ -78,38 +82,10 @@ def read(
     model = None if robot is None else model_of(robot)
     request = ReadRequest(model, dict(columns or {}), degrees, topic)
     path = Path(path)
-    check_plain(path)
-    if not columns and not degrees and topic is None and kind_of(path) == NPZ:
-        arrays = load_npz(path)
-        if "dof_names" in arrays:
-            return _own_trajectory(path, arrays, model)
-    return trajectory_of(with_rates(read_table(path, request), request), request, path.name)
-
-
-@typed
-def read_csv(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
-    """The trajectory of a CSV file, as `read`.
-
-    Args:
-        path: path of the file.
-        robot: gives the names and the order of the joints; None: those of the file.
-    """
-    return read(path, robot)
-
-
-@typed
-def read_npz(path: FilePath, robot: Model | HasModel | None = None) -> Trajectory:
-    """The trajectory of an NPZ file, as `read`, also a batch of them. Nothing is unpickled.
-
-    Args:
-        path: path of the file.
-        robot: gives the names and the order of the joints; None: those of the file.
-    """
-    path = Path(path)
-    check_plain(path)
-    if kind_of(path) != NPZ:
-        raise ParseError(f"{path.name} is not an NPZ file of arrays.")
-    return read(path, robot)
+    found = _read(path, request)
+    if isinstance(found, Trajectory):
+        return found
+    return trajectory_of(with_rates(found, request), request, path.name)
 
 
 def read_table(path: FilePath, request: ReadRequest) -> Table:
@@ -120,44 +96,58 @@ def read_table(path: FilePath, request: ReadRequest) -> Table:
         raise InputError(
             f"the rate is {request.rate:g} Hz; expected samples per second, finite and above 0."
         )
-    needed = tuple(x for x in request.required if x != "t")
+    needed = tuple(x for x in request.required if x != TIME)
     table = _read_table(Path(path), replace(request, required=needed))
-    if "t" in table.values:
+    if TIME in table.values:
         raise InputError(
             f"{table.where}: a rate of {request.rate:g} Hz, and times in column {table.clock!r}; "
             "leave out one of them."
         )
-    return replace(table, values={"t": np.arange(len(table)) / request.rate, **table.values})
+    return replace(table, values={TIME: np.arange(len(table)) / request.rate, **table.values})
 
 
 def _read_table(path: Path, request: ReadRequest) -> Table:
-    if not request.options.command:  # a command may read a pipe of the shell, as in <(cat a.csv)
+    found = _read(path, request)
+    if isinstance(found, Table):
+        return found
+    if found.batch_shape:
+        raise ShapeError(f"{path.name} has a batch of motions; expected one motion.")
+    values = {TIME: found.t} | {
+        x: getattr(found, x)
+        for x in SIGNALS
+        if getattr(found, x) is not None and x not in found.computed
+    }
+    if missing := [x for x in request.required if x not in values]:
+        raise ParseError(f"{path.name}: no array {missing[0]}; found {', '.join(values)}.")
+    return Table(values, found.coordinate_names, lambda k: f"{path.name}, row {k + 1}", path.name)
+
+
+def _read(path: Path, request: ReadRequest) -> Table | Trajectory:
+    """The table of a file, or the trajectory of an NPZ file of kinetree."""
+    if not options:  # a command may read a pipe of the shell, as in <(cat a.csv)
         check_plain(path)
     kind = kind_of(path)
     if request.degrees and request.model is None:
         raise InputError(
-            f"{path.name}: {request.options.degrees} needs the robot, whose joints turn or slide."
+            f"{path.name}: {argument('degrees', True)} needs the robot, whose joints turn or slide."
         )
     if request.topic is not None and kind != BAG:
         raise InputError(
             f"{path.name} is not a ROS bag and has no topics; leave out "
-            f"{request.options.topic(request.topic)}."
+            f"{argument('topic', request.topic)}."
         )
     if kind == BAG:
         return read_bag(path, request)
     if kind == PARQUET:
-        return read_parquet(path, request)
+        return table_of(parquet_source(path), request)
     if kind == NPZ:
-        return table_of_npz(_named(load_npz(path), path.name, request), request, path.name)
-    with open_text(path) as stream:
-        return TextTable(stream, path.name, request).whole()
-
-
-def open_text(path: Path) -> AbstractContextManager[BinaryIO]:
-    """Open a text file, also one that is compressed as .gz."""
-    if path.suffix == ".gz":
-        return cast("AbstractContextManager[BinaryIO]", Unpacked(path))
-    return path.open("rb")
+        arrays = load_npz(path)
+        if "dof_names" in arrays:
+            return _own_trajectory(path, arrays, request)
+        return table_of(npz_source(arrays, path.name), request)
+    stream: IO[bytes] = unpacked(path) if path.suffix == ".gz" else path.open("rb")  # pyright: ignore[reportAssignmentType]
+    with stream:
+        return table_of(TextSource(stream, path.name), request)
 
 
 def kind_of(path: Path) -> str:
@@ -168,32 +158,21 @@ def kind_of(path: Path) -> str:
         return TEXT  # a pipe can be read only once
     with path.open("rb") as file:
         start = file.read(LONGEST_SIGNATURE)
-    if start.startswith(MATLAB):
-        raise ParseError(
-            f"{path.name} is a MAT-file of MATLAB, which is not read. Save its arrays as CSV in "
-            "MATLAB (writetable), or as NPZ: numpy.savez('a.npz', **{name: x for name, x in "
-            "scipy.io.loadmat('a.mat', squeeze_me=True).items() if name[0] != '_'})."
-        )
-    kind, endings = TEXT, ("",)
-    for signature, kind_and_endings in SIGNATURES.items():
-        if start.startswith(signature):
-            kind, endings = kind_and_endings
     ending = path.suffix.lower()
-    if ENDINGS.get(ending, kind) != kind:
-        found = "is empty" if not start else f"begins with {start[:8]!r}"
+    for sign, what in OTHERS.items():
+        if ending == sign or (isinstance(sign, bytes) and start.startswith(sign)):
+            raise ParseError(f"{path.name} is {what}, and read that.")
+    kind, endings = next(
+        (found for sign, found in SIGNATURES.items() if start.startswith(sign)),
+        (TEXT, ("",)),
+    )
+    if ENDINGS.get(ending, kind) != kind or (kind == BAG and ending not in endings):
+        begins = f"begins with {start[:8]!r}, as {kind}" if start else "is empty"
+        expected = endings[0] if kind == BAG else ENDINGS[ending]
         raise ParseError(
-            f"{path.name} is not {_article(ENDINGS[ending])} file: it {found}. Rename it if it is "
-            "of another format."
+            f"{path.name} {begins}; expected {expected}. Rename it if it is of another format."
         )
-    if kind == NPZ and ending in (".xlsx", ".ods"):
-        raise ParseError(f"{path.name} is a spreadsheet; save it as CSV UTF-8 and read that.")
-    if kind == BAG and ending not in endings:
-        raise ParseError(f"{path.name} is a ROS bag; rename it so that it ends with {endings[0]}.")
     return kind
-
-
-def _article(kind: str) -> str:
-    return f"{'an' if kind == NPZ else 'a'} {kind}"
 
 
 # ----- rates
@@ -215,7 +194,7 @@ def with_rates(
     t, where = values["t"], table.where
     way_out = ""
     if zero:
-        off = request.options.column(table.clock, "")
+        off = by_hand(table.clock, "")
         way_out = f" Or leave out the times, {off}: rates are zero then."
     if "dq" in missing and request.model is not None and curved(request.model):
         raise InputError(
@@ -305,35 +284,20 @@ def from_columns(
 # ----- NPZ of kinetree
 
 
-def _named(arrays: Mapping[str, Array], file: str, request: ReadRequest) -> dict[str, Array]:
-    """The arrays of an NPZ file; those of kinetree with a column for every joint."""
-    if "dof_names" not in arrays:
-        return dict(arrays)
-    if request.degrees:
-        raise InputError(
-            f"{file} is an NPZ file of kinetree, which is in rad; leave out "
-            f"{request.options.degrees}."
-        )
-    dofs, coordinates = _axis_names(arrays)
-    columns = {"t": arrays["t"]} if "t" in arrays else {}
-    for key in (key for key in SIGNALS if key in arrays):
-        x, names = arrays[key], coordinates if key == "q" else dofs
-        if x.ndim != 2 or x.shape[1] != len(names):
-            raise ShapeError(
-                f"{file}: {key} has shape {x.shape}; expected (T, {len(names)}), one motion with a "
-                f"column for each of {', '.join(names)}."
-            )
-        columns |= {f"{key}:{name}": x[:, k] for k, name in enumerate(names)}
-    return columns | {x: arrays[x] for x in arrays if x.startswith(FRICTION_STATE)}
-
-
 def _axis_names(arrays: Mapping[str, Array]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     dofs = tuple(map(str, arrays["dof_names"]))
     return dofs, tuple(map(str, arrays.get("coordinate_names", arrays["dof_names"])))
 
 
-def _own_trajectory(path: Path, arrays: dict[str, Array], model: Model | None) -> Trajectory:
+def _own_trajectory(path: Path, arrays: dict[str, Array], request: ReadRequest) -> Trajectory:
     """The trajectory of an NPZ file of kinetree, a batch too, with the pieces of its plan."""
+    if request.degrees or request.columns:
+        given = "degrees" if request.degrees else "columns"
+        raise InputError(
+            f"{path.name} is an NPZ file of kinetree, with names, in rad; leave out "
+            f"{argument(given)}."
+        )
+    model = request.model
     dofs, coordinates = _axis_names(arrays)
     if missing := [name for name in ("t", "q") if name not in arrays]:
         raise ParseError(f"{path.name}: no array {', '.join(missing)}; found {', '.join(arrays)}.")

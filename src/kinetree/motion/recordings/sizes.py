@@ -2,8 +2,8 @@
 
 A small file can state any size: a header of an array, or a compressed file that unpacks to a
 million times its length. Numbers that are read whole may take LARGEST bytes; the environment
-variable KINETREE_RECORDING_SIZE (such as 8G) changes that. Compressed texts are unpacked step by
-step, and refused once they are much larger than any recording compresses to.
+variable KINETREE_RECORDING_SIZE (such as 8G) changes that. Compressed texts are unpacked once to
+be measured, and refused if they are much larger than any recording compresses to.
 """
 
 import gzip
@@ -69,31 +69,24 @@ def check_plain(path: Path) -> None:
         )
 
 
-class Unpacked(gzip.GzipFile):
+def unpacked(path: Path) -> gzip.GzipFile:
     """A compressed text; one that is much larger than its file is refused before it is read."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "rb")
-        self._where, self._packed, self._count = path.name, path.stat().st_size, 0
-        if path.is_file():  # a pipe can be read only once, and is checked while it is read
-            while self.read1(UNPACKED_PIECE):
-                pass
-            self.rewind()
-            self._count = 0
-
-    def read1(self, size: int = -1) -> bytes:
-        """Return some bytes of the text; ParseError if it is too long or damaged."""
-        try:
-            data = super().read1(size)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ParseError(
-                f"{self._where} cannot be unpacked: {str(error).rstrip('.')}."
-            ) from None
-        self._count += len(data)
-        if self._count > FIRST_BYTES + HIGHEST_RATIO * self._packed:
-            raise ParseError(
-                f"{self._where} has {shown(self._packed)} and unpacks to more than "
-                f"{shown(self._count)}; at most {HIGHEST_RATIO} times its size and "
-                f"{shown(FIRST_BYTES)} are read. If you trust it, unpack it first."
-            )
-        return data
+    packed, count = path.stat().st_size, 0
+    stream = gzip.GzipFile(path, "rb")
+    try:
+        while data := stream.read1(UNPACKED_PIECE):
+            count += len(data)
+            if count > FIRST_BYTES + HIGHEST_RATIO * packed:
+                raise ParseError(
+                    f"{path.name} has {shown(packed)} and unpacks to more than {shown(count)}; at "
+                    f"most {HIGHEST_RATIO} times its size and {shown(FIRST_BYTES)} are read. If "
+                    "you trust it, unpack it first."
+                )
+    except (OSError, EOFError, zlib.error) as error:
+        stream.close()
+        raise ParseError(f"{path.name} cannot be unpacked: {str(error).rstrip('.')}.") from None
+    except ParseError:
+        stream.close()
+        raise
+    stream.seek(0)
+    return stream

@@ -8,7 +8,8 @@ own state z) and u of inputs follow
 Forward, columns of d x/d u are carried along; backward, the slopes of a number by every state.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,88 +21,18 @@ from kinetree.core.text import counted
 from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.optimise import optimise
-from kinetree.engine.compiler.store import digest
+from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, NameLookupError, ShapeError
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
-from kinetree.simulate.core.forces import recent
 from kinetree.simulate.sensitivity.inputs import STATE, Input
-from kinetree.simulate.tuning import MAX_SLOPES
+
+MAX_SLOPES = 2**28  # numbers of all derivatives of a motion, 2 GiB
 
 FinalCost = Callable[[Array, Array], Scalar]  # of q and dq
 RunningCost = Callable[[Scalar, Array, Array], Scalar]  # of t, q and dq
-
-
-@dataclass(frozen=True, eq=False)
-class LinearSteps:
-    """A: (E, B, N, N), of E steps of B rollouts. B: by name (E, B, N, S, size).
-
-    S counts the values of a signal that enter a step; it is 1 for constants.
-    """
-
-    A: Array
-    B: Mapping[str, Array]
-
-    def forward(self, by: Input, X: Array) -> Iterator[Array]:
-        """Derivatives of the states one after the other, (B, N, count, size).
-
-        X: the derivative of the first state, (B, N, count, size); count samples of a signal.
-        """
-        yield X
-        for k, A in enumerate(self.A):
-            X = _add_inputs(_product(A, X), by, k, self.B.get(by.name))
-            yield X
-
-    def backward(self, slopes: Array, totals: Mapping[Input, Array]) -> Array:
-        """Slopes of a number by the first state, (B, N), from those by the states, (T, B, N).
-
-        Those by inputs are added to `totals`, each (B, count, size).
-        """
-        back = slopes[-1]
-        for k in reversed(range(len(self.A))):
-            for by, total in totals.items():
-                _collect(total, by, k, self.B[by.name][k], back)
-            back = np.einsum("bij,bi->bj", self.A[k], back) + slopes[k]
-        return back
-
-
-def _product(A: Array, X: Array) -> Array:
-    """A X, (K, N, count, size)."""
-    return (A @ X.reshape(*X.shape[:2], X.shape[2] * X.shape[3])).reshape(X.shape)
-
-
-def _samples(by: Input, k: int) -> list[tuple[Array, Array]]:
-    """For each value that enters step k: the number of its first sample, (1 or B,), and a share."""
-    if by.weights is None:
-        return [(np.zeros(1, int), np.zeros(1))]
-    return list(zip(by.weights.first[k], by.weights.share[k], strict=True))
-
-
-def _add_inputs(X: Array, by: Input, k: int, B: Array | None) -> Array:
-    """X with the inputs of step k added; B: (E, B, N, S, size), None: it enters no step."""
-    if B is None:
-        return X
-    each = np.arange(len(X))
-    for i, (first, share) in enumerate(_samples(by, k)):
-        column, part = share[:, None, None], B[k][:, :, i]
-        X[each, :, first] += part * (1 - column)
-        if share.any():
-            X[each, :, np.minimum(first + 1, X.shape[2] - 1)] += part * column
-    return X
-
-
-def _collect(total: Array, by: Input, k: int, B: Array, back: Array) -> None:
-    """Add slopes by an input of step k; B: (B, N, S, size), back: (B, N)."""
-    slopes, each = np.einsum("ki,kisj->ksj", back, B), np.arange(len(back))
-    for i, (first, share) in enumerate(_samples(by, k)):
-        np.add.at(total, (each, first), slopes[:, i] * (1 - share[:, None]))
-        if share.any():
-            after = np.minimum(first + 1, total.shape[1] - 1)
-            np.add.at(total, (each, after), slopes[:, i] * share[:, None])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,24 +64,27 @@ class Sensitivities:
         Args:
             name: an input of `wrt`, such as "q0" or "mass".
         """
-        by, chain = self._find(name), self._chain()
-        n, lead, T, count = self.model.n, self.motion.batch_shape, len(self.motion), by.samples
-        B, N = chain.A.shape[1:3]
-        if T * B * N * count * by.size > MAX_SLOPES:
+        by, (A, B) = self._find(name), self._steps()
+        n, lead, T = self.model.n, self.motion.batch_shape, len(self.motion)
+        shape = (*A.shape[1:3], by.samples, by.size)
+        if T * math.prod(shape) > MAX_SLOPES:
             raise InputError(
-                f"d x/d {name} has {float(T * B * N * count * by.size):.3g} numbers, of which "
+                f"d x/d {name} has {float(T * math.prod(shape)):.3g} numbers, of which "
                 f"{MAX_SLOPES:.3g} are kept at most. For one number of the motion `gradient` and "
                 "`cost` go backward and need no such table."
             )
-        X = np.zeros((B, N, count, by.size))
+        X = np.zeros(shape)
         if name in STATE:
             at = np.arange(n)
             X[:, n * STATE.index(name) + at, 0, at] = 1
-        derivatives = np.empty((T, B, 2 * n, count, by.size))
-        for k, Y in enumerate(chain.forward(by, X)):
-            derivatives[k] = Y[:, : 2 * n]
-        samples = () if by.weights is None else (count,)
-        return derivatives.reshape(T, *lead, 2 * n, *samples, *by.shape)
+        derivatives = np.empty((T, shape[0], 2 * n, *shape[2:]))
+        derivatives[0] = X[:, : 2 * n]
+        for k in range(len(A)):
+            X = (A[k] @ X.reshape(*shape[:2], -1)).reshape(shape)
+            for value, sample, weight in _samples(by, k):
+                X[:, :, sample] += weight * B[name][k][:, :, value]
+            derivatives[k + 1] = X[:, : 2 * n]
+        return derivatives.reshape(T, *lead, 2 * n, *self._shape(by))
 
     @property
     def mode_changes(self) -> dict[str, Array]:
@@ -177,24 +111,25 @@ class Sensitivities:
                 f"slopes has shape {slopes.shape}; expected {(T, *lead, 2 * n)}: d/d(q, dq) of "
                 f"{T} states of {self.model.name!r}, {n} numbers each."
             )
-        chain = self._chain()
-        B, N = chain.A.shape[1:3]
-        wide = np.zeros((T, B, N))
-        wide[..., : 2 * n] = slopes.reshape(T, B, 2 * n)
-        entering = [x for x in self.inputs if x.name not in STATE]
-        totals = {x: np.zeros((B, x.samples, x.size)) for x in entering}
-        first = chain.backward(wide, totals)
-        by_name = {name: first[:, n * k : n * (k + 1)] for k, name in enumerate(STATE)}
-        by_name |= {by.name: total for by, total in totals.items()}
-        return {x.name: by_name[x.name].reshape(self._shape(x)) for x in self.inputs}
+        A, B = self._steps()
+        wide = np.zeros((T, *A.shape[1:3]))
+        wide[..., : 2 * n] = slopes.reshape(T, -1, 2 * n)
+        totals = {x.name: np.zeros((A.shape[1], x.samples, x.size)) for x in self.inputs}
+        back = wide[-1]
+        for k in reversed(range(len(A))):
+            for by in self.inputs:
+                for value, sample, weight in _samples(by, k):
+                    part = np.einsum("ki,kij->kj", back, B[by.name][k][:, :, value])
+                    totals[by.name][:, sample] += weight * part
+            back = np.einsum("bij,bi->bj", A[k], back) + wide[k]
+        totals |= {name: back[:, n * k : n * (k + 1)] for k, name in enumerate(STATE)}
+        return {x.name: totals[x.name].reshape(*lead, *self._shape(x)) for x in self.inputs}
 
-    def _chain(self) -> LinearSteps:
-        """The steps with the axes of the batch in one, and those of each input in one."""
-        E, N = len(self.A), self.A.shape[-1]
-        A = self.A.reshape(E, -1, N, N)
-        values = {x.name: 1 if x.weights is None else x.weights.first.shape[1] for x in self.inputs}
-        B = {name: x.reshape(*A.shape[:3], values[name], -1) for name, x in self.B.items()}
-        return LinearSteps(A, B)
+    def _steps(self) -> tuple[Array, dict[str, Array]]:
+        """A, (E, K, N, N), and B by name, (E, K, N, S, size), with the axes of the batch in one."""
+        A = self.A.reshape(len(self.A), -1, *self.A.shape[-2:])
+        sizes = {x.name: (x.values, x.size) for x in self.inputs}
+        return A, {name: x.reshape(*A.shape[:3], *sizes[name]) for name, x in self.B.items()}
 
     def cost(
         self, final: FinalCost | None = None, running: RunningCost | None = None
@@ -213,27 +148,37 @@ class Sensitivities:
         return value, self.gradient(slopes)
 
     def _shape(self, by: Input) -> tuple[int, ...]:
-        samples = () if by.weights is None else (by.samples,)
-        return (*self.motion.batch_shape, *samples, *by.shape)
+        return by.shape if by.weights is None else (by.samples, *by.shape)
 
     def _find(self, name: str) -> Input:
-        for by in self.inputs:
-            if by.name == name:
-                return by
-        raise NameLookupError(
-            f"the motion was not differentiated by {name!r}, only by {self._names()}; name it in "
-            "wrt."
-        )
-
-    def _names(self) -> str:
-        return ", ".join(x.name for x in self.inputs)
+        named = {x.name: x for x in self.inputs}
+        if name not in named:
+            raise NameLookupError(
+                f"the motion was not differentiated by {name!r}, only by {', '.join(named)}; name "
+                "it in wrt."
+            )
+        return named[name]
 
     def __repr__(self) -> str:
         batch = f", batch {self.motion.batch_shape}" if self.motion.batch_shape else ""
         return (
             f"Sensitivities({self.model.name!r}, {counted(len(self.A), 'step')}, "
-            f"{self.motion.duration:g} s{batch}, by {self._names()})"
+            f"{self.motion.duration:g} s{batch}, by {', '.join(x.name for x in self.inputs)})"
         )
+
+
+def _samples(by: Input, k: int) -> list[tuple[int, int, float]]:
+    """The number of each value that enters step k, and the samples behind it with their weights."""
+    if not by.port:
+        return []
+    if by.weights is None:
+        return [(0, 0, 1.0)]
+    pairs = zip(by.weights.first[k].tolist(), by.weights.share[k].tolist(), strict=True)
+    found: list[tuple[int, int, float]] = []
+    for value, (first, share) in enumerate(pairs):
+        found.append((value, first, 1 - share))
+        found += [(value, first + 1, share)] if share else []
+    return found
 
 
 def cost_slopes(
@@ -260,26 +205,11 @@ def _evaluated(
     model: Model, function: Callable[..., Scalar], name: str, q: Array, dq: Array, *t: Array
 ) -> tuple[Array, Array]:
     """The function and its slopes by (q, dq), at states of any leading shape."""
-    value, slope = _cost_kernels(model, function, name, bool(t))
-    by_q, by_dq = slope(*t, q, dq)
-    return value(*t, q, dq), np.concatenate(np.broadcast_arrays(by_q, by_dq), -1)
-
-
-def _cost_kernels(
-    model: Model, function: Callable[..., Scalar], name: str, timed: bool
-) -> tuple[Kernel, Kernel]:
-    """The kernels of a cost and of its slopes, made once for equal graphs of the cost."""
-    graph = _cost_graph(model, function, name, timed)
-
-    def make() -> tuple[Kernel, Kernel]:
-        along = {"q": partial(tangent_map, model)}
-        slope = optimise(jacobian(graph, ["q", "dq"], along=along))
-        return (
-            Kernel(optimise(graph), name, dtypes=("float64",)),
-            Kernel(slope, name, dtypes=("float64",)),
-        )
-
-    return recent(model, "costs", (name, timed, digest(graph)), make, lambda kernels: True)
+    graph, lead = _cost_graph(model, function, name, bool(t)), q.shape[:-1]
+    slopes = jacobian(graph, ["q", "dq"], along={"q": partial(tangent_map, model)})
+    (value,), parts = interpret(graph, *t, q, dq), interpret(slopes, *t, q, dq)
+    by_q, by_dq = (np.broadcast_to(x, (*lead, model.n)) for x in parts)
+    return np.broadcast_to(value, lead), np.concatenate([by_q, by_dq], -1)
 
 
 def _cost_graph(model: Model, function: Callable[..., Scalar], name: str, timed: bool) -> Graph:

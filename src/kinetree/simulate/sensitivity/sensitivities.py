@@ -4,33 +4,26 @@ The steps that `simulate` takes are differentiated themselves, not the different
 derivatives are exact for the numbers that the simulation returns, whatever dt.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import typed
+from kinetree.dynamics.constraints.stepping import check_stepping
 from kinetree.dynamics.contacts.impacts import check_smooth
+from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
 from kinetree.dynamics.joints.presliding import refuse_presliding
 from kinetree.dynamics.methods import METHODS
 from kinetree.errors import InputError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.motion.trajectory import Trajectory
-from kinetree.simulate.core.actuation import refuse_actuation
-from kinetree.simulate.core.controller import Controller
-from kinetree.simulate.core.fixed_steps import fixed_steps
-from kinetree.simulate.core.inputs import ForceInput
-from kinetree.simulate.core.run import (
-    FixedMethod,
-    Law,
-    LimitsChoice,
-    Run,
-    checked,
-)
-from kinetree.simulate.core.setup import Setup, read_setup
-from kinetree.simulate.sensitivity.checks import check_size, check_sliding, check_tied
-from kinetree.simulate.sensitivity.fixed import FixedDerivatives
+from kinetree.simulate.actuation import refuse_actuation
+from kinetree.simulate.controller import Controller
+from kinetree.simulate.fixed import fixed_steps
+from kinetree.simulate.inputs import ForceInput
+from kinetree.simulate.options import FixedMethod, Law, LimitsChoice, Run, checked
 from kinetree.simulate.sensitivity.inputs import (
     PARAMETERS,
     Input,
@@ -38,7 +31,9 @@ from kinetree.simulate.sensitivity.inputs import (
     find_inputs,
     read_names,
 )
-from kinetree.simulate.sensitivity.result import Sensitivities
+from kinetree.simulate.sensitivity.result import MAX_SLOPES, Sensitivities
+from kinetree.simulate.sensitivity.steps import StepDerivatives
+from kinetree.simulate.setup import Setup, read_setup
 from kinetree.simulate.simulation import motion
 
 
@@ -85,9 +80,18 @@ def sensitivities(
     refuse_dry_motors(model, "sensitivities")
     check_smooth(model)
     asked = Run(
-        model=model, q0=q0, dq0=dq0, duration=duration, dt=dt, method=method, tau=tau, F_ext=F_ext,
-        controller=controller, parameters=parameters, limits=limits,
-    )  # fmt: skip
+        model=model,
+        q0=q0,
+        dq0=dq0,
+        duration=duration,
+        dt=dt,
+        method=method,
+        tau=tau,
+        F_ext=F_ext,
+        controller=controller,
+        parameters=parameters,
+        limits=limits,
+    )
     run = complete(checked(asked), names)
     if run.fixed is None:
         raise InputError(
@@ -107,11 +111,11 @@ def sensitivities(
     steps = loop.method
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(steps.times)
     inputs = find_inputs(run, setup.external, names, stages, np.array(steps.times) == 1)
-    columns = sum(x.size * (len(steps.stages) if x.weights is not None else 1) for x in inputs)
+    columns = sum(x.size * x.values for x in inputs)
     check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in loop.derivatives:  # compiled once for equal inputs of a loop
-        loop.derivatives[key] = FixedDerivatives(loop, setup, inputs, stops=run.stops)
+        loop.derivatives[key] = StepDerivatives(loop, setup, inputs, stops=run.stops)
     with run.bar() as bar:
         outcome = loop.run(run, setup, bar)
     simulated = motion(run, setup, loop, outcome)
@@ -134,9 +138,65 @@ def _with_batch(
 ) -> tuple[Array, dict[str, Array]]:
     """A, (E, *batch, N, N), and B by name, (E, *batch, N, *shape), with S before a signal's."""
     E, N = len(A), A.shape[-1]
-    shaped: dict[str, Array] = {}
-    for x in inputs:
-        if x.name in B:
-            values = () if x.weights is None else (B[x.name].shape[-2],)
-            shaped[x.name] = B[x.name].reshape(E, *batch, N, *values, *x.shape)
+    shapes = {x.name: ((x.values,) if x.weights else ()) + x.shape for x in inputs}
+    shaped = {name: B[name].reshape(E, *batch, N, *shapes[name]) for name in B}
     return A.reshape(E, *batch, N, N), shaped
+
+
+def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
+    """Raise InputError before the work begins if the result would not fit into memory."""
+    count = states * rollouts * N * columns
+    if count > MAX_SLOPES:
+        raise InputError(
+            f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
+            f"more than the {MAX_SLOPES:.3g} that are kept at most. Take fewer rollouts, inputs or "
+            "steps at a time."
+        )
+
+
+def check_tied(model: Model, names: Collection[str]) -> None:
+    """Raise InputError if motors, contacts or constraints rule out these derivatives."""
+    check_stepping(model, names)
+    owner = "contacts" if model.contacts is not None else "motors" if model.motors else None
+    if owner is not None and PARAMETERS in names:
+        raise InputError(
+            f"wrt has 'parameters', which is not available for a robot with {owner}; ask for "
+            "'mass', 'com' or 'inertia'."
+        )
+    if model.contacts is not None and "friction" in names:
+        raise InputError(
+            f"wrt has 'friction', and {model.name!r} has contacts: joints without dry friction are "
+            "at a corner of its law, where motions have no derivative. Compare motions of robots "
+            "with other friction, robot.with_friction."
+        )
+    dry = dry_dofs(model) if model.contacts is None else ()
+    if model.constraints is not None and dry:
+        raise InputError(
+            f"joint {model.dof_names[dry[0]]!r} has dry friction and {model.name!r} constraints, "
+            "with which steps have no derivatives. Take kt.friction.Friction(sigmoid=...)."
+        )
+
+
+def check_sliding(model: Model, friction: ArrayLike | None, motion: Trajectory) -> None:
+    """Raise InputError if dry friction holds a joint, stops it or turns it around.
+
+    friction: that of the rollouts, (..., links, 4), if it is given; None: that of the robot.
+    """
+    dofs = list(dry_dofs(model))
+    if friction is not None:
+        levels = np.asarray(friction, float)[..., 2:].reshape(-1, len(model.joints), 2)
+        rubbing = zip(model.joints, (levels != 0).any((0, 2)), strict=True)
+        dofs = [d for joint, rubs in rubbing if rubs for d in joint.dofs]
+    if model.contacts is not None or not dofs:
+        return
+    dq = motion.dq[..., dofs].reshape(len(motion), -1, len(dofs))
+    rests = dq == 0
+    rests[1:] |= dq[1:] * dq[:-1] < 0
+    if rests.any():
+        row, _, k = (int(x) for x in np.argwhere(rests)[0])
+        raise InputError(
+            f"joint {model.dof_names[dofs[k]]!r} stands still or is stopped by its Coulomb "
+            f"friction at t = {motion.t[row]:.6g} s, where its motion has no derivative. Start "
+            "with dq0 that is not 0, end before it rests, or take the Coulomb friction out of the "
+            "robot."
+        )

@@ -48,7 +48,7 @@ def document(
     fonts = "data:" if formulas else "'none'"
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        f"connect-src {connect}; font-src {fonts}; "
+        f"connect-src {connect}; font-src {fonts}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     page = f"""<!DOCTYPE html>

@@ -13,16 +13,17 @@ from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.present.tables import escape
 from kinetree.robot import Robot
-from kinetree.views.bodies import link_poses
-from kinetree.views.camera import OPENING, Camera, camera, picture
+from kinetree.views.camera import OPENING, Camera, camera
 from kinetree.views.loops import closed_rest, loop_data, wrapping
-from kinetree.views.parts import Part, Parts, coarser, parts_of, plainer
+from kinetree.views.movie import png
+from kinetree.views.parts import Part, Parts, coarser, parts_of
 from kinetree.views.rest import handles
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene, TriangleMesh
+from kinetree.views.studio import studio
 
-PICTURE_TRIANGLES = 4000
-FINE_TRIANGLES = 100_000  # of all shapes; robots of more than about 120 links have plain ones
+STILL_SIZE = (720, 470)
+STILL_TRIANGLES = 6000
 SWITCHES = {
     "visual": "visuals of the file",
     "body": "bodies",
@@ -79,15 +80,23 @@ def stage_of(
 
 
 def picture_frame(stage: Stage) -> str:
-    """The canvas, and a still picture for readers without scripts."""
-    still = Parts(coarser(stage.parts.meshes, PICTURE_TRIANGLES), stage.parts.parts)
-    still = plainer(still, FINE_TRIANGLES)
+    """The canvas, and a still picture for readers without scripts and for print."""
     name = escape(stage.model.name)
-    svg = picture(still, link_poses(stage.model, stage.q), stage.camera, stage.scene.shown, name)
+    data = base64.b64encode(still(stage)).decode()
     return (
         f'<div class="picture"><canvas id="view" tabindex="0" aria-label="{name}, drag to turn">'
-        f"</canvas>{svg}</div>"
+        f'</canvas><img alt="{name}" src="data:image/png;base64,{data}"></div>'
     )
+
+
+def still(stage: Stage, size: tuple[int, int] = STILL_SIZE) -> bytes:
+    """A still picture of the stage, as the content of a PNG file without background."""
+    parts = Parts(coarser(stage.parts.meshes, STILL_TRIANGLES), stage.parts.parts)
+    place = studio(
+        stage.model, stage.scene, parts, stage.q[None], shown=(*stage.scene.shown, "floor"),
+        size=size, theme="light", camera=stage.camera, zoom=1,
+    )  # fmt: skip
+    return png(place.frame(stage.q, 2, transparent=True))
 
 
 def switches(stage: Stage) -> str:

@@ -261,14 +261,11 @@ def answer(shelf: Shelf, name: str, request: Request) -> object:
                 f"the request {name} has an entry {entry[:40]!r}; expected only "
                 f"{', '.join(expected) or 'an empty record'}.{nearest(entry, expected)}"
             )
-    if "robot" not in request:
-        return API[name](shelf, request)
-    key = text(request["robot"], "robot")
-    model = shelf.find(key).robot.model
-    if is_large(model) and (name not in LARGE or request.get("motion") is not None):
-        raise InputError(
-            f"the robot has {model.n} degrees of freedom and {len(model.links)} links; the "
-            f"workbench answers {name} for up to {MAX_FULL}. Use Python for larger robots."
-        )
-    with shelf.turn(key):
-        return API[name](shelf, request)
+    if "robot" in request:
+        model = shelf.find(text(request["robot"], "robot")).robot.model
+        if is_large(model) and (name not in LARGE or request.get("motion") is not None):
+            raise InputError(
+                f"the robot has {model.n} degrees of freedom and {len(model.links)} links; the "
+                f"workbench answers {name} for up to {MAX_FULL}. Use Python for larger robots."
+            )
+    return API[name](shelf, request)

@@ -5,8 +5,6 @@ Every request is judged by its head, before any part of its body is read.
 
 import hmac
 import secrets
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,10 +13,6 @@ from kinetree.errors import InputError
 TOKEN_BYTES = 24  # 192 random bits cannot be guessed within the life of a process
 BODY_BYTES = 1 << 20
 LARGE_BODIES = {"open": 96 << 20, "motion": 24 << 20, "save": 24 << 20, "record": 8 << 20}
-REQUESTS_PER_SECOND = 200  # a slider that is dragged sends at most 60 per second
-CONNECTIONS = 64  # a browser opens six for each page
-HEAD_BYTES = 1 << 16  # of a request line and all headers; browsers send about 1 kB
-HEAD_SECONDS, BODY_SECONDS, IDLE_SECONDS = 10.0, 60.0, 75.0
 JSON = "application/json"
 TOKEN_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -131,23 +125,3 @@ def own_hosts(port: int) -> frozenset[str]:
     names = ("127.0.0.1", "localhost")
     plain = names if port == 80 else ()
     return frozenset((*plain, *(f"{name}:{port}" for name in names)))
-
-
-class Pace:
-    """The rate of requests: bursts of two seconds' worth pass, then one as each is earned."""
-
-    def __init__(self, per_second: float = REQUESTS_PER_SECOND) -> None:
-        self._rate, self._full = per_second, 2.0 * per_second
-        self._left, self._last = self._full, time.monotonic()
-        self._lock = threading.Lock()
-
-    def allows(self, now: float | None = None) -> bool:
-        """Count a request at a time of a clock, s; False if it is too much."""
-        with self._lock:
-            now = time.monotonic() if now is None else now
-            earned = self._rate * max(now - self._last, 0.0)
-            self._left, self._last = min(self._left + earned, self._full), now
-            if self._left < 1:
-                return False
-            self._left -= 1
-            return True

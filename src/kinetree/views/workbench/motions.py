@@ -15,7 +15,7 @@ from kinetree.files.description.joints import FREE, SPHERICAL
 from kinetree.files.report import masses
 from kinetree.files.write import to_urdf
 from kinetree.model import Model
-from kinetree.motion.curve.between import curved
+from kinetree.motion.curve.pieces import curved
 from kinetree.motion.curve.splines import cubic_spline
 from kinetree.motion.recordings.read import TEXT, from_columns, kind_of, read
 from kinetree.motion.recordings.write import write_csv

@@ -20,8 +20,8 @@ from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar, clip, maximum
-from kinetree.simulate.core.events import Halt
-from kinetree.simulate.core.limits import CLOSURE, SimulationError, Violation
+from kinetree.simulate.events import Halt
+from kinetree.simulate.limits import CLOSURE, SimulationError, Violation
 from kinetree.spatial import cross
 from kinetree.views.workbench.presets import (
     ARRIVAL,

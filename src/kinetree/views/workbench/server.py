@@ -1,35 +1,18 @@
 """The server of the workbench: page and requests, on the loopback only, behind the guard."""
 
-import io
 import json
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from kinetree.core.system import claim_port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.present.tables import plain
-from kinetree.views.workbench.guard import (
-    BODY_SECONDS,
-    CONNECTIONS,
-    HEAD_BYTES,
-    HEAD_SECONDS,
-    IDLE_SECONDS,
-    JSON,
-    Guard,
-    Head,
-    Pace,
-    Refusal,
-    asked_name,
-    judge,
-)
+from kinetree.views.workbench.guard import JSON, Guard, Head, asked_name, judge
 from kinetree.views.workbench.page import Page, sent_page
-from kinetree.views.workbench.shelf import BusyError
 from kinetree.views.workbench.state import Request
 
 log = logging.getLogger(__name__)
@@ -42,19 +25,13 @@ COMMON = {  # headers of every answer
     "X-Content-Type-Options": "nosniff",
 }
 THREAD = "kinetree workbench"  # name of the server's threads
-LONGEST_END_S = 5.0  # of the end for requests that are being answered
-PIECE_BYTES = 1 << 16  # of a body that are read at a time
+IDLE_SECONDS = 75.0  # that a connection may keep silent
 
 Respond = Callable[[str, Request], object]  # answer of a request by its name
 
 
 class Server(ThreadingHTTPServer):
-    """A server that answers with one page and with JSON; a thread for each connection.
-
-    When all connections are taken, the one that has waited longest for a request, or for more of
-    its body, is closed in favour of a new one: clients that open many and do not finish what they
-    send do not keep the page out. Those that never had a whole good request go first.
-    """
+    """A server that answers with one page and with JSON; a thread for each connection."""
 
     daemon_threads = True
     block_on_close = False
@@ -63,164 +40,31 @@ class Server(ThreadingHTTPServer):
         super().__init__((LOOPBACK, guard.port), Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
-        self.guard, self.page, self.respond, self.pace = guard, page, respond, Pace()
-        self._open: set[socket.socket] = set()
-        self._waiting: dict[socket.socket, None] = {}  # for a request, the longest first
-        self._known: set[socket.socket] = set()  # those that have had a whole good request
-        self._serving: list[threading.Thread] = []  # a thread outlives its connection a little
-        self._turn = threading.Lock()
+        self.guard, self.page, self.respond = guard, page, respond
         self._loop = threading.Thread(
             target=self.serve_forever, args=(0.1,), name=THREAD, daemon=True
         )
         self._loop.start()
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, or close it if there are too many."""
-        thread = threading.Thread(
-            target=self.process_request_thread,
-            args=(request, client_address),
-            name=THREAD,
-            daemon=True,
-        )
-        with self._turn:
-            full = len(self._open) >= CONNECTIONS and not self._close_waiting()
-            if not full:
-                self._open.add(request)
-                self._waiting[request] = None
-                self._serving = [x for x in self._serving if x.is_alive()]
-        if full:
-            log.warning("A connection was closed: more than %d are open.", CONNECTIONS)
-            self.shutdown_request(request)
-        else:
-            thread.start()
-            self._serving.append(thread)
-
-    def _close_waiting(self) -> bool:
-        """Close the connection that has waited longest; False if all are being answered."""
-        strangers = (x for x in self._waiting if x not in self._known)
-        chosen = next(strangers, next(iter(self._waiting), None))
-        if chosen is None:
-            return False
-        self._forget(chosen)
-        with_no_error(lambda: chosen.shutdown(socket.SHUT_RDWR))  # its thread wakes and ends
-        return True
-
-    def _forget(self, request: socket.socket) -> None:
-        self._open.discard(request)
-        self._known.discard(request)
-        self._waiting.pop(request, None)
-
-    def waits(self, request: socket.socket, *, is_known: bool) -> None:
-        """Note that a connection waits for a request or for more of it.
-
-        is_known: whether it has had a whole good request.
-        """
-        with self._turn:
-            if request in self._open:
-                self._waiting.pop(request, None)  # to the end
-                self._waiting[request] = None
-                if is_known:
-                    self._known.add(request)
-
-    def answers(self, request: socket.socket) -> None:
-        """Note that a whole good request of a connection is being answered."""
-        with self._turn:
-            self._waiting.pop(request, None)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
-        with self._turn:
-            self._forget(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log an error of a connection; a browser that went away is not one."""
-        log.debug("A connection ended with an error.", exc_info=True)
-
     def stop(self) -> None:
-        """End the server: close all connections and wait a little for their threads."""
+        """End the server; requests that are being answered end with the process."""
         self.shutdown()
         self._loop.join()
-        with self._turn:
-            for connection in self._open:
-                with_no_error(lambda c=connection: c.shutdown(socket.SHUT_RDWR))
-        end = time.monotonic() + LONGEST_END_S
-        for thread in self._serving:
-            if thread is not threading.current_thread():
-                thread.join(max(end - time.monotonic(), 0.0))
         self.server_close()
-
-
-def with_no_error(action: Callable[[], object]) -> None:
-    """Close something that may be closed already."""
-    try:
-        action()
-    except OSError:
-        pass
-
-
-class TooLongError(ConnectionError):
-    """More bytes than a request may have."""
-
-
-class TimedReader(io.RawIOBase):
-    """Bytes of a connection until a deadline and up to a count, however slowly they come."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection = connection
-        self.deadline, self.left = 0.0, 0
-
-    def allow(self, seconds: float, count: int) -> None:
-        """Move the deadline to some seconds from now, and allow that many bytes until then."""
-        self.deadline, self.left = time.monotonic() + seconds, count
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read some bytes; TimeoutError after the deadline, TooLongError after the count."""
-        seconds = self.deadline - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError
-        if self.left <= 0:
-            raise TooLongError
-        self.connection.settimeout(seconds)
-        count = self.connection.recv_into(memoryview(buffer)[: self.left])
-        self.left -= count
-        return count
 
 
 class Handler(BaseHTTPRequestHandler):
     """Answers requests of one connection, one after the other."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    timeout = IDLE_SECONDS
     server: Server  # type: ignore[assignment]
 
-    def setup(self) -> None:
-        """Open the two ends of the connection; reading has a deadline."""
-        super().setup()
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-        self.rfile.close()
-        self.reader = TimedReader(self.connection)
-        self.buffer = self.rfile = io.BufferedReader(self.reader)
-        self.is_known = False  # whether it has had a whole good request
-
     def handle_one_request(self) -> None:
-        """Wait for a request, read it and answer it."""
+        """Read a request and answer it."""
         try:
-            self.server.waits(self.connection, is_known=self.is_known)
-            self.reader.allow(IDLE_SECONDS, HEAD_BYTES)
-            if not self.buffer.peek(1):
-                self.close_connection = True
-                return
-            self.reader.allow(HEAD_SECONDS, HEAD_BYTES)
-            self.raw_requestline = self.rfile.readline(HEAD_BYTES)
-            if not self.parse_request():
-                return
-            self.connection.settimeout(BODY_SECONDS)  # of sending
-            self.respond()
-            self.wfile.flush()
+            super().handle_one_request()
         except (TimeoutError, ConnectionError) as error:
             log.debug("A connection was closed: %r.", error)
             self.close_connection = True
@@ -229,36 +73,20 @@ class Handler(BaseHTTPRequestHandler):
         """Judge the request, then send the page or the answer."""
         head = self.head()
         refusal = judge(self.server.guard, head)
-        if refusal is None and not self.server.pace.allows():
-            refusal = Refusal(429, "Too many requests; try again in a second.")
         if refusal is not None:
             self.close_connection = True  # its body, if any, is not read
             self.send(refusal.status, {"error": refusal.reason})
             return
-        body = self.body(int(head.lengths[0]) if head.lengths else 0)
-        if body is None:
+        length = int(head.lengths[0]) if head.lengths else 0
+        body = self.rfile.read(length)
+        if len(body) < length:
             self.close_connection = True
             return
-        self.is_known = True
-        self.server.answers(self.connection)
         if head.method == "GET":
             accepted = ", ".join(self.headers.get_all("Accept-Encoding", ["gzip"]))
             self.send_bytes(200, *sent_page(self.server.page, accepted))
         else:
             self.send(*answered(self.server.respond, asked_name(head), body))
-
-    def body(self, length: int) -> bytes | None:
-        """The body of the request; None if it ends early. Until it is whole the client waits."""
-        self.reader.allow(BODY_SECONDS, length)
-        pieces: list[bytes] = []
-        while length > 0:
-            piece = self.buffer.read1(min(length, PIECE_BYTES))
-            if not piece:
-                return None
-            self.server.waits(self.connection, is_known=self.is_known)
-            pieces.append(piece)
-            length -= len(piece)
-        return b"".join(pieces)
 
     def head(self) -> Head:
         """The parts of the request that the guard judges."""
@@ -308,8 +136,6 @@ def answered(respond: Respond, name: str, body: bytes) -> tuple[int, object]:
     try:
         request = read_json(body)
         return 200, plain(respond(name, request))
-    except BusyError as error:
-        return 503, {"error": str(error)}
     except KinetreeError as error:
         return 400, {"error": str(error)}
     except Exception as error:

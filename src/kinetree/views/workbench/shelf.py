@@ -16,9 +16,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -43,8 +41,6 @@ GIVEN = "given"  # id of the robot that the workbench was started with
 UPLOAD_BYTES = 64 << 20  # of all files of an upload
 MAX_FILES = 400
 LONGEST_WAIT_S = 5.0  # of the end for all kernels that are being compiled
-MAX_COMPUTING = 4  # requests about one robot that are computed at once; a page has about three
-TURN_WAIT_S = 5.0  # of further ones
 # Bytes of all robots that are kept, with their kernels and meshes. Of a robot with n degrees of
 # freedom that was read and simulated: 3.5 MB for n = 7, 12 MB for 30, 30 MB for 60.
 MAX_BYTES, ROBOT_BYTES, KERNEL_BYTES = 400e6, 3e6, 1e4  # the last one times n^2
@@ -65,10 +61,6 @@ class Opened:
     source: str
 
 
-class BusyError(KinetreeError):
-    """Too many requests are being computed."""
-
-
 class Shelf:
     """All robots that are open, and the folder for uploads, which `close` removes."""
 
@@ -80,15 +72,11 @@ class Shelf:
         self._compiling: weakref.WeakKeyDictionary[Opened, threading.Thread]
         self._compiling = weakref.WeakKeyDictionary()
         self._turn = threading.Lock()  # of the dict above
-        self._computing: Counter[str] = Counter()  # requests by the id of their robot
-        self._computed = threading.Condition()
         self._readers = threading.Semaphore(MAX_READERS)
 
     def close(self) -> None:
         """End long requests and remove the folder of the uploads."""
         self.closing.set()
-        with self._computed:
-            self._computed.notify_all()
         end = time.monotonic() + LONGEST_WAIT_S
         for thread in list(self._compiling.values()):
             thread.join(max(end - time.monotonic(), 0.0))
@@ -143,31 +131,6 @@ class Shelf:
         with self._turn:
             if opened not in self._compiling and not closing.is_set():
                 self._compiling[opened] = compile_in_thread(opened.robot, ended)
-
-    @contextmanager
-    def turn(self, key: str) -> Generator[None, None, None]:
-        """Compute for a robot; BusyError after TURN_WAIT_S of others, or at the end.
-
-        A request whose client has left is computed to its end, so their number has a limit.
-        """
-
-        def is_free() -> bool:
-            return self._computing[key] < MAX_COMPUTING
-
-        with self._computed:
-            self._computed.wait_for(lambda: is_free() or self.closing.is_set(), TURN_WAIT_S)
-            if not is_free() or self.closing.is_set():
-                raise BusyError(
-                    f"{MAX_COMPUTING} requests about this robot are being computed; try again "
-                    "when they have ended."
-                )
-            self._computing[key] += 1
-        try:
-            yield
-        finally:
-            with self._computed:
-                self._computing[key] -= 1
-                self._computed.notify_all()
 
     def robot(self, request: Request) -> Robot:
         """The robot of a request, with the gravity and the payload that it asks for."""

@@ -6,9 +6,9 @@ import pytest
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.constraints import Couple, Hold, Loop, Rod
-from kinetree.model import ALL_TYPES, random_model
 from kinetree.model.constrain import resolve
 from kinetree.model.constraints import Constraints
+from random_robots import ALL_TYPES, random_model
 
 STEP = 1e-5
 

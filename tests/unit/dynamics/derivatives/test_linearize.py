@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.dynamics.derivatives import discretize, linearize
+from kinetree.dynamics.derivatives.forward_dynamics import discretize, linearize
 from robot_states import any_robot, random_state, size
 
 

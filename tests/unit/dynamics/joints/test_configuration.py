@@ -5,7 +5,7 @@ import pytest
 
 from kinetree import Builder
 from kinetree import dynamics as kt
-from kinetree.model import ALL_TYPES, random_model
+from random_robots import ALL_TYPES, random_model
 
 
 def single(type, **options):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from kinetree import dynamics as kt
 from kinetree.errors import SingularityError
-from kinetree.model import random_body
 from kinetree.spatial import spatial_inertia
+from random_robots import random_body
 from robot_states import EPS, relative
 
 

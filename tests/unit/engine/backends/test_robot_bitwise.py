@@ -9,7 +9,7 @@ from kinetree.engine import Kernel
 from kinetree.engine.call import dispatch
 from kinetree.engine.llvm import engine
 from kinetree.kernels import threads
-from kinetree.model import ALL_TYPES, random_model
+from random_robots import ALL_TYPES, random_model
 
 MODELS = {
     "puma": robots.puma_560().model,

@@ -16,7 +16,8 @@ from kinetree.engine.kernels import FREE, free_values
 from kinetree.errors import KinetreeWarning
 from kinetree.friction import Friction
 from kinetree.joints import Mimic, Spring
-from kinetree.model import ALL_TYPES, Model, random_model
+from kinetree.model import Model
+from random_robots import ALL_TYPES, random_model
 
 FILES = {
     "panda": "panda_description/urdf/panda.urdf",

@@ -9,7 +9,7 @@ import kinetree as kt
 from kinetree import dynamics
 from kinetree.engine.kernels import FREE as ALL
 from kinetree.engine.kernels import free_values, with_free
-from kinetree.model import ALL_TYPES, random_model
+from random_robots import ALL_TYPES, random_model
 
 MODELS = {
     "puma": kt.robots.puma_560().with_springs({"joint2": kt.joints.Spring(3, 0.2)}).model,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.model import random_model
+from random_robots import random_model
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from kinetree.engine.kernels import stored as traced
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.friction import Friction
 from kinetree.joints import Actuator
-from kinetree.model import ALL_TYPES, random_model
+from random_robots import ALL_TYPES, random_model
 
 
 def sample():

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from kinetree import dynamics
 from kinetree.errors import SingularityError
-from kinetree.model import random_model
+from random_robots import random_model
 from robot_states import random_state
 
 FIELDS = ("J", "dJ", "Lambda", "eta", "mu", "p", "J_bar", "N")

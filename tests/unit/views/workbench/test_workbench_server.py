@@ -4,7 +4,6 @@ import contextlib
 import http.client
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 from workbench_client import Client
 
 import kinetree as kt
-from kinetree.views.workbench import server as serving
-from kinetree.views.workbench import shelf as shelves
 from kinetree.views.workbench import view
 from kinetree.views.workbench.api import API
 from kinetree.views.workbench.quantities import THREAD as COMPILER
@@ -108,25 +105,6 @@ def until_compiled(workbench):
             thread.join(60)
 
 
-def test_a_slow_client_is_left(workbench, monkeypatch):
-    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.2)
-    with socket.create_connection(("127.0.0.1", workbench.guard.port), timeout=30) as wire:
-        wire.sendall(b"GET /test/ HTTP/1.1\r\nHost: ")
-        for _ in range(1000):  # a byte now and then does not move the deadline
-            time.sleep(0.05)
-            try:
-                wire.sendall(b"x")
-                wire.settimeout(0.001)
-                if wire.recv(100) == b"":
-                    break
-            except TimeoutError:
-                continue
-            except OSError:
-                break
-        else:
-            pytest.fail("the connection stays open")
-
-
 def test_the_end_leaves_no_thread_and_no_folder():
     before = set(own_threads())
     with view(kt.robots.cart_pole(), browser=False) as workbench:
@@ -158,51 +136,3 @@ def test_the_end_interrupts_a_simulation():
     thread.join(15)
     client.close()
     assert not thread.is_alive() and not set(own_threads()) - before
-
-
-def test_more_computing_requests_of_a_robot_than_allowed_wait_and_are_refused(
-    workbench, client, monkeypatch
-):
-    """Others are answered, and so is this robot when one of its requests has ended."""
-    monkeypatch.setattr(shelves, "TURN_WAIT_S", 0.1)
-    given, other = ({"robot": x, "q": [0, 0]} for x in ("given", "planar_2r"))
-    shelf = workbench.shelf
-    with contextlib.ExitStack() as last, contextlib.ExitStack() as all_but_one:
-        for _ in range(shelves.MAX_COMPUTING - 1):
-            all_but_one.enter_context(shelf.turn("given"))
-        last.enter_context(shelf.turn("given"))
-        status, answer = client.post("readings", given)
-        assert status == 503 and "try again" in answer["error"]
-        assert client.post("readings", other)[0] == 200
-        last.close()
-        assert client.post("readings", given)[0] == 200
-
-
-def test_the_end_waits_for_no_request_that_computes(monkeypatch):
-    """Neither for one that does not end, nor for those that wait until it does."""
-    go_on, started, ended = (threading.Event() for _ in range(3))
-
-    def endless(shelf, request):
-        started.set()
-        go_on.wait(60)
-        ended.set()
-        return {}
-
-    monkeypatch.setitem(API, "readings", endless)
-    monkeypatch.setattr(shelves, "MAX_COMPUTING", 1)
-    with view(kt.robots.planar_2r(), browser=False) as workbench:
-        clients = [Client(workbench) for _ in range(3)]
-
-        def ask(client):
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                client.post("readings", {"robot": "given", "q": [0, 0]})
-
-        for client in clients:
-            threading.Thread(target=ask, args=(client,), daemon=True).start()
-        assert started.wait(30)
-        monkeypatch.setattr(serving, "LONGEST_END_S", 0.2)
-    assert not ended.is_set()  # the end did not wait for it
-    go_on.set()
-    for client in clients:
-        client.close()
-    assert all(x.daemon for x in own_threads())

@@ -5,26 +5,18 @@ compile it, with the mesh files that an inertia needs; `bodies`, `forces`, `equa
 and `notes` make the records.
 """
 
-from collections.abc import Sequence
-from os import PathLike
-
 from kinetree.core.arrays import array
-from kinetree.files.description.mjcf.bodies import frames, links_and_joints, mesh_geoms
+from kinetree.files.description.mjcf.bodies import frames, links_and_joints
 from kinetree.files.description.mjcf.collisions import read_collisions
 from kinetree.files.description.mjcf.compile import compile_file
 from kinetree.files.description.mjcf.equality import Equality
 from kinetree.files.description.mjcf.forces import Forces
 from kinetree.files.description.mjcf.notes import notes_of, warnings_of
 from kinetree.files.description.records import RobotDescription
+from kinetree.files.description.source import RobotFile
 
 
-def read_mjcf(
-    path: str | PathLike[str],
-    *,
-    folders: Sequence[str | PathLike[str]] = (),
-    text: str | None = None,
-    start: bool = False,
-) -> RobotDescription:
+def read_mjcf(file: RobotFile) -> RobotDescription:
     """Read the robot of an MJCF file, with the constants that MuJoCo compiles.
 
     Hinges become revolute, slides prismatic, balls spherical and free joints free; a body with
@@ -42,15 +34,10 @@ def read_mjcf(
     from the file's own folder (links followed). Mesh files, from the same folder, are opened where
     a moving body has no other inertia; no other asset ever is.
 
-    Args:
-        path: the MJCF file.
-        folders: further folders that includes, attached models and meshes may lie in, for files
-            that are trusted.
-        text: the content, if it is not in a file; `path` is then its name in messages, and other
-            files are opened in `folders` only.
-        start: also list the geoms that touch where the file starts.
+    `folders` are further folders that includes, attached models and meshes may lie in, for files
+    that are trusted. With contacts, the geoms that touch where the file starts are listed, too.
     """
-    compiled = compile_file(path, folders, text)
+    compiled = compile_file(file)
     forces = Forces(compiled)
     links, joints = links_and_joints(compiled, forces)
     equality = Equality(compiled, forces, frames(compiled, links))
@@ -66,7 +53,6 @@ def read_mjcf(
         motors=forces.motors,
         notes=notes_of(compiled, forces, equality),
         warnings=warnings_of(compiled, forces, equality),
-        meshes=tuple(mesh_geoms(compiled).values()),
         constrained=equality.record,
-        collisions=read_collisions(compiled, start=start),
+        collisions=read_collisions(compiled, start=file.contacts == "file"),
     )

@@ -6,13 +6,16 @@ screw axis, the point of a ball is the place of a frame.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, times
+from kinetree.files.description import records
 from kinetree.files.description.axes import check_axes
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.joints import (
     FIXED,
     FREE,
@@ -21,16 +24,9 @@ from kinetree.files.description.joints import (
     SPHERICAL,
     joint_screw,
 )
-from kinetree.files.description.mjcf.compile import WORLD, Compiled, unused
+from kinetree.files.description.mjcf.compile import WORLD, Compiled
 from kinetree.files.description.mjcf.document import MeshFile
 from kinetree.files.description.mjcf.forces import Forces
-from kinetree.files.description.records import (
-    Body,
-    FrameDescription,
-    JointDescription,
-    LinkDescription,
-    Mesh,
-)
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import inverse, pose, translation
 from kinetree.spatial.so3 import from_quaternion
@@ -41,13 +37,13 @@ Step = tuple[int | None, Array]  # MuJoCo's number of a joint (None: fixed), and
 
 def links_and_joints(
     compiled: Compiled, forces: Forces
-) -> tuple[tuple[LinkDescription, ...], tuple[JointDescription, ...]]:
+) -> tuple[tuple[records.LinkDescription, ...], tuple[records.JointDescription, ...]]:
     """All bodies as links, static ones on fixed joints, parents before children."""
     model, bodies, names = compiled.model, compiled.body_names, compiled.joint_names
     taken, taken_joints = set(bodies), set(names)
     body_places = compiled.places(compiled.spec.bodies)
     joint_places = compiled.places(compiled.spec.joints)
-    links, joints = [LinkDescription(WORLD)], list[JointDescription]()
+    links, joints = [records.LinkDescription(WORLD)], list[records.JointDescription]()
     for b in range(1, model.nbody):
         parent, where = bodies[int(model.body_parentid[b])], body_places.get(b, "")
         steps = _steps(compiled, b)
@@ -56,15 +52,15 @@ def links_and_joints(
             name = unused(f"{bodies[b]}/fixed", taken_joints) if j is None else names[j]
             child = bodies[b] if is_last else unused(f"{bodies[b]}/{name}", taken)
             parts = (_body(compiled, b),) if is_last and b not in compiled.unknown else ()
-            links.append(LinkDescription(child, parts, where))
+            links.append(records.LinkDescription(child, parts, where))
             joint: dict[str, Any] = {"name": name, "parent": parent, "child": child, "M_pc": M_pc}
             if j is None:
-                joints.append(JointDescription(type=FIXED, where=where, **joint))
+                joints.append(records.JointDescription(type=FIXED, where=where, **joint))
             else:
                 type, place = TYPES[int(model.jnt_type[j])], joint_places.get(j, where)
                 A = joint_screw(type, model.jnt_axis[j], 0, model.jnt_pos[j], name)
                 joint |= forces.of_joint(j, place)
-                joints.append(JointDescription(type=type, A=A, where=place, **joint))
+                joints.append(records.JointDescription(type=type, A=A, where=place, **joint))
             parent = child
         check_axes(joints[-len(steps) :])
     return tuple(links), tuple(joints)
@@ -92,27 +88,40 @@ def _steps(compiled: Compiled, b: int) -> list[Step]:
     return steps
 
 
-def _body(compiled: Compiled, b: int) -> Body:
+def _body(compiled: Compiled, b: int) -> records.Body:
     """Mass, centre and inertia as compiled; MuJoCo keeps moments and the pose of their axes."""
     model, name = compiled.model, f"body {compiled.body_names[b]!r}"
     m = float(array(model.body_mass[b], (), f"mass of {name}"))
     T = pose_of(model.body_ipos[b], model.body_iquat[b], f"inertial frame of {name}")
     moments = array(model.body_inertia[b], (3,), f"inertia of {name}")
     R = T[:3, :3]
-    return Body(m, T[:3, 3], symmetric(times(R, np.diag(moments), R.T)))
+    return records.Body(m, T[:3, 3], symmetric(times(R, np.diag(moments), R.T)))
 
 
-def frames(compiled: Compiled, links: Iterable[LinkDescription]) -> tuple[FrameDescription, ...]:
+def frames(
+    compiled: Compiled, links: Iterable[records.LinkDescription]
+) -> tuple[records.FrameDescription, ...]:
     """The named sites; one that has the name of a link becomes "site/name"."""
     model, bodies = compiled.model, compiled.body_names
     taken = {link.name for link in links}
-    result: list[FrameDescription] = []
+    result: list[records.FrameDescription] = []
     for s in range(model.nsite):
         if name := model.site(s).name:
             frame = unused(f"site/{name}" if name in taken else name, taken)
             T = pose_of(model.site_pos[s], model.site_quat[s], f"site {name!r}")
-            result.append(FrameDescription(frame, bodies[int(model.site_bodyid[s])], T))
+            result.append(records.FrameDescription(frame, bodies[int(model.site_bodyid[s])], T))
     return tuple(result)
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A mesh file of a geom: its path as seen from the main file, its pose and scale."""
+
+    link: str
+    path: str
+    T: Array
+    scale: tuple[float, float, float]
+    touches: bool
 
 
 def mesh_geoms(compiled: Compiled) -> dict[int, Mesh]:
@@ -133,7 +142,7 @@ def mesh_geoms(compiled: Compiled) -> dict[int, Mesh]:
             _from_main(compiled, file),
             times(T, inverse(centred)),
             (x, y, z),
-            "collision" if touches else "visual",
+            bool(touches),
         )
     return found
 

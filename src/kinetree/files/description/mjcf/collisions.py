@@ -75,12 +75,9 @@ def _name(c: Compiled, g: int) -> str:
 
 def _pairs(m: Any) -> Pairs:
     """Geoms of the <pair> elements, with their friction."""
-    return {
-        frozenset((int(m.pair_geom1[k]), int(m.pair_geom2[k]))): (
-            float(m.pair_friction[k, 0]) if int(m.pair_dim[k]) > 1 else 0.0
-        )
-        for k in range(m.npair)
-    }
+    geoms = zip(map(int, m.pair_geom1), map(int, m.pair_geom2), strict=True)
+    frictions = np.where(m.pair_dim > 1, m.pair_friction[:, 0], 0.0).tolist()
+    return dict(zip(map(frozenset, geoms), frictions, strict=True))
 
 
 def _uneven(m: Any) -> list[int]:
@@ -107,14 +104,10 @@ def _friction(m: Any, pairs: Pairs, a: int, b: int | None) -> float:
     """Sliding friction of a pair; 0 without friction (condim 1). b None: MuJoCo's default geom."""
     if b is not None and frozenset((a, b)) in pairs:
         return pairs[frozenset((a, b))]
-    sides = [
-        (int(m.geom_priority[g]), int(m.geom_condim[g]), float(m.geom_friction[g, 0]))
-        for g in (a, b)
-        if g is not None
-    ]
-    sides += [(0, 3, DEFAULT_FRICTION)] if b is None else []
-    most = max(priority for priority, _, _ in sides)
-    chosen = [side for side in sides if side[0] == most]
+    numbers = zip(m.geom_priority, m.geom_condim, m.geom_friction[:, 0].tolist(), strict=True)
+    sides = list(numbers)
+    pair = sides[a], (0, 3, DEFAULT_FRICTION) if b is None else sides[b]
+    chosen = [side for side in pair if side[0] == max(priority for priority, _, _ in pair)]
     slides = max(condim for _, condim, _ in chosen) > 1
     return max(friction for _, _, friction in chosen) if slides else 0.0
 
@@ -132,7 +125,7 @@ def _shape(c: Compiled, g: int) -> tuple[str, tuple[float, ...]]:
 def _ground(
     c: Compiled, static: list[int]
 ) -> tuple[Ground | None, list[int], list[str], list[str]]:
-    """The ground of static geoms, and its geoms.
+    """The ground of static geoms, and its geoms: one height field, or a plane with boxes.
 
     Then texts on static geoms that cannot be ground, and on ground that there is no room for.
     """
@@ -141,25 +134,26 @@ def _ground(
     for g in static:
         try:
             piece = _piece(c, g)
+            if piece is not None:
+                made[g] = piece
+            else:
+                left_out.append(f"{_name(c, g)} of the world, a {_shape(c, g)[0]}")
         except KinetreeError as problem:
             left_out.append(f"{_name(c, g)}: {problem}")
-            continue
-        if piece is None:
-            left_out.append(f"{_name(c, g)} of the world, a {_shape(c, g)[0]}")
-        else:
-            made[g] = piece
-    fields = {g: x for g, x in made.items() if isinstance(x, HeightField)}
-    planes = {g: x for g, x in made.items() if isinstance(x, Plane)}
-    boxes = {g: x for g, x in made.items() if isinstance(x, Box)}
-    ground, changed = next(iter((fields or planes).values()), None), list[str]()
+    fields, planes, boxes = (
+        [g for g, x in made.items() if isinstance(x, kind)] for kind in (HeightField, Plane, Box)
+    )
+    changed: list[str] = []
     if len(boxes) > MAX_BOXES:
         changed.append(f"the world has {len(boxes)} boxes, more than {MAX_BOXES}")
-        made, boxes = {g: x for g, x in made.items() if g not in boxes}, {}
+        boxes = []
+    used = fields[:1] or [*planes[:1], *boxes]
+    ground: Any = next((made[g] for g in used if g not in boxes), None)
     if boxes and not fields:
         below = Plane(point=(0, 0, -1e3)) if ground is None else ground  # boxes without a floor
-        ground = Boxes(tuple(boxes.values()), below)  # type: ignore[arg-type]
-    used = list(fields)[:1] or [*list(planes)[:1], *boxes]
-    changed += [f"{_name(c, g)} of the world is beside other ground" for g in made if g not in used]
+        ground = Boxes([made[g] for g in boxes], below)  # type: ignore[arg-type]
+    beside = (g for g, x in made.items() if g not in used and (boxes or not isinstance(x, Box)))
+    changed += [f"{_name(c, g)} of the world is beside other ground" for g in beside]
     return ground, used, left_out, changed
 
 

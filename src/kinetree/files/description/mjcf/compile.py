@@ -14,15 +14,15 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from kinetree.errors import ParseError, need
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.mjcf.document import Document, MeshFile, Node, read_document
-from kinetree.files.description.source import is_confined
+from kinetree.files.description.source import RobotFile, is_confined
 from kinetree.files.description.sources import NotFoundError
 from kinetree.files.description.xml import clip
 
@@ -112,21 +112,10 @@ def named(names: list[str], prefix: str, first: int) -> list[str]:
     return [name or unused(f"{prefix}{k}", taken) for k, name in enumerate(names, first)]
 
 
-def unused(name: str, taken: set[str]) -> str:
-    """`name`, or `name` with the first number that makes it new; it is added to `taken`."""
-    candidate, k = name, 2
-    while candidate in taken:
-        candidate, k = f"{name}~{k}", k + 1
-    taken.add(candidate)
-    return candidate
-
-
-def compile_file(
-    path: str | PathLike[str], folders: Sequence[str | PathLike[str]], text: str | None = None
-) -> Compiled:
+def compile_file(file: RobotFile) -> Compiled:
     """The model that MuJoCo compiles from an MJCF file; see `read_mjcf`."""
     mujoco = need("mujoco", "mjcf", "reading MJCF, with MuJoCo's own compiler,")
-    document = read_document(path, folders, text)
+    document = read_document(file)
     _check_attributes(mujoco, document)
     return _with_meshes(mujoco, document)
 
@@ -187,29 +176,26 @@ def _read(
         k, path = mesh.node.start, mesh.path
         if path is None:
             refused[k] = "a plugin makes"
-        elif not path.lower().endswith(FORMATS):
-            ends = ", ".join(FORMATS)
-            refused[k] = f"lies in the file {path!r}, whose name does not end with {ends}"
-        else:
-            try:
-                place = document.locate(path, mesh.node)
+            continue
+        try:
+            place = document.locate(path, mesh.node)
+            if not path.lower().endswith(FORMATS):
+                refused[k] = f"lies in {path!r}, whose name does not end with {', '.join(FORMATS)}"
+            elif place.is_file():
                 name = f"kinetree_mesh_{k}{place.suffix.lower()}"
-                if place.is_file():
-                    data[k] = name, document.sources.read(place)
-                else:
-                    refused[k] = f"lies in the file {path!r}, which is not there"
-            except NotFoundError as error:
-                refused[k] = f"was not opened: {error}"
+                data[k] = name, document.sources.read(place)
+            else:
+                refused[k] = f"lies in the file {path!r}, which is not there"
+        except NotFoundError as error:
+            refused[k] = f"was not opened: {error}"
     return data, refused
 
 
 def _missing_mesh(compiled: Compiled, body: int, mesh: MeshFile, why: str) -> ParseError:
     places = compiled.places(compiled.spec.bodies)
-    return ParseError(
-        f"{places.get(body, mesh.node.where)}: body {compiled.body_names[body]!r} takes its "
-        f"inertia from mesh {mesh.name!r}, which {why.rstrip('.')}. Put the mesh beside the model, "
-        "or give the body an <inertial>."
-    )
+    text = f"body {compiled.body_names[body]!r} takes its inertia from mesh {mesh.name!r}, which "
+    text += f"{why.rstrip('.')}. Put the mesh beside the model, or give the body an <inertial>."
+    return ParseError(f"{places.get(body, mesh.node.where)}: {text}")
 
 
 def _compiled(
@@ -250,10 +236,9 @@ def _try_apart(document: Document, text: str, files: Mapping[str, bytes]) -> Non
     except subprocess.TimeoutExpired:
         kept = False
     if not kept:
-        raise ParseError(
-            f"{document.nodes[0].element.file}: MuJoCo takes more than {SECONDS} s or "
-            f"{MEMORY >> 30} GB to compile the file. Load it in Python, if it is to be trusted."
-        )
+        text = f"MuJoCo takes more than {SECONDS} s or {MEMORY >> 30} GB to compile the file"
+        file = document.nodes[0].element.file
+        raise ParseError(f"{file}: {text}. Load it in Python, if it is to be trusted.")
 
 
 def _refusal(message: str, document: Document) -> ParseError:
@@ -273,10 +258,8 @@ def _refusal(message: str, document: Document) -> ParseError:
         node = document.nodes[k]
         return node.fault(f"MuJoCo refuses {node}: {reason}.")
     name = re.search(r"Element name '([^']+)'", message)
-    about = f" {name[1]!r}" if name else ""
-    return ParseError(
-        f"{document.nodes[0].element.file}: MuJoCo refuses the file{about}: {reason}."
-    )
+    what = f"the file {name[1]!r}" if name else "the file"
+    return ParseError(f"{document.nodes[0].element.file}: MuJoCo refuses {what}: {reason}.")
 
 
 def _check_attributes(mujoco: Any, document: Document) -> None:
@@ -297,6 +280,5 @@ def _check_attributes(mujoco: Any, document: Document) -> None:
                 mujoco.MjSpec.from_string(text)
             except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
                 if "unrecognized attribute" in str(error):
-                    raise node.fault(
-                        f"{node} has an attribute {clip(attribute)!r}, which MuJoCo does not know."
-                    ) from None
+                    what = f"an attribute {clip(attribute)!r}, which MuJoCo does not know."
+                    raise node.fault(f"{node} has {what}") from None

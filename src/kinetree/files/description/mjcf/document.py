@@ -10,12 +10,11 @@ models, so that line k of MuJoCo's messages is node k - 1 of the document, whate
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path, PurePosixPath
 
 from kinetree.errors import ParseError
 from kinetree.files.description.contacts import MAX_CELLS
-from kinetree.files.description.source import path_text
+from kinetree.files.description.source import RobotFile, path_text
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xml import Bounds, Element, clip, parse_xml, quoted
 
@@ -24,8 +23,7 @@ BOUNDS = Bounds(
     depth=500,
     elements=200_000,
     value=32 * 2**20,
-    deep=" MuJoCo itself reads no more. Give a longer chain as URDF or SDF, where links do not lie "
-    "in each other.",
+    deep=" MuJoCo itself reads no more. Give a longer chain as URDF or SDF.",
 )
 MOST_NESTED = 16  # models in models
 MOST_COPIES = 200_000  # elements once every replicate and attach is written out
@@ -62,16 +60,16 @@ LONG = 4 * 65536  # characters of a mesh or height field in the file, which MuJo
 class Node:
     """An element of the document that it belongs to: 0 is the file, others are <model> assets.
 
-    copies: how often MuJoCo writes it out. start, end: its number in the model, and that of the
-    first node after all inside it.
+    start, end: its number in the model, and that of the first node after all inside it. size: of
+    elements that MuJoCo writes out for it.
     """
 
     element: Element
     outer: "Node | None"
     document: int
-    copies: int = 1
     start: int = 0
     end: int = 0
+    size: int = 1
 
     @property
     def tag(self) -> str:
@@ -177,9 +175,8 @@ class Document:
         """
         if root.tag != "mujoco":
             hint = OTHER_ROOTS.get(root.tag, "Is this an MJCF file?")
-            raise ParseError(
-                f"{root.where}: the root element is <{clip(root.tag)}>; expected <mujoco>. {hint}"
-            )
+            text = f"the root element is <{clip(root.tag)}>; expected <mujoco>"
+            raise ParseError(f"{root.where}: {text}. {hint}")
         if len(chain) > MOST_NESTED:
             raise ParseError(f"{root.where}: models are nested more than {MOST_NESTED} deep.")
         number, first = len(self.folders), len(self.nodes)
@@ -205,10 +202,9 @@ class Document:
             if node.tag == "include":
                 path, content = self._opened(node)
                 if path.resolve() in opened:  # MuJoCo includes a file once in each document
-                    raise node.fault(
-                        f"{node} names the file {clip(node.attributes['file'], 200)!r}, which is "
-                        "already included; MJCF includes a file only once, and never itself."
-                    )
+                    label = clip(node.attributes["file"], 200)
+                    text = f"{node} names the file {label!r}, which is already included"
+                    raise node.fault(f"{text}; MJCF includes a file once, and never itself.")
                 opened.add(path.resolve())
                 outer, children = node.outer, content.children
             else:
@@ -226,10 +222,8 @@ class Document:
         """Raise ParseError unless MuJoCo can be given every node."""
         for node in self.nodes:
             if node.tag in REFUSED and not node.lies_in("equality"):
-                raise node.fault(
-                    f"{node} is {REFUSED[node.tag]}; expected bodies and joints of a tree of rigid "
-                    f"bodies. Remove the <{node.tag}> element."
-                )
+                text = f"{node} is {REFUSED[node.tag]}; expected a tree of rigid bodies"
+                raise node.fault(f"{text}. Remove the <{node.tag}> element.")
             for attribute, value in node.attributes.items():
                 _check_value(node, attribute, value)
         self._check_inertias()
@@ -248,45 +242,33 @@ class Document:
                 value = node.attributes.get(key, "")
                 negative = any(float(x) < 0 for x in NUMBER.findall(value))
                 if negative and chosen.isdisjoint(replaced_by):
-                    raise node.fault(
-                        f"{key} of {node} is {clip(value)!r}; expected numbers >= 0. Correct it."
-                    )
+                    text = f"{key} of {node} is {clip(value)!r}; expected numbers >= 0."
+                    raise node.fault(text)
 
     def _check_copies(self) -> None:
         """Bound the model that MuJoCo builds, once every <replicate> and <attach> is written out.
 
         Documents are counted from the last: a model has a smaller number than those it attaches.
         """
-        totals: dict[str, int] = {}  # elements of documents, by their file names
+        sizes: dict[tuple[str, str], int] = {}  # elements of documents, parts and named models
         for number in reversed(self.documents):
             first, last = self._span(number)
-            before = [0]  # elements of this document before each of its nodes
-            parts: dict[str, Node] = {}
-            models: dict[str, int] = {}
-            for node in self.nodes[first:last]:
-                name, size = node.attributes.get("name", ""), 1
-                node.copies = 1 if node.outer is None else node.outer.copies
-                if node.tag == "replicate":
-                    node.copies *= max(1, _integer(node.attributes.get("count", "1")))
-                elif node.tag in ("body", "frame"):
-                    parts[name] = node
-                elif node.tag == "model":
-                    models[name] = totals.get(node.attributes.get("file", ""), 0)
-                elif node.tag == "attach" and "model" in node.attributes:
-                    size += models.get(node.attributes["model"], 0)
-                elif node.tag == "attach":  # a part of this model; an open one has at most all
-                    part = node.attributes.get("body", node.attributes.get("frame", ""))
-                    copied = parts.get(part, self.nodes[first])
-                    done = copied.end < first + len(before)
-                    whole = before[copied.end - first] - before[copied.start - first] if done else 0
-                    size += whole // copied.copies if done else before[-1]
-                before.append(before[-1] + size * node.copies)
-                if before[-1] > MOST_COPIES:
-                    raise node.fault(
-                        "with every <replicate> and <attach> written out the model has more than "
-                        f"{MOST_COPIES} elements."
-                    )
-            totals[document_name(number)] = before[-1]
+            open_nodes: list[Node] = []
+            for node in [*self.nodes[first:last], None]:
+                while open_nodes and (node is None or open_nodes[-1].end <= node.start):
+                    done = open_nodes.pop()
+                    if done.tag == "replicate":
+                        done.size *= max(1, _integer(done.attributes.get("count", "1")))
+                    if done.size > MOST_COPIES:
+                        text = f"the model has more than {MOST_COPIES} elements"
+                        raise done.fault(f"with every <replicate> and <attach> written out {text}.")
+                    sizes["part", done.attributes.get("name", "")] = done.size
+                    if open_nodes:
+                        open_nodes[-1].size += done.size
+                if node is not None:
+                    node.size = 1 + _attached(node, sizes)
+                    open_nodes.append(node)
+            sizes["file", document_name(number)] = self.nodes[first].size
 
     def _span(self, number: int) -> tuple[int, int]:
         """Numbers of the first node of a document, and of the first after it."""
@@ -336,14 +318,9 @@ class Document:
             stand_in = {"vertex": corners, "inertia": "convex"}
             return tag, _plain(kept | ({"file": present[k]} if k in present else stand_in))
         if tag == "model" and outer == "asset":
-            return tag, {
-                key: node.attributes[key] for key in node.attributes if key in ("name", "file")
-            }
-        attributes = {
-            key: x
-            for key, x in node.attributes.items()
-            if key not in DROPPED_ATTRIBUTES and not key.startswith("file")
-        }
+            return tag, {k: x for k, x in node.attributes.items() if k in ("name", "file")}
+        dropped = {key for key in node.attributes if key.startswith("file")} | DROPPED_ATTRIBUTES
+        attributes = {key: x for key, x in node.attributes.items() if key not in dropped}
         if tag == "plugin":  # of an actuator: it keeps its place, and the plugin decides its force
             tag = "general"
             attributes = {k: x for k, x in attributes.items() if k not in ("plugin", "instance")}
@@ -355,22 +332,18 @@ class Document:
         return tag, _plain(attributes)
 
 
-def read_document(
-    path: str | PathLike[str], folders: Sequence[str | PathLike[str]], text: str | None = None
-) -> Document:
+def read_document(source: RobotFile) -> Document:
     """The checked elements of a model and of all files that it consists of.
 
-    Only its own folder and `folders` are read. text: the content, if it is not in a file; `path` is
-    then its name, and other files are looked up in `folders` only.
+    Only its own folder and `folders` are read; of a text, `folders` only.
     """
-    file = Path(path_text(path))
-    sources = Sources(file if text is None else None, folders, own=False)
-    document = Document(sources, text is not None, files={file.name: file})
-    root = (
-        sources.parse(file, file.name, bounds=BOUNDS)
-        if text is None
-        else parse_xml(text, file.name, BOUNDS)
-    )
+    file = Path(path_text(source.path))
+    sources = Sources(source.place, source.folders, own=False)
+    document = Document(sources, source.text is not None, files={file.name: file})
+    if source.text is None:
+        root = sources.parse(file, file.name, bounds=BOUNDS)
+    else:
+        root = parse_xml(source.text, file.name, BOUNDS)
     document.add(root, file, (file.resolve(),))
     document.check()
     document.meshes = _mesh_files(document.nodes)
@@ -430,6 +403,18 @@ def _plain(attributes: dict[str, str]) -> dict[str, str]:
     }
 
 
+def _attached(node: Node, sizes: dict[tuple[str, str], int]) -> int:
+    """The number of elements that an <attach> puts in its place; 0 of other elements."""
+    given = node.attributes
+    if node.tag == "model":
+        sizes["model", given.get("name", "")] = sizes.get(("file", given.get("file", "")), 0)
+    if node.tag != "attach":
+        return 0
+    if "model" in given:
+        return sizes.get(("model", given["model"]), 0)
+    return sizes.get(("part", given.get("body", given.get("frame", ""))), 0)
+
+
 def _check_value(node: Node, attribute: str, value: str) -> None:
     if attribute == "eulerseq" and not re.fullmatch("[xyzXYZ]{3}", value):
         raise node.fault(f"eulerseq is {clip(value)!r}; expected three of x y z or X Y Z.")
@@ -438,14 +423,11 @@ def _check_value(node: Node, attribute: str, value: str) -> None:
     for token in value.split():
         no_limit = attribute.endswith("range") and "inf" in token.lower()
         if ODD_NUMBER.fullmatch(token) and not no_limit:
-            raise node.fault(
-                f"{attribute} of {node} is {clip(value)!r}; expected finite decimal numbers, found "
-                f"{token!r}."
-            )
+            text = f"{attribute} of {node} is {clip(value)!r}; expected finite decimal numbers"
+            raise node.fault(f"{text}, found {token!r}.")
         if attribute in SIZES and _integer(token) > SIZES[attribute]:
-            raise node.fault(
-                f"{attribute} of {node} is {clip(value)!r}; expected at most {SIZES[attribute]}."
-            )
+            most = SIZES[attribute]
+            raise node.fault(f"{attribute} of {node} is {clip(value)!r}; expected at most {most}.")
 
 
 def _integer(text: str) -> int:

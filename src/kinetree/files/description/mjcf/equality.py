@@ -16,10 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.constraints import Constrained, Constraint, Couple, Loop, shifted
 from kinetree.files.description.joints import FREE
 from kinetree.files.description.mjcf.bodies import TYPES, pose_of
-from kinetree.files.description.mjcf.compile import Compiled, unused
+from kinetree.files.description.mjcf.compile import Compiled
 from kinetree.files.description.mjcf.forces import Forces
 from kinetree.files.description.records import FrameDescription
 from kinetree.spatial.se3 import translation

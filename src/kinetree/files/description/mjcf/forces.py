@@ -24,17 +24,16 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.errors import ParseError
 from kinetree.files.description.actuators import LAGS, UNLIMITED, Actuator, Coefficients, Range
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.mjcf.compile import Compiled, named, unused
+from kinetree.files.description.mjcf.compile import Compiled, named
 from kinetree.files.description.records import Limits, Motor, Spring
 
 FREE, BALL = 0, 1  # MuJoCo's mjtJoint; sliders and hinges follow
 ALONG_JOINTS, THROUGH_SITE = 1, 3  # MuJoCo's mjWRAP_JOINT and mjWRAP_SITE
-# in the order of MuJoCo's mjtTrn, mjtDyn, mjtGain and mjtBias
-TRANSMISSIONS = ("joint", "joint in the parent's frame", "slider-crank", "tendon", "site", "body")
-ON_JOINT, TENDON = (0, 1), 3
-DYNAMICS = ("none", "integrator", "filter", "filterexact")
-LAWS = ("a constant", "affine")  # of gain; none or affine of bias
+ON_JOINT, TENDON = (0, 1), 3  # of MuJoCo's mjtTrn
+DYNAMICS = ("none", "integrator", "filter", "filterexact")  # the first of MuJoCo's mjtDyn
+LAWS = 2  # known ones of mjtGain and mjtBias: a constant and an affine law
 SiteOnBody = tuple[str, tuple[float, ...]]  # body, and position in it
 
 
@@ -162,10 +161,8 @@ class Forces:
     def _checked(self, spring: Spring, name: str) -> Spring:
         stiffness, rest = float(spring.stiffness), float(spring.rest)  # type: ignore[arg-type]
         if not (isfinite(stiffness) and stiffness >= 0 and isfinite(rest)):
-            raise ParseError(
-                f"{self._file}: {name} has stiffness {stiffness:g} and rests at {rest:g}; expected "
-                "finite numbers, and a stiffness >= 0."
-            )
+            text = f"{name} has stiffness {stiffness:g} and rests at {rest:g}"
+            raise ParseError(f"{self._file}: {text}; expected finite numbers, a stiffness >= 0.")
         return spring
 
     @property
@@ -194,11 +191,10 @@ class Forces:
         acts = (low == high or not damping) if stiffness else bool(damping)
         spring = motor = None
         if acts and (joints or points):
-            rest, play = (
-                (low if low == high else (low + high) / 2, high - low) if stiffness else (0.0, 0.0)
-            )
+            low, high = (low, high) if stiffness else (0.0, 0.0)
+            rest = low if low == high else (low + high) / 2
             through = points if not joints else None
-            spring = Spring(stiffness, rest, joints or None, damping, through, play)
+            spring = Spring(stiffness, rest, joints or None, damping, through, high - low)
             self._checked(spring, f"tendon {name!r}")
             values["damping"] = 0.0
         known = self.compiled.joint_names.index
@@ -270,10 +266,8 @@ class Forces:
 
     def _motion(self, a: int, name: str) -> Motion:
         m, k = self.m, int(self.m.actuator_trnid[a, 0])
-        kind, ratio = (
-            int(m.actuator_trntype[a]),
-            float(m.actuator_gear[int(m.actuator_outadr[a]), 0]),
-        )
+        kind = int(m.actuator_trntype[a])
+        ratio = float(m.actuator_gear[int(m.actuator_outadr[a]), 0])
         joint = k if kind in ON_JOINT and self.is_simple(k) else None
         tendon = k if kind == TENDON else None
         gears = {} if joint is None else {self.compiled.joint_names[joint]: ratio}
@@ -282,10 +276,8 @@ class Forces:
         effort = None
         laws = (m.actuator_gaintype, m.actuator_biastype, m.actuator_dyntype)
         if joint is not None and not any(int(law[a]) for law in laws):
-            effort = (
-                self._motor_force(a) * abs(ratio) if ratio else 0.0
-            )  # not inf * 0, which is NaN
-        reason = self._reason(a, kind, k) or self._reason_of_numbers(a, tendon, ratio, gears)
+            effort = self._motor_force(a) * abs(ratio) if ratio else 0.0  # inf * 0 is NaN
+        reason = self._reason(a, joint, tendon, ratio, gears)
         record = None if reason else self._actuator(a, tendon, ratio, gears)
         armature, damping = float(m.actuator_armature[a]), float(m.actuator_damping[a])
         return Motion(name, joint, tendon, ratio, effort, armature, damping, reason, gears, record)
@@ -300,46 +292,42 @@ class Forces:
             force = min(force, gain * float(np.abs(m.actuator_ctrlrange[u]).max()))
         return force
 
-    def _reason(self, a: int, kind: int, k: int) -> str:
-        """Why the law or the transmission of an actuator is not read; empty if it is."""
-        m, mujoco = self.m, self.compiled.mujoco
-        if int(m.actuator_plugin[a]) >= 0:
-            return "plugin"
-        laws = {
-            "dynamics": (int(m.actuator_dyntype[a]), len(DYNAMICS), mujoco.mjtDyn),
-            "gain": (int(m.actuator_gaintype[a]), len(LAWS), mujoco.mjtGain),
-            "bias": (int(m.actuator_biastype[a]), len(LAWS), mujoco.mjtBias),
-        }
-        for word, (number, known, enum) in laws.items():
-            if number >= known:
-                return f"{word} {enum(number).name.partition('_')[2].lower()}"
-        if kind not in (*ON_JOINT, TENDON):
-            is_known = kind < len(TRANSMISSIONS)
-            return f"on a {TRANSMISSIONS[kind] if is_known else 'another transmission'}"
-        if kind == TENDON and not (self.is_fixed(k) or self.tendons[k].points):
-            return "on a spatial tendon that is not a path through sites of several bodies"
-        return "on a ball or free joint" if kind != TENDON and not self.is_simple(k) else ""
-
-    def _reason_of_numbers(
-        self, a: int, tendon: int | None, ratio: float, gears: dict[str, float]
+    def _reason(
+        self, a: int, joint: int | None, tendon: int | None, ratio: float, gears: dict[str, float]
     ) -> str:
-        """Why an actuator of a known kind is left out."""
-        m, group = self.m, int(self.m.actuator_group[a])
-        lags, delay = DYNAMICS[int(m.actuator_dyntype[a])] in LAGS, float(m.actuator_delay[a])
+        """Why an actuator is left out; empty if it is read."""
+        m, mujoco = self.m, self.compiled.mujoco
+        laws = {
+            "dynamics": (m.actuator_dyntype[a], len(DYNAMICS), mujoco.mjtDyn),
+            "gain": (m.actuator_gaintype[a], LAWS, mujoco.mjtGain),
+            "bias": (m.actuator_biastype[a], LAWS, mujoco.mjtBias),
+        }
+        unknown = [
+            f"{word} {enum(int(number)).name.partition('_')[2].lower()}"
+            for word, (number, known, enum) in laws.items()
+            if number >= known
+        ]
+        on_path = tendon is not None and bool(self.tendons[tendon].points)
+        is_fixed = tendon is not None and self.is_fixed(tendon)
+        kind, group = int(m.actuator_trntype[a]), int(m.actuator_group[a])
+        where = mujoco.mjtTrn(kind).name.partition("_")[2].lower()
+        where += " that is not a path through sites of several bodies" if kind == TENDON else ""
+        several = (m.actuator_ctrlnum[a], m.actuator_outnum[a], max(1, m.actuator_actnum[a]))
+        lags, delay = DYNAMICS[min(int(m.actuator_dyntype[a]), 3)] in LAGS, m.actuator_delay[a]
         numbers = (m.actuator_gainprm[a, :3], m.actuator_biasprm[a, :3], [delay])
-        acts = any(gears.values()) or (not gears and ratio)
-        name = "" if tendon is None else self.tendons[tendon].name
         reasons = {
-            "several controls or outputs": int(m.actuator_ctrlnum[a]) != 1
-            or int(m.actuator_outnum[a]) != 1,
+            "plugin": int(m.actuator_plugin[a]) >= 0,
+            "".join(unknown[:1]): bool(unknown),
+            "on a ball or free joint": joint is None and kind in ON_JOINT,
+            f"on a {where}": joint is None and not (is_fixed or on_path),
+            "several controls, outputs or activations": any(x != 1 for x in several),
             f"its group {group} is disabled": 0 <= group <= 30
             and int(m.opt.disableactuator) >> group & 1,
-            "several activations": int(m.actuator_actnum[a]) > 1,
             "a time constant that is not positive": lags and not m.actuator_dynprm[a, 0] > 0,
-            f"tendon {name} has an actuatorfrcrange": tendon is not None
+            "a tendon with an actuatorfrcrange": tendon is not None
             and m.tendon_actfrclimited[tendon],
             "interpolated delay": delay and int(m.actuator_history[a][1]) != 0,
-            "gear 0": not acts or (tendon is not None and self.is_fixed(tendon) and not gears),
+            "gear 0": not any(gears.values()) if gears or is_fixed else not ratio,
             "numbers that are not finite": not np.isfinite(np.concatenate(numbers)).all(),
         }
         return next((text for text, is_so in reasons.items() if is_so), "")
@@ -378,9 +366,8 @@ class Forces:
 def _check_positive(values: dict[str, float], owner: str, where: str) -> None:
     for key, value in values.items():
         if not (isfinite(value) and value >= 0):
-            raise ParseError(
-                f"{where or 'model'}: {key} of {owner} is {value:g}; expected a finite number >= 0."
-            )
+            text = f"{key} of {owner} is {value:g}; expected a finite number >= 0."
+            raise ParseError(f"{where or 'model'}: {text}")
 
 
 def _three(prm: Array) -> Coefficients:

@@ -3,7 +3,7 @@
 One warning for each kind of content, with the names of its elements.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from kinetree.core.text import listing
 from kinetree.files.description.mjcf.compile import Compiled
@@ -20,39 +20,34 @@ FLAGS = {  # of <option> that switch a force off, and their effect here
     "constraint": (("CONSTRAINT",), "dry friction of joints (frictionloss) is 0"),
     "spring": (("SPRING",), "springs are off"),
 }
+# Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment.
+Ignored = tuple[str, list[str], str]
 
 
 def warnings_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[Note, ...]:
     """Warnings about everything that is ignored although it changes the motion in MuJoCo."""
-    ignored = [*_ignored_tendons(forces), *_ignored_joints(compiled, forces)]
-    ignored += _ignored_actuators(compiled, forces)
-    m, bodies = compiled.model, compiled.body_names
-    medium = [key for key in ("density", "viscosity") if getattr(m.opt, key)]
-    pairs = [m.pair(k).name or f"pair {k}" for k in range(m.npair)]
-    heavy = [name for name, g in zip(bodies, m.body_gravcomp, strict=True) if g]
-    still = [name for b, name in enumerate(bodies) if int(m.body_mocapid[b]) >= 0]
-    ignored += [
+    ignored = [
+        *_ignored_tendons(forces),
+        *_ignored_joints(compiled, forces),
+        *_ignored_actuators(compiled, forces),
+        *_ignored_bodies(compiled),
         ("equalities", equality.ignored, "equality constraints of tendons and flexes are ignored"),
-        ("bodies", heavy, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"),
-        ("", medium, "the medium around the robot (fluid forces) is ignored"),
-        ("pairs", pairs, "contact pairs are ignored"),
-        ("bodies", still, "mocap bodies stand still where the file puts them"),
     ]
     notes = [
-        _listed(text, names, _first_place(compiled, elements, names))
+        Note(f"{text}: {listing(names, MAX_NAMES)}", _first_place(compiled, elements, names))
         for elements, names, text in ignored
         if names
     ]
     for b, why in sorted(compiled.unknown.items()):
-        text = (
-            f"static body {bodies[b]!r} takes its mass from a mesh and is massless here; the mesh"
-        )
+        name = compiled.body_names[b]
+        text = f"static body {name!r} takes its mass from a mesh and is massless here; the mesh"
         notes.append(Note(f"{text} {why}"))
     notes += [Note(f"MuJoCo warns: {m}") for m in compiled.messages if "deprecated" not in m]
     nodes = compiled.document.nodes
     if plugins := [x for x in nodes if x.tag == "plugin"]:
-        names = [x.attributes.get("plugin", x.attributes.get("instance", "?")) for x in plugins]
-        notes.append(_listed("plugins are ignored", dict.fromkeys(names), plugins[0].where))
+        names = (x.attributes.get("plugin", x.attributes.get("instance", "?")) for x in plugins)
+        text = f"plugins are ignored: {listing(dict.fromkeys(names), MAX_NAMES)}"
+        notes.append(Note(text, plugins[0].where))
     if not any(x.tag == "worldbody" for x in nodes):
         text = "the file has no <worldbody>, so it has no bodies; it may be a part of a model"
         notes.append(Note(text, nodes[0].where))
@@ -71,34 +66,47 @@ def notes_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[No
     off = [(flag, text) for flag, (bits, text) in FLAGS.items() if compiled.disabled(*bits)]
     off += [("actuation", "actuators are off")] if forces.motions and forces.is_passive else []
     notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in off]
-    keys = [x for x in nodes if x.tag == "key"]
-    names = [x.attributes.get("name", f"key {k}") for k, x in enumerate(keys)]
-    joints = list(enumerate(compiled.joint_names))
-    kinds = [int(kind) for kind in m.jnt_type]
-    exact = equality.record.constraints if equality.record else ()
-    listed = {
-        "keyframes are not read; pass q yourself": names,
-        "equality constraints are exact here, those of MuJoCo are soft (solref, solimp)": exact,
+    keys = enumerate(x for x in nodes if x.tag == "key")
+    kinds = list(zip(compiled.joint_names, map(int, m.jnt_type), m.jnt_limited, strict=True))
+    listed: dict[str, Iterable[str]] = {
+        "keyframes are not read; pass q yourself": [
+            x.attributes.get("name", f"key {k}") for k, x in keys
+        ],
+        "equality constraints are exact here, those of MuJoCo are soft (solref, solimp)": (
+            equality.record.constraints if equality.record else ()
+        ),
         "equality constraints that are not active are left out": equality.inactive,
         "equality constraints of bodies that cannot move apart have no effect": equality.idle,
         "armature, friction and damping of tendons become motors of coupled joints": forces.motors,
         "q of a free joint is the pose in the world, its zero the origin": [
-            name for j, name in joints if kinds[j] == FREE
+            name for name, kind, _ in kinds if kind == FREE
         ],
         "the cone that limits a ball joint is not kept": [
-            name for j, name in joints if kinds[j] == BALL and m.jnt_limited[j]
+            name for name, kind, is_limited in kinds if kind == BALL and is_limited
         ],
     }
-    notes += [_listed(text, names) for text, names in listed.items() if names]
-    for node in (x for x in nodes if x.tag == "attach"):
-        notes.append(_attachment(node.attributes, node.where))
+    notes += [Note(f"{text}: {listing(x, MAX_NAMES)}") for text, x in listed.items() if x]
+    for x in (x for x in nodes if x.tag == "attach"):
+        part = x.attributes.get("body", x.attributes.get("frame", ""))
+        model, prefix = x.attributes.get("model"), clip(x.attributes.get("prefix", ""))
+        source = "the model" if model is None else f"model {clip(model)!r}"
+        source = f"{clip(part)!r} of {source}" if part else source
+        notes.append(Note(f"<attach> puts {source} here, names begin with {prefix!r}", x.where))
     if m.ngeom and any(m.geom_contype) and any(m.geom_conaffinity):
         notes.append(Note("contacts between geoms are not part of the dynamics"))
     return tuple(notes)
 
 
-# Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment.
-Ignored = tuple[str, list[str], str]
+def _ignored_bodies(compiled: Compiled) -> Iterator[Ignored]:
+    m, bodies = compiled.model, compiled.body_names
+    heavy = [name for name, g in zip(bodies, m.body_gravcomp, strict=True) if g]
+    yield "bodies", heavy, "gravity compensation (gravcomp) is ignored, the bodies weigh in full"
+    medium = [key for key in ("density", "viscosity") if getattr(m.opt, key)]
+    yield "", medium, "the medium around the robot (fluid forces) is ignored"
+    pairs = [m.pair(k).name or f"pair {k}" for k in range(m.npair)]
+    yield "pairs", pairs, "contact pairs are ignored"
+    still = [name for b, name in enumerate(bodies) if int(m.body_mocapid[b]) >= 0]
+    yield "bodies", still, "mocap bodies stand still where the file puts them"
 
 
 def _ignored_tendons(forces: Forces) -> Iterator[Ignored]:
@@ -120,37 +128,34 @@ def _ignored_tendons(forces: Forces) -> Iterator[Ignored]:
 
 
 def _ignored_joints(compiled: Compiled, forces: Forces) -> Iterator[Ignored]:
-    m, joints = compiled.model, list(enumerate(compiled.joint_names))
-    sprung = [j for j, _ in joints if m.jnt_stiffness[j] and not forces.no_springs]
-    bent = [j for j, _ in joints if forces.is_curved(j)]
-    names = [name for j, name in joints if not forces.is_simple(j) and j in {*sprung, *bent}]
+    m, names = compiled.model, compiled.joint_names
+    numbers, dofs = range(len(names)), [int(i) for i in m.jnt_dofadr]
+
+    def named(joints: Iterable[int]) -> list[str]:
+        return [names[j] for j in joints]
+
+    bent = {j for j in numbers if forces.is_curved(j)}
+    sprung = bent | {j for j in numbers if m.jnt_stiffness[j] and not forces.no_springs}
     text = "springs (stiffness) of ball and free joints are ignored, tau is without their force"
-    yield "joints", names, text
-    names = [name for j, name in joints if forces.is_simple(j) and j in bent]
-    names += [
+    yield "joints", named(j for j in sorted(sprung) if not forces.is_simple(j)), text
+    tendons = [
         x.name for t, x in enumerate(forces.tendons) if x.spring and forces.is_curved(t, "tendon")
     ]
     text = "of these springs only the part linear in the position is kept, and none yields"
-    yield "joints", names, text
+    yield "joints", named(j for j in sorted(bent) if forces.is_simple(j)) + tendons, text
     curved = {x.joint for a, x in enumerate(forces.motions) if x.ratio and _is_bent(forces, a)}
-    curved |= {j for j, _ in joints if forces.is_curved(int(m.jnt_dofadr[j]), "dof", "damping")}
-    names = [name for j, name in joints if j in curved]
-    yield "joints", names, "of joint damping only the part linear in the speed is kept"
-    free = [(int(m.jnt_dofadr[j]), name) for j, name in joints if int(m.jnt_type[j]) == FREE]
-    names = [name for i, name in free if m.dof_armature[i]]
-    yield "joints", names, "armature of free joints is ignored; they have no motor"
-    names = [name for i, name in free if m.dof_frictionloss[i] and not forces.no_friction]
+    curved |= {j for j in numbers if forces.is_curved(dofs[j], "dof", "damping")}
+    text = "of joint damping only the part linear in the speed is kept"
+    yield "joints", named(j for j in numbers if j in curved), text
+    free = [j for j in numbers if int(m.jnt_type[j]) == FREE]
+    text = "armature of free joints is ignored; they have no motor"
+    yield "joints", named(j for j in free if m.dof_armature[dofs[j]]), text
+    dry = [j for j in free if m.dof_frictionloss[dofs[j]] and not forces.no_friction]
     text = "dry friction of free joints acts along the axes of the body, not of the world"
-    yield "joints", names, text
-    names = [
-        name
-        for j, name in joints
-        if m.jnt_actfrclimited[j]
-        and j not in forces.joint_ranges
-        and m.jnt_actfrcrange[j].prod() > 0
-    ]
+    yield "joints", named(dry), text
+    pushed = [j for j in numbers if m.jnt_actfrclimited[j] and m.jnt_actfrcrange[j].prod() > 0]
     text = "actuatorfrcrange excludes 0, which would push these joints; it is ignored there"
-    yield "joints", names, text
+    yield "joints", named(j for j in pushed if j not in forces.joint_ranges), text
 
 
 def _is_bent(forces: Forces, a: int) -> bool:
@@ -168,7 +173,7 @@ def _ignored_actuators(compiled: Compiled, forces: Forces) -> Iterator[Ignored]:
     text = "these actuators push away from their goal (kp or kv negative), which is unstable"
     yield "actuators", names, text
     names = [
-        compiled.model.actuator(a).name or f"actuator {a}"
+        x.name
         for a, x in enumerate(forces.motions)
         if x.joint is None and (x.armature or x.damping or _is_bent(forces, a))
     ]
@@ -176,23 +181,9 @@ def _ignored_actuators(compiled: Compiled, forces: Forces) -> Iterator[Ignored]:
     yield "actuators", names, text
 
 
-def _listed(text: str, names: Iterable[str], where: str = "") -> Note:
-    return Note(f"{text}: {listing(names, MAX_NAMES)}", where)
-
-
-def _attachment(attributes: dict[str, str], where: str) -> Note:
-    """The note on an <attach>: the part of the other model, and the prefix of its names."""
-    part, model = attributes.get("body", attributes.get("frame", "")), attributes.get("model")
-    source = "the model" if model is None else f"model {clip(model)!r}"
-    source = f"{clip(part)!r} of {source}" if part else source
-    prefix = clip(attributes.get("prefix", ""))
-    return Note(f"<attach> puts {source} here, names begin with {prefix!r}", where)
-
-
-def _first_place(compiled: Compiled, elements: str, names: Sequence[str]) -> str:
+def _first_place(compiled: Compiled, elements: str, names: list[str]) -> str:
     """file:line of the first element of that kind, of the first named one where names are given."""
     candidates = list(getattr(compiled.spec, elements, ())) if elements else []
     same = [x for x in candidates if getattr(x, "name", "") and x.name == names[0]]
     nodes = map(compiled.node_of, same or candidates)
-    known = (x.where for x in nodes if x and x.tag not in ("worldbody", "mujoco"))
-    return next(known, "")
+    return next((x.where for x in nodes if x and x.tag not in ("worldbody", "mujoco")), "")

@@ -6,17 +6,14 @@ them, with constraints for joints that close loops. The base of the robot is the
 no joint connects to the world is fixed where the file places it, or floats.
 """
 
-import os
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kinetree.errors import ParseError, argument
-from kinetree.files.description.collisions import Collisions, with_own_names
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, FREE
@@ -41,89 +38,61 @@ from kinetree.files.description.sdf.frames import (
     JOINT,
     LINK,
     Frame,
-    Scope,
     between,
     body_of,
     check_references,
-    unique_name,
 )
 from kinetree.files.description.sdf.models import Candidate, Reader, choose
 from kinetree.files.description.sdf.structure import Loops, away_from, trees
-from kinetree.files.description.source import decode
+from kinetree.files.description.source import RobotFile, path_text
 from kinetree.files.description.sources import Sources
-from kinetree.files.description.tree import check_file_tree, follow, listed
-from kinetree.files.description.xml import parse_xml, show
+from kinetree.files.description.tree import free_frames, listed, robot_of
+from kinetree.files.description.xml import Element, parse_xml, show
 
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of a model without a world, as for URDF
-Folders = Sequence[str | os.PathLike[str]]
 
 
-def read_sdf(
-    path: str | os.PathLike[str],
-    *,
-    folders: Folders = (),
-    mimic: bool = True,
-    floating: bool = False,
-    model: str | None = None,
-    text: str | bytes | None = None,
-) -> RobotDescription:
+def read_sdf(file: RobotFile) -> RobotDescription:
     """Read the robot of an SDF file.
 
-    Args:
-        path: the file.
-        folders: folders with the models and files that it includes.
-        mimic: False leaves every <mimic> out; all joints then move on their own.
-        floating: hang links that no joint connects to the world on free joints, instead of fixing
-            them: "base", or "LINK/base" if there are several trees.
-        model: name of the model, for a world with several.
-        text: the content, if it is not in a file; `path` is then its name in messages.
+    With `floating`, links that no joint connects to the world hang on free joints, instead of
+    being fixed: "base", or "LINK/base" if there are several trees.
 
     Raises:
         ParseError: the file is not SDF of version 1.2 or later, or not a tree; the message has
             file:line:column and the remedy.
     """
-    reader, outer = _opened(path, folders, text)
-    return _Robot(reader, mimic, floating).read(outer, model)
+    reader, outer = _opened(file)
+    return _Robot(reader, file.floating).read(outer, file.model, file.mimic)
 
 
-def link_frames(
-    path: str | os.PathLike[str],
-    *,
-    folders: Folders = (),
-    model: str | None = None,
-    text: str | None = None,
-) -> list[Frame]:
-    """The links of the robot as frames, for viewers; `text` is the content if it is in no file."""
-    reader, outer = _opened(path, folders, text)
+def link_frames(file: RobotFile) -> list[Frame]:
+    """The links of the robot as frames, for viewers."""
+    reader, outer = _opened(file)
     models = reader.candidates(outer)
-    known = model if any(x.name == model for x in models) else None
-    chosen = choose(models, known, outer.root)
-    robot = reader.world(outer, models, chosen).frames[chosen.name].inner
-    return [x for x in ([] if robot is None else robot.every()) if x.kind == LINK]
+    known = file.model if any(x.name == file.model for x in models) else None
+    reader.world(outer, models, choose(models, known, outer.root))
+    return [x for x in reader.of_robot() if x.kind == LINK]
 
 
-def _opened(
-    path: str | os.PathLike[str], folders: Folders, text: str | bytes | None
-) -> tuple[Reader, Document]:
-    reader = Reader(Sources(path if text is None else None, folders, own=False), Findings())
-    if text is None:
-        return reader, reader.open(Path(os.fsdecode(path)))
-    name = str(os.path.basename(path))
-    return reader, document(parse_xml(decode(text, name), name), None)
+def _opened(file: RobotFile) -> tuple[Reader, Document]:
+    reader = Reader(Sources(file.place, file.folders, own=False), Findings())
+    if file.text is None:
+        return reader, reader.open(Path(path_text(file.path)))
+    return reader, document(parse_xml(file.text, file.name), None)
 
 
 class _Robot:
     """The records of one robot while they are made."""
 
-    def __init__(self, reader: Reader, mimic: bool, floating: bool) -> None:
-        self.reader, self.findings = reader, reader.findings
-        self.mimic, self.floating = mimic, floating
+    def __init__(self, reader: Reader, floating: bool) -> None:
+        self.reader, self.findings, self.floating = reader, reader.findings, floating
         self.links: list[LinkDescription] = []
         self.joints: list[JointDescription] = []
         self.springs: dict[str, Spring] = {}
 
-    def read(self, found: Document, name: str | None) -> RobotDescription:
+    def read(self, found: Document, name: str | None, mimic: bool) -> RobotDescription:
         """The description of the model of that name, or of the only one."""
         check_newest(found, self.findings)
         models = self.reader.candidates(found)
@@ -131,107 +100,79 @@ class _Robot:
         owner = Part(chosen.element, f"model {show(chosen.name)}", self.findings, SDF)
         others = [show(x.name) for x in models if x is not chosen and not x.absent]
         if others:
-            owner.note(f"only it is read, without {', '.join(others[:8])}.")
-        world = self.reader.world(found, models, chosen)
-        robot = world.frames[chosen.name].inner
-        assert robot is not None
-        frames = robot.every()
+            owner.note(f"only it is read, without {listed(others)}.")
+        robot = self.reader.world(found, models, chosen)
+        self.world, frames = self.reader.frames[WORLD], self.reader.of_robot()
+        check_references([robot, *frames])
         links = [frame for frame in frames if frame.kind == LINK]
-        check_references([world.frames[chosen.name], *frames])
-        outside = self._world_joints(found, world, chosen)
+        joints = [x for x in frames if x.kind == JOINT] + self._world_joints(found, chosen)
         self.links += self.findings.each(partial(read_link, findings=self.findings), links)
-        joints = [x for x in (*frames, *outside) if x.kind == JOINT]
-        read = partial(read_joint, world=world.origin, findings=self.findings)
+        read = partial(read_joint, world=self.world, findings=self.findings)
         parts = self.findings.each(read, joints)
         self.findings.check()
-        loops = Loops(parts, self.findings, {x.name for x in (*frames, *world.frames.values())})
+        loops = Loops(parts, self.findings, {x.name for x in self.reader.frames.values()})
         for part in loops.kept:
             self.joints += part.joints
             self.links += part.links
             self.springs |= part.springs
         if not self.links:
             raise owner.fault("it has no <link>.")
-        if robot.is_static:
+        if chosen.is_static:
             self._stop(owner)
             loops = Loops([], self.findings, set())
-        self._stand(chosen, owner, world, frames)
-        check_file_tree(self.links, self.joints, chosen.name)
-        kept = self.joints if self.mimic else [replace(x, mimic=None) for x in self.joints]
-        shapes = [link_shapes(frame, self.findings) for frame in links]
-        gravity, followed = self._gravity(found), follow(kept, self.findings)
-        named_frames = (*self._frames(world, frames), *loops.frames)
+        self._stand(chosen, owner, robot, frames)
+        shapes = [x for frame in links for x in link_shapes(frame, self.findings)]
+        more = {"gravity": self._gravity(found), "springs": self.springs}
+        more |= {"frames": (*self._frames(frames), *loops.frames), "constrained": loops.record}
         self.findings.notes += self.reader.sources.notes
-        return RobotDescription(
-            name=chosen.name,
-            links=tuple(self.links),
-            joints=tuple(followed),
-            frames=named_frames,
-            gravity=gravity,
-            springs=self.springs,
-            meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
-            collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
-            notes=self.findings.all_notes(),
-            warnings=self.findings.all_warnings(),
-            constrained=loops.record,
-        )
+        return robot_of(chosen.name, self.links, self.joints, shapes, self.findings, mimic, **more)
 
-    def _world_joints(self, found: Document, world: Scope, chosen: Candidate) -> list[Frame]:
+    def _world_joints(self, found: Document, chosen: Candidate) -> list[Frame]:
         """Joints of the world between it and the robot; those of other models are noted."""
         joints: list[Frame] = []
         for element in (x for holder in found.root.all(WORLD) for x in holder.all(JOINT)):
             part = Part(element, "joint of the world", self.findings, SDF)
-            ends = [part.text("parent"), part.text("child")]
-            is_chosen = [x.partition(SEPARATOR)[0] == chosen.name for x in ends]
-            if not any(is_chosen):
+            parent, child = part.text("parent"), part.text("child")
+            others = [x for x in (parent, child) if x.partition(SEPARATOR)[0] != chosen.name]
+            if len(others) == 2:
                 part.count("<joint> in <world> of other models is not read")
-                continue
-            if not is_chosen[1] or not (is_chosen[0] or ends[0] == WORLD):
-                other = ends[1] if not is_chosen[1] else ends[0]
-                raise part.fault(
-                    f"it connects model {show(chosen.name)} with {show(other)}; only one model "
-                    "is read. Put both models into one <model>."
-                )
-            joints.append(self.reader.joint(element, world, found))
+            elif others in ([], [WORLD]) and child not in others:
+                joints.append(self.reader.joint(element, self.world, found))
+            else:
+                text = f"it connects model {show(chosen.name)} with {show(others[0])}"
+                raise part.fault(f"{text}; only one model is read. Put both into one <model>.")
         return joints
 
     def _stop(self, owner: Part) -> None:
         """Fix all joints of a static model, with a warning."""
         if self.floating:
-            raise owner.fault(
-                "it is <static> and cannot float. Delete <static>, or leave out --floating (in "
-                "Python, floating)."
-            )
+            raise owner.fault(f"it is <static> and cannot float. Leave out {argument('floating')}.")
         moving = [joint for joint in self.joints if joint.type != FIXED]
         if moving:
-            text = f"it is <static>: its {len(moving)} joints do not move"
-            owner.warn(f"{text}. Delete <static> to let them.")
+            owner.warn(f"it is <static>: its {len(moving)} joints do not move.")
         self.springs = {}
-        for k, x in enumerate(self.joints):
-            ends: dict[str, Any] = {
-                "parent": x.parent,
-                "child": x.child,
-                "M_pc": x.M_pc,
-                "where": x.where,
-            }
-            self.joints[k] = JointDescription(name=x.name, type=FIXED, **ends)
+        self.joints = [
+            JointDescription(
+                name=x.name, type=FIXED, parent=x.parent, child=x.child, M_pc=x.M_pc, where=x.where
+            )
+            for x in self.joints
+        ]
 
-    def _stand(self, chosen: Candidate, owner: Part, world: Scope, frames: Sequence[Frame]) -> None:
+    def _stand(self, chosen: Candidate, owner: Part, robot: Frame, frames: Sequence[Frame]) -> None:
         """Add the world as the base, and joints to it from links that no joint connects to it.
 
         These joints are fixed, or free if the robot floats.
         """
         to_world = [joint for joint in self.joints if joint.parent == WORLD]
-        roots = self._loose_roots(world.frames[chosen.name], frames)
+        roots = self._loose_roots(robot, frames)
         if self.floating and not roots:
-            raise owner.fault(
-                f"joint {show(to_world[0].name)} connects it to the world, so it cannot float. "
-                "Delete the joint, or leave out --floating (in Python, floating)."
-            )
+            text = f"joint {show(to_world[0].name)} connects it to the world, so it cannot float"
+            raise owner.fault(f"{text}. Delete the joint, or leave out {argument('floating')}.")
         self.joints = away_from([WORLD, *(x.name for x in roots)], self.joints, self.findings)
-        moved = [x for x in roots if bool(np.any(np.eye(4) != between(world.origin, x)))]
+        moved = [x for x in roots if bool(np.any(np.eye(4) != between(self.world, x)))]
         if self.floating and moved:
             owner.note(f"the pose of {_links(moved)} in the world is left to q.")
-        self.joints[:0] = [self._to_world(root, world, len(roots)) for root in roots]
+        self.joints[:0] = [self._to_world(root, len(roots)) for root in roots]
         self.links.insert(0, LinkDescription(WORLD, where=chosen.element.where))
         if self.floating or chosen.is_static or not roots:
             return
@@ -259,44 +200,38 @@ class _Robot:
                 roots.append(tops[0] if len(tops) == 1 else others[0])
         return roots
 
-    def _to_world(self, root: Frame, world: Scope, count: int) -> JointDescription:
+    def _to_world(self, root: Frame, count: int) -> JointDescription:
         """A joint of the world to a root: fixed where the file has it, or free."""
         taken = [joint.name for joint in self.joints]
         start = "base" if self.floating else "world_joint"
         if self.floating and start in taken:
             start = "kinetree_base"  # as for robots of other formats
-        T = np.eye(4, dtype=int) if self.floating else between(world.origin, root)
         return JointDescription(
-            name=unique_name(start if count == 1 else f"{root.name}/{start}", taken),
+            name=unused(start if count == 1 else f"{root.name}/{start}", {*taken}),
             type=FREE if self.floating else FIXED,
             parent=WORLD,
             child=root.name,
-            M_pc=T,
+            M_pc=np.eye(4, dtype=int) if self.floating else between(self.world, root),
             where=root.element.where,
         )
 
-    def _frames(self, world: Scope, frames: Sequence[Frame]) -> list[FrameDescription]:
+    def _frames(self, frames: Sequence[Frame]) -> list[FrameDescription]:
         """The <frame> elements of the robot, and those of the world that are fixed to it."""
         links = {link.name for link in self.links}
-        records: dict[str, FrameDescription] = {}
-        for frame in (x for x in frames if x.kind == FRAME):
-            body = body_of(frame)
-            records[frame.name] = FrameDescription(frame.name, body.name, between(body, frame))
-        for frame in (x for x in world.frames.values() if x.kind == FRAME):
+        of_world = [x for x in self.reader.frames.values() if x.model is self.world]
+        given: list[tuple[Element, FrameDescription]] = []
+        for frame in (x for x in (*frames, *of_world) if x.kind == FRAME):
             try:
                 body = body_of(frame)
-                T = between(body, frame)
-            except ParseError as error:  # it may refer to a model that was not found
+                record = FrameDescription(frame.name, body.name, between(body, frame))
+            except ParseError as error:  # one of the world may refer to a model that was not found
                 self.findings.warn(frame.element, f"a frame of the world is left out: {error}")
                 continue
-            if body.name not in links:
-                self.findings.count(frame.element, "<frame> of another model is not read")
-            elif frame.name in links or frame.name in records:
-                text = f"{frame.label} of the world has the name of another frame or link; skipped."
-                self.findings.warn(frame.element, text)
+            if body.name in links:
+                given.append((frame.element, record))
             else:
-                records[frame.name] = FrameDescription(frame.name, body.name, T)
-        return list(records.values())
+                self.findings.count(frame.element, "<frame> of another model is not read")
+        return free_frames(given, self.links, self.findings)
 
     def _gravity(self, found: Document) -> tuple[float, ...]:
         worlds = found.root.all(WORLD)

@@ -17,8 +17,10 @@ from math import inf
 import numpy as np
 
 from kinetree.core.arrays import Array, times
+from kinetree.files.description import records
 from kinetree.files.description.axes import check_axes
-from kinetree.files.description.element import MOMENTS, Part, Shapes, Surface, read_shapes
+from kinetree.files.description.collisions import CollisionShape
+from kinetree.files.description.element import MOMENTS, Part, Surface, read_collisions
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import (
@@ -29,14 +31,6 @@ from kinetree.files.description.joints import (
     SPHERICAL,
     joint_screw,
 )
-from kinetree.files.description.records import (
-    Body,
-    JointDescription,
-    Limits,
-    LinkDescription,
-    Mimic,
-    Spring,
-)
 from kinetree.files.description.sdf.format import (
     SDF,
     WORLD,
@@ -46,17 +40,14 @@ from kinetree.files.description.sdf.format import (
     part_of,
     read_pose,
 )
-from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of, lookup
+from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse
 
-SURFACE = (
-    ("surface", "friction", "ode", "mu"),
-    ("surface", "bounce", "restitution_coefficient"),
-)
+SURFACE = (("surface", "friction", "ode", "mu"), ("surface", "bounce", "restitution_coefficient"))
 
 
-def read_link(frame: Frame, findings: Findings) -> LinkDescription:
+def read_link(frame: Frame, findings: Findings) -> records.LinkDescription:
     """A link and the body of its <inertial>."""
     link = Part(frame.element, f"link {show(frame.name)}", findings, SDF)
     if not flag_of(link, "gravity", True):
@@ -66,26 +57,24 @@ def read_link(frame: Frame, findings: Findings) -> LinkDescription:
     decays = [part_of(x, link.owner, findings) for x in frame.element.all("velocity_decay")]
     if any(x.number("linear", 0) or x.number("angular", 0) for x in decays):
         link.warn_together("<velocity_decay> is not honoured.")
-    return LinkDescription(frame.name, (_body(link, frame),), frame.element.where)
+    return records.LinkDescription(frame.name, (_body(link, frame),), frame.element.where)
 
 
-def _body(link: Part, frame: Frame) -> Body:
+def _body(link: Part, frame: Frame) -> records.Body:
     """Mass, centre and inertia about the centre, turned into the axes of the link."""
     inertial = link.child("inertial")
     if inertial is None:
         link.warn_together("no <inertial>: 1 kg and unit moments of inertia by the rules of SDF.")
-        return Body(1.0, np.zeros(3), np.eye(3))
+        return records.Body(1.0, np.zeros(3), np.eye(3))
     if flag_attribute(inertial, "auto"):
-        raise inertial.fault(
-            "<inertial auto='true'> takes the mass from the shapes of the link, which is not "
-            "supported; write <mass>, <pose> and <inertia> instead."
-        )
+        text = "<inertial auto='true'> takes the mass from the shapes, which is not supported"
+        raise inertial.fault(f"{text}; write <mass>, <pose> and <inertia> instead.")
     T, relative_to = read_pose(inertial)
     if relative_to and np.any(np.eye(4) != _place_of(inertial, frame, relative_to)):
-        raise inertial.fault(
-            f"<pose> of <inertial> is relative to {show(relative_to)}, which is not where the link "
-            "is; expected it in the frame of the link, since programs disagree about its meaning."
+        text = (
+            f"<pose> of <inertial> is relative to {show(relative_to)}, on which programs disagree"
         )
+        raise inertial.fault(f"{text}; expected it in the frame of the link.")
     if not inertial.has("mass"):
         inertial.warn_together("no <mass>: 1 kg by the rules of SDF.")
     m, inertia = inertial.mass(1.0), inertial.child("inertia")
@@ -93,7 +82,7 @@ def _body(link: Part, frame: Frame) -> Body:
         inertial.warn_together("<fluid_added_mass> is not honoured.")
     if inertia is None:
         inertial.warn_together("no <inertia>: unit moments of inertia by the rules of SDF.")
-        return Body(m, T[:3, 3], np.eye(3))
+        return records.Body(m, T[:3, 3], np.eye(3))
     if absent := [tag for tag in MOMENTS if not inertia.has(tag)]:
         inertia.warn_together(f"no <{'>, <'.join(absent)}>: 1 kg m^2 by the rules of SDF.")
     for tag in MOMENTS:
@@ -105,18 +94,18 @@ def _body(link: Part, frame: Frame) -> Body:
 def _place_of(part: Part, frame: Frame, relative_to: str) -> Array:
     """Pose in a link of the frame that a <pose> in it is relative to."""
     what = "relative_to of <pose>"
-    return between(frame, lookup(frame.scope, relative_to, part.element, part.owner, what))
+    return between(frame, frame.lookup(relative_to, what, part.element))
 
 
-def link_shapes(frame: Frame, findings: Findings) -> Shapes:
-    """Mesh files and collision shapes of a link, with friction and restitution of <surface>."""
+def link_shapes(frame: Frame, findings: Findings) -> list[CollisionShape]:
+    """Collision shapes of a link, with friction and restitution of <surface>."""
 
     def surface(shape: Part) -> Surface:
         mu, bounce = (_in_surface(shape, tags) for tags in SURFACE)
         return mu, bounce
 
     link = Part(frame.element, "", findings, SDF)
-    return read_shapes(link, frame.name, partial(shape_pose, frame=frame), surface)
+    return read_collisions(link, frame.name, partial(shape_pose, frame=frame), surface)
 
 
 def _in_surface(shape: Part, tags: tuple[str, ...]) -> float | None:
@@ -152,19 +141,19 @@ TWO_AXES = ("universal", "revolute2")
 class JointParts:
     """The records of one joint: several where a joint has more than one axis."""
 
-    joints: tuple[JointDescription, ...]
-    links: tuple[LinkDescription, ...] = ()
-    springs: dict[str, Spring] = field(default_factory=dict[str, Spring])  # by joint
+    joints: tuple[records.JointDescription, ...]
+    links: tuple[records.LinkDescription, ...] = ()
+    springs: dict[str, records.Spring] = field(
+        default_factory=dict[str, records.Spring]
+    )  # by joint
 
 
 def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     """The records of a joint; `world` is the frame of the world."""
     joint = Part(frame.element, frame.label, findings, SDF)
     if frame.element.attributes.get("type") == "gearbox":
-        raise joint.fault(
-            "type is 'gearbox', which couples two joints and is no joint of a tree; use two "
-            "revolute joints and <mimic> (SDF 1.11)."
-        )
+        text = "type is 'gearbox', which couples two joints"
+        raise joint.fault(f"{text}; use two revolute joints and <mimic> (SDF 1.11).")
     word = joint.choice("type", TYPES)
     parent, child = _ends(joint, frame, world)
     T_pc, T_cj = between(parent, child), between(child, frame)
@@ -173,7 +162,7 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     for tag in ("axis", "axis2")[used:]:
         if joint.has(tag):
             joint.count(f"<{tag}> of a {word} joint has no effect")
-    whole = JointDescription(
+    whole = records.JointDescription(
         name=name, type=FIXED, parent=parent.name, child=child.name, M_pc=T_pc, where=where
     )
     if word == "fixed":
@@ -194,7 +183,7 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     second, others = _axis(second, joint, "axis2", word, frame, T_cj)
     check_axes((first, second))
     return JointParts(
-        (first, second), (LinkDescription(middle, where=where),), {**springs, **others}
+        (first, second), (records.LinkDescription(middle, where=where),), {**springs, **others}
     )
 
 
@@ -205,7 +194,7 @@ def _ends(joint: Part, frame: Frame, world: Frame) -> tuple[Frame, Frame]:
         raise joint.fault("<parent> is missing; expected the name of a link, a frame or 'world'.")
     parent = world
     if name != WORLD:
-        parent = body_of(lookup(frame.scope, name, frame.element, joint.owner, "<parent>"))
+        parent = body_of(frame.lookup(name, "<parent>"))
     child, given = body_of(frame), f"<child> {show(frame.attached_to)}"
     if child is world:
         raise joint.fault(f"{given} is fixed to the world; expected a link.")
@@ -215,12 +204,12 @@ def _ends(joint: Part, frame: Frame, world: Frame) -> tuple[Frame, Frame]:
     return parent, child
 
 
-def _ball(whole: JointDescription, T_cj: Array) -> JointParts:
+def _ball(whole: records.JointDescription, T_cj: Array) -> JointParts:
     """A spherical joint about the origin of the joint's frame, on a massless link there."""
     if bool(np.all(np.eye(4) == T_cj)):
         return JointParts((whole,))
     hub = f"{whole.child}/{whole.name}"
-    rigid = JointDescription(
+    rigid = records.JointDescription(
         name=f"{whole.name}/fixed",
         type=FIXED,
         parent=hub,
@@ -230,7 +219,7 @@ def _ball(whole: JointDescription, T_cj: Array) -> JointParts:
     )
     return JointParts(
         (replace(whole, child=hub, M_pc=times(whole.M_pc, T_cj)), rigid),
-        (LinkDescription(hub, where=whole.where),),
+        (records.LinkDescription(hub, where=whole.where),),
     )
 
 
@@ -241,7 +230,7 @@ def _ball_damping(axis: Part) -> Friction:
     lost = {
         "<friction>": friction.coulomb != 0,
         "<spring_stiffness>": spring is not None,
-        "<limit>": _limits(axis, "ball") != Limits(),
+        "<limit>": _limits(axis, "ball") != records.Limits(),
     }
     for word, is_there in lost.items():
         if is_there:
@@ -250,8 +239,8 @@ def _ball_damping(axis: Part) -> Friction:
 
 
 def _axis(
-    whole: JointDescription, joint: Part, tag: str, word: str, frame: Frame, T_cj: Array
-) -> tuple[JointDescription, dict[str, Spring]]:
+    whole: records.JointDescription, joint: Part, tag: str, word: str, frame: Frame, T_cj: Array
+) -> tuple[records.JointDescription, dict[str, records.Spring]]:
     """The joint with the screw axis, friction and limits of one of its axes, and its spring."""
     axis = joint.child(tag)
     if axis is None:
@@ -281,7 +270,7 @@ def _direction(axis: Part, frame: Frame) -> Array:
     name = xyz.element.attributes.get("expressed_in", "").strip()
     if not name:
         return direction
-    other = lookup(frame.scope, name, xyz.element, axis.owner, "expressed_in of <xyz>")
+    other = frame.lookup(name, "expressed_in of <xyz>", xyz.element)
     return times(between(frame, other)[:3, :3], direction)
 
 
@@ -298,22 +287,18 @@ def _pitch(joint: Part) -> float:
     pitch, old = per_turn / (2 * math.pi), -1 / radians_per_metre
     has_new, has_old = joint.has("screw_thread_pitch"), joint.has("thread_pitch")
     if has_new and has_old and not math.isclose(pitch, old, rel_tol=1e-4):
-        raise joint.fault(
-            f"<screw_thread_pitch> is {per_turn:g} m per turn, and <thread_pitch> "
-            f"{radians_per_metre:g} rad/m is {2 * math.pi * old:g}; remove the one that is wrong."
-        )
+        text = f"<screw_thread_pitch> {per_turn:g} m per turn contradicts <thread_pitch>"
+        raise joint.fault(f"{text} {radians_per_metre:g} rad/m; remove the one that is wrong.")
     if has_old and not has_new:
-        joint.note(
-            f"<thread_pitch> {radians_per_metre:g} rad/m is positive for a left-handed thread: "
-            f"{old:g} m/rad along the axis."
-        )
+        text = f"<thread_pitch> {radians_per_metre:g} rad/m is positive for a left-handed thread"
+        joint.note(f"{text}: {old:g} m/rad along the axis.")
         return old
     if not has_new and not has_old:
         joint.warn("no <screw_thread_pitch>: 1 m per turn by the rules of SDF.")
     return pitch
 
 
-def _forces(axis: Part) -> tuple[Friction, Spring | None]:
+def _forces(axis: Part) -> tuple[Friction, records.Spring | None]:
     """Friction and spring of <dynamics>; stiffness 0 means no spring."""
     dynamics = axis.child("dynamics")
     if dynamics is None:
@@ -323,14 +308,14 @@ def _forces(axis: Part) -> tuple[Friction, Spring | None]:
     if stiffness < 0:
         text = f"<spring_stiffness> is {stiffness:g}; expected >= 0 (it pulls back)."
         raise dynamics.fault(text)
-    return dynamics.friction(), Spring(stiffness, rest) if stiffness else None
+    return dynamics.friction(), records.Spring(stiffness, rest) if stiffness else None
 
 
-def _limits(axis: Part, word: str) -> Limits:
+def _limits(axis: Part, word: str) -> records.Limits:
     """Limits; -1 and less for effort and velocity, and 1e16 and more for any, mean none."""
     limit = axis.child("limit")
     if limit is None:
-        return Limits()
+        return records.Limits()
     lower, upper = limit_of(limit, "lower", -inf), limit_of(limit, "upper", inf)
     rates = {tag: limit_of(limit, tag, inf) for tag in ("velocity", "effort")}
     rates = {tag: limit.rate_limit(tag, x) if x >= 0 else inf for tag, x in rates.items()}
@@ -338,10 +323,10 @@ def _limits(axis: Part, word: str) -> Limits:
         if lower != -inf or upper != inf:
             limit.note("continuous, so its lower and upper limits are ignored.")
         lower, upper = -inf, inf
-    return Limits(*limit.range(TYPES[word], lower, upper), **rates)
+    return records.Limits(*limit.range(TYPES[word], lower, upper), **rates)
 
 
-def _mimic(axis: Part, frame: Frame) -> Mimic | None:
+def _mimic(axis: Part, frame: Frame) -> records.Mimic | None:
     """The joint that this one follows: q = multiplier * (q of the leader - reference) + offset."""
     mimic = axis.child("mimic")
     if mimic is None:
@@ -349,7 +334,7 @@ def _mimic(axis: Part, frame: Frame) -> Mimic | None:
     name, word = mimic.name("joint"), mimic.element.attributes.get("axis", "axis").strip()
     if word not in ("axis", "axis2"):
         raise mimic.fault(f"axis of <mimic> is {show(word)}; expected axis or axis2.")
-    leader = lookup(frame.scope, name, mimic.element, axis.owner, "joint of <mimic>")
+    leader = frame.lookup(name, "joint of <mimic>", mimic.element)
     if leader.kind != JOINT:
         raise mimic.fault(f"<mimic> follows {leader.label}; expected a joint.")
     kind = leader.element.attributes.get("type")
@@ -359,4 +344,4 @@ def _mimic(axis: Part, frame: Frame) -> Mimic | None:
     offset, reference = mimic.number("offset", 0.0), mimic.number("reference", 0.0)
     mimic.lock_if_still(multiplier, offset)
     whole = f"{leader.name}/{word}" if kind in TWO_AXES else leader.name
-    return Mimic(whole, multiplier, offset - multiplier * reference)
+    return records.Mimic(whole, multiplier, offset - multiplier * reference)

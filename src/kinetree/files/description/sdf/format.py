@@ -32,44 +32,31 @@ WORLD = "world"
 MODEL_FRAME = "__model__"
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 ENDLESS = 1e16  # SDF's own default before 1.9; this and more means "no limit"
-AXIS = known_words("xyz dynamics limit mimic")
-WORDS = {
-    "sdf": known_words("world model", "version", "light actor"),
-    "world": known_words(
-        "model include joint frame gravity",
-        "name",
-        "audio wind magnetic_field atmosphere gui physics scene light actor plugin road "
-        "spherical_coordinates state population",
-    ),
-    "model": known_words(
-        "static pose link joint frame model include",
-        "name canonical_link placement_frame namespace",
-        "self_collide allow_auto_disable plugin gripper enable_wind",
-    ),
-    "include": known_words("uri name pose static placement_frame", "merge", "plugin namespace"),
-    "link": known_words(
-        "pose inertial gravity kinematic velocity_decay visual collision",
-        "name",
-        "self_collide must_be_base_link enable_wind sensor projector audio_sink audio_source "
-        "battery light particle_emitter",
-    ),
-    "velocity_decay": known_words("linear angular"),
-    "inertial": known_words("pose mass inertia", "auto", "density auto_inertia_params"),
-    "inertia": known_words("ixx iyy izz ixy ixz iyz"),
-    "joint": known_words(
-        "parent child pose axis axis2 thread_pitch screw_thread_pitch",
-        "name type",
-        "physics sensor gearbox_ratio gearbox_reference_body",
-    ),
-    "axis": AXIS,
-    "axis2": AXIS,
-    "dynamics": known_words("damping friction spring_reference spring_stiffness"),
-    "limit": known_words("lower upper effort velocity", "", "stiffness dissipation"),
-    "mimic": known_words("multiplier offset reference", "joint axis"),
-    "frame": known_words("pose", "name attached_to"),
-    "pose": known_words("", "relative_to frame rotation_format degrees", text=True),
-    "xyz": known_words("", "expressed_in", text=True),
-}
+AXIS = "xyz dynamics limit mimic"
+WORDS = known_words(
+    sdf="world model | version | light actor",
+    world="model include joint frame gravity | name | audio wind magnetic_field atmosphere gui "
+    "physics scene light actor plugin road spherical_coordinates state population",
+    model="static pose link joint frame model include | name canonical_link placement_frame "
+    "namespace | self_collide allow_auto_disable plugin gripper enable_wind",
+    include="uri name pose static placement_frame | merge | plugin namespace",
+    link="pose inertial gravity kinematic velocity_decay visual collision | name | self_collide "
+    "must_be_base_link enable_wind sensor projector audio_sink audio_source battery light "
+    "particle_emitter",
+    velocity_decay="linear angular",
+    inertial="pose mass inertia | auto | density auto_inertia_params",
+    inertia="ixx iyy izz ixy ixz iyz",
+    joint="parent child pose axis axis2 thread_pitch screw_thread_pitch | name type | physics "
+    "sensor gearbox_ratio gearbox_reference_body",
+    axis=AXIS,
+    axis2=AXIS,
+    dynamics="damping friction spring_reference spring_stiffness",
+    limit="lower upper effort velocity | | stiffness dissipation",
+    mimic="multiplier offset reference | joint axis",
+    frame="pose | name attached_to",
+    pose="TEXT | relative_to frame rotation_format degrees",
+    xyz="TEXT | expressed_in",
+)
 SDF = Format(WORDS, in_text=True)
 
 
@@ -110,10 +97,8 @@ def check_name(part: Part, name: str, is_strict: bool) -> str:
     if name == WORLD or (name.startswith("__") and name.endswith("__")):
         raise part.fault(f"the name {show(name)} is reserved by SDF; choose another.")
     if is_strict and SEPARATOR in name:
-        raise part.fault(
-            f"the name {show(name)} contains '::', which separates the names of nested models "
-            "(since SDF 1.8); choose another."
-        )
+        text = f"the name {show(name)} contains '::', which separates the names of nested models"
+        raise part.fault(f"{text} (since SDF 1.8); choose another.")
     if not name.strip() or len(name) > MAX_NAME:
         raise part.fault(f"the name has {len(name)} characters; expected 1 to {MAX_NAME}.")
     return name
@@ -130,10 +115,10 @@ def read_pose(owner: Part) -> tuple[Array, str]:
         return np.eye(4), ""
     attributes, text = part.element.attributes, part.element.value
     if attributes.get("frame", "").strip():  # an empty one, as Gazebo writes it, has no effect
-        raise part.fault(
-            f"<pose> has frame={show(attributes['frame'])}, which programs read in different ways; "
-            "expected relative_to, and version='1.7' or later of <sdf>."
+        text = (
+            f"<pose> has frame={show(attributes['frame'])}, which programs read in different ways"
         )
+        raise part.fault(f"{text}; expected relative_to, and version='1.7' or later of <sdf>.")
     form = attributes.get("rotation_format", "euler_rpy")
     if form not in ("euler_rpy", "quat_xyzw"):
         raise part.fault(f"rotation_format is {show(form)}; expected euler_rpy or quat_xyzw.")
@@ -184,9 +169,9 @@ def document(root: Element, folder: Path | None, chain: tuple[Path, ...] = ()) -
     version, written = version_of(root), root.attributes.get("version")
     if version is None or version < OLDEST or version[0] > NEWEST[0]:
         what = "has no version" if written is None else f"has version {show(written)}"
+        text = f"<sdf> {what}; expected 1.2 to 1.12"
         raise ParseError(
-            f"{root.place}: <sdf> {what}; expected 1.2 to 1.12. Convert an older file by 'gz sdf "
-            "-p FILE > NEW.sdf', which writes the newest version."
+            f"{root.place}: {text}. 'gz sdf -p FILE > NEW.sdf' converts an older file."
         )
     _renew(root, version)
     return Document(root, version, folder, chain)
@@ -236,7 +221,7 @@ def _renew_axis(joint: Element, axis: Element, default: bool) -> None:
         axis.children.append(Element("xyz", {}, axis.file, axis.line, axis.column, text="0 0 1"))
     xyz = axis.all("xyz")[0]
     if xyz.attributes.setdefault("expressed_in", MODEL_FRAME) != MODEL_FRAME:
-        raise part.fault(
-            "<xyz> has expressed_in of SDF 1.7, and by the version of the file its axis is in the "
-            "frame of the model; correct the version of <sdf>, or remove expressed_in."
+        text = (
+            "<xyz> has expressed_in of SDF 1.7, and by the version its axis is in the model frame"
         )
+        raise part.fault(f"{text}; correct the version of <sdf>, or remove expressed_in.")

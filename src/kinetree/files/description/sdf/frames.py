@@ -1,8 +1,9 @@
-"""Frames of an SDF file: scopes of names, poses relative to each other, and attachment.
+"""Frames of an SDF file: names, poses relative to each other, and attachment to bodies.
 
 Links, joints, models and <frame> elements all are frames. A frame has a pose in its base (the frame
-of relative_to, or the default of its kind) and is fixed to a body (a link or the world). Names are
-looked up in the scope of the model that they stand in; `a::b` is frame b of the nested model a.
+of relative_to, or the default of its kind) and is fixed to a body (a link or the world). All frames
+of a file are in one dictionary: frame b of the nested model a of the robot r is `r::a::b`. Names in
+the file are looked up behind the names of the models around them.
 
 The pose of one frame in another is the product along the shortest way between them. A link that is
 given relative to its parent therefore has exactly the pose of the file, without rounding.
@@ -10,6 +11,7 @@ given relative to its parent therefore has exactly the pose of the file, without
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
@@ -29,86 +31,87 @@ MOST_STEPS = 4000  # of poses relative to each other in a row
 class Frame:
     """A frame: its pose T in its base, and the names that it refers to.
 
-    name: unique in the robot. scope: in which `relative_to` and `attached_to` are looked up; of a
-    model, that around it. inner: the scope of a model's own content. placement: the frame in
-    `inner` whose pose the pose of a model is.
+    name: unique in the robot. known: all frames of the file. scope: put before the names that it
+    refers to. model: that it stands in. inner: of a model, put before the names in it. placement:
+    the frame in a model whose pose the pose of the model is.
     """
 
     name: str
     kind: str
     element: Element
-    scope: "Scope"
-    T: Array
+    known: dict[str, "Frame"] = field(repr=False)
+    scope: str = ""
+    model: "Frame | None" = None
+    T: Array = field(default_factory=lambda: np.eye(4))
     relative_to: str = ""
     attached_to: str = ""
     placement: str = ""
-    inner: "Scope | None" = None
-    base: "Frame | None" = None  # set by `settle`
-    depth: int = -1  # number of bases up to the world; -1: not known yet
-    edge: Array | None = None  # pose in the base, placement frame applied
+    inner: str = ""
 
     @property
     def label(self) -> str:
         """Kind and name, for messages."""
         return WORLD if self.kind == WORLD else f"{self.kind} {show(self.name)}"
 
+    def add(self, key: str) -> "Frame":
+        """Put the frame among the others; raise ParseError if one of them has its key."""
+        if key in self.known:
+            first = self.known[key]
+            text = f"a {self.kind} and a {first.kind} (line {first.element.line}) are both called "
+            text += f"{show(self.name)}; links, joints, frames and models need different names."
+            raise fault(self.element, self.model.label if self.model else WORLD, text)
+        self.known[key] = self
+        return self
 
-@dataclass(eq=False)
-class Scope:
-    """The frames of a model or of the world by their local names, in the order of the file.
+    def lookup(self, name: str, what: str, element: Element | None = None) -> "Frame":
+        """The frame of a name beside this one; `what`: the attribute or element that has it."""
+        return self._found(name, self.scope, self.model, what, element)
 
-    prefix: put before a local name to make it unique in the robot.
-    """
+    def _found(
+        self, name: str, scope: str, model: "Frame | None", what: str, element: Element | None
+    ) -> "Frame":
+        if name == MODEL_FRAME and model is not None:
+            return model
+        key = f"{scope}{name}"  # files of SDF 1.7 have frames that are called a::__model__
+        for known in (key, key.removesuffix(f"{SEPARATOR}{MODEL_FRAME}")):
+            if known in self.known:
+                return self.known[known]
+        owner = WORLD if model is None else model.label
+        text = f"{what} is {show(name)}, which is not a frame of {owner}."
+        if name == WORLD:
+            text = f"{what} is 'world'; only <parent> of a joint in a model can name the world."
+        names = [x.removeprefix(scope) for x in self.known if x.startswith(scope)]
+        text += suggestion(name, [x for x in names if SEPARATOR not in x]) if names else ""
+        raise fault(element or self.element, self.label, text)
 
-    prefix: str
-    owner: str
-    origin: Frame = field(init=False)
-    frames: dict[str, Frame] = field(default_factory=dict)
-    is_static: bool = False
+    def inside(self, name: str, what: str) -> "Frame":
+        """The frame of a name in this model."""
+        return self._found(name, self.inner, self, what, None)
 
-    def add(self, local: str, frame: Frame) -> None:
-        """Add a frame; raise ParseError if the scope has one of that name."""
-        if local in self.frames:
-            other = self.frames[local]
-            raise fault(
-                frame.element,
-                self.owner,
-                f"a {frame.kind} and a {other.kind} (line {other.element.line}) are both called "
-                f"{show(local)}; links, joints, frames and models need different names.",
-            )
-        self.frames[local] = frame
+    def base(self) -> "Frame | None":
+        """The frame that the pose is relative to; None for the world."""
+        if self.relative_to:
+            return self.lookup(self.relative_to, "relative_to of <pose>")
+        if self.kind in (FRAME, JOINT) and self.attached_to:
+            return self.attached()
+        return self.model
 
-    def every(self) -> list[Frame]:
-        """All frames of the scope and of the models in it, in the order of the file."""
-        found: dict[int, Frame] = {}
-        waiting = list(reversed(self.frames.values()))
-        while waiting:
-            frame = waiting.pop()
-            if id(frame) not in found:
-                found[id(frame)] = frame
-                waiting += [] if frame.inner is None else reversed(frame.inner.frames.values())
-        return list(found.values())
+    def attached(self) -> "Frame | None":
+        """The frame that this one is fixed to; None for a link and the world."""
+        if self.kind in (LINK, WORLD):
+            return None
+        if self.kind != MODEL:
+            what = "<child>" if self.kind == JOINT else "attached_to"
+            return self.lookup(self.attached_to, what) if self.attached_to else self.model
+        if not self.attached_to:
+            raise fault(self.element, self.label, "the model has no link to attach a frame to.")
+        return self.inside(self.attached_to, "canonical_link of <model>")
 
-
-def lookup(scope: Scope, name: str, element: Element, owner: str, what: str) -> Frame:
-    """The frame of a name as seen from a scope; `what` is the attribute or element that has it."""
-    here, rest = scope, name
-    while True:
-        if rest == MODEL_FRAME or (rest == WORLD and here.origin.kind == WORLD):
-            return here.origin
-        if rest in here.frames:
-            return here.frames[rest]
-        outer, separator, rest = rest.partition(SEPARATOR)
-        inner = here.frames[outer].inner if separator and outer in here.frames else None
-        if inner is None:
-            break
-        here = inner
-    if name == WORLD:
-        text = "only <parent> of a joint can name the world from inside a model"
-        raise fault(element, owner, f"{what} is 'world'; {text}.")
-    hint = suggestion(name, here.frames) if here.frames else ""
-    text = f"{what} is {show(name)}, which is not a frame of {here.owner}."
-    raise fault(element, owner, f"{text}{hint}")
+    def edge(self) -> Array:
+        """Pose in the base."""
+        if not self.placement:
+            return self.T
+        return times(self.T, inverse(between(self, self.inside(self.placement, "placement_frame"))))
 
 
 def _trail(
@@ -122,103 +125,42 @@ def _trail(
             circle = list(trail.values())[list(trail).index(id(after)) :]
             names = " -> ".join(x.label for x in [*circle[:6], after])
             raise ParseError(f"{after.element.place}: {what} in a circle: {names}. {remedy}")
+        if len(trail) > MOST_STEPS:
+            raise fault(after.element, after.label, f"more than {MOST_STEPS} {what}. {remedy}")
         trail[id(after)] = after
         after = follow(after)
     return list(trail.values())
 
 
-def settle(frame: Frame) -> None:
-    """Set base and depth of a frame and of all its bases; raise ParseError for a circle."""
-    what, remedy = "poses are relative to each other", "Give one of them relative to the model."
-    for x in reversed(_trail(frame, lambda x: _base(x) if x.depth < 0 else None, what, remedy)):
-        if x.depth < 0:
-            x.base = _base(x)
-            x.depth = x.base.depth + 1
-        if x.depth > MOST_STEPS:
-            raise ParseError(
-                f"{x.element.place}: {x.label} is the end of more than {MOST_STEPS} poses that are "
-                "relative to each other; give some of them relative to the model."
-            )
-
-
-def _base(frame: Frame) -> Frame:
-    """The frame that the pose of a frame is relative to."""
-    name, scope = frame.relative_to, frame.scope
-    if name:
-        return lookup(scope, name, frame.element, frame.label, "relative_to of <pose>")
-    if frame.kind in (FRAME, JOINT) and frame.attached_to:
-        return attached(frame)
-    return scope.origin
-
-
-def attached(frame: Frame) -> Frame:
-    """The frame that a frame names as the one that it is attached to."""
-    what = {JOINT: "<child>", MODEL: "canonical_link of <model>"}.get(frame.kind, "attached_to")
-    scope = frame.scope if frame.inner is None else frame.inner
-    if not frame.attached_to:
-        return scope.origin
-    return lookup(scope, frame.attached_to, frame.element, frame.label, what)
+def _bases(frame: Frame) -> list[Frame]:
+    remedy = "Give one of them relative to the model."
+    return _trail(frame, Frame.base, "poses are relative to each other", remedy)
 
 
 def body_of(frame: Frame) -> Frame:
     """The link, or the world, that a frame is fixed to."""
-    what, remedy = "frames are attached to each other", "Attach one of them to a link."
-    return _trail(frame, _next_attached, what, remedy)[-1]
+    remedy = "Attach one of them to a link."
+    return _trail(frame, Frame.attached, "frames are attached to each other", remedy)[-1]
 
 
-def _next_attached(frame: Frame) -> Frame | None:
-    if frame.kind in (LINK, WORLD):
-        return None
-    if frame.kind == MODEL and not frame.attached_to:
-        raise fault(frame.element, frame.label, "the model has no link to attach a frame to.")
-    return attached(frame)
+def between(a: Frame, b: Frame) -> Array:
+    """Pose of frame b in frame a, shape (4, 4)."""
+    over_a, over_b = _bases(a), _bases(b)
+    while over_a and over_b and over_a[-1] is over_b[-1]:
+        over_a.pop()
+        over_b.pop()
+    T_xa, T_xb = (reduce(_moved, over, np.eye(4)) for over in (over_a, over_b))
+    return times(inverse(T_xa), T_xb) if over_a else T_xb
+
+
+def _moved(T: Array, frame: Frame) -> Array:
+    return times(frame.edge(), T)
 
 
 def check_references(frames: Iterable[Frame]) -> None:
     """Raise ParseError if a frame names one that does not exist, also where no pose needs it."""
     for frame in frames:
-        if frame.attached_to:
+        if frame.attached_to or frame.kind == MODEL:
             body_of(frame)
-        settle(frame)
-        if frame.placement and frame.inner is not None:
-            _edge(frame)
-
-
-def between(a: Frame, b: Frame) -> Array:
-    """Pose of frame b in frame a, shape (4, 4)."""
-    settle(a)
-    settle(b)
-    T_xa, T_xb = np.eye(4), np.eye(4)
-    moved_a = False
-    while a is not b:
-        if a.depth >= b.depth:
-            T_xa, a, moved_a = times(_edge(a), T_xa), a.base or a, True
-        else:
-            T_xb, b = times(_edge(b), T_xb), b.base or b
-    return times(inverse(T_xa), T_xb) if moved_a else T_xb
-
-
-def _edge(frame: Frame) -> Array:
-    """Pose of a frame in its base."""
-    if frame.edge is None:
-        frame.edge = frame.T
-        if frame.placement and frame.inner is not None:
-            what = "placement_frame"
-            placed = lookup(frame.inner, frame.placement, frame.element, frame.label, what)
-            frame.edge = times(frame.T, inverse(between(frame, placed)))
-    return frame.edge
-
-
-def unique_name(name: str, taken: Iterable[str]) -> str:
-    """`name`, with underscores behind it until it is not taken."""
-    used = set(taken)
-    while name in used:
-        name += "_"
-    return name
-
-
-def new_world(element: Element) -> Scope:
-    """The scope of the world, with the world as its origin."""
-    scope = Scope("", WORLD)
-    scope.origin = Frame(WORLD, WORLD, element, scope, np.eye(4), depth=0)
-    return scope
+        _bases(frame)
+        frame.edge()

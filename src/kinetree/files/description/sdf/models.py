@@ -1,12 +1,13 @@
-"""Models of an SDF file as scopes of frames: nested and included models, merged ones, the world.
+"""Models of an SDF file as frames: nested and included models, merged ones, the world.
 
 Only names, poses and attachment are read here; `elements` reads the rest.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kinetree.core.text import listing
 from kinetree.errors import InputError, ParseError, argument
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
@@ -25,7 +26,7 @@ from kinetree.files.description.sdf.format import (
     read_pose,
     version_of,
 )
-from kinetree.files.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame, Scope, new_world
+from kinetree.files.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame
 from kinetree.files.description.sources import NotFoundError, Sources
 from kinetree.files.description.xml import Element, show
 
@@ -51,12 +52,18 @@ class Candidate:
     absent: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reader:
-    """Read models into scopes, with the files and findings of one robot."""
+    """Read models into frames, with the files and findings of one robot.
+
+    frames: all of the file, by their names behind those of the models around them. robot: name of
+    the model that is the robot, which the names of its frames do not begin with.
+    """
 
     sources: Sources
     findings: Findings
+    frames: dict[str, Frame] = field(default_factory=dict[str, Frame])
+    robot: str = ""
 
     # files
 
@@ -136,25 +143,24 @@ class Reader:
         inner = self._opened(part, outer)
         models = inner.root.all(MODEL)
         if len(models) != 1:
-            raise part.fault(
-                f"the included file {show(inner.root.file)} has {len(models)} models; expected one."
-            )
+            text = f"the included file {show(inner.root.file)} has {len(models)} models"
+            raise part.fault(f"{text}; expected one.")
         model = self._candidate(models[0], inner)
         name = part.text("name") or model.name
         check_name(part, name, outer.version >= NO_LEADING_NAMES)
         is_static = flag_of(part, "static", model.is_static)
         return replace(model, name=name, is_static=is_static, include=part.element)
 
-    def world(self, outer: Document, models: Sequence[Candidate], chosen: Candidate) -> Scope:
-        """The scope of the world with all its models and frames; names of `chosen` have no prefix.
+    def world(self, outer: Document, models: Sequence[Candidate], chosen: Candidate) -> Frame:
+        """Add the world with all its models and frames, and return the frame of `chosen`.
 
         World frames that refer to models which were not found are left out with a note.
         """
-        scope = new_world(outer.root)
+        self.robot = chosen.name
+        world = Frame(WORLD, WORLD, outer.root, self.frames).add(WORLD)
         for model in (x for x in models if not x.absent):
-            prefix = "" if model is chosen else f"{model.name}{SEPARATOR}"
             try:
-                self._model(model, scope, model.name, prefix, 0)
+                self._model(model, world, model.name)
             except NotFoundError as error:
                 if model is chosen:
                     raise
@@ -162,13 +168,23 @@ class Reader:
         for holder in outer.root.all(WORLD):
             part_of(holder, WORLD, self.findings)
             for child in holder.all(FRAME):
-                self._frame(child, scope, outer)
-        return scope
+                self._add(child, world, outer, child.attributes.get("attached_to", "").strip())
+        return self.frames[chosen.name]
+
+    def of_robot(self) -> list[Frame]:
+        """The frames in the robot, in the order of the file."""
+        return [x for key, x in self.frames.items() if key.startswith(f"{self.robot}{SEPARATOR}")]
 
     # models
 
-    def _model(self, given: Candidate, around: Scope, local: str, prefix: str, depth: int) -> Scope:
-        """Add a model to the scope around it, with all that it contains."""
+    def _model(
+        self, given: Candidate, around: Frame, key: str, is_static: bool = False, depth: int = 0,
+        inner: str | None = None,
+    ) -> Frame:  # fmt: skip
+        """Add a model to the one around it, with all that it contains.
+
+        inner: put before the names of its content; None: its own name.
+        """
         owner = f"model {show(given.name)}"
         part = part_of(given.element, owner, self.findings)
         if depth > DEEPEST:
@@ -181,106 +197,82 @@ class Reader:
             if asked.has("pose"):
                 T, relative_to = read_pose(asked)
             elif relative_to or placed:
-                raise asked.fault(
-                    "its <placement_frame>, or the pose that the included model has relative to "
-                    "another frame, needs a <pose> of <include>; add one."
-                )
+                text = "its <placement_frame>, or a pose of the model relative to another frame"
+                raise asked.fault(f"{text}, needs a <pose> of <include>; add one.")
             placement = placed or placement
-        inner = Scope(prefix, owner, is_static=given.is_static or around.is_static)
-        name = prefix.removesuffix(SEPARATOR) or given.name
-        frame = Frame(name, MODEL, given.element, around, T, relative_to, "", placement, inner)
-        inner.origin = frame
-        around.add(local, frame)
-        self._content(given, inner, depth)
+        if given.is_static and depth and not is_static:
+            text = "<static> of a nested model in a model that moves is not supported"
+            raise part.fault(f"{text}. Connect its links by fixed joints.")
+        inner = f"{key}{SEPARATOR}" if inner is None else inner
+        frame = Frame(
+            self._own_name(key), MODEL, given.element, self.frames, around.inner, around, T,
+            relative_to, "", placement, inner,
+        ).add(key)  # fmt: skip
+        before = len(self.frames)
+        self._content(given, frame, is_static or given.is_static, depth)
+        inside = list(self.frames.items())[before:]
+        links = [x for x, f in inside if f.kind == LINK and f.scope == inner]
+        nested = [(x, f.attached_to) for x, f in inside if f.kind == MODEL and f.attached_to]
+        links += [f"{x}{SEPARATOR}{link}" for x, link in nested]
         canonical = given.element.attributes.get("canonical_link", "").strip()
-        frame.attached_to = canonical or _first_link(inner)
-        if given.is_static and not around.is_static and around.origin.kind != WORLD:
-            raise part.fault(
-                "<static> of a nested model is not supported, as it would stand still in a model "
-                "that moves. Connect its links by fixed joints and delete <static>."
-            )
-        return inner
+        frame.attached_to = canonical or next(iter(links), inner).removeprefix(inner)
+        return frame
 
-    def _content(self, given: Candidate, scope: Scope, depth: int) -> None:
+    def _content(self, given: Candidate, model: Frame, is_static: bool, depth: int) -> None:
         outer = given.document
         links = {child.attributes.get("name", "") for child in given.element.all(LINK)}
         for child in given.element.children:
             if child.tag == LINK:
-                self._add(child, scope, outer)
+                self._add(child, model, outer)
             elif child.tag == JOINT:
-                self.joint(child, scope, outer, links)
+                self.joint(child, model, outer, links)
             elif child.tag == FRAME:
-                self._frame(child, scope, outer)
+                self._add(child, model, outer, child.attributes.get("attached_to", "").strip())
             elif child.tag == MODEL:
-                self._nested(self._candidate(child, outer), scope, depth)
+                nested = self._candidate(child, outer)
+                self._model(nested, model, f"{model.inner}{nested.name}", is_static, depth + 1)
             elif child.tag == "include":
-                self._include(child, scope, outer, depth)
-
-    def _nested(self, nested: Candidate, scope: Scope, depth: int) -> None:
-        prefix = f"{scope.prefix}{nested.name}{SEPARATOR}"
-        self._model(nested, scope, nested.name, prefix, depth + 1)
-
-    def _include(self, element: Element, scope: Scope, outer: Document, depth: int) -> None:
-        part = part_of(element, f"<include> in {scope.owner}", self.findings)
-        nested = self._included(part, outer)
-        if not flag_attribute(part, "merge"):
-            self._nested(nested, scope, depth)
-            return
-        # the content of a merged model belongs to the scope around it, but looks its own names up
-        # among themselves: its __model__ is the place where it was included
-        local = f"_merged__{nested.name}__model__"
-        inner = self._model(nested, scope, local, scope.prefix, depth + 1)
-        scope.frames[local].name = f"{scope.prefix}{local}"
-        for name, frame in inner.frames.items():
-            scope.add(name, frame)
+                part = part_of(child, f"<include> in {model.label}", self.findings)
+                nested, inner = self._included(part, outer), None
+                key = f"{model.inner}{nested.name}"
+                if flag_attribute(part, "merge"):
+                    # the content belongs to the model around it, but its __model__ is the place
+                    # where it was included
+                    key, inner = f"{model.inner}_merged__{nested.name}__model__", model.inner
+                self._model(nested, model, key, is_static, depth + 1, inner)
 
     def joint(
-        self, element: Element, scope: Scope, outer: Document, links: Collection[str] = ()
+        self, element: Element, model: Frame, outer: Document, links: Collection[str] = ()
     ) -> Frame:
-        """Add a joint to the scope that it stands in; `links`: names of the links beside it."""
-        child = Part(element, element.tag, self.findings, SDF).text("child")
+        """Add a joint to the model that it stands in; `links`: names of the links beside it."""
         name = element.attributes.get("name", "")
+        part = Part(element, f"joint {show(name)}", self.findings, SDF)
+        child = part.text("child")
         if child in ("", WORLD):
-            part = Part(element, f"joint {show(name)}", self.findings, SDF)
-            written = repr(child) if child else "none"
-            raise part.fault(f"<child> is {written}; expected the name of a link or frame.")
+            raise part.fault(
+                f"<child> is {child or 'absent'}; expected the name of a link or frame."
+            )
         is_shared = name in links and outer.version < FIRST_WITH_FRAMES
-        return self._add(element, scope, outer, child, "joint " if is_shared else "")
-
-    def _frame(self, element: Element, scope: Scope, outer: Document) -> None:
-        self._add(element, scope, outer, element.attributes.get("attached_to", "").strip())
+        return self._add(element, model, outer, child, "joint " if is_shared else "")
 
     def _add(
-        self,
-        element: Element,
-        scope: Scope,
-        outer: Document,
-        attached_to: str = "",
-        local_prefix: str = "",
+        self, element: Element, model: Frame, outer: Document, attached_to: str = "", mark: str = ""
     ) -> Frame:
         """Add the frame of a link, joint or frame, with the name and pose of its element."""
         local = self._name(element, outer)
-        name = f"{scope.prefix}{local}"
-        part = part_of(element, f"{element.tag} {show(name)}", self.findings)
-        T, relative_to = read_pose(part)
-        frame = Frame(name, element.tag, element, scope, T, relative_to, attached_to)
-        scope.add(f"{local_prefix}{local}", frame)
-        return frame
+        name = self._own_name(f"{model.inner}{local}")
+        T, relative_to = read_pose(part_of(element, f"{element.tag} {show(name)}", self.findings))
+        kind, scope = element.tag, model.inner
+        frame = Frame(name, kind, element, self.frames, scope, model, T, relative_to, attached_to)
+        return frame.add(f"{model.inner}{mark}{local}")
 
     def _name(self, element: Element, owner: Document) -> str:
         part = Part(element, f"<{element.tag}>", self.findings, SDF)
         return check_name(part, part.name("name"), owner.version >= NO_LEADING_NAMES)
 
-
-def _first_link(scope: Scope) -> str:
-    """The default canonical link: the first link of a model, else that of its first model."""
-    links = (name for name, frame in scope.frames.items() if frame.kind == LINK)
-    nested = (
-        f"{name}{SEPARATOR}{frame.attached_to}"
-        for name, frame in scope.frames.items()
-        if frame.inner is not None and frame.attached_to
-    )
-    return next(links, next(nested, ""))
+    def _own_name(self, key: str) -> str:
+        """A name as it is in the robot."""
+        return key.removeprefix(f"{self.robot}{SEPARATOR}")
 
 
 def choose(models: Sequence[Candidate], name: str | None, root: Element) -> Candidate:
@@ -293,25 +285,22 @@ def choose(models: Sequence[Candidate], name: str | None, root: Element) -> Cand
     if name is not None:
         chosen = [x for x in there if x.name == name] or [x for x in models if x.name == name]
     else:
-        is_alone = len(models) == 1
-        moving = [x for x in there if is_alone or not x.is_static]
+        moving = [x for x in there if len(models) == 1 or not x.is_static]
         lost = [x for x in models if x.absent and not x.is_static]
         chosen = moving or lost or (there if len(there) == 1 else [])
     if chosen and chosen[0].absent:
         more = "" if name else ", and the file has no other model that can move"
-        raise ParseError(
-            f"{root.place}: model {show(chosen[0].name)} cannot be read{more}: {chosen[0].absent}"
-        )
+        text = f"model {show(chosen[0].name)} cannot be read{more}: {chosen[0].absent}"
+        raise ParseError(f"{root.place}: {text}")
     if len(chosen) == 1:
         return chosen[0]
     if not there:
         raise ParseError(
-            f"{root.place}: the file has no <model>; expected one in <sdf> or in its <world>."
+            f"{root.place}: the file has no <model>; expected one in <sdf> or <world>."
         )
-    kind = ParseError if name is None else InputError
     asked = "can move" if name is None else f"are called {show(name)}"
-    names = ", ".join(show(x.name) for x in there[:12])
-    raise kind(
-        f"{root.place}: the file has {len(there)} models, of which {len(chosen)} {asked}; expected "
-        f"one robot. The models are {names}. Choose one by its name: {argument('model')}."
+    names = listing((x.name for x in there), 12)
+    raise (ParseError if name is None else InputError)(
+        f"{root.place}: of {len(there)} models {len(chosen)} {asked}; expected one robot. Choose "
+        f"one by its name, {argument('model')}: {names}."
     )

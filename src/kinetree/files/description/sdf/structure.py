@@ -19,6 +19,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, length, times
 from kinetree.errors import ParseError
+from kinetree.files.description.collisions import unused
 from kinetree.files.description.constraints import Constrained, Loop, LoopKind
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
@@ -26,7 +27,6 @@ from kinetree.files.description.joints import FIXED, REVOLUTE, SCREW_TYPES, SPHE
 from kinetree.files.description.records import FrameDescription, JointDescription, Limits, Note
 from kinetree.files.description.sdf.elements import JointParts
 from kinetree.files.description.sdf.format import WORLD
-from kinetree.files.description.sdf.frames import unique_name
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse, move_twist, pose
 from kinetree.spatial.so3 import cross
@@ -59,11 +59,8 @@ def _turned(joint: JointDescription, findings: Findings) -> JointDescription:
     """The same joint from its child to its parent."""
     name, child = f"joint {show(joint.name)}", show(joint.child)
     if joint.type not in (*SCREW_TYPES, FIXED):
-        raise ParseError(
-            f"{joint.where}: {name} has {child} as its child, which is nearer to the base than its "
-            f"parent {show(joint.parent)}; a ball joint cannot be read that way. Swap <parent> and "
-            "<child>."
-        )
+        text = f"{name} has {child} as its child, which is nearer to the base than its parent"
+        raise ParseError(f"{joint.where}: {text}. Swap <parent> and <child> of a ball joint.")
     text = f"{name} is read from its child {child}, which is nearer to the base, to its parent"
     findings.notes.append(Note(f"{text}; q means the same.", joint.where))
     A = None if joint.A is None else -move_twist(joint.M_pc, joint.A)
@@ -139,8 +136,7 @@ class Loops:
             self.findings.warnings.append(Note(text, joint.where))
 
     def _frame(self, joint: JointDescription, k: int, link: str, T: Array) -> str:
-        name = unique_name(f"{joint.name}/{k}", self.taken)
-        self.taken.add(name)
+        name = unused(f"{joint.name}/{k}", self.taken)
         self.frames.append(FrameDescription(name, link, T))
         return name
 

@@ -1,29 +1,18 @@
 """URDF -> records: faithful to the file; every assumption is noted with its line.
 
-`elements` makes records of links and joints, `extensions` reports what is for simulators.
+`elements` makes records of links and joints. Elements for simulators, <gazebo> and <mujoco>, are
+listed in a note; what changes the motion there, such as a spring or a joint that closes a loop, is
+a warning.
 """
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from kinetree.errors import ParseError
-from kinetree.files.description.collisions import Collisions, with_own_names
+from kinetree.files.description import records
 from kinetree.files.description.element import XACRO_HINT, Part
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.joints import FIXED
-from kinetree.files.description.records import (
-    ArgumentValue,
-    FrameDescription,
-    JointDescription,
-    LinkDescription,
-    Note,
-    RobotDescription,
-)
-from kinetree.files.description.source import decode, path_text, read_bytes
-from kinetree.files.description.tree import check_file_tree, follow, listed
+from kinetree.files.description.source import RobotFile
+from kinetree.files.description.tree import free_frames, listed, robot_of
 from kinetree.files.description.urdf.elements import (
     URDF,
     add_rotors,
@@ -32,7 +21,6 @@ from kinetree.files.description.urdf.elements import (
     read_joint,
     read_link,
 )
-from kinetree.files.description.urdf.extensions import note_extensions
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, clip, parse_xml, show
 
@@ -52,58 +40,37 @@ OTHER_ROOTS = {
 WORLD_NAME = "world"
 
 
-def read_urdf(
-    path: str | os.PathLike[str], *, mimic: bool = True, text: str | bytes | None = None
-) -> RobotDescription:
+def read_urdf(file: RobotFile) -> records.RobotDescription:
     """Read the robot of a URDF file; no other file is opened, meshes are kept as paths.
-
-    Args:
-        path: the file.
-        mimic: False leaves every <mimic> out, right or wrong; all joints then move on their own.
-        text: the content, if it is not in a file; `path` is then its name in messages.
 
     Raises:
         ParseError: the file is not a URDF; the message has file:line:column and the remedy.
     """
-    name = Path(path_text(path)).name
-    content = decode(read_bytes(path) if text is None else text, name)
-    root, findings = parse_xml(content, name), Findings()
+    content = file.content()
+    root, findings = parse_xml(content, file.name), Findings()
     if content.lstrip("\ufeff")[:1].isspace() and "<?xml" in content[:4096]:
         findings.warn(root, "blank lines before the XML declaration are skipped.")
-    return _robot(root, findings, mimic)
+    return _robot(root, findings, file.mimic)
 
 
-def read_xacro(
-    path: str | os.PathLike[str],
-    folders: Sequence[str | os.PathLike[str]] = (),
-    mimic: bool = True,
-    arguments: Mapping[str, ArgumentValue] | None = None,
-    text: str | None = None,
-    environment: bool = False,
-) -> RobotDescription:
-    """Read the robot of a xacro file, or of a text called `path`, expanded first.
-
-    It reads the files that it includes, in its own package, in packages that it uses and in
-    `folders`; see `expand_xacro`.
-    """
+def read_xacro(file: RobotFile) -> records.RobotDescription:
+    """Read the robot of a xacro file, expanded first; see `expand_xacro`."""
     findings = Findings()
-    expanded = expand_xacro(path, folders, arguments, findings, text, environment)
-    if not expanded.root.all("link") and expanded.macros and expanded.root.tag == "robot":
-        raise ParseError(
-            f"{expanded.root.place}: the file has no <link> of its own: it defines macros "
-            f"({listed(expanded.macros, 6)}) and calls none that makes one. Load the file that "
-            "includes this one."
-        )
-    return _robot(expanded.root, findings, mimic)
+    root, macros = expand_xacro(file, findings)
+    if not root.all("link") and macros and root.tag == "robot":
+        text = f"the file has no <link> of its own, only macros ({listed(macros, 6)})"
+        raise ParseError(f"{root.place}: {text}. Load the file that includes this one.")
+    return _robot(root, findings, file.mimic)
 
 
-def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
+def _robot(root: Element, findings: Findings, mimic: bool) -> records.RobotDescription:
     _check_root(root)
-    name = root.attributes.get("name", "").strip()
+    name, version = (root.attributes.get(x, "").strip() for x in ("name", "version"))
     if not name:
         name = "robot"
         findings.warn(root, "<robot> has no name; it is called 'robot'.", "robot-unnamed")
-    _check_version(root, findings)
+    if version.partition(".")[0] not in ("", "1"):
+        findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
     Part(root, f"robot {show(name)}", findings, URDF).checked()
     note_extensions(root, findings)
     links = findings.each(partial(read_link, findings=findings), root.all("link"))
@@ -111,26 +78,13 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> RobotDescription:
     findings.check()
     links = _with_world(links, joints, findings)
     if not links:
-        raise ParseError(
-            f"{root.place}: the robot has no <link>; expected at least one, in lower case and "
-            f"directly under <robot>. To load a xacro file, {XACRO_HINT}."
-        )
-    check_file_tree(links, joints, root.tag)
-    joints = follow(joints, findings) if mimic else [replace(j, mimic=None) for j in joints]
+        text = "the robot has no <link>; expected some, in lower case, directly under <robot>"
+        raise ParseError(f"{root.place}: {text}. To load a xacro file, {XACRO_HINT}.")
     joints = add_rotors(root.all("transmission"), joints, findings)
-    _note_massless(links, joints, root, findings)
-    frames = _frames(root, links, findings)
+    given = [(x, read_frame(x, findings)) for x in root.all("frame")]
+    frames = tuple(free_frames(given, links, findings))
     shapes = link_shapes(root, findings)
-    return RobotDescription(
-        name=name,
-        links=tuple(links),
-        joints=tuple(joints),
-        frames=tuple(frames),
-        notes=findings.all_notes(),
-        warnings=findings.all_warnings(),
-        meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
-        collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
-    )
+    return robot_of(name, links, joints, shapes, findings, mimic, frames=frames)
 
 
 def _check_root(root: Element) -> None:
@@ -145,65 +99,65 @@ def _check_root(root: Element) -> None:
     raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <robot>; {hint}.")
 
 
-def _check_version(root: Element, findings: Findings) -> None:
-    """Warn of an unknown version, and of quat_xyzw of URDF 1.1 in a file of version 1.0."""
-    version = root.attributes.get("version", "1.0").strip()
-    if version.partition(".")[0] != "1":
-        findings.warn(root, f"<robot> has version {show(version)}; it is read as version 1.")
-    if version not in ("1", "1.0"):
-        return
-    text = (
-        "quat_xyzw is applied, and programs that follow the version of <robot> ignore it; add "
-        'version="1.1" to <robot>, or write rpy.'
-    )
-    for owner in (*root.all("link"), *root.all("joint")):
-        inside = [x for child in owner.children for x in (child, *child.children)]
-        if any(x.tag == "origin" and "quat_xyzw" in x.attributes for x in inside):
-            name = show(owner.attributes.get("name", ""))
-            findings.warn_together(owner, text, f"{owner.tag} {name}")
-
-
 def _with_world(
-    links: list[LinkDescription], joints: list[JointDescription], findings: Findings
-) -> list[LinkDescription]:
+    links: list[records.LinkDescription], joints: list[records.JointDescription], findings: Findings
+) -> list[records.LinkDescription]:
     """The links, with a massless 'world' when joints hang on it though it is not declared."""
     users = [joint for joint in joints if joint.parent == WORLD_NAME]
     if not users or any(link.name == WORLD_NAME for link in links):
         return links
     text = f"joint {show(users[0].name)} has parent 'world', which is not declared; a massless "
-    note = Note(f"{text}link 'world' is added as the root.", users[0].where, code="no-world")
+    note = records.Note(
+        f"{text}link 'world' is added as the root.", users[0].where, code="no-world"
+    )
     findings.warnings.append(note)
-    return [LinkDescription(WORLD_NAME, where=users[0].where), *links]
+    return [records.LinkDescription(WORLD_NAME, where=users[0].where), *links]
 
 
-def _note_massless(
-    links: list[LinkDescription], joints: list[JointDescription], root: Element, findings: Findings
-) -> None:
-    moving = {joint.child for joint in joints if joint.type != FIXED}
-    empty = [link for link in links if not link.bodies and link.name in moving]
-    if len(moving) > 1 and len(empty) == len(moving):
-        findings.note(root, "no link that moves has an <inertial>: all are massless.")
-        return
-    for link in empty:
-        text = f"link {show(link.name)} moves but has no <inertial>: massless."
-        findings.notes.append(Note(text, link.where))
+# elements for simulators: not read, and never in silence
 
 
-def _frames(
-    root: Element, links: list[LinkDescription], findings: Findings
-) -> list[FrameDescription]:
-    """Frames on links that exist, with names that are free; warn about the others."""
-    names = {link.name for link in links}
-    taken = set(names)
-    frames: list[FrameDescription] = []
-    for element in root.all("frame"):
-        frame = read_frame(element, findings)
-        owner = f"frame {show(frame.name)}"
-        if frame.link not in names:
-            findings.warn(element, f"{owner} is fixed to {show(frame.link)}, which is not a link.")
-        elif frame.name in taken:
-            findings.warn(element, f"{owner} has the name of another frame or link; skipped.")
-        else:
-            frames.append(frame)
-            taken.add(frame.name)
-    return frames
+EXTENSIONS = ("gazebo", "mujoco")
+MOST_NAMES = 8  # in one note
+# elements and attributes that change the motion, with their values that do not
+ZERO = ("", "0", "false")
+EFFECTS = {
+    **dict.fromkeys(("turnGravityOff", "kinematic", "static", "springStiffness"), ZERO),
+    **dict.fromkeys(("dampingFactor", "velocity_decay", "fluid_added_mass"), ZERO),
+    **dict.fromkeys(("joint", "link"), ()),
+    "gravity": ("1", "true"),
+    "option.gravity": ("0 0 -9.81",),
+    "option.wind": ("0 0 0",),
+    **dict.fromkeys(("option.density", "option.viscosity", "compiler.balanceinertia"), ZERO),
+    **dict.fromkeys(("compiler.boundmass", "compiler.boundinertia"), ZERO),
+    "compiler.settotalmass": ("-1",),
+    "compiler.inertiafromgeom": ("false", "auto"),
+}
+
+
+def note_extensions(root: Element, findings: Findings) -> None:
+    """Add a note on the contents of the elements for simulators, and warn of what matters."""
+    for element in (x for x in root.children if x.tag in EXTENSIONS):
+        names = list(dict.fromkeys(f"<{clip(x.tag)}>" for x in element.children))
+        more = " ..." if len(names) > MOST_NAMES else ""
+        listed = ", ".join(names[:MOST_NAMES]) + more
+        findings.count(element, f"<{element.tag}> is for simulators and is not read: {listed}")
+        of = element.attributes.get("reference", "").strip()
+        owner = f"<{element.tag}>{f' of {show(of)}' if of else ''}"
+        for child in element.children:
+            values = {child.tag: child.value} if child.tag in EFFECTS else {}
+            values |= {f"{child.tag}.{key}": value for key, value in child.attributes.items()}
+            for name, value in values.items():
+                if name in EFFECTS and not _is_idle(value, EFFECTS[name]):
+                    tag, _, key = name.partition(".")
+                    what = f"{key} of <{tag}>" if key else f"<{tag}>"
+                    text = f"{what} changes the motion there and is not read."
+                    findings.warn_together(child, text, owner)
+
+
+def _is_idle(value: str, idle: tuple[str, ...]) -> bool:
+    value = " ".join(value.lower().split())
+    try:
+        return value in idle or (idle is ZERO and float(value) == 0)
+    except ValueError:
+        return False

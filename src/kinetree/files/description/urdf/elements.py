@@ -13,15 +13,16 @@ from math import inf
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.files.description import records
+from kinetree.files.description.collisions import CollisionShape
 from kinetree.files.description.element import (
     PRODUCTS,
     Format,
     Part,
-    Shapes,
     Surface,
     known_words,
     named_part,
-    read_shapes,
+    read_collisions,
 )
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
@@ -34,62 +35,41 @@ from kinetree.files.description.joints import (
     SCREW_TYPES,
     joint_screw,
 )
-from kinetree.files.description.records import (
-    Body,
-    FrameDescription,
-    JointDescription,
-    Limits,
-    LinkDescription,
-    Mimic,
-    Rotor,
-)
 from kinetree.files.description.xml import Element, clip, show
 
 ZEROS = (0.0, 0.0, 0.0)
 LARGE_RADIUS = 50.0  # metres; a larger radius of gyration is most likely a mistaken unit
-WORDS = {
-    "robot": known_words(
-        "link joint transmission frame",
-        "name version",
-        "gazebo mujoco ros2_control sensor material plugin sdf",
-        matters=False,
-    ),
-    "link": known_words(
-        "inertial visual collision",
-        "name type",
-        "contact sensor gravity kinematic self_collide audio_source surface verbose "
-        "collision_checking self_collision_checking self_filter drake_compliance",
-        matters=False,
-    ),
-    "inertial": known_words("origin mass inertia"),
-    "mass": known_words("", "value"),
-    "inertia": known_words("", "ixx ixy ixz iyy iyz izz"),
-    "origin": known_words("", "xyz rpy quat_xyzw"),
-    "joint": known_words(
-        "parent child origin axis limit dynamics mimic safety_controller calibration",
-        "name type dont_collapse",
-    ),
-    "parent": known_words("", "link"),
-    "child": known_words("", "link"),
-    "axis": known_words("", "xyz"),
-    "dynamics": known_words("", "damping friction"),
-    "mimic": known_words("", "joint multiplier offset"),
-    "limit": known_words(
-        "", "lower upper velocity effort acceleration deceleration jerk", matters=False
-    ),
-    "frame": known_words("", "name link xyz rpy", matters=False),
-}
+WORDS = known_words(
+    robot="* link joint transmission frame | name version | gazebo mujoco ros2_control sensor "
+    "material plugin sdf",
+    link="* inertial visual collision | name type | contact sensor gravity kinematic self_collide "
+    "audio_source surface verbose collision_checking self_collision_checking self_filter "
+    "drake_compliance",
+    inertial="origin mass inertia",
+    mass="| value",
+    inertia="| ixx ixy ixz iyy iyz izz",
+    origin="| xyz rpy quat_xyzw",
+    joint="parent child origin axis limit dynamics mimic safety_controller calibration | name type "
+    "dont_collapse",
+    parent="| link",
+    child="| link",
+    axis="| xyz",
+    dynamics="| damping friction",
+    mimic="| joint multiplier offset",
+    limit="* | lower upper velocity effort acceleration deceleration jerk",
+    frame="* | name link xyz rpy",
+)
 URDF = Format(WORDS, in_text=False)
 
 
-def read_link(element: Element, findings: Findings) -> LinkDescription:
+def read_link(element: Element, findings: Findings) -> records.LinkDescription:
     """A link and the body of its <inertial>; a link without one has no body."""
     inertial = named_part(element, findings, URDF).child("inertial")
     bodies = () if inertial is None else (_body(inertial),)
-    return LinkDescription(element.attributes["name"], bodies, element.where)
+    return records.LinkDescription(element.attributes["name"], bodies, element.where)
 
 
-def _body(inertial: Part) -> Body:
+def _body(inertial: Part) -> records.Body:
     """Mass, centre and inertia about the centre, turned into the axes of the link."""
     T, mass, inertia = origin_pose(inertial), inertial.child("mass"), inertial.child("inertia")
     if mass is None:
@@ -98,7 +78,7 @@ def _body(inertial: Part) -> Body:
     if inertia is None:
         text = "<inertial> has no <inertia>; taken as a point mass."
         inertial.warn(text, "inertia-missing")
-        return Body(m, T[:3, 3], np.zeros((3, 3)))
+        return records.Body(m, T[:3, 3], np.zeros((3, 3)))
     if absent := [key for key in PRODUCTS if not inertia.has(key)]:
         names = ", ".join(absent)
         inertia.warn(f"<inertia> has no {names}; taken as 0.", "products-missing", names=names)
@@ -124,21 +104,21 @@ def origin_pose(owner: Part) -> Array:
     return part.turned(p, part.numbers("quat_xyzw", 4), f"quat_xyzw='{part.text('quat_xyzw')}'")
 
 
-def read_frame(element: Element, findings: Findings) -> FrameDescription:
+def read_frame(element: Element, findings: Findings) -> records.FrameDescription:
     """A <frame> (Drake's addition to URDF): a named frame fixed in a link."""
     frame = named_part(element, findings, URDF)
     T = frame.place(frame.numbers("xyz", 3, ZEROS), frame.numbers("rpy", 3, ZEROS), "its pose")
-    return FrameDescription(element.attributes["name"], frame.name("link"), T)
+    return records.FrameDescription(element.attributes["name"], frame.name("link"), T)
 
 
-def link_shapes(root: Element, findings: Findings) -> list[Shapes]:
-    """Mesh files and collision shapes of each link.
+def link_shapes(root: Element, findings: Findings) -> list[CollisionShape]:
+    """Collision shapes of all links.
 
     Friction is that of the extensions of Gazebo (<mu1> of a link), PyBullet (<lateral_friction> of
     a link) and Drake (mu_dynamic of a shape).
     """
     of_gazebo = {x.attributes.get("reference"): x.all("mu1") for x in root.all("gazebo")}
-    shapes: list[Shapes] = []
+    shapes: list[CollisionShape] = []
     for link in root.all("link"):
         name = link.attributes["name"]
         of_link = [x for y in link.all("contact") for x in y.all("lateral_friction")]
@@ -151,7 +131,7 @@ def link_shapes(root: Element, findings: Findings) -> list[Shapes]:
             return tagged_value(shape, elements, [_local(x) for x in elements]), None
 
         part = Part(link, "", findings, URDF)
-        shapes.append(read_shapes(part, name, origin_pose, surface))
+        shapes += read_collisions(part, name, origin_pose, surface)
     return shapes
 
 
@@ -171,7 +151,7 @@ LIMITED = ("revolute", "prismatic")
 LIMITS = ("lower", "upper", "velocity", "effort")
 
 
-def read_joint(element: Element, findings: Findings) -> JointDescription:
+def read_joint(element: Element, findings: Findings) -> records.JointDescription:
     """A joint, its screw axis in the child's frame."""
     joint = named_part(element, findings, URDF)
     name, word = element.attributes["name"], joint.choice("type", TYPES)
@@ -180,7 +160,7 @@ def read_joint(element: Element, findings: Findings) -> JointDescription:
     for child in element.children:
         if child.tag in ("safety_controller", "calibration"):
             findings.count(child, f"<{child.tag}> of a joint does not affect dynamics")
-    return JointDescription(
+    return records.JointDescription(
         name=name,
         type=kind,
         parent=_end(joint, "parent"),
@@ -235,7 +215,7 @@ def _friction(joint: Part, kind: str) -> Friction:
     return friction if kind in SCREW_TYPES else Friction()
 
 
-def _mimic(joint: Part, kind: str) -> Mimic | None:
+def _mimic(joint: Part, kind: str) -> records.Mimic | None:
     """The joint that this one follows; `follow` checks that it exists."""
     mimic = joint.child("mimic")
     if mimic is None:
@@ -249,10 +229,10 @@ def _mimic(joint: Part, kind: str) -> Mimic | None:
         text = f"<mimic> needs a joint with one coordinate, this one is {kind}; delete <mimic>."
         raise mimic.fault(text)
     mimic.lock_if_still(multiplier, offset)
-    return Mimic(leader, multiplier, offset)
+    return records.Mimic(leader, multiplier, offset)
 
 
-def _limits(joint: Part, word: str) -> Limits:
+def _limits(joint: Part, word: str) -> records.Limits:
     """Limits of a joint of URDF type `word`; infinite where the file sets none, or `NO_LIMIT`.
 
     By the rules of URDF a limit that gives one of lower and upper, or neither, leaves the others
@@ -263,7 +243,7 @@ def _limits(joint: Part, word: str) -> Limits:
         if word in LIMITED:
             text = f"a {word} joint needs a <limit>; without one it is taken as unlimited."
             joint.warn_together(text, "limit-missing")
-        return Limits()
+        return records.Limits()
     written = {key: limit.number(key, largest=inf) for key in LIMITS if limit.has(key)}
     for key, value in written.items():
         none = -inf if key == "lower" else inf
@@ -273,7 +253,7 @@ def _limits(joint: Part, word: str) -> Limits:
     if len(written) == len(LIMITS) and not any(written.values()) and word in LIMITED:
         text = "<limit> has zeros only, as if never filled in; taken as unlimited."
         limit.warn_together(text, "limits-all-zero")
-        return Limits()
+        return records.Limits()
     rates: dict[str, float] = {}
     for key in ("velocity", "effort"):
         value = written.get(key, inf)
@@ -286,14 +266,14 @@ def _limits(joint: Part, word: str) -> Limits:
     if word == "continuous":
         if lower or upper:
             limit.note("continuous, so its lower and upper limits are ignored.")
-        return Limits(**rates)
+        return records.Limits(**rates)
     if absent := [key for key in ("lower", "upper") if key not in written]:
         text = f"<limit> has no {' and no '.join(absent)}; 0 by the rules of URDF."
         limit.warn_together(text, "limits-incomplete")
     elif not (lower or upper):
         text = "lower and upper limit are both 0: the joint can only stand at 0."
         limit.warn_together(text, "limits-both-zero")
-    return Limits(*limit.range(TYPES[word], lower, upper), **rates)
+    return records.Limits(*limit.range(TYPES[word], lower, upper), **rates)
 
 
 # transmissions
@@ -303,8 +283,8 @@ RATIO_TAGS = ("gear_ratio", "gearRatio", "mechanicalReduction", "mechanical_redu
 
 
 def add_rotors(
-    elements: list[Element], joints: list[JointDescription], findings: Findings
-) -> list[JointDescription]:
+    elements: list[Element], joints: list[records.JointDescription], findings: Findings
+) -> list[records.JointDescription]:
     """The joints with the rotors that transmissions give them, carried by the parent link.
 
     Inertia and ratio stand in the actuator (`drake:rotor_inertia`, `drake:gear_ratio`), the
@@ -312,6 +292,7 @@ def add_rotors(
     the dynamics.
     """
     by_name = {joint.name: joint for joint in joints}
+    rotors: dict[str, records.Rotor] = {}
     for element in elements:
         owner = f"transmission {show(element.attributes.get('name', ''))}"
         part = Part(element, owner, findings, URDF)
@@ -325,15 +306,15 @@ def add_rotors(
         joint = by_name.get(names[0]) if len(names) == len(element.all("actuator")) == 1 else None
         if joint is None:
             part.warn("its rotor inertia is not used; expected one actuator and one joint.")
-        elif joint.type not in SCREW_TYPES or joint.rotor is not None:
-            why = "has a rotor already" if joint.rotor else f"is {joint.type}"
+        elif joint.type not in SCREW_TYPES or joint.name in rotors:
+            why = "has a rotor already" if joint.name in rotors else f"is {joint.type}"
             part.warn(f"its rotor inertia is not used, joint {show(joint.name)} {why}.")
         else:
-            by_name[joint.name] = replace(joint, rotor=rotor)
-    return list(by_name.values())
+            rotors[joint.name] = rotor
+    return [replace(x, rotor=rotors.get(x.name)) for x in joints]
 
 
-def _rotor(part: Part) -> Rotor | None:
+def _rotor(part: Part) -> records.Rotor | None:
     """Rotor of the one actuator; None when the file gives no inertia."""
     element = part.element
     inside = [inner for actuator in element.all("actuator") for inner in actuator.children]
@@ -344,7 +325,7 @@ def _rotor(part: Part) -> Rotor | None:
         raise part.fault(f"rotor inertia is {inertia:g}; expected >= 0 kg m^2.")
     outside = [inner for joint in element.all("joint") for inner in joint.children]
     ratio = tagged_value(part, [*inside, *element.children, *outside], RATIO_TAGS)
-    return Rotor(inertia, 1.0 if ratio is None else ratio)
+    return records.Rotor(inertia, 1.0 if ratio is None else ratio)
 
 
 def tagged_value(

@@ -14,17 +14,15 @@ has the path, it is taken from there. The current folder never counts.
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from kinetree.errors import InputError, ParseError, argument
+from kinetree.core.text import nearest
+from kinetree.errors import ParseError, argument
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.records import ArgumentValue
-from kinetree.files.description.source import decode, environment, is_confined, path_text, seen_path
+from kinetree.files.description.source import RobotFile, decode, environment, path_text, seen_path
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xacro.expressions import (
     Evaluator,
@@ -36,15 +34,7 @@ from kinetree.files.description.xacro.expressions import (
     truth,
     yaml_of,
 )
-from kinetree.files.description.xacro.scope import (
-    Block,
-    Default,
-    Lazy,
-    Macro,
-    Scope,
-    macro_of,
-    scanned,
-)
+from kinetree.files.description.xacro.scope import Block, Lazy, Macro, Scope, macro_of, pieces
 from kinetree.files.description.xml import Element, clip, parse_xml, show
 
 PREFIX = "xacro:"
@@ -54,54 +44,32 @@ PATTERN = re.compile(r"[*?[]")
 MOST_ELEMENTS = 200_000  # visited, those of macros each time
 DEEPEST = 40  # files that include each other in a row
 YAML_SIZE = 2**19  # bytes of a YAML file: PyYAML takes seconds for a megabyte
+REACHES = ("local", "parent", "global")  # of a property
 KNOWN = "find, arg, env, optenv, eval, dirname, cwd"
 
 
-@dataclass(frozen=True)
-class Expanded:
-    """The root of an expanded file, the arguments in force, and the names of its macros."""
-
-    root: Element
-    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
-    macros: tuple[str, ...] = ()
-
-
-def expand_xacro(
-    path: str | os.PathLike[str],
-    folders: Sequence[str | os.PathLike[str]] = (),
-    arguments: Mapping[str, ArgumentValue] | None = None,
-    findings: Findings | None = None,
-    text: str | None = None,
-    environment: bool = False,
-) -> Expanded:
-    """Expand a xacro file into the elements of a URDF.
+def expand_xacro(file: RobotFile, findings: Findings) -> tuple[Element, tuple[str, ...]]:
+    """Expand a xacro file; return the root of the URDF, and the names of the macros.
 
     Args:
-        path: the .xacro file.
-        folders: folders that contain ROS packages, at any depth.
-        arguments: values of its <xacro:arg> elements: texts, numbers, truth values.
+        file: the file or text; relative paths in a text start from `folders`. Folders contain ROS
+            packages, at any depth. arguments: values of <xacro:arg> elements. environment: whether
+            $(env ...) and $(optenv ...) read environment variables.
         findings: receives notes (packages and arguments taken) and warnings.
-        text: the content, if it is not in a file; `path` is then its name in messages, and
-            relative paths start from `folders`.
-        environment: whether $(env ...) and $(optenv ...) read environment variables.
 
     Raises:
         ParseError: the file cannot be expanded; the message has file:line:column and the remedy.
     """
-    findings = Findings() if findings is None else findings
-    sources = Sources(path_text(path) if text is None else None, folders)
-    reader = _Reader(Path(path_text(path)), sources, text, arguments, findings, environment)
+    sources = Sources(file.place, file.folders)
+    reader = _Reader(file, sources, findings)
     try:
         root = reader.expand()
     except ParseError as error:
-        if not (unknown := reader.unknown()):
-            raise
-        raise type(error)(f"{error} {unknown}") from None
+        unknown = reader.unknown()
+        raise type(error)(f"{error} {unknown}" if unknown else str(error)) from None
     except RecursionError:
-        raise ParseError(
-            f"{reader.main.name}: macros, blocks or expressions are nested too deeply; does a "
-            "macro call itself without an end?"
-        ) from None
+        text = "macros, blocks or expressions are nested too deeply; does a macro call itself?"
+        raise ParseError(f"{reader.main.name}: {text}") from None
     finally:
         findings.notes += sources.notes
     source = reader.roots[reader.main]
@@ -111,25 +79,7 @@ def expand_xacro(
         given = {key: " (given)" if key in reader.given else "" for key in reader.values}
         each = (f"{key}:={clip(x)}{given[key]}" for key, x in reader.values.items())
         findings.note(source, f"arguments: {', '.join(each)}.")
-    return Expanded(root, reader.values, tuple(reader.macros))
-
-
-def argument_texts(arguments: Mapping[str, ArgumentValue] | None) -> dict[str, str]:
-    """Arguments as texts, as xacro has them. True and False are written true and false."""
-    if arguments is not None and not isinstance(arguments, Mapping):
-        raise InputError(
-            f"arguments is {type(arguments).__name__}; expected a dictionary such as "
-            "{'prefix': 'left_'}."
-        )
-    texts: dict[str, str] = {}
-    for name, value in (arguments or {}).items():
-        if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
-            raise InputError(
-                f"argument {name!r} is {value!r}; expected a name and a text, number or truth "
-                "value."
-            )
-        texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
-    return texts
+    return root, tuple(reader.macros)
 
 
 class _Reader:
@@ -139,21 +89,17 @@ class _Reader:
     properties and macros of `scope`.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        sources: Sources,
-        text: str | None,
-        arguments: Mapping[str, ArgumentValue] | None,
-        findings: Findings,
-        sees_environment: bool,
-    ) -> None:
-        self.main, self.sources, self.source_text = Path(os.path.abspath(path)), sources, text
-        self.findings, self.sees_environment = findings, sees_environment
+    def __init__(self, file: RobotFile, sources: Sources, findings: Findings) -> None:
+        self.main, self.source_text = Path(os.path.abspath(path_text(file.path))), file.text
+        self.sources, self.findings = sources, findings
+        self.sees_environment = file.environment
         self.roots: dict[Path, Element] = {}
         self.paths: dict[str, Path] = {}  # by the names of files in messages
         self.reading: list[Path] = []  # each included by the one before
-        self.given = argument_texts(arguments)
+        self.given = {
+            name: str(x).lower() if isinstance(x, bool) else str(x)
+            for name, x in (file.arguments or {}).items()
+        }
         self.values = dict(self.given)
         self.declared: dict[str, str | None] = {}  # defaults as written; None: required
         self.macros: dict[str, None] = {}  # an ordered set
@@ -198,10 +144,8 @@ class _Reader:
     def folder(self) -> Path:
         """The folder of the file that is being read; raise ParseError if it is a text."""
         if self.source_text is not None and self.reading[-1] == self.main:
-            raise ParseError(
-                f"{self.main.name}: a text has no folder of its own, which $(dirname) and patterns "
-                "of file names need. Load the file instead, by its path."
-            )
+            text = "a text has no folder, which $(dirname) and patterns of file names need"
+            raise ParseError(f"{self.main.name}: {text}. Load the file instead, by its path.")
         return self.reading[-1].parent
 
     def read(self, path: Path, source: Element, out: Element, scope: Scope) -> None:
@@ -238,19 +182,9 @@ class _Reader:
         """The value of an argument; ExpressionError if it has none."""
         self.declared.setdefault(name, None)
         if name not in self.values:
-            raise ExpressionError(
-                f"the argument {name!r} has no value here. {self.listed()} Give it in "
-                f"arguments= of kt.load (--arg {name}:=VALUE on the command line)"
-            )
+            text = f"the argument {name!r} has no value here. {self.listed()} Give it in arguments="
+            raise ExpressionError(f"{text} of kt.load (--arg {name}:=VALUE on the command line)")
         return self.values[name]
-
-    def converted(self, name: str) -> str | int | float | bool:
-        """The value of an argument in $(eval ...): a number or truth value if it looks like one."""
-        text = self.argument_value(name)
-        try:
-            return float(text) if "." in text else int(text)
-        except ValueError:
-            return {"true": True, "false": False}.get(text.lower(), text)
 
     def listed(self) -> str:
         """The arguments of the files read so far, with their defaults, as a sentence."""
@@ -259,17 +193,13 @@ class _Reader:
             for name, default in self.declared.items()
         ]
         file = self.main.name
-        listing = f"The arguments of {file} are {', '.join(each)}."
-        return listing if each else f"{file} has no arguments."
+        return f"The arguments of {file} are {', '.join(each)}." if each else f"{file} has none."
 
     def unknown(self) -> str:
         """A sentence about the first given argument that no file read so far has, or nothing."""
-        name = next((x for x in self.given if x not in self.declared), None)
-        if name is None:
-            return ""
-        near = get_close_matches(name, list(self.declared), 1)
-        hint = f" Is {near[0]!r} meant?" if near else ""
-        return f"{self.main.name} has no argument {name!r}.{hint}"
+        names = (x for x in self.given if x not in self.declared)
+        text = f"{self.main.name} has no argument {{!r}}."
+        return next((text.format(x) + nearest(x, self.declared) for x in names), "")
 
     # elements
 
@@ -311,91 +241,85 @@ class _Reader:
         }
 
     def if_(self, child: Element, out: Element, scope: Scope) -> None:
-        (value,) = self.required(child, "value")
-        if self.condition(value, scope, child) is (child.tag == f"{PREFIX}if"):
+        self.required(child, "value")
+        if self.condition(child, "value", "", scope) is (child.tag == f"{PREFIX}if"):
             self.inner(child, out, scope)
 
-    def condition(self, text: str, scope: Scope, element: Element) -> bool:
+    def condition(self, element: Element, key: str, default: str, scope: Scope) -> bool:
         try:
-            return truth(self.evaluate(text, scope, element, "value"))
+            return truth(self.evaluated(element, key, default, scope))
         except ExpressionError as error:
-            raise self.fault(element, "value", text, str(error)) from None
+            raise self.fault(element, key, str(error)) from None
 
     def argument(self, child: Element, out: Element, scope: Scope) -> None:
-        (name,) = self.required(child, "name", optional=("default",))
-        default = child.attributes.get("default")
-        if name not in self.values and default is not None:
-            self.values[name] = str(self.evaluate(default, scope, child, "default"))
+        name = self.required(child, "name", optional=("default",))
+        if name not in self.values and "default" in child.attributes:
+            self.values[name] = str(self.evaluated(child, "default", "", scope))
 
     def property(self, child: Element, out: Element, scope: Scope) -> None:
-        optional = ("value", "default", "remove", "scope", "lazy_eval")
-        (name,) = self.required(child, "name", optional=optional)
-        name = str(self.evaluate(name, scope, child, "name"))
+        given = child.attributes
+        self.required(child, "name", optional=("value", "default", "remove", "scope", "lazy_eval"))
+        name = str(self.evaluated(child, "name", "", scope))
         if not name.isidentifier() or name.startswith("__"):
             text = "expected letters, digits and underscores, and no two underscores first"
-            raise self.fault(child, "name", name, text)
-        value, default = child.attributes.get("value"), child.attributes.get("default")
-        remove = self.condition(child.attributes.get("remove", "false"), scope, child)
-        if sum((value is not None, default is not None, remove)) > 1:
+            raise self.fault(child, "name", text)
+        remove = self.condition(child, "remove", "false", scope)
+        if ("value" in given) + ("default" in given) + remove > 1:
             text = "<xacro:property> has more than one of value, default and remove; expected one."
             raise ParseError(f"{child.place}: property {show(name)}: {text}")
-        reach = child.attributes.get("scope", "local")
-        if reach not in ("local", "parent", "global"):
-            raise self.fault(child, "scope", reach, "expected 'local', 'parent' or 'global'")
+        reach = given.get("scope", "local")
+        if reach not in REACHES:
+            raise self.fault(child, "scope", f"expected one of {', '.join(REACHES)}")
         if remove:
             for place in scope.chain():
                 place.values.pop(name, None)
-        elif default is None or not (scope.home(name) or name in self.evaluator.functions):
-            if reach == "parent" and scope.parent is None:
-                self.findings.warn(child, f"property {show(name)} has no parent scope; not set.")
-            else:
-                value = default if value is None else value
-                self._set(name, value, child, scope, reach)
+        elif "default" in given and (scope.home(name) or name in self.evaluator.functions):
+            return
+        elif reach == "parent" and scope.parent is None:
+            self.findings.warn(child, f"property {show(name)} has no parent scope; not set.")
+        else:
+            self._set(name, child, scope, reach)
 
-    def _set(self, name: str, value: str | None, child: Element, scope: Scope, reach: str) -> None:
+    def _set(self, name: str, child: Element, scope: Scope, reach: str) -> None:
         """Set a property to a text, evaluated now or when it is first used, or to a block."""
-        target = scope.target(reach)
-        lazy = self.condition(child.attributes.get("lazy_eval", "true"), scope, child)
-        if value is None:
+        target, key = scope.target(reach), "value" if "value" in child.attributes else "default"
+        lazy = self.condition(child, "lazy_eval", "true", scope)
+        if key not in child.attributes:
             target.values[f"**{name}"] = Block(child, whole=False)
         elif lazy and reach == "local":
-            known = literal(value)
+            known = literal(child.attributes[key])
             target.values[name] = Lazy(known, child) if isinstance(known, str) else known
         else:
-            target.values[name] = literal(self.evaluate(value, scope, child, "value"))
+            target.values[name] = literal(self.evaluated(child, key, "", scope))
 
     def macro(self, child: Element, out: Element, scope: Scope) -> None:
-        (name,) = self.required(child, "name", optional=("params",))
-        name = name.removeprefix(PREFIX)
+        name = self.required(child, "name", optional=("params",)).removeprefix(PREFIX)
         if name in ELEMENTS or "." in name or not name:
-            raise self.fault(child, "name", name, "expected another name, without dots")
+            raise self.fault(child, "name", "expected another name, without dots")
         scope.macros[name] = macro_of(child)
         self.macros[name] = None
 
     def include(self, child: Element, out: Element, scope: Scope) -> None:
-        (spec,) = self.required(child, "filename", optional=("ns", "optional"))
+        self.required(child, "filename", optional=("ns", "optional"))
         if child.children:
             self.findings.warn(child, "elements inside <xacro:include> are not read.")
-        optional = self.condition(child.attributes.get("optional", "false"), scope, child)
-        inside = scope
+        optional, inside = self.condition(child, "optional", "false", scope), scope
         if "ns" in child.attributes:
-            name = str(self.evaluate(child.attributes["ns"], scope, child, "ns"))
+            name = str(self.evaluated(child, "ns", "", scope))
             scope.values[name] = inside = Scope(scope, namespace=name)
-        name = str(self.evaluate(spec, scope, child, "filename"))
+        name = str(self.evaluated(child, "filename", "", scope))
         for path in self.matches(name, child):
             if path.is_file():
                 self.read(path, self.load(path), out, inside)
             elif not optional:
-                raise ParseError(
-                    f"{child.place}: <xacro:include> names the file {clip(name, 200)!r}, which is "
-                    f"not there: {path}. {self._why_missing()}"
-                )
+                text = f"names the file {clip(name, 200)!r}, which is not there: {path}."
+                raise ParseError(f"{child.place}: <xacro:include> {text} {self._why_missing()}")
 
     def insert_block(self, child: Element, out: Element, scope: Scope) -> None:
-        (name,) = self.required(child, "name")
+        name = self.required(child, "name")
         block = scope.find(f"**{name}") or scope.find(f"*{name}")
         if not isinstance(block, Block):
-            raise self.fault(child, "name", name, "no block of that name was given")
+            raise self.fault(child, "name", "no block of that name was given")
         (self.element if block.whole else self.inner)(block.element, out, scope)
 
     def named_element(self, child: Element, out: Element, scope: Scope) -> None:
@@ -409,20 +333,19 @@ class _Reader:
         self.element(renamed, out, scope)
 
     def attribute(self, child: Element, out: Element, scope: Scope) -> None:
-        _, value = self.required(child, "name", "value")
+        self.required(child, "name", "value")
         name = self._name_in(child, "name", scope, "an attribute")
-        out.attributes[name] = self.text(value, scope, child, "value")
+        out.attributes[name] = self.text(child.attributes["value"], scope, child, "value")
 
     def _name_in(self, child: Element, key: str, scope: Scope, what: str) -> str:
         """The name in an attribute, one that XML allows."""
-        name = str(self.evaluate(child.attributes.get(key, ""), scope, child, key))
+        name = str(self.evaluated(child, key, "", scope))
         if not NAME.fullmatch(name):
-            raise self.fault(child, key, name, f"expected the name of {what}")
+            raise self.fault(child, key, f"expected the name of {what}")
         return name
 
     def dynamic_call(self, child: Element, out: Element, scope: Scope) -> None:
-        name = str(self.evaluate(child.attributes.get("macro", ""), scope, child, "macro"))
-        self.call(name, child, out, scope, skipped="macro")
+        self.call(str(self.evaluated(child, "macro", "", scope)), child, out, scope, "macro")
 
     def call(
         self, name: str, child: Element, out: Element, scope: Scope, skipped: str = "xmlns"
@@ -433,68 +356,60 @@ class _Reader:
         """
         macro, home = scope.macro(name)
         if macro is None:
-            near = get_close_matches(name, list(self.macros), 1)
-            hint = f" Is {near[0]!r} meant?" if near else ""
-            text = f"there is no macro {show(name)} here; is an include missing?{hint}"
-            raise ParseError(f"{child.place}: <{clip(child.tag)}>: {text}")
-        called, local = f"macro {show(name)} of {macro.where}", Scope(home)
+            text = f"there is no macro {show(name)} here; is an include missing?"
+            raise ParseError(
+                f"{child.place}: <{clip(child.tag)}>: {text}{nearest(name, self.macros)}"
+            )
+        called, local = f"macro {show(name)} of {macro.element.where}", Scope(home)
         missing = dict(macro.parameters)
-        for key, value in child.attributes.items():
+        for key in child.attributes:
             if key == skipped or key.startswith("xmlns"):
                 continue
             if key not in missing or key.startswith("*"):
-                expected = ", ".join(macro.parameters) or "no parameters"
-                text = f"has no parameter {show(key)}; expected {expected}"
-                raise ParseError(f"{child.place}: {called} {text}.")
-            local.values[key] = literal(self.evaluate(value, scope, child, key))
+                text = f"expected {', '.join(macro.parameters) or 'no parameters'}"
+                raise ParseError(f"{child.place}: {called} has no parameter {show(key)}; {text}.")
+            local.values[key] = literal(self.evaluated(child, key, "", scope))
             del missing[key]
-        given = Element(child.tag, {}, child.file, child.line, child.column)
-        for x in child.children:
-            self.element(x, given, scope)
-        self._take_blocks(called, child, given, missing, local)
+        self._take_blocks(called, child, missing, scope, local)
         for key, default in missing.items():
-            local.values[key] = self._default(key, default, macro, scope, child)
+            if not key.startswith("*"):
+                local.values[key] = self._default(key, default, macro, scope, child)
         self.inner(macro.element, out, local)
 
     def _take_blocks(
-        self,
-        called: str,
-        child: Element,
-        given: Element,
-        missing: dict[str, Default | None],
-        local: Scope,
+        self, called: str, child: Element, missing: Mapping[str, Any], scope: Scope, local: Scope
     ) -> None:
         """Give the elements inside a call to the block parameters of the macro, in order."""
-        blocks = iter(given.children)
-        for key in [key for key in missing if key.startswith("*")]:
-            block = next(blocks, None)
-            if block is None:
-                text = f"needs the block {show(key)}: an element inside <{clip(child.tag)}>."
-                raise ParseError(f"{child.place}: {called} {text}")
-            local.values[key] = Block(block, whole=not key.startswith("**"))
-            del missing[key]
-        for block in blocks:
+        given = Element(child.tag, {}, child.file, child.line, child.column)
+        for x in child.children:
+            self.element(x, given, scope)
+        names = [key for key in missing if key.startswith("*")]
+        if len(names) > len(given.children):
+            text = f"an element inside <{clip(child.tag)}>"
+            block = show(names[len(given.children)])
+            raise ParseError(f"{child.place}: {called} needs the block {block}: {text}.")
+        if len(names) < len(given.children):
+            block = given.children[len(names)]
             text = f"has no use for <{clip(block.tag)}>; it takes fewer blocks."
             raise ParseError(f"{block.place}: {called} {text}")
+        for key, block in zip(names, given.children, strict=True):
+            local.values[key] = Block(block, whole=not key.startswith("**"))
 
     def _default(
-        self, key: str, default: Default | None, macro: Macro, scope: Scope, child: Element
+        self, key: str, default: tuple[bool, str | None], macro: Macro, scope: Scope, child: Element
     ) -> Any:
         """The value of a parameter that a call leaves out: the caller's (^), or the default."""
-        forward, text = default or (False, None)
+        forward, text = default
         if forward and scope.home(key):
             return self.value_of(key, scope)
         if text is None:
             why = "nor is there a property of that name" if forward else "which has no default"
-            raise ParseError(
-                f"{child.place}: macro of {macro.where} needs the parameter {show(key)}, {why}."
-            )
+            what = f"macro of {macro.element.where} needs the parameter {show(key)}"
+            raise ParseError(f"{child.place}: {what}, {why}.")
         return literal(self.evaluate(text, scope, macro.element, "params"))
 
-    def required(
-        self, element: Element, *names: str, optional: tuple[str, ...] = ()
-    ) -> tuple[str, ...]:
-        """The values of attributes; a warning about one that is not part of xacro."""
+    def required(self, element: Element, *names: str, optional: tuple[str, ...] = ()) -> str:
+        """The first of some attributes, as written; a warning about one that is not of xacro."""
         for name in names:
             if name not in element.attributes:
                 raise ParseError(f"{element.place}: <{element.tag}> has no attribute {name!r}.")
@@ -503,7 +418,7 @@ class _Reader:
         if extra:
             text = f"attribute {show(extra[0])} of <{element.tag}> is not part of xacro; not read."
             self.findings.warn(element, text)
-        return tuple(element.attributes[name] for name in names)
+        return element.attributes[names[0]]
 
     # texts
 
@@ -512,8 +427,12 @@ class _Reader:
         expanded = str(self.evaluate(text, scope, element, what))
         if wrong := NOT_XML.search(expanded):
             reason = f"its value has the character {wrong[0]!r}, which XML does not allow"
-            raise self.fault(element, what, text, reason)
+            raise self.fault(element, what, reason, text)
         return expanded
+
+    def evaluated(self, element: Element, key: str, default: str, scope: Scope) -> Any:
+        """The value of an attribute."""
+        return self.evaluate(element.attributes.get(key, default), scope, element, key)
 
     def evaluate(self, text: str, scope: Scope, element: Element, what: str) -> Any:
         """A text with its ${...} and $(...): the value itself if the text is one of them."""
@@ -521,15 +440,15 @@ class _Reader:
             return text
         previous, self.current = self.current, element
         try:
-            pieces = [
+            values = [
                 inside if kind == "text" else self._piece(kind, inside, scope, element, what)
-                for kind, inside in scanned(text)
+                for kind, inside in pieces(text)
             ]
-            if len(pieces) == 1:
-                return pieces[0]
-            return self.evaluator.spend("".join(map(str, pieces)))
+            if len(values) == 1:
+                return values[0]
+            return self.evaluator.spend("".join(map(str, values)))
         except ExpressionError as error:
-            raise self.fault(element, what, text, str(error)) from None
+            raise self.fault(element, what, str(error), text) from None
         finally:
             self.current = previous
 
@@ -546,7 +465,7 @@ class _Reader:
             raise KeyError(name)
         value = home.values[name]
         if isinstance(value, Scope):
-            return Namespace(value.namespace or "", _Values(self, value))
+            return Namespace(value.namespace or "", lambda name: self.value_of(name, value))
         if not isinstance(value, Lazy):
             return value
         if value.busy:
@@ -554,17 +473,18 @@ class _Reader:
             raise ParseError(f"{value.element.place}: property {show(name)}: {text}.")
         value.busy = True
         try:
-            evaluated = literal(self.evaluate(value.text, home, value.element, "value"))
+            home.values[name] = literal(self.evaluate(value.text, home, value.element, "value"))
         finally:
             value.busy = False
-        home.values[name] = evaluated
-        return evaluated
+        return home.values[name]
 
-    def fault(self, element: Element, what: str, text: str, reason: str) -> ParseError:
+    def fault(
+        self, element: Element, what: str, reason: str, text: str | None = None
+    ) -> ParseError:
         """The error of a text that cannot be evaluated: where, what and why."""
-        return ParseError(
-            f"{element.place}: <{clip(element.tag)}> {what}={show(text)}: {reason.rstrip('.')}."
-        )
+        text = element.attributes.get(what, "") if text is None else text
+        what = f"<{clip(element.tag)}> {what}={show(text)}"
+        return ParseError(f"{element.place}: {what}: {reason.rstrip('.')}.")
 
     # substitutions and functions
 
@@ -591,39 +511,44 @@ class _Reader:
         }
 
     def _current_folder(self) -> str:
-        if is_confined():
-            raise ExpressionError(
-                "$(cwd), a folder of this machine, is not known to files that were opened "
-                "together; expected $(dirname), the folder of the file"
-            )
         self.findings.note(self.current, "$(cwd) is the current folder of the process.")
-        return os.getcwd()
+        return seen_path(Path.cwd())
 
     def _eval(self, text: str, properties: Scope) -> Any:
         """The value of $(eval TEXT), which sees the arguments and no properties, as in ROS."""
         if "__" in text:
             raise ExpressionError("two underscores are not allowed in $(eval ...)")
-        calls = self._substitutions() | {"arg": self.converted}
-        calls.pop("cwd")
-        mathematics, python = (self.evaluator.functions[x].values for x in ("math", "python"))
-        # names that hide arguments, as in ROS
-        known = {name: Function(name, call) for name, call in calls.items()}
-        known = {"true": True, "false": False, **mathematics, **known}
+        # the names of calls and of math hide arguments, as in ROS
+        calls = self._substitutions() | {"arg": self._number_or_text}
+        known: dict[str, Any] = {x: Function(x, calls[x]) for x in calls if x != "cwd"}
+        known |= {"true": True, "false": False}
+        spaces = self.evaluator.functions
 
         def value(name: str) -> Any:
             if name in known:
                 return known[name]
-            if name in self.values:
-                return self.converted(name)
-            if name in python:
-                return python[name]
+            for space in (spaces["math"].values, self._argument_in_eval, spaces["python"].values):
+                try:
+                    return space(name)
+                except KeyError:
+                    continue
             hint = f"; the property is ${{{name}}}" if properties.home(name) else ""
-            raise ExpressionError(
-                f"{name!r} is not an argument that has a value here, and $(eval ...) sees no "
-                f"properties{hint}. {self.listed()}"
-            )
+            text = f"{name!r} is no argument with a value here, and $(eval ...) sees no properties"
+            raise ExpressionError(f"{text}{hint}. {self.listed()}")
 
         return self.evaluator.value(text, value)
+
+    def _argument_in_eval(self, name: str) -> Any:
+        self.values[name]  # KeyError without one
+        return self._number_or_text(name)
+
+    def _number_or_text(self, name: str) -> str | int | float | bool:
+        """The value of an argument in $(eval ...): a number or truth value if it looks like one."""
+        text = self.argument_value(name)
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:
+            return {"true": True, "false": False}.get(text.lower(), text)
 
     def _variable(self, name: str, default: str | None) -> str:
         """The value of an environment variable, if the caller lets the file see it.
@@ -635,12 +560,10 @@ class _Reader:
         if self.sees_environment and is_set:
             self.findings.note(self.current, f"{known} read.")
             return environment()[name]
-        if default is None and self.sees_environment:
-            raise ExpressionError(f"{known} not set")
         if default is None:
+            why = "not set" if self.sees_environment else "not read: files see no environment"
             raise ExpressionError(
-                f"{known} not read: files see no environment. If the file is to be trusted, allow "
-                f"it by {allow}"
+                f"{known} {why}. If the file is to be trusted, allow it by {allow}"
             )
         if is_set:
             text = f"{known} set, but files see no environment: the default {show(default)} is used"
@@ -662,7 +585,7 @@ class _Reader:
         }
         functions = {name: Function(f"xacro.{name}", call) for name, call in own.items()}
         direct = {name: functions[name] for name in ("load_yaml", "abs_filename", "dotify")}
-        return {**direct, "xacro": Namespace("xacro", functions)}
+        return {**direct, "xacro": Namespace("xacro", functions.__getitem__)}
 
     def _load_yaml(self, name: object) -> Any:
         path = self.located(str(name), self.current)
@@ -680,22 +603,6 @@ class _Reader:
         """Add a message of the file itself to the findings; the expression's value is empty."""
         add(self.current, f"the file says: {clip(' '.join(map(str, texts)), 400)}")
         return ""
-
-
-class _Values(Mapping[str, Any]):
-    """The values of a namespace as a mapping, evaluated on access."""
-
-    def __init__(self, reader: _Reader, scope: Scope):
-        self.reader, self.scope = reader, scope
-
-    def __getitem__(self, name: str) -> Any:
-        return self.reader.value_of(name, self.scope)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.scope.values)
-
-    def __len__(self) -> int:
-        return len(self.scope.values)
 
 
 def _stop(*texts: object) -> None:

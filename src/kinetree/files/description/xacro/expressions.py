@@ -2,29 +2,27 @@
 
 An expression is parsed to Python's syntax tree and walked here. A value is a number, a text, a
 truth value, None, a list, a tuple, a set, a dictionary, a namespace or one of the functions below.
-Of the attributes of Python objects only the listed methods can be reached. Work and sizes are
-bounded.
+Of the attributes of Python objects only the listed methods can be reached. The work for a
+description and the size of a value are bounded.
 """
 
 import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
+from kinetree.core.text import nearest
 from kinetree.errors import need
-
-T = TypeVar("T")
 
 MOST_STEPS = 1_000_000  # nodes evaluated for one description
 MOST_ENTRIES = 100_000  # characters and entries of one value, those of its entries included
-MOST_BITS = 4096  # of a whole number
+MOST_BITS = 4096  # of an integer
 WEIGHT_OF_STEP = 4  # entries whose weighing takes the time of a step
 UNBOUNDED = ("factorial", "comb", "perm", "prod", "lcm")  # functions of math that are left out
-SIZED = (str, list, tuple, dict, set, frozenset)
 WIDE_FORMAT = re.compile(r"\*|[0-9]{4}")  # '%9999d' makes a text of that length
 
 
@@ -38,10 +36,13 @@ class Function:
 
     name: str
     call: Callable[..., Any]
-    kind: type | tuple[type, ...] | None = None
+    kind: type | None = None
 
     def __str__(self) -> str:
         return f"<function {self.name}>"
+
+
+Names = Callable[[str], Any]  # the value of a name; KeyError if there is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,56 +50,36 @@ class Namespace:
     """Values by name, reached as NAMESPACE.name."""
 
     name: str
-    values: Mapping[str, Any]
+    values: Names
 
     def __str__(self) -> str:
         return f"<namespace {self.name}>"
 
 
-METHODS: dict[type, frozenset[str]] = {
-    str: frozenset(
-        "capitalize count endswith find index isalnum isalpha isdecimal isdigit isidentifier "
-        "islower isnumeric isspace isupper lower lstrip partition removeprefix removesuffix "
-        "rfind rindex rpartition rsplit rstrip split splitlines startswith strip swapcase "
-        "title upper".split()
-    ),
-    list: frozenset(("count", "index", "copy")),
-    tuple: frozenset(("count", "index")),
-    dict: frozenset(("get", "items", "keys", "values", "copy")),
-    float: frozenset(("is_integer",)),
+METHODS = {
+    str: "capitalize count endswith find index isalnum isalpha isdecimal isdigit isidentifier "
+    "islower isnumeric isspace isupper lower lstrip partition removeprefix removesuffix rfind "
+    "rindex rpartition rsplit rstrip split splitlines startswith strip swapcase title upper",
+    list: "count index copy",
+    tuple: "count index",
+    dict: "get items keys values copy",
+    float: "is_integer",
 }
-UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Not: operator.not_,
-    ast.Invert: operator.invert,
-}
-BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.RShift: operator.rshift,
-}
-COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
-Names = Callable[[str], Any]  # the value of a name; KeyError if there is none
+
+
+def _operators(words: str) -> dict[type[ast.AST], Callable[..., Any]]:
+    """Functions of the module operator by nodes of the syntax tree: "Add:add Sub:sub"."""
+    pairs = (word.split(":") for word in words.split())
+    return {getattr(ast, node): getattr(operator, name) for node, name in pairs}
+
+
+UNARY = _operators("UAdd:pos USub:neg Not:not_ Invert:invert")
+BINARY = _operators(
+    "Add:add Sub:sub Mult:mul Div:truediv FloorDiv:floordiv Mod:mod Pow:pow BitAnd:and_ BitOr:or_ "
+    "BitXor:xor RShift:rshift"
+)
+COMPARE = _operators("Eq:eq NotEq:ne Lt:lt LtE:le Gt:gt GtE:ge Is:is_ IsNot:is_not")
+COMPARE |= {ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b}
 
 
 class Evaluator:
@@ -115,42 +96,45 @@ class Evaluator:
             ExpressionError: the expression is not of the language, or has no value.
         """
         try:
-            tree = ast.parse(expression.strip(), mode="eval").body
-            return self._node(tree, names)
+            return self._node(ast.parse(expression.strip(), mode="eval").body, names)
         except ExpressionError:
             raise
         except SyntaxError as error:
             raise ExpressionError(f"it is not an expression ({error.msg})") from None
         except KeyError as error:
             raise ExpressionError(f"there is no key {error.args[0]!r}") from None
-        except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+        except (ArithmeticError, TypeError, ValueError, LookupError, MemoryError) as error:
             raise ExpressionError(str(error) or type(error).__name__) from None
-        except MemoryError:
-            raise ExpressionError("it needs too much memory") from None
 
     def call(self, function: object, *values: object, **named: object) -> Any:
         """Call a function of the language."""
         if not isinstance(function, Function):
             raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
         try:
-            return bounded(function.call(*values, **named))
+            return self.spend(function.call(*values, **named))
         except TypeError as error:
             raise ExpressionError(f"{function.name}() cannot be called so: {error}") from None
 
     def spend(self, value: Any) -> Any:
-        """`value`; count the steps of work with it, since large ones cost more than a step."""
-        self.steps += 1 + weight(bounded(value)) // WEIGHT_OF_STEP
+        """`value`, after a check of its size; large ones count as several steps of work."""
+        weight = _weight(value)
+        self.steps += 1 + weight // WEIGHT_OF_STEP
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise ExpressionError(f"an integer has more than {MOST_BITS} bits")
+        if weight > MOST_ENTRIES:
+            raise ExpressionError(f"a value has more than {MOST_ENTRIES} characters or entries")
         if self.steps > MOST_STEPS:
             raise ExpressionError(f"the file takes more than {MOST_STEPS} steps to evaluate")
         return value
 
-    def _node(self, node: ast.AST, names: Names) -> Any:
-        self.spend(None)
+    def _node(self, node: ast.AST | None, names: Names) -> Any:
+        """The value of a node: by the method of its name, or by the table of operators."""
+        if node is None:
+            return None
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise ExpressionError(f"{type(node).__name__} is not allowed in expressions")
-        value = method(node, names)
-        return self.spend(value) if isinstance(value, SIZED) else bounded(value)
+        return self.spend(method(node, names))
 
     def _constant(self, node: ast.Constant, names: Names) -> Any:
         if not isinstance(node.value, str | int | float | None):
@@ -163,18 +147,18 @@ class Evaluator:
         except KeyError:
             if node.id in self.functions:
                 return self.functions[node.id]
-        why = "left out, because its results have no bound" if node.id in UNBOUNDED else ""
-        raise ExpressionError(f"name {node.id!r} is {why or 'not defined'}")
+        raise ExpressionError(f"name {node.id!r} is not defined")
 
     def _unaryop(self, node: ast.UnaryOp, names: Names) -> Any:
         return UNARY[type(node.op)](self._node(node.operand, names))
 
     def _binop(self, node: ast.BinOp, names: Names) -> Any:
-        if type(node.op) not in BINARY:
-            raise ExpressionError(f"{type(node.op).__name__} is not allowed in expressions")
+        sign = type(node.op)
+        if sign not in BINARY:
+            raise ExpressionError(f"{sign.__name__} is not allowed in expressions")
         a, b = self._node(node.left, names), self._node(node.right, names)
-        _check_size(type(node.op), a, b)
-        return BINARY[type(node.op)](a, b)
+        _check_size(sign, a, b)
+        return BINARY[sign](a, b)
 
     def _boolop(self, node: ast.BoolOp, names: Names) -> Any:
         value = None
@@ -184,7 +168,7 @@ class Evaluator:
                 break
         return value
 
-    def _compare(self, node: ast.Compare, names: Names) -> Any:
+    def _compare(self, node: ast.Compare, names: Names) -> bool:
         left = self._node(node.left, names)
         for sign, part in zip(node.ops, node.comparators, strict=True):
             right = self._node(part, names)
@@ -202,21 +186,17 @@ class Evaluator:
 
     _tuple = _set = _list
 
-    def _each(self, nodes: Iterable[ast.expr], names: Names) -> list[Any]:
-        values: list[Any] = []
+    def _each(self, nodes: Iterable[ast.expr | None], names: Names) -> Iterator[Any]:
         for node in nodes:
             if isinstance(node, ast.Starred):
-                values += bounded(list(self._node(node.value, names)))
+                yield from _entries(self._node(node.value, names))
             else:
-                values.append(self._node(node, names))
-        return values
+                yield self._node(node, names)
 
     def _dict(self, node: ast.Dict, names: Names) -> Any:
-        keys = [key for key in node.keys if key is not None]
-        if len(keys) != len(node.keys):
+        if None in node.keys:
             raise ExpressionError("** is not allowed in expressions")
-        pairs = zip(self._each(keys, names), self._each(node.values, names), strict=True)
-        return dict(pairs)
+        return dict(zip(self._each(node.keys, names), self._each(node.values, names), strict=True))
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Any:
         value, index = self._node(node.value, names), self._node(node.slice, names)
@@ -225,65 +205,40 @@ class Evaluator:
         return value[index]
 
     def _slice(self, node: ast.Slice, names: Names) -> slice:
-        parts = (node.lower, node.upper, node.step)
-        return slice(*(None if part is None else self._node(part, names) for part in parts))
+        return slice(*(self._node(part, names) for part in (node.lower, node.upper, node.step)))
 
     def _attribute(self, node: ast.Attribute, names: Names) -> Any:
         value, name = self._node(node.value, names), node.attr
         if isinstance(value, Namespace):
-            if name in value.values:
-                return value.values[name]
-            raise ExpressionError(f"namespace {value.name!r} has no {name!r}")
-        if isinstance(value, str) and name in OWN_METHODS:
-            method = OWN_METHODS[name]
-            return Function(name, lambda *given: method(value, *given))
-        if name in METHODS.get(type(value), ()):
+            try:
+                return value.values(name)
+            except KeyError:
+                raise ExpressionError(f"namespace {value.name!r} has no {name!r}") from None
+        if isinstance(value, str) and name in BOUNDED_METHODS:
+            return Function(name, lambda *given: BOUNDED_METHODS[name](value, *given))
+        if name in METHODS.get(type(value), "").split():
             return Function(name, getattr(value, name))
-        if isinstance(value, dict):
-            if name in value:
-                return value[name]
-            near = get_close_matches(name, [key for key in value if isinstance(key, str)], 1)
-            hint = f"; is {near[0]!r} meant?" if near else ""
-            raise ExpressionError(f"the dictionary has no key {name!r}{hint}")
-        raise ExpressionError(f"{type(value).__name__} has no attribute {name!r} in expressions")
+        if not isinstance(value, dict):
+            kind = type(value).__name__
+            raise ExpressionError(f"{kind} has no attribute {name!r} in expressions")
+        if name not in value:
+            hint = nearest(name, (key for key in value if isinstance(key, str)))
+            raise ExpressionError(f"the dictionary has no key {name!r}.{hint}")
+        return value[name]
 
     def _call(self, node: ast.Call, names: Names) -> Any:
-        function = self._node(node.func, names)
-        values = self._each(node.args, names)
-        named = {}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                raise ExpressionError("** is not allowed in expressions")
-            named[keyword.arg] = self._node(keyword.value, names)
+        function, values = self._node(node.func, names), list(self._each(node.args, names))
+        named = {x.arg: self._node(x.value, names) for x in node.keywords if x.arg is not None}
+        if len(named) < len(node.keywords):
+            raise ExpressionError("** is not allowed in expressions")
         return self.call(function, *values, **named)
-
-    def _lambda(self, node: ast.Lambda, names: Names) -> Function:
-        parameters = [argument.arg for argument in node.args.args]
-        if node.args.defaults or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
-            raise ExpressionError("a lambda takes plain arguments only")
-
-        def call(*values: object) -> Any:
-            if len(values) != len(parameters):
-                raise ExpressionError(f"a lambda of {len(parameters)} arguments got {len(values)}")
-            return self._node(node.body, _local(dict(zip(parameters, values, strict=True)), names))
-
-        return Function("lambda", call)
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> list[Any]:
         return [self._node(node.elt, local) for local in self._loops(node.generators, names)]
 
     _generatorexp = _listcomp
 
-    def _setcomp(self, node: ast.SetComp, names: Names) -> set[Any]:
-        return {self._node(node.elt, local) for local in self._loops(node.generators, names)}
-
-    def _dictcomp(self, node: ast.DictComp, names: Names) -> dict[Any, Any]:
-        return {
-            self._node(node.key, local): self._node(node.value, local)
-            for local in self._loops(node.generators, names)
-        }
-
-    def _loops(self, loops: list[ast.comprehension], names: Names) -> Iterable[Names]:
+    def _loops(self, loops: list[ast.comprehension], names: Names) -> Iterator[Names]:
         if not loops:
             yield names
             return
@@ -297,8 +252,7 @@ class Evaluator:
         return "".join(str(self._node(part, names)) for part in node.values)
 
     def _formattedvalue(self, node: ast.FormattedValue, names: Names) -> str:
-        value = self._node(node.value, names)
-        spec = "" if node.format_spec is None else self._node(node.format_spec, names)
+        value, spec = self._node(node.value, names), self._node(node.format_spec, names) or ""
         if WIDE_FORMAT.search(spec):
             raise ExpressionError(f"format {spec[:20]!r} is too wide")
         if node.conversion == ord("r"):
@@ -310,151 +264,49 @@ class Evaluator:
         mathematics = {
             name: Function(f"math.{name}", value) if callable(value) else value
             for name, value in vars(math).items()
-            if not name.startswith("_")
+            if not name.startswith("_") and name not in UNBOUNDED
         }
-        for name in UNBOUNDED:
-            mathematics.pop(name)
-        python: dict[str, Any] = {
-            function.__name__: Function(function.__name__, function)
-            for function in (abs, all, any, divmod, len, max, min, sum, ord)
+        calls: dict[str, Callable[..., Any]] = {
+            call.__name__: call for call in (abs, all, any, divmod, len, max, min, sum, ord, repr)
         }
-        kinds: dict[type, Callable[..., Any]] = {
-            bool: bool, float: float, int: _whole, str: str, dict: dict,
-            list: lambda x=(): list(_entries(x)), tuple: lambda x=(): tuple(_entries(x)),
-            set: lambda x=(): set(_entries(x)), frozenset: lambda x=(): frozenset(_entries(x)),
-        }  # fmt: skip
-        for kind, call in kinds.items():
-            python[kind.__name__] = Function(kind.__name__, call, kind)
-        bounded_calls: dict[str, Callable[..., Any]] = {
-            "range": lambda *ends: list(_entries(range(*ends))),
+        calls |= {
+            "range": lambda *ends: _entries(range(*ends)),
             "enumerate": lambda x, start=0: list(enumerate(_entries(x), start)),
-            "reversed": lambda x: list(reversed(_entries(x))),
+            "reversed": lambda x: _entries(x)[::-1],
             "sorted": lambda x, reverse=False: sorted(_entries(x), reverse=reverse),
             "zip": lambda *xs: list(zip(*map(_entries, xs), strict=False)),
-            "map": lambda f, *xs: [self.call(f, *x) for x in zip(*map(_entries, xs), strict=False)],
-            "filter": lambda f, x: [y for y in _entries(x) if (self.call(f, y) if f else y)],
-            "repr": repr,
             "round": _rounded,
             "isinstance": _is_instance,
         }
-        python |= {name: Function(name, call) for name, call in bounded_calls.items()}
+        python: dict[str, Any] = {name: Function(name, call) for name, call in calls.items()}
+        for kind in (bool, float, int, str, dict):
+            python[kind.__name__] = Function(kind.__name__, kind, kind)
+        for kind in (list, tuple, set, frozenset):
+            python[kind.__name__] = Function(kind.__name__, _collection(kind), kind)
         python |= {"True": True, "False": False, "None": None}
-        spaces = {"math": Namespace("math", mathematics), "python": Namespace("python", python)}
+        spaces = {
+            "math": Namespace("math", mathematics.__getitem__),
+            "python": Namespace("python", python.__getitem__),
+        }
         return mathematics | python | spaces | {"true": True, "false": False}
 
 
-def bounded(value: T) -> T:
-    """`value`; raise if it is larger than a robot's numbers and names can be."""
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        raise ExpressionError(f"a whole number has more than {MOST_BITS} bits")
-    if weight(value) > MOST_ENTRIES:
-        raise ExpressionError(f"a value has more than {MOST_ENTRIES} characters or entries")
-    return value
-
-
-def weight(value: object) -> int:
+def _weight(value: object) -> int:
     """Characters and entries of a value and of its entries, counted to just above the limit."""
-    if isinstance(value, str):
-        return len(value)
-    if not isinstance(value, list | tuple | dict | set | frozenset):
-        return 1
     total, waiting = 0, [value]
     while waiting and total <= MOST_ENTRIES:
         part = waiting.pop()
         if isinstance(part, dict):
             waiting += [*part, *part.values()]
-            total += len(part)
         elif isinstance(part, list | tuple | set | frozenset):
             waiting += part
-            total += len(part)
-        elif isinstance(part, str):
+        if isinstance(part, str | list | tuple | dict | set | frozenset):
             total += len(part)
     return total
 
 
-def literal(value: object) -> Any:
-    """The value that a text stands for by itself: a quoted text, a number, a truth value."""
-    if not isinstance(value, str):
-        return value
-    if len(value) >= 2 and value[0] == value[-1] == "'":
-        return value[1:-1]
-    if "_" in value or len(value) > 400:  # Python would read 1_000 as a number
-        return value
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return {"true": True, "True": True, "false": False, "False": False}.get(value, value)
-
-
-UNITS = {  # of YAML, factor of the base unit: rad, m
-    "radians": 1.0,
-    "degrees": math.pi / 180.0,
-    "meters": 1.0,
-    "millimeters": 0.001,
-    "foot": 0.3048,
-    "inches": 0.0254,
-}
-
-
-def yaml_of(text: str, name: str, evaluator: Evaluator) -> Any:
-    """Data of a YAML text, plain values only; !degrees and the like scale numbers."""
-    yaml = need("yaml", "xacro", f"{name} is a YAML file, which")
-
-    class Loader(yaml.SafeLoader):
-        """A class of this call alone: constructors added here do not affect other users of yaml."""
-
-        entries = 0  # of all mappings, those that merge keys (<<) copy counted each time
-
-        def flatten_mapping(self, node: Any) -> None:
-            super().flatten_mapping(node)
-            self.entries += len(node.value)
-            if self.entries > MOST_ENTRIES:
-                raise yaml.YAMLError(f"its mappings have more than {MOST_ENTRIES} entries")
-
-    def constructor(factor: float) -> Callable[[Any, Any], float]:
-        def construct(loader: Any, node: Any) -> float:
-            return float(evaluator.value(str(loader.construct_scalar(node)), _no_names)) * factor
-
-        return construct
-
-    for unit, factor in UNITS.items():
-        Loader.add_constructor(f"!{unit}", constructor(factor))
-    try:
-        return bounded(yaml.load(text, Loader))
-    except (yaml.YAMLError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise ExpressionError(f"{name} is not YAML that can be read: {reason[:300]}") from None
-
-
-def _no_names(name: str) -> object:
-    raise KeyError(name)
-
-
-def tokens(text: object, sep: str = ",; ", skip_empty: bool = True) -> list[str]:
-    """The parts of a text between any of the characters in `sep`."""
-    parts = re.split(f"[{re.escape(str(sep))}]", str(text)) if sep else [str(text)]
-    return [part for part in parts if part or not skip_empty]
-
-
-def truth(value: object) -> bool:
-    """The truth value of a condition.
-
-    Raises:
-        ExpressionError: a text that is neither true, false nor a whole number.
-    """
-    if not isinstance(value, str):
-        return bool(value)
-    words = {"true": True, "True": True, "false": False, "False": False}
-    if value in words:
-        return words[value]
-    try:
-        return bool(int(value))
-    except ValueError:
-        raise ExpressionError(
-            f"the condition is {value[:60]!r}; expected true, false or a number"
-        ) from None
+def _collection(kind: type) -> Callable[..., Any]:
+    return lambda x=(): kind(_entries(x))
 
 
 def _local(values: dict[str, Any], names: Names) -> Names:
@@ -478,16 +330,12 @@ def _entries(value: object) -> list[Any]:
     """The entries of a list, text or dictionary."""
     if isinstance(value, range) and len(value) > MOST_ENTRIES:
         raise ExpressionError(f"a range has {len(value)} entries; the limit is {MOST_ENTRIES}")
-    if not isinstance(value, Iterable) or isinstance(value, Function | Namespace):
+    if not isinstance(value, Iterable):
         raise ExpressionError(f"{type(value).__name__} has no entries")
     return list(value)
 
 
-def _whole(value: Any = 0, base: int | None = None) -> int:
-    return int(value) if base is None else int(value, base)
-
-
-def _is_instance(value: object, kinds: "Function | tuple[Function, ...]") -> bool:
+def _is_instance(value: object, kinds: Function | tuple[Function, ...]) -> bool:
     types = [x.kind for x in (kinds if isinstance(kinds, tuple) else (kinds,))]
     return any(kind is not None and isinstance(value, kind) for kind in types)
 
@@ -511,18 +359,89 @@ def _replaced(text: str, old: str, new: str, *count: int) -> str:
     return text.replace(old, new, *count)
 
 
-OWN_METHODS: dict[str, Callable[..., str]] = {"join": _joined, "replace": _replaced}
+BOUNDED_METHODS: dict[str, Callable[..., str]] = {"join": _joined, "replace": _replaced}
 
 
-def _check_size(sign: type[ast.operator], a: object, b: object) -> None:
+def _check_size(sign: type[ast.operator], a: Any, b: Any) -> None:
     """Raise for a product, power or text that would be too large, before it is computed."""
     if sign is ast.Mult:
         for x, n in ((a, b), (b, a)):
-            if isinstance(x, str | list | tuple) and isinstance(n, int):
-                if len(x) * n > MOST_ENTRIES:
-                    raise ExpressionError(f"a value would have {len(x) * n} entries")
+            long = isinstance(x, str | list | tuple) and isinstance(n, int)
+            if long and len(x) * n > MOST_ENTRIES:
+                raise ExpressionError(f"a value would have {len(x) * n} entries")
     elif sign is ast.Pow and isinstance(a, int) and isinstance(b, int):
         if a.bit_length() * abs(b) > MOST_BITS:
             raise ExpressionError(f"a power would have more than {MOST_BITS} bits")
     elif sign is ast.Mod and isinstance(a, str) and WIDE_FORMAT.search(a):
         raise ExpressionError(f"format {a[:20]!r} is too wide")
+
+
+# values of texts and of YAML files
+
+
+WORDS = {"true": True, "True": True, "false": False, "False": False}
+
+
+def literal(value: object) -> Any:
+    """The value that a text stands for by itself: a quoted text, a number, a truth value."""
+    if not isinstance(value, str):
+        return value
+    if len(value) >= 2 and value[0] == value[-1] == "'":
+        return value[1:-1]
+    if "_" in value or len(value) > 400:  # Python would read 1_000 as a number
+        return value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return WORDS.get(value, value)
+
+
+def truth(value: object) -> bool:
+    """The truth value of a condition; of texts, only true, false and integers have one."""
+    if not isinstance(value, str):
+        return bool(value)
+    try:
+        return WORDS[value] if value in WORDS else bool(int(value))
+    except ValueError:
+        text = f"the condition is {value[:60]!r}; expected true, false or a number"
+        raise ExpressionError(text) from None
+
+
+def tokens(text: object, sep: str = ",; ", skip_empty: bool = True) -> list[str]:
+    """The parts of a text between any of the characters in `sep`."""
+    parts = re.split(f"[{re.escape(str(sep))}]", str(text)) if sep else [str(text)]
+    return [part for part in parts if part or not skip_empty]
+
+
+ANGLES = {"radians": 1.0, "degrees": math.pi / 180.0}
+LENGTHS = {"meters": 1.0, "millimeters": 0.001, "foot": 0.3048, "inches": 0.0254}
+UNITS = ANGLES | LENGTHS  # of YAML, in rad and m
+
+
+def yaml_of(text: str, name: str, evaluator: Evaluator) -> Any:
+    """Data of a YAML text, plain values only; !degrees and the like scale numbers."""
+    yaml = need("yaml", "xacro", f"{name} is a YAML file, which")
+
+    class Loader(yaml.SafeLoader):
+        """A class of this call alone: constructors added here do not affect other users of yaml."""
+
+        entries = 0  # of all mappings, those that merge keys (<<) copy counted each time
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self.entries += len(node.value)
+            if self.entries > MOST_ENTRIES:
+                raise yaml.YAMLError(f"its mappings have more than {MOST_ENTRIES} entries")
+
+    def scaled(factor: float, loader: Any, node: Any) -> float:
+        return factor * float(evaluator.value(str(loader.construct_scalar(node)), {}.__getitem__))
+
+    for unit, factor in UNITS.items():
+        Loader.add_constructor(f"!{unit}", partial(scaled, factor))
+    try:
+        return evaluator.spend(yaml.load(text, Loader))
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ExpressionError(f"{name} is not YAML that can be read: {reason[:300]}") from None

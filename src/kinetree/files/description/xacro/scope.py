@@ -44,15 +44,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro: its body, and its parameters with their defaults, None without one."""
+    """A macro: its body, and its parameters with their defaults."""
 
     element: Element
-    parameters: dict[str, Default | None]
-
-    @property
-    def where(self) -> str:
-        """file:line."""
-        return self.element.where
+    parameters: dict[str, Default]
 
 
 @dataclass
@@ -114,25 +109,22 @@ class Scope:
 def macro_of(element: Element) -> Macro:
     """The macro that an element <xacro:macro> defines."""
     text = element.attributes.get("params", "").rstrip()
-    parameters: dict[str, Default | None] = {}
+    parameters: dict[str, Default] = {}
     position = 0
     while position < len(text):
         match = PARAMETER.match(text, position)
         if match is None or match["name"] in parameters:
             rest = text[position : position + 40].strip()
             why = "is not a parameter" if match is None else "is there twice"
-            raise ParseError(
-                f"{element.place}: params of macro {element.attributes.get('name')!r}: {rest!r} "
-                f"{why}; expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK, each name once."
-            )
-        has_default = match["forward"] or match["default"]
-        default = (bool(match["forward"]), match["default"]) if has_default else None
-        parameters[match["name"]] = default
+            text = f"params of macro {element.attributes.get('name')!r}: {rest!r} {why}"
+            expected = "expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK, each name once"
+            raise ParseError(f"{element.place}: {text}; {expected}.")
+        parameters[match["name"]] = bool(match["forward"]), match["default"]
         position = match.end()
     return Macro(element, parameters)
 
 
-def scanned(text: str) -> Iterator[tuple[str, str]]:
+def pieces(text: str) -> Iterator[tuple[str, str]]:
     """The pieces of a text: ("text", ...), ("expression", ...) or ("substitution", ...)."""
     position = 0
     while position < len(text):

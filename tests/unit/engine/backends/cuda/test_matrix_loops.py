@@ -7,15 +7,16 @@ import subprocess
 import numpy as np
 import pytest
 from cuda_harness import compile_for_gpu
+from optimal_problems import arm
 
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Matrix, Vector
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.llvm import engine
-from kinetree.engine.llvm.loops import LlvmLoops, declarations
+from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.target import host_target
-from kinetree.optimal.riccati import ARGUMENTS as PLAN
-from kinetree.optimal.riccati import Backward, Sizes
+from kinetree.optimal import cuda, driver, ilqr
+from kinetree.optimal.normals import ENTRY, normals, philox_text
 
 LANES = (1, 2, 4, 8)
 N, M, K = 7, 5, 9  # unknowns, right sides, terms of sums
@@ -83,71 +84,21 @@ def arrays(lanes):
     return {name: {**made, "x": rng.normal(size=K)}[name] for name in MEMORY}
 
 
-# the backward pass of a plan of 3 steps, whose forces reach their limits
-
-FORCES, RATES, STAGES = 4, 6, 3
-
-
-def plan_sizes(lanes):
-    return Sizes(RATES, FORCES, RATES, 1, 1, lanes, limited=True, columns=False)
-
-
-def plan(code):
-    places = ("mu", "linear", "curved", "limit error", "scale")
-    Backward(code, plan_sizes(code.lanes), {name: k for k, name in enumerate(places)}).write()
-
-
-def plan_arrays(lanes):
-    rng, s = np.random.default_rng(4), plan_sizes(lanes)
-
-    def block(rows, columns, width):
-        x = np.zeros((rows, width))
-        x[:, :columns] = rng.normal(size=(rows, columns))
-        return x
-
-    count = RATES + FORCES
-    slopes = [
-        (block(RATES, count, s.wide), block(1, count, s.wide), 0.1 * block(1, RATES, s.narrow))
-        for _ in range(STAGES)
-    ]
-    J, V = block(count, count, s.wide), np.zeros((RATES, s.narrow))
-    work = np.zeros(s.work["end"] + s.lanes)
-    H = np.zeros((count, s.wide))
-    H[:, :count] = J[:, :count].T @ J[:, :count]
-    work[: H.size] = H.ravel()
-    V[:, :RATES] = np.eye(RATES)
-    return {
-        "table": np.zeros(STAGES * s.row["end"]),
-        "blocks": np.concatenate([x.ravel() for stage in slopes for x in stage]),
-        "end": np.concatenate([V.ravel(), block(1, RATES, s.narrow)[0]]),
-        "record": np.array([1e-3, 0, 0, 0, 0]),
-        "low": np.full(FORCES, -0.2),
-        "high": np.full(FORCES, 0.3),
-        "work": work,
-        "scatter": np.zeros(2),
-    }
-
-
 ARGUMENTS = [*((name, ADDRESS) for name in MEMORY), ("count", INTEGER)]
-# program, arguments, arrays, whole numbers
-PROGRAMS = {
-    "matrices": (program, ARGUMENTS, arrays, lambda lanes: [30]),
-    "plan": (plan, PLAN, plan_arrays, lambda lanes: [STAGES, plan_sizes(lanes).block["end"], 0]),
-}
+COUNT = 30
 
 
-def run_llvm(case, lanes):
-    write, arguments, make, whole = PROGRAMS[case]
-    target, code = host_target(), LlvmLoops(lanes, "program", arguments, linkage="")
-    write(code)
+def run_llvm(lanes):
+    target, code = host_target(), LlvmLoops(lanes, "program", ARGUMENTS, linkage="")
+    program(code)
     helper = LlvmLoops(lanes, "halve", HALVE)
     halve(helper)
-    text = f'target triple = "{target.triple}"\n{helper.text()}{code.text()}{declarations(lanes)}'
+    text = f'target triple = "{target.triple}"\n{helper.text()}{code.text()}'
     loaded = engine.load(engine.assemble(text, target), target, ["program"])
-    memory, counts = make(lanes), whole(lanes)
-    types = [ctypes.c_void_p] * len(memory) + [ctypes.c_int64] * len(counts)
+    memory = arrays(lanes)
+    types = [ctypes.c_void_p] * len(memory) + [ctypes.c_int64]
     function = ctypes.CFUNCTYPE(None, *types)(loaded.address("program"))
-    function(*(x.ctypes.data for x in memory.values()), *counts)
+    function(*(x.ctypes.data for x in memory.values()), COUNT)
     return memory
 
 
@@ -170,7 +121,7 @@ int main(int, char **names) {{
     for (int k = 0; k < {warps}; k++)
         some.push_back(std::make_unique<std::barrier<>>({lanes}));
     for (int k = 0; k < {lanes} * {warps}; k++)
-        threads.emplace_back([&, lane = k % {lanes}, warp = k / {lanes}] {{ program({given}); }});
+        threads.emplace_back([&, lane = k % {lanes}, warp = k / {lanes}] {{ {call} }});
     for (auto &thread : threads) thread.join();
     file = std::fopen(names[1], "wb");
     std::fwrite(memory.data(), sizeof(real), {size}, file);
@@ -179,35 +130,27 @@ int main(int, char **names) {{
 """
 
 
-def run_c(case, lanes, warps, folder):
-    """The memory after the program as C, run by so many threads together.
+BARRIERS = ("some[warp]->arrive_and_wait();", "all.arrive_and_wait();")
 
-    The sanitizer ends it where two of them use one number without a barrier between.
+
+def barriers(warps):
+    return BARRIERS if warps > 1 else BARRIERS[::-1]
+
+
+def run_threads(text, call, memory, lanes, warps, folder):
+    """The memory after a call, a statement of C++ that so many threads run together.
+
+    `at` has the addresses of the arrays. The sanitizer ends the program where two threads use one
+    number without a barrier between.
     """
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no C++ compiler to run the program with")
-    write, arguments, make, whole = PROGRAMS[case]
-    barriers = ("some[warp]->arrive_and_wait();", "all.arrive_and_wait();")
-    if warps == 1:
-        barriers = barriers[::-1]
-    code = CLoops(lanes, "program", arguments, warps=warps, barriers=barriers)
-    write(code)
-    helper = CLoops(lanes, "halve", HALVE, warps=warps, barriers=barriers)
-    halve(helper)
-    memory = make(lanes)
     starts = np.cumsum([0, *(x.size for x in memory.values())])
-    given = [f"at[{k}]" for k in range(len(memory))] + list(map(str, whole(lanes)))
-    text = prelude("float64") + THREADS.format(
-        lanes=lanes,
-        warps=warps,
-        program=helper.text() + code.text(),
-        size=starts[-1],
-        places=", ".join(f"&memory[{k}]" for k in starts[:-1]),
-        given=", ".join(given + code.place("")),
-    )
+    places = ", ".join(f"&memory[{k}]" for k in starts[:-1])
+    names = {"lanes": lanes, "warps": warps, "size": starts[-1], "places": places}
     source, binary, data = folder / "program.cpp", folder / "program", folder / "data"
-    source.write_text(text)
+    source.write_text(THREADS.format(program=text, call=call, **names))
     np.concatenate([x.ravel() for x in memory.values()]).tofile(data)
     command = [compiler, "-std=c++20", "-O1", "-ffp-contract=off", "-fsanitize=thread", "-pthread"]
     subprocess.run([*command, str(source), "-o", str(binary)], check=True, capture_output=True)
@@ -215,6 +158,17 @@ def run_c(case, lanes, warps, folder):
     parts = np.split(np.fromfile(data), starts[1:-1])
     pairs = zip(memory.items(), parts, strict=True)
     return {name: part.reshape(x.shape) for (name, x), part in pairs}
+
+
+def run_c(lanes, warps, folder):
+    """The memory after the program as C."""
+    code = CLoops(lanes, "program", ARGUMENTS, warps=warps, barriers=barriers(warps))
+    program(code)
+    helper = CLoops(lanes, "halve", HALVE, warps=warps, barriers=barriers(warps))
+    halve(helper)
+    text, memory = prelude("float64") + helper.text() + code.text(), arrays(lanes)
+    given = [f"at[{k}]" for k in range(len(memory))] + [str(COUNT), *code.place("")]
+    return run_threads(text, f"program({', '.join(given)});", memory, lanes, warps, folder)
 
 
 def results(memory):
@@ -225,7 +179,7 @@ def results(memory):
 
 @pytest.mark.parametrize("lanes", LANES)
 def test_numbers_of_numpy(lanes):
-    X, y, out = results(run_llvm("matrices", lanes))
+    X, y, out = results(run_llvm(lanes))
     given = arrays(lanes)
     A, B, C = given["A"][:, :N], given["B"][:, :M], given["C"][:, :M]
     expected = np.linalg.solve(A.T @ A + np.eye(N), C + A.T @ B)
@@ -240,34 +194,79 @@ def test_numbers_of_numpy(lanes):
 
 
 def test_bits_do_not_depend_on_the_lanes():
-    first = results(run_llvm("matrices", 1))
+    first = results(run_llvm(1))
     for lanes in LANES[1:]:
-        for a, b in zip(first, results(run_llvm("matrices", lanes)), strict=True):
+        for a, b in zip(first, results(run_llvm(lanes)), strict=True):
             np.testing.assert_array_equal(a, b)
 
 
 # plain C, the threads of a warp, those of several warps
 @pytest.mark.parametrize(("lanes", "warps"), [(1, 1), (4, 1), (2, 3)])
-@pytest.mark.parametrize("case", PROGRAMS)
-def test_c_has_the_bits_of_llvm(case, lanes, warps, tmp_path):
-    expected, computed = run_llvm(case, lanes), run_c(case, lanes, warps, tmp_path)
+def test_c_has_the_bits_of_llvm(lanes, warps, tmp_path):
+    expected, computed = run_llvm(lanes), run_c(lanes, warps, tmp_path)
     for name, x in expected.items():
         np.testing.assert_array_equal(computed[name], x)
     assert np.isfinite(np.concatenate([x.ravel() for x in expected.values()])).all()
 
 
-@pytest.mark.parametrize("case", PROGRAMS)
-def test_gpu_compilers_accept_the_text(case, tmp_path):
-    write, arguments, _, whole = PROGRAMS[case]
-    code = CLoops(32, "program", arguments, "KT_FUNCTION", warps=2)
-    write(code)
-    helper = CLoops(32, "halve", HALVE, "KT_FUNCTION", warps=2)
-    halve(helper)
-    names = [name for name, kind in arguments if kind == ADDRESS]
-    parameters = ", ".join(f"real *{name}" for name in names)
+def plans(problem, solver):
+    """The memory of two plans before their first iteration."""
+    x0, bounds = np.array([[0.3, -0.4, 0, 0], [1.0, 0.5, 0, 0]]), problem._bounds
+    p = problem._data(2)
+    u = np.zeros((problem.steps, 2, 2))
+    memory = problem.solver.memory(problem.steps, 2)
+    memory.limit(bounds)
+    x = problem.solver.forward.motions(x0, u, p, bounds)
+    for name, value in (("x", x), ("u", u), ("p", p)):
+        memory.part(name)[: len(value)] = value
+    memory.options[:] = 1e-9, 1
+    memory.history[:] = np.nan
+    memory.hessian, memory.scatter = solver.hessian, solver.scatter
+    return memory
+
+
+@pytest.mark.parametrize(("lanes", "warps"), [(1, 1), (4, 1), (2, 3)])
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_iterations_as_c_have_the_bits_of_llvm(method, lanes, warps, tmp_path, monkeypatch):
+    """Plans whose forces reach their limits; the columns of F by a kernel of their own for rk4."""
+    if method == "rk4":
+        monkeypatch.setattr("kinetree.optimal.transcription.LONGEST_JACOBIAN", 0)
+    monkeypatch.setattr(ilqr, "WARP", lanes)
+    problem = arm(limits=8.0, method=method)
+    solver = ilqr.Solver(problem.transcription, True, "cuda")
+    memory = plans(problem, solver)
+    given = {name: getattr(memory, name) for name in driver.ARRAYS}
+    given["scatter"] = given["scatter"].view(float)
+    given["scratch"] = np.zeros(solver.sizes.scratch(problem.steps)["end"])
+    given = {name: np.array(x) for name, x in given.items()}
+    text = cuda.functions(solver.sizes, solver.target.graphs, warps, "static", barriers(warps))
+    addresses = ", ".join(f"(long long)at[{k}]" for k in range(len(driver.ARRAYS)))
+    scratch, place = f"at[{len(driver.ARRAYS)}]", ["lane"] * (lanes > 1) + ["warp"] * (warps > 1)
+    arguments = ", ".join(["(real *)words", scratch, scratch, "0", "2", "6", *place])
     call = (
-        f"program({', '.join([*names, *map(str, whole(32))])}, threadIdx.x % 32, threadIdx.x / 32);"
+        f"long long words[] = {{{problem.steps}, {ilqr.SLICE}, {addresses}}}; "
+        f"{driver.SYMBOL}({arguments});"
     )
-    entry = f"KT_ENTRY(64, 1) kt_program({parameters}) {{ {call} }}"
-    text = f"{prelude('float64')}\n{helper.text()}\n{code.text()}\n{entry}\n"
-    compile_for_gpu(text, tmp_path)
+    found = run_threads(text, call, given, lanes, warps, tmp_path)
+    fresh = plans(problem, problem.solver)
+    fresh.solver.target.run(fresh, 6)
+    for name in ("plans", "records", "costs", "history"):
+        np.testing.assert_array_equal(found[name], getattr(fresh, name))
+    assert (fresh.history[:, 0, 1] > 0).all() and np.isfinite(fresh.plans).all()
+
+
+@pytest.mark.parametrize("limits", [None, 8.0])
+def test_gpu_compilers_accept_iterations(limits, tmp_path):
+    problem = arm(limits=limits)
+    solver = ilqr.Solver(problem.transcription, limits is not None, "cuda")
+    compile_for_gpu(solver.target.source(4, shared=True), tmp_path)
+    compile_for_gpu(philox_text() + ENTRY, tmp_path)
+
+
+def test_normal_numbers_as_c_are_those_of_numpy(tmp_path):
+    """Those of several counters, of a seed beyond 32 bits."""
+    counters, seed = 5, 2**40 + 7
+    call = f"for (int k = 0; k < {counters}; k++) kt_block(k, {seed}ull, 3, at[0] + 8 * k);"
+    memory = {"numbers": np.zeros((counters, 8))}
+    found = run_threads(philox_text(), call, memory, 1, 1, tmp_path)["numbers"]
+    np.testing.assert_array_equal(found, normals(seed, 3, counters, 8))

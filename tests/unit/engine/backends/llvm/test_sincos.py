@@ -20,37 +20,11 @@ def angles(dtype: str) -> np.ndarray:
     sizes = 10.0 ** rng.uniform(-30, np.log10(GREATEST[dtype]) - 0.01, 300)
     quarters = np.arange(1, 100) * (np.pi / 2)
     far_quarters = np.round(rng.uniform(1e2, 6.3e4, 100)) * (np.pi / 2)
-    # doubles that lie closest to a multiple of pi/2, found by continued fractions in `hardest`
     special = [0.0, 1e5, 1e6, 1e22, LIMIT[dtype], GREATEST[dtype], np.pi / 4]
-    found = np.concatenate(
-        [everyday, usual, tiny, sizes, quarters, far_quarters, special, hardest(dtype)]
-    ).astype(dtype)
+    parts = [everyday, usual, tiny, sizes, quarters, far_quarters, special]
+    found = np.concatenate(parts).astype(dtype)
     found = np.concatenate([found, np.nextafter(found, kind(0))])
     return np.concatenate([found, -found])
-
-
-def hardest(dtype: str) -> list[float]:
-    """For each exponent, the number m 2^e that lies closest to a multiple of pi/2.
-
-    m 2^e / (pi/2) is close to a whole number if n / m is a convergent of 2^e / (pi/2).
-    """
-    bits, low, high = {"float64": (53, -52, 971), "float32": (24, -23, 104)}[dtype]
-    found = []
-    with mp.workprec(2400):
-        for e in range(low, high + 1, 4 if dtype == "float32" else 31):
-            x = mp.mpf(2) ** e / (mp.pi / 2)
-            before, m = 0, 1  # denominators of convergents
-            x -= mp.floor(x)
-            while x and m < 2**bits:
-                best = m
-                x = 1 / x
-                whole = int(mp.floor(x))
-                before, m = m, whole * m + before
-                x -= whole
-                if m < 2**bits:
-                    best = m
-            found.append(float(mp.ldexp(best, e)))
-    return found
 
 
 def errors(found: np.ndarray, x: np.ndarray, function: str) -> np.ndarray:

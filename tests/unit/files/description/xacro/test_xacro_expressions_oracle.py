@@ -6,13 +6,10 @@ import pytest
 
 from kinetree.files.description.xacro import expressions
 from kinetree.files.description.xacro.expressions import (
-    MOST_BITS,
     MOST_ENTRIES,
     Evaluator,
     ExpressionError,
-    bounded,
     literal,
-    weight,
 )
 
 NAMES = {
@@ -43,11 +40,7 @@ EXPRESSIONS = [
     "s[1:4]", "d['long name']", "(1, 2)[1]",
     "[i * i for i in v]", "[i for i in v if i > 1]", "[i for i in v if i > 1 if i < 4]",
     "[i + j for i in v for j in range(i)]", "[a + b for a, b in [(1, 2), (3, 4)]]",
-    "[a + b + c for a, (b, c) in [(1, (2, 3))]]", "{i % 2 for i in v} == {0, 1}",
-    "{k: 2 * w for k, w in zip('ab', v)}", "sum(i for i in v)", "[x for x in v]",
-    "(lambda a, b: a - b)(5, 2)", "(lambda a: a + x)(1)", "list(map(lambda a: a * 2, v))",
-    "list(map(lambda a, b: a - b, v, [1, 1, 1]))", "list(filter(lambda a: a > 1, v))",
-    "list(filter(None, [0, 1, 2]))",
+    "[a + b + c for a, (b, c) in [(1, (2, 3))]]", "sum(i for i in v)", "[x for x in v]",
     "f'{x}_{s}'", "f'{y:.3f}'", "f'{s!r}'", "f'{x:>5}|'", "f'{v}'", "'%d_%s' % (x, s)",
     "abs(y)", "all(v)", "any([0, n])", "divmod(7, x)", "len(v)", "max(v)", "min(v)", "sum(v)",
     "ord('a')", "bool(0)", "float('1.5')", "int('12')", "int('ff', 16)", "int()", "str(x)",
@@ -79,7 +72,7 @@ REFUSED = {
     "unknown + 1": "name 'unknown' is not defined",
     "d['q']": "there is no key 'q'",
     "d.q": "the dictionary has no key 'q'",
-    "dict(colour=1).color": "is 'colour' meant",
+    "dict(colour=1).color": "Did you mean 'colour'",
     "math.nothing": "namespace 'math' has no 'nothing'",
     "math.factorial(5)": "has no 'factorial'",
     "v[7]": "list index out of range",
@@ -101,11 +94,8 @@ REFUSED = {
     "...": "ellipsis is not allowed",
     "{**d}": r"\*\* is not allowed",
     "dict(**d)": r"\*\* is not allowed",
-    "(lambda a=1: a)()": "plain arguments only",
-    "(lambda *a: a)()": "plain arguments only",
-    "(lambda **a: a)()": "plain arguments only",
-    "(lambda *, a: a)(a=1)": "plain arguments only",
-    "(lambda a: a)(1, 2)": "a lambda of 1 arguments got 2",
+    "lambda: 1": "Lambda is not allowed",
+    "{i for i in v}": "SetComp is not allowed",
     "(yield)": "it is not an expression|not allowed",
     "(q := 1)": "NamedExpr is not allowed",
     "1 / 0": "division by zero",
@@ -150,24 +140,12 @@ def test_what_is_just_within_the_limits_is_allowed():
 def test_the_steps_of_all_expressions_of_a_file_are_counted(monkeypatch):
     monkeypatch.setattr(expressions, "MOST_STEPS", 10)
     evaluator = Evaluator()
-    assert evaluator.value("1 + 2", NAMES.__getitem__) == 3 and evaluator.steps == 3
-    assert evaluator.value("1 + 2 + 3 + x", NAMES.__getitem__) == 9 and evaluator.steps == 10
     with pytest.raises(ExpressionError, match="more than 10 steps"):
-        evaluator.value("1", NAMES.__getitem__)
+        for _ in range(4):
+            assert evaluator.value("1 + 2", NAMES.__getitem__) == 3
     monkeypatch.setattr(expressions, "MOST_STEPS", 1000)
-    evaluator = Evaluator()
-    evaluator.value("list(range(640))", NAMES.__getitem__)
-    assert evaluator.steps > 2 * 640 // expressions.WEIGHT_OF_STEP  # results of range and of list
-
-
-def test_sizes_are_counted_with_what_is_inside():
-    assert [weight(x) for x in (5, "abc", [1, 2], (), {"ab": [1, "xyz"]}, {"a", "b"})] == [
-        1, 3, 2, 0, 1 + 2 + 2 + 3, 2 + 2,
-    ]  # fmt: skip
-    assert weight([["a" * 10] * 10] * 10) == 10 + 10 * 10 + 10 * 10 * 10
-    assert bounded(2**MOST_BITS - 1) == 2**MOST_BITS - 1
-    with pytest.raises(ExpressionError, match="more than 4096 bits"):
-        bounded(2**MOST_BITS)
+    with pytest.raises(ExpressionError, match="more than 1000 steps"):  # a list of 4 is a step
+        Evaluator().value("list(range(4000))", NAMES.__getitem__)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from kinetree.errors import ParseError
+from kinetree.files.description.findings import Findings
+from kinetree.files.description.source import RobotFile
 from kinetree.files.description.xacro import expand_xacro
 
 HEAD = '<?xml version="1.0"?>\n<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
@@ -152,14 +154,15 @@ def test_a_file_expands_as_the_reference_does(name, reference, tmp_path, monkeyp
         "undeclared": {"nothing": "1"},
     }.get(name, {})
     monkeypatch.chdir(tmp_path)  # where the reference looks for files of YAML and includes
-    found = expand_xacro(path, (), arguments or None, environment=name == "environment").root
+    file = RobotFile(path, arguments=arguments, environment=name == "environment")
+    found, _ = expand_xacro(file, Findings())
     assert found_of(found) == expected_of(reference(path, dict(arguments)))
 
 
 REFUSED = {
     '<xacro:property name="1a" value="1"/>': "expected letters, digits and underscores",
     '<xacro:property name="__a" value="1"/>': "no two underscores first",
-    '<xacro:property name="a" value="1" scope="other"/>': "expected 'local', 'parent' or 'global'",
+    '<xacro:property name="a" value="1" scope="other"/>': "expected one of local, parent, global",
     '<xacro:property name="a" value="1" default="2"/>': "more than one of value, default",
     '<xacro:macro name="if"/>': "expected another name",
     '<xacro:macro name="a.b"/>': "expected another name, without dots",
@@ -180,5 +183,5 @@ REFUSED = {
 def test_what_cannot_be_expanded_is_refused_with_its_place(snippet, tmp_path):
     path = written(tmp_path, snippet)
     with pytest.raises(ParseError, match=REFUSED[snippet]) as caught:
-        expand_xacro(path, (), None)
+        expand_xacro(RobotFile(path), Findings())
     assert "robot.xacro:3" in str(caught.value)

@@ -1,0 +1,1 @@
+"""Inverse kinematics: targets, the compiled loop, batches with restarts, and paths."""

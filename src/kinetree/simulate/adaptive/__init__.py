@@ -1,0 +1,1 @@
+"""Simulation with the solvers of SciPy, whose steps adapt to tolerances."""

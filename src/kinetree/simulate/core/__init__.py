@@ -1,1 +1,0 @@
-"""Core of simulations: laws and forces, fixed and adaptive steps, events, limits and records."""

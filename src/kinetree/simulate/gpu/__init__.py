@@ -1,1 +1,0 @@
-"""Simulation of many rollouts on an NVIDIA GPU."""
