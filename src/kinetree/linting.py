@@ -72,7 +72,7 @@ RULES: dict[str, tuple[Level, str]] = {
     "robot-unnamed": ("problem", 'write <robot name="...">'),
     "unit-degrees": ("remark", "if so, multiply by 0.0174533"),
     "unit-millimetres": ("remark", "if so, multiply by 0.001"),
-    "mesh-skipped": ("problem", "correct the numbers of the mesh"),
+    "shape-skipped": ("problem", "correct the numbers of the shape"),
     "word-near": ("problem", "write {word}"),
 }
 
@@ -213,7 +213,7 @@ def _findings(
         yield from _bodies(description, robot)
     yield from _dense(description, robot, is_mjcf)
     yield from (_judge(x) for x in report.warnings if x.code not in OF_BODIES)
-    yield from (_judge(x) for x in report.notes if x.code in ("mesh-skipped", "mujoco"))
+    yield from (_judge(x) for x in report.notes if x.code in ("shape-skipped", "mujoco"))
     if report.source.suffix.lower() == ".urdf":
         yield from _elements(report.source)
     if meshes and (missing := _missing(robot, description, folder, is_mjcf)):
@@ -436,6 +436,6 @@ def _missing(
             return drawn.meshes.find(path).is_file()
         return False
 
-    return [
-        path for path in dict.fromkeys(x.path for x in description.meshes) if not is_there(path)
-    ]
+    paths = [x.path for x in drawn.visuals() if x.path]
+    paths += [x.path for x in description.collisions.shapes if x.path]
+    return [path for path in dict.fromkeys(paths) if not is_there(path)]

@@ -222,6 +222,36 @@ def test_a_path_is_followed_without_jumps_and_its_end_is_named():
         kt.motion.follow(robot, path[None])
 
 
+@pytest.mark.parametrize("package", ["torch", "jax"])
+@pytest.mark.parametrize("kind", ["pose", "position"])
+def test_the_gradient_by_the_target_is_that_of_differences(package, kind):
+    """Along a motion of the target; a joint at its limit stays there."""
+    xp = pytest.importorskip(package)
+    robot, start = PANDA, np.array([0.1, -0.5, 0.2, -2, 0.3, 1.5, 0.4])
+    w, v, h = np.array([0.1, -0.2, 0.3]), np.array([0.05, 0.1, -0.1]), 1e-6
+    T = robot.pose(start)
+
+    def moved(h):
+        turned = T @ kt.spatial.pose(kt.spatial.exp_so3(w * h), v * h)
+        return turned if kind == "pose" else turned[:3, 3]
+
+    dT = (moved(h) - moved(-h)) / (2 * h)
+    q = [robot.inverse_kinematics(moved(x), start, tolerance=1e-13).q for x in (h, -h)]
+    expected = (q[0] - q[1]) / (2 * h)
+    if package == "torch":
+        given = xp.tensor(moved(0), requires_grad=True)
+        found = robot.inverse_kinematics(given, start).q
+        rows = [xp.autograd.grad(x, given, retain_graph=True)[0].numpy() for x in found]
+    else:
+        with xp.enable_x64():
+            given = xp.numpy.asarray(moved(0))
+            rows = xp.jacobian(lambda T: robot.inverse_kinematics(T, start).q)(given)
+            q = xp.jit(lambda T: robot.inverse_kinematics(T, start).q)(given)
+            np.testing.assert_allclose(q, start, atol=1e-9)
+    slopes = np.array([np.sum(np.asarray(row) * dT) for row in rows])
+    np.testing.assert_allclose(slopes, expected, atol=1e-5)
+
+
 PANDA = kt.robots.panda()
 POSE = PANDA.pose(PANDA.random(rng=0))
 BAD = {

@@ -11,7 +11,7 @@ from kinetree.motion.animation import animate
 from kinetree.motion.curve.interpolation import resample
 from kinetree.motion.energy import EnergyBalance, energy_balance
 from kinetree.motion.limits.check import check_limits
-from kinetree.motion.limits.report import JointLoad, LimitError, LimitReport, Violation
+from kinetree.motion.limits.report import JointLoad, LimitReport, Violation
 from kinetree.motion.limits.scaling import Overload, UniformScaling, scale_time
 from kinetree.motion.plots import plot
 from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz, write_parquet
@@ -20,7 +20,8 @@ from kinetree.motion.trajectory import Trajectory
 if typing.TYPE_CHECKING:
     from kinetree.motion.gear_losses import force_limits, motor_forces, without_load_friction
     from kinetree.motion.kinematics.follow import Followed, follow
-    from kinetree.motion.kinematics.solve import IKResult, inverse_kinematics
+    from kinetree.motion.kinematics.result import IKResult
+    from kinetree.motion.kinematics.solve import inverse_kinematics
     from kinetree.motion.limits.motors import Motor, MotorLoad, motor_loads
     from kinetree.motion.plan.points import cubic, quintic, spline, trapezoid
     from kinetree.motion.plan.sinusoids import excitation, sinusoid
@@ -34,7 +35,6 @@ __all__ = [
     "Followed",
     "IKResult",
     "JointLoad",
-    "LimitError",
     "LimitReport",
     "Motor",
     "MotorLoad",
@@ -78,7 +78,8 @@ __getattr__ = later(
         "gear_losses": "force_limits motor_forces without_load_friction",
         "limits.motors": "Motor MotorLoad motor_loads",
         "kinematics.follow": "Followed follow",
-        "kinematics.solve": "IKResult inverse_kinematics",
+        "kinematics.result": "IKResult",
+        "kinematics.solve": "inverse_kinematics",
         "plan.points": "cubic quintic spline trapezoid",
         "plan.sinusoids": "excitation sinusoid",
         "plan.straight_line": "straight_line",

@@ -12,14 +12,10 @@ from kinetree.dynamics.joints.tangents import multiply
 from kinetree.files.description.joints import FREE, PLANAR, SPHERICAL
 from kinetree.model import Model
 from kinetree.scalars import atan2, cos, maximum, sin, sqrt, where
-from kinetree.spatial import skew
 from kinetree.spatial.so3 import quaternion_rotation
 
 TURNING = (SPHERICAL, FREE)
-# entries of a twist that a joint has
-TWISTS = {SPHERICAL: [0, 1, 2], FREE: [0, 1, 2, 3, 4, 5], PLANAR: [2, 3, 4]}
 SMALL_TURN = 1e-8  # square of the sine of half a turn, below which two terms of a series suffice
-TERMS = 14  # of the series of exp and phi: 1e-13 for a turn of one radian in a step
 
 
 def deviation(model: Model, q0: Array, q1: Array, *, far: bool = False) -> Array:
@@ -83,33 +79,3 @@ def tangent_scales(model: Model) -> Array:
         if joint.follows is None and joint.type in TURNING:
             c[list(joint.dofs)[:3]] = 4
     return c
-
-
-def position_slopes(model: Model, v: Array) -> tuple[Array, Array]:
-    """Slopes of q exp(v), as a tangent vector there, by those of q and of v, (n, n) each.
-
-    They are exp(-ad v) and phi(-ad v), phi(X) = (exp(X) - 1) / X, for joints that turn.
-    """
-    by_q, by_v = np.eye(model.n, dtype=object), np.eye(model.n, dtype=object)
-    for joint in model.joints:
-        if joint.follows is None and joint.type in TWISTS:
-            dofs, entries = np.ix_(joint.dofs, joint.dofs), TWISTS[joint.type]
-            twist = np.zeros(6, object)
-            twist[entries] = v[list(joint.dofs)]
-            block = np.ix_(entries, entries)
-            exp, phi = _series(twist)
-            by_q[dofs], by_v[dofs] = exp[block], phi[block]
-    return by_q, by_v
-
-
-def _series(twist: Array) -> tuple[Array, Array]:
-    """The matrices exp(-ad V) and phi(-ad V), (6, 6) each, by their power series."""
-    w, v = -skew(twist[:3]), -skew(twist[3:])
-    turn, mixed = np.eye(3, dtype=object), np.zeros((3, 3), object)
-    exp, phi = [turn, mixed], [turn, mixed]
-    for k in range(1, TERMS):
-        turn, mixed = turn @ w / k, (mixed @ w + turn @ v) / k
-        exp = [exp[0] + turn, exp[1] + mixed]
-        phi = [phi[0] + turn / (k + 1), phi[1] + mixed / (k + 1)]
-    zero = np.zeros((3, 3), object)
-    return tuple(np.block([[a, zero], [b, a]]) for a, b in (exp, phi))  # type: ignore[return-value]

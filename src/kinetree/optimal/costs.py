@@ -60,6 +60,8 @@ class Cost:
     weight: ArrayLike = 0.0
     final: ArrayLike = 0.0
     _entries: ClassVar[int | None] = None  # of r; None: n
+    _target: ClassVar[tuple[int, ...] | None] = None  # shape at one time; None: (entries,)
+    _default: ClassVar[Any] = 0.0  # target where none is given, or this of a robot
     _forces: ClassVar[bool] = False  # the last state has none
     _changes: ClassVar[bool] = False  # of forces from step to step
 
@@ -81,11 +83,7 @@ class Cost:
 
     def _shape(self, model: Model, m: int) -> tuple[int, ...]:
         """The shape of the target at one time."""
-        return (self._size(model, m),)
-
-    def _default(self, model: Model) -> ArrayLike:
-        """The target where none is given."""
-        return 0.0
+        return self._target or (self._size(model, m),)
 
     def _check(self, model: Model) -> None:
         """Raise for a robot that the cost does not fit."""
@@ -114,14 +112,13 @@ class Posture(Cost):
         weight, final: as in `Cost`.
     """
 
+    _default = staticmethod(rest_position)
+
     def _residual(self, at: Stage, target: Array) -> Array:
         return deviation(at.model, target, at.q, far=True)
 
     def _shape(self, model: Model, m: int) -> tuple[int, ...]:
         return (model.nq,)
-
-    def _default(self, model: Model) -> ArrayLike:
-        return rest_position(model)
 
     def _check_target(self, model: Model, x: Array) -> None:
         for entries in quaternions(model):
@@ -211,17 +208,11 @@ class FrameRotation(Cost):
     """
 
     frame: str | None = None
-    _entries = 3
+    _entries, _target, _default = 3, (3, 3), np.eye(3).ravel()
 
     def _residual(self, at: Stage, target: Array) -> Array:
         R = dynamics.pose(at.model, at.q, self.frame)[:3, :3]
         return rotation_vector(quaternion_of(target.reshape(3, 3).T @ R))
-
-    def _shape(self, model: Model, m: int) -> tuple[int, ...]:
-        return 3, 3
-
-    def _default(self, model: Model) -> ArrayLike:
-        return np.eye(3).ravel()
 
     def _check_target(self, model: Model, x: Array) -> None:
         for R in x.reshape(-1, 3, 3):
@@ -343,15 +334,14 @@ class FramePath(Path):
 class Barrier(Cost):
     """How far joints or rates are beyond a margin before their limits, zero inside."""
 
+    _target = (1,)
+
     def _limits(self, model: Model) -> list[tuple[int, int, float]]:
         """Entries of q or dq, the side of the limit (-1 or 1, 0: both), and where it is."""
         raise NotImplementedError
 
     def _size(self, model: Model, m: int) -> int:
         return len(self._limits(model))
-
-    def _shape(self, model: Model, m: int) -> tuple[int, ...]:
-        return (1,)
 
     def _check(self, model: Model) -> None:
         if not self._limits(model):
@@ -360,12 +350,16 @@ class Barrier(Cost):
                 "leave it out."
             )
 
-    def _check_range(self, x: Array, least: float, most: float, expected: str) -> None:
-        """Raise for targets that leave a joint no room without a cost."""
+    def _check_target(self, model: Model, x: Array) -> None:
+        least, most, expected = self._range(model)
         if not ((x >= least) & (x <= most)).all():
             raise InputError(
                 f"the target of {type(self).__name__} is {x!r:.60}; expected {expected}."
             )
+
+    def _range(self, model: Model) -> tuple[float, float, str]:
+        """Least and most target that leaves every joint room without a cost, and its words."""
+        raise NotImplementedError
 
 
 class SpeedLimits(Barrier):
@@ -376,6 +370,8 @@ class SpeedLimits(Barrier):
         weight, final: as in `Cost`.
     """
 
+    _default = 0.95
+
     def _limits(self, model: Model) -> list[tuple[int, int, float]]:
         speeds = bounds_of(model).velocity
         return [(d, 0, float(v)) for d, v in enumerate(speeds) if np.isfinite(v)]
@@ -384,11 +380,8 @@ class SpeedLimits(Barrier):
         limits = self._limits(at.model)
         return np.array([maximum(absolute(at.dq[d]) - target[0] * v, 0.0) for d, _, v in limits])
 
-    def _default(self, model: Model) -> ArrayLike:
-        return 0.95
-
-    def _check_target(self, model: Model, x: Array) -> None:
-        self._check_range(x, np.finfo(float).tiny, np.inf, "shares > 0 of the speed limits")
+    def _range(self, model: Model) -> tuple[float, float, str]:
+        return np.finfo(float).tiny, np.inf, "shares > 0 of the speed limits"
 
 
 class JointLimits(Barrier):
@@ -398,6 +391,8 @@ class JointLimits(Barrier):
         target: the margin where the cost begins, shape (1,), rad or m before the limit; None: 0.05.
         weight, final: as in `Cost`.
     """
+
+    _default = 0.05
 
     def _limits(self, model: Model) -> list[tuple[int, int, float]]:
         bounds = bounds_of(model)
@@ -412,14 +407,11 @@ class JointLimits(Barrier):
         limits = self._limits(at.model)
         return np.array([maximum(target[0] + s * (at.q[k] - x), 0.0) for k, s, x in limits])
 
-    def _default(self, model: Model) -> ArrayLike:
-        return 0.05
-
-    def _check_target(self, model: Model, x: Array) -> None:
+    def _range(self, model: Model) -> tuple[float, float, str]:
         bounds = bounds_of(model)
         most = float((bounds.upper - bounds.lower)[bounds.coords >= 0].min()) / 2
         expected = f"margins from 0 to {most:g} rad or m, half the range of the narrowest joint"
-        self._check_range(x, 0.0, most, expected)
+        return 0.0, most, expected
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ scratch of its own.
 """
 
 import ctypes
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,14 +14,14 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.engine.call import threads
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Loops, Value, Vector
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Vector
 from kinetree.engine.llvm.compiled_graph import CompiledGraph
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.object_code import load_or_compile
 from kinetree.engine.llvm.rollout import WORDS as FORWARD_WORDS
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
-from kinetree.optimal.driver import ARGUMENTS, SYMBOL, WORDS, Driver, Passes
+from kinetree.optimal.driver import ARGUMENTS, SYMBOL, WORDS, Driver
 from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes, placed
 
@@ -33,72 +32,65 @@ PLACES = placed({"words": len(WORDS), "calls": CALLS["end"], "forward": 2, "unit
 NUMBER = 8  # bytes
 
 
-class CpuPasses(Passes):
-    """The passes of a solver, compiled for this machine."""
+class CpuDriver(Driver):
+    """The driver whose graphs are loops of gufuncs and rollouts."""
 
-    arrays: Any = np
-    address = staticmethod(address)
-
-    def __init__(self, sizes: Sizes, graphs: dict[str, Graph], forward: Forward) -> None:
-        self.sizes, self.forward_pass = sizes, forward
-        self.codes = {name: CompiledGraph(graph) for name, graph in graphs.items()}
-        self.code = load_or_compile(["ilqr", str(sizes)], host_target(), self.text, [SYMBOL])
-        self.function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)(
-            self.code.address(SYMBOL)
-        )
-        self.spare: list[Scratch] = []
-
-    def text(self) -> str:
-        """The module of the driver."""
-        code = LlvmLoops(self.sizes.lanes, SYMBOL, ARGUMENTS, "", ' "stackrealign"')
-        Driver(code, self.sizes, self).write()
-        triple = host_target().triple
-        head = f'target triple = "{triple}"\n' if triple else ""
-        return head + code.text()
-
-    def call(self, code: Loops, name: str, arrays: list[Vector], count: Index) -> None:
+    def call(self, name: str, arrays: list[Vector], count: Index) -> None:
         """Call a kernel so many times, from these addresses on."""
-        words = Vector(code.arguments["words"])
+        code, words = self.code, Vector(self.code.arguments["words"])
         table = words.behind(PLACES["calls"] + CALLS[name]).address
         code.store(table, 1, code.value(count, INTEGER))
         for k, x in enumerate(arrays):
             code.store(table, 2 + k, x.address)
         addresses, turns, steps = (code.offset(table, i) for i in (2, 1, 2 + len(arrays)))
-        assert isinstance(code, LlvmLoops)
         code.call_at(code.load(table, 0, ADDRESS), addresses, turns, steps, steps)
 
-    def stages(
-        self, code: Loops, plan: Vector, blocks: Vector, costs: Vector, count: Value
-    ) -> None:
-        """As `Passes` says; each stage is a call of a kernel that has one column of F."""
-        s = self.sizes
-        parts = [plan.behind(s.row[name]) for name in ("x", "u", "p")]
-        F = s.block["gradient"] * s.columns
-        arrays = [*parts, plan.behind(s.row["end"]), blocks.behind(F), costs]
-        self.call(code, "stage", arrays, count)
+    def stage_slopes(self) -> None:
+        """As `Driver` says; each stage is a call of a kernel that has one column of F."""
+        s, code, blocks = self.sizes, self.code, self.vector["blocks"]
+        parts = [self.plan.behind(s.row[name]) for name in ("x", "u", "p")]
+        following, slopes = self.plan.behind(s.row["end"]), blocks.behind(s.stage_slopes)
+        self.call("stage", [*parts, following, slopes, self.vector["stage_costs"]], self.stages)
         if s.columns:
-            unit = code.load(code.arguments["words"], PLACES["unit"], ADDRESS)
-            with code.each(0, count) as t:
+            unit = Vector(code.load(code.arguments["words"], PLACES["unit"], ADDRESS))
+            with code.each(0, self.stages) as t:
                 rows = [x.behind(t * s.row["end"]) for x in parts]
-                arrays = [*rows, Vector(unit), blocks.behind(t * s.block["end"])]
-                self.call(code, "column", arrays, s.n + s.m)
+                self.call("column", [*rows, unit, blocks.behind(t * s.block["end"])], s.n + s.m)
 
-    def ends(
-        self, code: Loops, states: Vector, p: Vector, slopes: Vector, costs: Vector, count: int
-    ) -> None:
-        """As `Passes` says."""
-        self.call(code, "last", [states, p, slopes, costs], count)
+    def last_slopes(self, count: int) -> None:
+        """As `Driver` says."""
+        p, names = self.last.behind(self.sizes.row["p"]), ("ends", "end_costs")
+        arrays = [self.vector["state"], p, *(self.vector[name] for name in names)]
+        self.call("last", arrays, count)
 
-    def forward(
-        self, code: Loops, plan: Vector, params: Vector, tried: Sequence[Vector], count: Value
-    ) -> None:
-        """As `Passes` says; the addresses of `tried` stay."""
-        words = code.arguments["words"]
+    def run_forward(self, params: Vector) -> None:
+        """As `Driver` says."""
+        code, words = self.code, self.code.arguments["words"]
         entry, given = (code.load(words, PLACES["forward"] + k, ADDRESS) for k in range(2))
-        for name, x in (("table", plan), ("params", params)):
+        for name, x in (("table", self.plan), ("params", params)):
             code.store(given, FORWARD_WORDS.index(name), x.address)
-        assert isinstance(code, LlvmLoops)
         code.call_at(entry, given)
+
+
+class Cpu:
+    """The iterations of a solver as machine code."""
+
+    arrays: Any = np
+    address = staticmethod(address)
+
+    def __init__(self, sizes: Sizes, graphs: dict[str, Graph], forward: Forward) -> None:
+        self.sizes, self.forward = sizes, forward
+        self.codes = {name: CompiledGraph(graph) for name, graph in graphs.items()}
+        self.code = load_or_compile(["ilqr", str(sizes)], host_target(), self.text, [SYMBOL])
+        arguments = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 3
+        self.function = ctypes.CFUNCTYPE(None, *arguments)(self.code.address(SYMBOL))
+
+    def text(self) -> str:
+        """The module of the driver."""
+        code = LlvmLoops(self.sizes.lanes, SYMBOL, ARGUMENTS, "", ' "stackrealign"')
+        CpuDriver(code, self.sizes).write()
+        triple = host_target().triple
+        return (f'target triple = "{triple}"\n' if triple else "") + code.text()
 
     def run(self, memory: Any, iterations: int) -> None:
         """Iterate on the plans of a memory, on as many threads as `kinetree.kernels.threads`."""
@@ -121,8 +113,8 @@ class CpuPasses(Passes):
 class Scratch:
     """What one thread works with, and the words that say where."""
 
-    def __init__(self, passes: CpuPasses, memory: Any) -> None:
-        s, forward = passes.sizes, passes.forward_pass
+    def __init__(self, cpu: Cpu, memory: Any) -> None:
+        s, forward = cpu.sizes, cpu.forward
         N, L, row = memory.plans.shape[1] - 1, LENGTHS, NUMBER * s.row["end"]
         at = s.scratch(N)
         numbers = np.zeros(at["end"])
@@ -142,7 +134,7 @@ class Scratch:
         }
         words = [*memory.words()]
         for name, count in ARRAYS.items():
-            code = passes.codes.get(name)
+            code = cpu.codes.get(name)
             entry = 0 if code is None else code.loop("float64").address
             inner = [NUMBER] * (count - 1) + [NUMBER * (s.wide if name == "column" else 1)]
             words += [entry, *[0] * (1 + count), *outer[name], *inner]

@@ -5,21 +5,20 @@ lengths of the step, and the rows and columns of matrices. Plans have the bits o
 angle exceeds 131,072 rad, whose sines are CUDA's.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.loops import Loops, Value, Vector
+from kinetree.engine.compiler.loops import Value, Vector
 from kinetree.engine.cuda.body import Constants, statements
 from kinetree.engine.cuda.launch import Launch, load_with, require_device
 from kinetree.engine.cuda.layout import WARP
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
-from kinetree.optimal.driver import ARGUMENTS, SYMBOL, Driver, Passes
+from kinetree.optimal.driver import ARGUMENTS, SYMBOL, Driver
 from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes
 
@@ -27,13 +26,14 @@ NUMBER = 8  # bytes
 BLOCKS = 8  # for each multiprocessor, at most, which take the problems in turns
 FEW = 4  # problems for each multiprocessor, up to which they have several warps each
 WARPS = 4
+BARRIERS = ("__syncwarp();", "__syncthreads();")
 
-# where a function of a pass stands apart, so that its code exists once
-PASS = """
+# the code of a graph stands apart, so that it exists once
+APART = """
 #if defined(__CUDACC__)
-#define KT_PASS static __device__ __noinline__ void
+#define KT_APART static __device__ __noinline__
 #else
-#define KT_PASS static void
+#define KT_APART static
 #endif
 """
 ENTRY = f"""
@@ -50,138 +50,100 @@ KT_ENTRY({{threads}}, 1) kt_plans(
 """
 
 
-@dataclass(frozen=True)
-class CudaText(Passes):
-    """The text of the iterations for blocks of so many warps."""
+class CudaDriver(Driver):
+    """The driver whose graphs are functions that each thread calls in its turns."""
 
-    sizes: Sizes
-    graphs: dict[str, Graph]
-    forward_pass: Forward
-    warps: int = 1
-    barriers: tuple[str, str] = ("__syncwarp();", "__syncthreads();")
-
-    def stages(
-        self, code: Loops, plan: Vector, blocks: Vector, costs: Vector, count: Value
-    ) -> None:
-        """As `Passes` says."""
-        code.call("kt_stages", plan.address, blocks.address, costs.address, count)
-        if self.sizes.columns:
-            code.call("kt_columns", plan.address, blocks.address, count)
-
-    def ends(
-        self, code: Loops, states: Vector, p: Vector, slopes: Vector, costs: Vector, count: int
-    ) -> None:
-        """As `Passes` says."""
-        addresses = [x.address for x in (states, p, slopes, costs)]
-        code.call("kt_ends", *addresses, count)
-
-    def forward(
-        self, code: Loops, plan: Vector, params: Vector, tried: Sequence[Vector], count: Value
-    ) -> None:
-        """As `Passes` says."""
-        code.call("kt_forward", *[x.address for x in (plan, params, *tried)], count)
-
-    def functions(self, linkage: str = "KT_FUNCTION") -> str:
-        """The functions of the passes, and `plan_iterate`, which calls them."""
-        code = CLoops(
-            self.sizes.lanes,
-            SYMBOL,
-            ARGUMENTS,
-            linkage,
-            warps=self.warps,
-            barriers=self.barriers,
-        )
-        driver = Driver(code, self.sizes, self)
-        driver.write()
-        constants = Constants("kt_constants", "float64")
-        passes = "\n".join(self.passes(constants, code))
-        graphs = [*self.graphs.values(), self.forward_pass.stepping.rate]
-        head = prelude("float64", *graphs)
-        return "\n".join([head, PASS, constants.text(), passes, code.text()])
-
-    def passes(self, constants: Constants, code: CLoops) -> Iterator[str]:
-        """The functions that the driver calls; threads take their turns."""
-        s, place = self.sizes, code.place()
-        row, block, L = s.row["end"], s.block["end"], LENGTHS
-        inputs = {name: f"(row + {s.row[name]})" for name in ("x", "u", "p")}
-        F = s.block["gradient"] * s.columns
-        graphs = self.graphs
-        lines = written(
-            graphs["stage"],
-            constants,
-            inputs | {"following": f"(row + {row})"},
-            [f"(blocks + t * {block} + {F})", f"(costs + t * {s.kinds})"],
-        )
-        head = "real *plan, real *blocks, real *costs, long long stages"
-        at = f"const real *row = plan + t * {row};"
-        yield from self.turns("kt_stages", head, place, "stages", [at, *lines])
+    def stage_slopes(self) -> None:
+        """As `Driver` says."""
+        s, code, blocks, costs = self.sizes, self.code, *self.parts("blocks", "stage_costs")
+        with code.parallel(0, self.stages) as t:
+            row = self.plan.behind(t * s.row["end"])
+            parts = [row.behind(s.row[name]) for name in ("x", "u", "p")]
+            slopes = blocks.behind(t * s.block["end"] + s.stage_slopes)
+            self.call("stage", *parts, row.behind(s.row["end"]), slopes, costs.behind(t * s.kinds))
         if s.columns:
             z = s.n + s.m
-            lines = written(
-                graphs["column"],
-                constants,
-                inputs | {"v": "unit"},
-                [f"(blocks + t / {z} * {block} + t % {z})"],
-                stride=s.wide,
-            )
-            at = f"const real *row = plan + t / {z} * {row};"
-            units = [f"real unit[{z}] = {{}};", f"unit[t % {z}] = 1;"]
-            head = "real *plan, real *blocks, long long stages"
-            yield from self.turns("kt_columns", head, place, f"stages * {z}", [at, *units, *lines])
-        lines = written(
-            graphs["last"],
-            constants,
-            {"x": f"(states + t * {s.candidate})", "p": "p"},
-            [f"(slopes + t * {s.end['end']})", f"(costs + t * {s.kinds})"],
-        )
-        head = "real *states, real *p, real *slopes, real *costs, long long count"
-        yield from self.turns("kt_ends", head, place, "count", lines)
-        lines = written(
-            self.forward_pass.stepping.rate,
-            constants,
-            {"t": "0", "x": "x", "p": f"(params + t * {s.params})", "s": "row"},
-            ["next", f"(forces + (e * {L} + t) * {s.m})"],
-        )
-        size, nx = s.candidate, s.nx
-        body = [
-            f"real x[{size}];",
-            f"for (int j = 0; j < {size}; j++) x[j] = state[t * {size} + j];",
-            "for (long long e = 0; e < stages; e++) {",
-            f"    const real *row = plan + e * {row};",
-            f"    real next[{size}];",
-            f"    for (int j = 0; j < {nx}; j++) states[(e * {L} + t) * {nx} + j] = x[j];",
-            *lines,
-            f"    for (int j = 0; j < {size}; j++) x[j] = next[j];",
-            "}",
-            f"for (int j = 0; j < {size}; j++) state[t * {size} + j] = x[j];",
-        ]
-        head = "real *plan, real *params, real *state, real *states, real *forces, long long stages"
-        yield from self.turns("kt_forward", head, place, str(L), body)
+            with code.parallel(0, self.stages * z) as k:
+                row, block = self.plan.behind(k // z * s.row["end"]), k // z * s.block["end"]
+                parts = [row.behind(s.row[name]) for name in ("x", "u", "p")]
+                self.call("column", *parts, k % z, blocks.behind(block + k % z))
 
-    def turns(
-        self, name: str, parameters: str, place: list[str], count: str, body: Sequence[str]
-    ) -> Iterator[str]:
-        """A function whose threads take turns t in a loop."""
-        lanes, warps = self.sizes.lanes, self.warps
-        thread = f"warp * {lanes} + lane" if warps > 1 else "lane" if lanes > 1 else "0"
-        yield f"KT_PASS {name}({', '.join([parameters, *place])}) {{"
-        yield f"    for (long long t = {thread}; t < {count}; t += {lanes * warps}) {{"
-        yield from (f"        {line}" for line in body)
-        yield "    }\n}\n"
+    def last_slopes(self, count: int) -> None:
+        """As `Driver` says."""
+        s, (state, ends, costs) = self.sizes, self.parts("state", "ends", "end_costs")
+        p = self.last.behind(s.row["p"])
+        with self.code.parallel(0, count) as t:
+            slopes = ends.behind(t * s.end["end"])
+            self.call("last", state.behind(t * s.candidate), p, slopes, costs.behind(t * s.kinds))
 
-    def source(self, *, shared: bool) -> str:
-        """The kernel; shared: the memory of the backward pass is that of a block."""
-        work = "(real *)memory" if shared else "scratch"
-        place = "lane, warp" if self.warps > 1 else "lane"
-        entry = ENTRY.format(threads=WARP * self.warps, work=work, place=place)
-        return f"{self.functions()}\n{entry}"
+    def run_forward(self, params: Vector) -> None:
+        """As `Driver` says."""
+        s, code, L = self.sizes, self.code, LENGTHS
+        names = "state", "next", "states", "forces"
+        state, following, states, forces = self.parts(*names)
+        with code.parallel(0, L) as t:
+            x, reached = (part.behind(t * s.candidate) for part in (state, following))
+            p = params.behind(t * s.params)
+            with code.each(0, self.stages) as e:
+                row, k = self.plan.behind(e * s.row["end"]), e * L + t
+                code.copy(states.behind(k * s.nx), x, s.nx)
+                self.call("rate", x, x, p, row, reached, forces.behind(k * s.m))
+                code.copy(x, reached, s.candidate)
+
+    def parts(self, *names: str) -> list[Vector]:
+        """Parts of the memory."""
+        return [self.vector[name] for name in names]
+
+    def call(self, name: str, *arguments: Vector | Value) -> None:
+        """Call the function of a graph in a turn of a thread."""
+        values = [x if isinstance(x, Value) else x.address for x in arguments]
+        self.code.do(f"kt_{name}({', '.join(x.name for x in values)});")
+        self.code.stores += 1
 
 
-class CudaPasses:
+def graph_function(name: str, graph: Graph, constants: Constants) -> str:
+    """A function of the rows of the inputs and outputs of a graph."""
+    rows = [f"const real *i{k}" for k in range(len(graph.inputs))]
+    rows += [f"real *o{k}" for k in range(len(graph.outputs))]
+    lines = "\n".join(f"    {line}" for line in statements(graph, constants))
+    return f"KT_APART void kt_{name}({', '.join(rows)}) {{\n{lines}\n}}\n"
+
+
+def column_function(graph: Graph, constants: Constants, wide: int) -> str:
+    """The function of column k of F, whose rows are `wide` numbers apart."""
+    lines = statements(graph, constants, write=lambda _, e: f"o[{e * wide}]")
+    text = "\n".join(f"    {line}" for line in lines)
+    head = "const real *i0, const real *i1, const real *i2, long long k, real *o"
+    unit = f"    real i3[{graph.inputs[3].size}] = {{}};\n    i3[k] = 1;"
+    return f"KT_APART void kt_column({head}) {{\n{unit}\n{text}\n}}\n"
+
+
+def functions(
+    sizes: Sizes,
+    graphs: dict[str, Graph],
+    warps: int = 1,
+    linkage: str = "KT_FUNCTION",
+    barriers: tuple[str, str] = BARRIERS,
+) -> str:
+    """The functions of the graphs, and `plan_iterate`, which calls them."""
+    code = CLoops(sizes.lanes, SYMBOL, ARGUMENTS, linkage, warps=warps, barriers=barriers)
+    CudaDriver(code, sizes).write()
+    constants = Constants("kt_constants", "float64")
+    parts = [
+        column_function(graph, constants, sizes.wide)
+        if name == "column"
+        else graph_function(name, graph, constants)
+        for name, graph in graphs.items()
+    ]
+    head = prelude("float64", *graphs.values())
+    return "\n".join([head, APART, constants.text(), *parts, code.text()])
+
+
+class Cuda:
     """The iterations of a solver on the current GPU. It can be made without one."""
 
     def __init__(self, sizes: Sizes, graphs: dict[str, Graph], forward: Forward) -> None:
-        self.sizes, self.text = sizes, CudaText(sizes, graphs, forward)
+        self.sizes, self.graphs = sizes, {**graphs, "rate": forward.stepping.rate}
         self._known: dict[tuple[int, int], Launch] = {}
 
     @cached_property
@@ -194,6 +156,13 @@ class CudaPasses:
         """Where the numbers of an array begin."""
         return int(x.data.ptr)
 
+    def source(self, warps: int, *, shared: bool) -> str:
+        """The kernel; shared: the memory of the backward pass is that of a block."""
+        work = "(real *)memory" if shared else "scratch"
+        place = "lane, warp" if warps > 1 else "lane"
+        entry = ENTRY.format(threads=WARP * warps, work=work, place=place)
+        return functions(self.sizes, self.graphs, warps) + entry
+
     def launch(self, warps: int) -> Launch:
         """The kernel on the current GPU, for problems with so many warps each."""
         device = self.arrays.cuda.Device()
@@ -201,8 +170,7 @@ class CudaPasses:
         if key not in self._known:
             each = -(-NUMBER * self.sizes.work["end"] // warps)
             shared = each * warps <= device.attributes["MaxSharedMemoryPerBlockOptin"]
-            source = replace(self.text, warps=warps).source(shared=shared)
-            made = load_with(source, "kt_plans", each * shared, 0)
+            made = load_with(self.source(warps, shared=shared), "kt_plans", each * shared, 0)
             self._known[key] = replace(made, threads=WARP * warps)
         return self._known[key]
 
@@ -217,28 +185,3 @@ class CudaPasses:
         words, scratch = memory.scratches[0]
         arrays = [np.int64(B), np.int64(iterations), words, scratch, np.int64(size)]
         self.launch(warps)(blocks * WARP * warps, arrays)
-
-
-def written(
-    graph: Graph,
-    constants: Constants,
-    inputs: dict[str, str],
-    outputs: list[str],
-    *,
-    stride: int = 1,
-) -> list[str]:
-    """Lines of a graph in brackets, with arrays by the names of its inputs and in order of outputs.
-
-    An input of shape () is a number and no array. stride: from one number of an output to the next.
-    """
-    ports = graph.inputs
-
-    def read(port: int, element: int) -> str:
-        name = inputs[ports[port].name]
-        return name if ports[port].shape == () else f"{name}[{element}]"
-
-    def write(output: int, element: int) -> str:
-        return f"{outputs[output]}[{element * stride}]"
-
-    lines = statements(graph, constants, read, write)
-    return ["{", *(f"    {line}" for line in lines), "}"]

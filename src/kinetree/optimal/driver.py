@@ -1,16 +1,17 @@
 """Iterations of iLQR as a program: plans of many problems, one after the other.
 
 `plan_iterate(words, scratch, work, first, last, iterations)` improves the plans from `first` to
-before `last`. `words` has the addresses and counts of WORDS, and what the passes around the graphs
-of a problem need (`Passes`); `scratch` is the memory of one thread, or of one block of a GPU, and
-`work` that of the backward pass (riccati.py).
+before `last`. `words` has the counts and addresses of WORDS, and what a target needs to call the
+graphs of a problem; `scratch` is the memory of one thread, or of one block of a GPU, and `work`
+that of the backward pass (riccati.py).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
-from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Loops, Value, Vector
-from kinetree.optimal.riccati import LENGTHS, Backward, Sizes, Stages
+from kinetree.engine.compiler.loops import ADDRESS, INTEGER, Index, Value, Vector
+from kinetree.optimal.riccati import LENGTHS, Backward, Sizes
 
 SYMBOL = "plan_iterate"
 ARGUMENTS = [(name, ADDRESS) for name in ("words", "scratch", "work")]
@@ -38,47 +39,34 @@ ARRAYS = ("plans", "records", "costs", "history", "options", "params", "hessian"
 WORDS = (*COUNTS, *ARRAYS)
 
 
-class Passes(ABC):
-    """The passes of a program around the graphs of a problem; count: of the stages."""
+class Driver(ABC):
+    """Writes the iterations with `code`; a target says how the graphs of a problem are called."""
 
-    @abstractmethod
-    def stages(
-        self, code: Loops, plan: Vector, blocks: Vector, costs: Vector, count: Value
-    ) -> None:
-        """Write the slopes and costs of all stages of a plan."""
-
-    @abstractmethod
-    def ends(
-        self, code: Loops, states: Vector, p: Vector, slopes: Vector, costs: Vector, count: int
-    ) -> None:
-        """Write the slopes and costs of so many last states."""
-
-    @abstractmethod
-    def forward(
-        self, code: Loops, plan: Vector, params: Vector, tried: Sequence[Vector], count: Value
-    ) -> None:
-        """Run all lengths; tried: where they begin and end, their states and their forces."""
-
-
-class Driver:
-    """Writes the iterations with `code`."""
-
-    def __init__(self, code: Loops, sizes: Sizes, passes: Passes) -> None:
-        self.code, self.sizes, self.passes = code, sizes, passes
+    def __init__(self, code: Any, sizes: Sizes) -> None:
+        self.code, self.sizes = code, sizes
         words = code.arguments["words"]
-        loaded = [
-            code.load(words, k, INTEGER if name in COUNTS else ADDRESS)
-            for k, name in enumerate(WORDS)
-        ]
-        self.stages, self.history_rows = loaded[: len(COUNTS)]
-        self.vector: dict[str, Vector] = {}
-        self.vector |= zip(ARRAYS, map(Vector, loaded[len(COUNTS) :]), strict=True)
+        self.stages, self.history_rows = (code.load(words, k, INTEGER) for k in range(len(COUNTS)))
+        self.vector = {
+            name: Vector(code.load(words, WORDS.index(name), ADDRESS)) for name in ARRAYS
+        }
         scratch, work = Vector(code.arguments["scratch"]), Vector(code.arguments["work"])
         parts = sizes.scratch(self.stages).items()
         self.vector |= {name: scratch.behind(at) for name, at in parts if name != "work"}
         self.vector |= {"work": work, "low": self.vector["params"].behind(1)}
         self.vector["high"] = self.vector["low"].behind(sizes.m)
         self.tolerance, self.following = (self.vector["options"][k] for k in range(2))
+
+    @abstractmethod
+    def stage_slopes(self) -> None:
+        """Write `blocks` and `stage_costs` of all stages of the plan."""
+
+    @abstractmethod
+    def last_slopes(self, count: int) -> None:
+        """Write `ends` and `end_costs` of so many states in `state`."""
+
+    @abstractmethod
+    def run_forward(self, params: Vector) -> None:
+        """Run all lengths: from and to `state`, with `states` and `forces`."""
 
     def write(self) -> None:
         """The iterations of some problems."""
@@ -122,23 +110,16 @@ class Driver:
     def slopes(self) -> None:
         """The slopes of all stages; the gaps go into the rows of the plan."""
         code, s, blocks = self.code, self.sizes, self.vector["blocks"]
-        self.passes.stages(code, self.plan, blocks, self.vector["stage_costs"], self.stages)
+        self.stage_slopes()
         with code.rows(0, self.stages) as t:
             row, block = self.plan.behind(t * s.row["end"]), blocks.behind(t * s.block["end"])
             code.copy(row.behind(s.row["gap"]), block.behind(s.block["gap"]), s.n)
-
-    def last_states(self, count: int) -> None:
-        """The slopes and costs of so many of the last states that are tried."""
-        p = self.last.behind(self.sizes.row["p"])
-        names = "state", "ends", "end_costs"
-        state, slopes, costs = (self.vector[name] for name in names)
-        self.passes.ends(self.code, state, p, slopes, costs, count)
 
     def start(self) -> None:
         """The slopes of the plan to begin with, and the costs of one that is fresh."""
         self.slopes()
         self.code.copy(self.vector["state"], self.last.behind(self.sizes.row["x"]), self.sizes.nx)
-        self.last_states(1)
+        self.last_slopes(1)
         self.keep_end(0)
         with self.code.when(self.status_is(FRESH)):
             self.first_costs()
@@ -173,10 +154,7 @@ class Driver:
         for name in ("linear", "curved", "limit error"):
             self[name] = 0.0
         self["scale"] = LEAST_CURVATURE
-        names = "blocks", "low", "high", "scatter"
-        blocks, low, high, scatter = (self.vector[name] for name in names)
-        stages = Stages(self.stages, self.plan, blocks, self.end, self.record, low, high, scatter)
-        Backward(code, s, PLACES, stages, self.vector["work"]).write()
+        Backward(self).write()
         v0, v_end = self.vector["work"].behind(s.work["v"]), self.end.behind(s.end["v"])
 
         def gap(t: Value) -> Value:
@@ -243,7 +221,7 @@ class Driver:
         size, width = s.candidate, s.params
         params, states, end_costs = vector["params"], vector["state"], vector["end_costs"]
         self.forward(params)
-        self.last_states(LENGTHS)
+        self.last_slopes(LENGTHS)
 
         def cost(i: Value, c: Value) -> Value:
             return states[i * size + s.nx + c] + end_costs[i * s.kinds + c]
@@ -278,8 +256,7 @@ class Driver:
             code.copy(row, self.plan.behind(s.row["x"]), s.nx)
             with code.each(s.nx, s.candidate) as c:
                 row[c] = 0.0
-        tried = [self.vector[name] for name in ("state", "states", "forces")]
-        self.passes.forward(code, self.plan, params, tried, self.stages)
+        self.run_forward(params)
 
     def follow(self) -> None:
         """Take the motion from the first state that follows the plan by its feedback alone.

@@ -200,14 +200,14 @@ class Horizon:
         self.memory = self.solver.memory(problem.steps, 1)
         self.good: Array | None = None
         self.reason, self.doubt = "nothing was solved", ""
-        this, nx = self.solver.this, self.solver.sizes.nx
+        ocp, nx = self.solver.ocp, self.solver.sizes.nx
         pair = [Port("x", (nx,)), Port("y", (nx,))]
         self.between = compiled(
-            lambda x, y, part: this.space.plus(x, this.deviation(x, y) * part),
+            lambda x, y, part: ocp.space.plus(x, ocp.deviation(x, y) * part),
             [*pair, Port("part", ())],
             "state between two",
         )
-        self.deviation = compiled(this.deviation, pair, "deviation")
+        self.deviation = compiled(ocp.deviation, pair, "deviation")
         self.problem = problem
         self.take(problem)
 
@@ -218,7 +218,7 @@ class Horizon:
                 "the problem of an MPC changed in more than weights and targets; expected "
                 "problem.with_costs(...), or a new MPC."
             )
-        self.problem, self.bounds, self.numbers = problem, *problem._data(1)
+        self.problem, self.bounds, self.numbers = problem, problem._bounds, problem._data(1)
         self.memory.limit(self.bounds)
 
     def _set_time(self, passed: float) -> None:
@@ -226,12 +226,12 @@ class Horizon:
 
         Targets that move are read at the time of their step; the last one stays.
         """
-        this, N = self.solver.this, self.problem.steps
+        ocp, N = self.solver.ocp, self.problem.steps
         p, rows = self.memory.part("p"), np.minimum(np.arange(N + 1) + int(passed + INTEGER), N)
         p[:] = self.numbers
-        for place in this.layout.targets.values():
+        for place in ocp.layout.targets.values():
             p[..., place] = self.numbers[rows][..., place]
-        p[..., 0] += passed * this.h
+        p[..., 0] += passed * ocp.h
 
     def improve(
         self,
@@ -265,12 +265,12 @@ class Horizon:
         self._set_time(passed)
         if self.good is None:
             x0 = self.problem._start(q, dq)[0]
-            first, forces = self.problem._guess(None, x0, memory.part("p"), self.bounds)
+            first, forces = self.problem._guess(None, x0, memory.part("p"))
             x[:], u[:] = first[:, 0], forces[:, 0]
         else:
             self._move(later, x, u)
             x[0, : len(state)] = state  # activations are those of the plan
-            if self.solver.this.remembers:
+            if self.solver.ocp.remembers:
                 x[0, -u.shape[1] :] = self.acting
         follow = self.good is not None
         rows, reasons = memory.improve(iterations, TOLERANCE, until, follow=follow)
@@ -314,7 +314,7 @@ class Horizon:
         part, left = later - whole, N - whole
         x[: left + 1], u[:left] = old_x[whole:], old_u[whole:]
         # beyond its end the plan holds the last position, as nearly as forces can
-        x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:], self.bounds)[0]
+        x[left + 1 :], u[left:] = old_x[-1], self.problem._forces(None, old_x[-1:])[0]
         gains, old = self.memory.part("gains")[:, 0], good[:, row["gains"] :]
         gains[:left], gains[left:] = old[whole:N], old[N - 1]
         if INTEGER < part < 1:

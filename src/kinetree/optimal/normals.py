@@ -16,6 +16,7 @@ from kinetree.engine.cuda.body import Constants
 from kinetree.engine.cuda.launch import load, require_device
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.kernel import Kernel
+from kinetree.optimal.cuda import APART, graph_function
 from kinetree.optimal.transcription import compiled
 from kinetree.scalars import cos, log, sin, sqrt
 
@@ -64,8 +65,7 @@ KT_FUNCTION void kt_block(
     }
     for (int word = 0; word < 4; word++) {
         const real whole[2] = {(real)(unsigned)c[word], (real)(unsigned)(c[word] >> 32)};
-        real *pair = numbers + 2 * word;
-        @PAIR@
+        kt_normal_pair(whole, numbers + 2 * word);
     }
 }
 """
@@ -80,11 +80,9 @@ KT_ENTRY(128, 1) kt_normals(
 
 def philox_text() -> str:
     """CUDA C++ of `kt_block`, which writes the eight normal numbers of a counter."""
-    from kinetree.optimal.cuda import written
-
     graph, constants = box_muller().graph, Constants("kt_constants", "float64")
-    lines = "\n        ".join(written(graph, constants, {"i": "whole"}, ["pair"]))
-    return prelude("float64", graph) + constants.text() + PHILOX.replace("@PAIR@", lines)
+    pair = graph_function("normal_pair", graph, constants)
+    return "\n".join([prelude("float64", graph), APART, constants.text(), pair, PHILOX])
 
 
 @cache

@@ -23,7 +23,6 @@ from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import Model
-from kinetree.model.bounds import bounds_of
 from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import check_quaternions
 from kinetree.model.units import units
@@ -34,8 +33,8 @@ from kinetree.optimal.numbers import Costs, Many, checked, named, numbers_of
 from kinetree.optimal.sampling import Search, sampler, together
 from kinetree.optimal.solution import Solution
 from kinetree.optimal.starts import (
+    bounds_of_forces,
     check_robot,
-    control_ranges,
     first_noise,
     forces_of_controls,
     holding,
@@ -101,25 +100,20 @@ class Problem:
     many: Many | None = None
 
     def __post_init__(self) -> None:
-        dt = finite(self.dt, "dt")
-        if dt <= 0 or isinstance(self.dt, bool):
+        if isinstance(self.dt, bool) or finite(self.dt, "dt") <= 0:
             raise InputError(f"dt is {self.dt!r}; expected a time step > 0, in s.")
-        steps = count(self.steps, "steps")
-        if steps < 1:
-            raise InputError(f"steps is {steps}; expected at least one step of the horizon.")
-        if steps > LONGEST_HORIZON:
-            raise InputError(f"steps is {steps}; expected at most {LONGEST_HORIZON}.")
+        if not 1 <= count(self.steps, "steps") <= LONGEST_HORIZON:
+            raise InputError(f"steps is {self.steps}; expected 1 to {LONGEST_HORIZON}.")
         if self.method not in SMOOTH:
             raise InputError(f"method is {self.method!r}; choose one of {', '.join(SMOOTH)}.")
         check_robot(self.model, self.controls)
-        m = len(self.motors)
-        costs = named(self.costs, self.model, m)
-        arrays = ("limits", "activation", "before")  # a problem is a value: it has copies
-        copies = {key: deepcopy(getattr(self, key)) for key in ("actuated", *arrays)}
-        for key, value in {"dt": dt, "steps": steps, "costs": costs, **copies}.items():
-            object.__setattr__(self, key, value)
+        copied = ("actuated", "limits", "activation", "before")  # a problem is a value
+        own = {key: deepcopy(getattr(self, key)) for key in copied}
+        own |= {"dt": float(self.dt), "steps": int(self.steps)}
+        own["costs"] = named(self.costs, self.model, len(self.motors))
+        vars(self).update(own)
         _ = self._bounds, self._numbers  # weights, targets and limits are checked, and copied
-        self._memory(start_position(self.model)[None])
+        start_memory(self, start_position(self.model)[None])
 
     @property
     def model(self) -> Model:
@@ -233,47 +227,35 @@ class Problem:
             The solution; `solution.reason` says why it ended.
         """
         x0, single = self._start_of(q0, dq0, target)
-        bounds, numbers = self._data(len(x0))
-        solver = self._solver(target)
+        p = self._data(len(x0))
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
-        options = {"tolerance": tolerance, "seconds": seconds}
-        options = {key: finite(x, key, infinite=key == "seconds") for key, x in options.items()}
+        options: dict[str, Any] = {"tolerance": finite(tolerance, "tolerance")}
+        options["seconds"] = finite(seconds, "seconds", infinite=True)
         for name, x, least in (*((*each, 0) for each in options.items()), ("tries", tries, 1)):
             if x < least:
                 raise InputError(f"{name} is {x:g}; expected {least} or more.")
-        x, u = self._guess(guess, x0, numbers, bounds)
+        x, u = self._guess(guess, x0, p)
         if tries > 1:
-            numbers = np.repeat(numbers, tries, axis=1)
-            x, u = self._varied(x, u, numbers, bounds, tries, count(seed, "seed"))
+            p = np.repeat(p, tries, axis=1)
+            x, u = self._varied(x, u, p, tries, count(seed, "seed"))
+        options |= {"iterations": iterations, "stay": is_on_gpu(q0)}
         with Progress("solving", iterations, progress, ROUNDS) as bar:
-            plans = solver.solve(
-                x,
-                u,
-                numbers,
-                bounds,
-                iterations=iterations,
-                **options,
-                each=bar.update,
-                stay=is_on_gpu(q0),
-            )
+            solver = self._solver(target)
+            plans = solver.solve(x, u, p, self._bounds, **options, each=bar.update)
         return Solution(self, plans.cheapest(tries) if tries > 1 else plans, single)
 
-    def _varied(
-        self, x: Array, u: Array, numbers: Array, bounds: Bounds, tries: int, seed: int
-    ) -> tuple[Array, Array]:
+    def _varied(self, x: Array, u: Array, p: Array, tries: int, seed: int) -> tuple[Array, Array]:
         """Each guess, and behind it others with random forces, held for a tenth of the horizon."""
         (N, B, m), held = u.shape, max(1, self.steps // 10)
-        pieces = -(-N // held)
+        low, high, pieces = self._bounds.low, self._bounds.high, -(-N // held)
         drawn = normals(seed, 0, B * tries, pieces * m).reshape(B * tries, pieces, m)
         drawn[::tries] = 0
-        room = (bounds.high - bounds.low) / 10
+        drawn = np.repeat(drawn, held, axis=1)[:, :N].swapaxes(0, 1)
+        room = (high - low) / 10
         spread = np.where(np.isfinite(room), room, np.abs(u).max((0, 1)) + 1.0)
-        u = (
-            np.repeat(u, tries, axis=1)
-            + np.repeat(drawn, held, axis=1)[:, :N].swapaxes(0, 1) * spread
-        )
-        u = np.clip(u, bounds.low, bounds.high)
-        moved = self.solver.forward.motions(np.repeat(x[0], tries, axis=0), u, numbers, bounds)
+        u = np.clip(np.repeat(u, tries, axis=1) + drawn * spread, low, high)
+        start = np.repeat(x[0], tries, axis=0)
+        moved = self.solver.forward.motions(start, u, p, self._bounds)
         moved[:, ::tries] = x
         return moved, u
 
@@ -319,32 +301,21 @@ class Problem:
             The cheapest of the guess and of the plans of all iterations; its gains are zero. It is
             a good guess for `solve`.
         """
-        assert isinstance(self.costs, dict)
         x0, single = self._start_of(q0, dq0, target)
-        B, N, this = len(x0), self.steps, self.transcription
-        bounds, p = self._data(B)
+        B, N, p = len(x0), self.steps, self._data(len(x0))
         search = Search(method, samples, iterations, share, knots, seed)
         if knots is not None and knots > N:
             raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
-        u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0, bounds)
-        T = first_noise(self.robot, this, N * self.dt, noise, x0[:, : self.model.nq])
-        done = itertools.count(1)
-        runs = sampler(this, p, knots)
+        u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0)
+        q = x0[:, : self.model.nq]
+        T = first_noise(self, noise, q)
+        runs, done = sampler(self.transcription, N, knots), itertools.count(1)
         single_precision = target != "cpu" and getattr(q0, "dtype", "") == "float32"
         on = runs.machine(target, "float32" if single_precision else "float64")
         with Progress("sampling", B * search.iterations, progress, ROUNDS) as bar:
             plans = [
-                runs.search(
-                    x0[b],
-                    u[:, b],
-                    T[b],
-                    p[:, b],
-                    bounds,
-                    search,
-                    lambda: bar.update(next(done)),
-                    on,
-                )
-                for b in range(B)
+                runs.search(on, search, *each, self._bounds, lambda: bar.update(next(done)))
+                for each in zip(x0, u.swapaxes(0, 1), T, p.swapaxes(0, 1), strict=True)
             ]
         return Solution(self, together(plans), single)
 
@@ -355,9 +326,9 @@ class Problem:
 
     def _solver(self, target: str) -> Solver:
         """The solver of a target, made at the first request."""
-        this, limited = self.transcription, self._bounds.any
-        key = "solver", target, limited, this.key
-        return remembered(self.model, key, lambda: Solver(this, limited, target))
+        transcription, limited = self.transcription, self._bounds.any
+        key = "solver", target, limited, transcription.key
+        return remembered(self.model, key, lambda: Solver(transcription, limited, target))
 
     def _start_of(
         self, q0: ArrayLike | None, dq0: ArrayLike | None, target: str
@@ -374,14 +345,14 @@ class Problem:
         check_quaternions(self.model, x0[0] if single else x0, "q0", UNIT)
         return x0, single
 
-    def _data(self, B: int) -> tuple[Bounds, Array]:
-        """Limits of the forces, and the numbers of the stages of B problems, (steps + 1, B, p)."""
+    def _data(self, B: int) -> Array:
+        """The numbers of the stages of B problems, (steps + 1, B, p)."""
         p = self._numbers
-        return self._bounds, np.broadcast_to(p, (len(p), B, p.shape[2]))
+        return np.broadcast_to(p, (len(p), B, p.shape[2]))
 
     @cached_property
     def _bounds(self) -> Bounds:
-        """Limits of the forces."""
+        """Limits of the motors' forces, or of the controls, (m,) each."""
         return bounds_of_forces(self)
 
     @cached_property
@@ -398,36 +369,33 @@ class Problem:
         tau[..., list(self.motors)] = u
         return tau
 
-    def _memory(self, q: Array) -> Array:
-        """Activations and forces before the start, (B, z), for positions (B, nq)."""
-        return start_memory(self.robot, self.transcription, q, self.activation, self.before)
-
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
-        nq, n = self.model.nq, self.model.n
-        q = start_position(self.model) if q0 is None else numbers(q0, "q0", "joint positions")
-        dq = np.zeros(n) if dq0 is None else numbers(dq0, "dq0", "joint rates")
-        for name, x, size in (("q0", q, nq), ("dq0", dq, n)):
-            if x.ndim not in (1, 2) or x.shape[-1] != size:
-                raise ShapeError(f"{name} has shape {x.shape}; expected ({size},) or (B, {size}).")
-            if 0 in x.shape:
-                raise ShapeError(f"{name} has shape {x.shape}; expected at least one start.")
-            if not np.isfinite(x).all():
-                array(x, x.shape, name)  # names the entry
-        single = q.ndim == dq.ndim == 1 and self.many is None
-        count = () if self.many is None else (self.many.count,)
-        counts = [q.shape[:-1], dq.shape[:-1], count]
-        if len({*counts} - {()}) > 1:
+        sizes = {"q0": self.model.nq, "dq0": self.model.n}
+        given = {"q0": q0, "dq0": dq0}
+        rest = {"q0": start_position(self.model), "dq0": np.zeros(self.model.n)}
+        states, counts = list[Array](), list[tuple[int, ...]]()
+        counts += [(self.many.count,)] if self.many else []
+        for name, size in sizes.items():
+            x = rest[name] if given[name] is None else numbers(given[name], name, "a state")
+            if x.ndim not in (1, 2) or x.shape[-1] != size or 0 in x.shape:
+                raise ShapeError(
+                    f"{name} has shape {x.shape}; expected ({size},), or (B, {size}) for at least "
+                    "one start."
+                )
+            states.append(array(x, x.shape, name))
+            counts += [x.shape[:-1]] if x.ndim == 2 else []
+        if len({*counts}) > 1:
             raise ShapeError(
-                f"q0 is {q.shape[:-1]} and dq0 {dq.shape[:-1]} starts of {count} problems; "
+                f"q0, dq0 and the problem are for {', '.join(str(x[0]) for x in counts)} starts; "
                 "expected the same number, or one."
             )
-        batch = np.broadcast_shapes(*counts) or (1,)
-        parts = [np.broadcast_to(q, (*batch, nq)), np.broadcast_to(dq, (*batch, n))]
+        batch = counts[0] if counts else (1,)
+        parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in states]
         check_start(self.model, *parts)
-        return np.concatenate([*parts, self._memory(parts[0])], axis=1), single
+        return np.concatenate([*parts, start_memory(self, parts[0])], axis=1), not counts
 
-    def _guess(self, guess: Any, x0: Array, numbers: Array, bounds: Bounds) -> tuple[Array, Array]:
+    def _guess(self, guess: Any, x0: Array, p: Array) -> tuple[Array, Array]:
         """States and forces to begin with."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if isinstance(guess, Solution):
@@ -441,8 +409,8 @@ class Problem:
                 raise InputError("the guess has a number that is not finite.")
             x[0] = x0
             return x, u
-        u = self._forces(guess, x0, bounds)
-        x = self.solver.forward.motions(x0, u, numbers, bounds)
+        u = self._forces(guess, x0)
+        x = self.solver.forward.motions(x0, u, p, self._bounds)
         if guess is None:  # a start that falls over is no guess; its gaps close by themselves
             turning = [unit == "rad/s" for unit in units(self.model, "dq")]
             rates = np.abs(x[..., self.model.nq :][..., : self.model.n][..., turning])
@@ -451,40 +419,11 @@ class Problem:
             x[:, ~held] = x0[~held]
         return x, u
 
-    def _forces(self, guess: ArrayLike | None, x0: Array, bounds: Bounds) -> Array:
+    def _forces(self, guess: ArrayLike | None, x0: Array) -> Array:
         """Forces or controls to begin with, (steps, B, m), within the limits."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if guess is None:
-            u = holding(self.robot, self.transcription, x0[:, : self.model.nq])
+            u = holding(self, x0[:, : self.model.nq])
         else:
             u = checked(on_cpu(guess), "guess", (N, m), (N, B, m)).reshape(N, -1, m)
-        return np.clip(np.broadcast_to(u, (N, B, m)), bounds.low, bounds.high)
-
-
-def bounds_of_forces(problem: Problem) -> Bounds:
-    """Limits of the motors' forces, or of the controls, (m,) each."""
-    motors, limits = list(problem.motors), problem.limits
-    if limits is None:
-        most = np.full(len(motors), np.inf)
-    elif isinstance(limits, str):
-        if limits != "robot":
-            raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
-        if problem.controls:
-            return Bounds(*control_ranges(problem.transcription))
-        most = bounds_of(problem.model).effort[motors]
-        if not (most > 0).all():
-            name = problem.model.dof_names[motors[int(np.argmin(most))]]
-            raise InputError(
-                f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
-                "act; expected other limits, or motors without it."
-            )
-    else:
-        most = numbers(limits, "limits", "'robot', None or numbers")
-        sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
-        if not sound or not (most > 0).all():
-            raise InputError(
-                f"limits is {limits!r:.60}; expected a number > 0 for all motors, or a list of "
-                f"{len(motors)}, one for each, in N m or N."
-            )
-        most = np.broadcast_to(most, (len(motors),))
-    return Bounds(-most, most)
+        return np.clip(np.broadcast_to(u, (N, B, m)), self._bounds.low, self._bounds.high)

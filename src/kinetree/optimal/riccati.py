@@ -16,10 +16,11 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from kinetree.engine.compiler.loops import INTEGER, Loops, Matrix, Value, Vector
+from kinetree.engine.compiler.loops import INTEGER, Matrix, Value, Vector
 
 LENGTHS = 8  # of a step, 1, 1/2, ..., tried at once
 ROUNDS = 4  # that find the forces at their limits, for each force at most
+FORCES = ("inverse", "free", "k", "slope", "low", "high", "again")  # vectors of the backward pass
 LEAST_PULL = 1e-13  # of the gradient, which releases a force from its limit
 
 
@@ -90,8 +91,12 @@ class Sizes:
         rows = {"H": z, "V": n, "W": n, "Q": z, "M": m, "E": m}
         sizes = {name: count * self.strides[name] for name, count in rows.items()}
         sizes |= {"v": self.narrow, "g": self.wide}
-        names = ("inverse", "free", "k", "slope", "low", "high", "again")
-        return placed(sizes | dict.fromkeys(names, self.padded(m)))
+        return placed(sizes | dict.fromkeys(FORCES, self.padded(m)))
+
+    @property
+    def stage_slopes(self) -> int:
+        """Where what the kernel of a stage writes begins in a block."""
+        return self.block["gradient"] * self.columns
 
     @property
     def candidate(self) -> int:
@@ -111,6 +116,7 @@ class Sizes:
         L = LENGTHS
         sizes = {"work": self.work["end"], "ends": (L + 1) * self.end["end"]}
         sizes |= {"end_costs": L * self.kinds, "state": L * self.candidate}
+        sizes["next"] = L * self.candidate
         fixed = placed(sizes)
         sizes = {"blocks": self.block["end"], "stage_costs": self.kinds}
         each = placed(sizes | {"states": L * self.nx, "forces": L * self.m})
@@ -122,74 +128,52 @@ def placed(sizes: dict[str, int]) -> dict[str, int]:
     return dict(zip([*sizes, "end"], accumulate(sizes.values(), initial=0), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Stages:
-    """What the backward pass reads and writes: rows of the plan, slopes, and the forces' limits.
-
-    scatter: pairs of places, of a number in the slopes of a stage and in the memory of the pass.
-    """
-
-    count: Value
-    plan: Vector
-    blocks: Vector
-    end: Vector
-    record: Vector
-    low: Vector
-    high: Vector
-    scatter: Vector
-
-
 class Backward:
     """Writes the backward pass of the plan of one problem with `code`.
 
     It writes the gains into the rows of the plan, v of the start into the memory `work`, and adds
     to the record: k g_u, k Q_uu k / 2, the largest error of k, and the largest diagonal entry of
-    Q_uu, the scale of the regularisation. `places` are those of the record, which has that, mu.
+    Q_uu, the scale of the regularisation. It reads the vectors of the driver: `blocks` and the
+    slopes of the end, the limits `low` and `high` of the forces, and `scatter`, pairs of places of
+    a number in the slopes of a stage and in `work`.
     """
 
-    def __init__(
-        self, code: Loops, sizes: Sizes, places: dict[str, int], stages: Stages, work: Vector
-    ) -> None:
-        self.code, self.sizes, self.places, self.at, self.work = code, sizes, places, stages, work
-        s = sizes
+    def __init__(self, driver: Any) -> None:
+        self.driver, self.code, self.sizes = driver, driver.code, driver.sizes
+        self.at, s = driver.vector, driver.sizes
+        work = self.at["work"]
         vectors = {name: work.behind(place) for name, place in s.work.items()}
         matrices = {name: Matrix(vectors[name], stride) for name, stride in s.strides.items()}
         self.H, self.V, self.W, self.Q, self.M, self.E = (matrices[name] for name in "HVWQME")
         self.v, self.g = vectors["v"], vectors["g"]
         self.inverse, self.free, self.k, self.slope, self.low, self.high, self.again = (
-            vectors[name] for name in ("inverse", "free", "k", "slope", "low", "high", "again")
+            vectors[name] for name in FORCES
         )
         self.Q_ux, self.Q_uu = self.Q.behind(s.n), self.Q.behind(s.n, s.n)
         self.g_u, self.X = self.g.behind(s.n), self.E.behind(0, s.padded(s.m))
-        self.mu = stages.record[places["mu"]]
+        self.mu = driver["mu"]
 
     def write(self) -> None:
         """The whole pass."""
-        code, s, at = self.code, self.sizes, self.at
-        code.copy(self.V.start, at.end, s.end["v"])
-        code.copy(self.v, at.end.behind(s.end["v"]), s.narrow)
-        with code.each(at.count - 1, -1, -1) as t:
-            row = at.plan.behind(t * s.row["end"])
-            self.stage(row, at.blocks.behind(t * s.block["end"]))
-
-    def add_to(self, name: str, x: Value) -> None:
-        """Add to a number of the record."""
-        record, i = self.at.record, self.places[name]
-        record[i] = record[i] + x
+        code, s, driver = self.code, self.sizes, self.driver
+        code.copy(self.V.start, driver.end, s.end["v"])
+        code.copy(self.v, driver.end.behind(s.end["v"]), s.narrow)
+        with code.each(driver.stages - 1, -1, -1) as t:
+            row = driver.plan.behind(t * s.row["end"])
+            self.stage(row, self.at["blocks"].behind(t * s.block["end"]))
 
     def grow(self, name: str, x: Value) -> None:
         """Replace a number of the record by a larger one."""
-        record, i = self.at.record, self.places[name]
-        record[i] = self.code.maximum(record[i], x)
+        self.driver[name] = self.code.maximum(self.driver[name], x)
 
     def stage(self, row: Vector, block: Vector) -> None:
         """One stage: its row of the plan and its slopes."""
         code, s = self.code, self.sizes
         n, m = s.n, s.m
         with code.parallel(0, s.scattered) as e:
-            pair = self.at.scatter.address
+            pair = self.at["scatter"].address
             source, place = (code.load(pair, e * 2 + i, INTEGER) for i in range(2))
-            self.work[place] = block[source]
+            self.at["work"][place] = block[source]
         F, gap = Matrix(block.behind(s.block["F"]), s.wide), block.behind(s.block["gap"])
         gradient = block.behind(s.block["gradient"])
         code.combine(self.v, self.v, lambda j: gap[j], self.V, n, s.narrow)
@@ -241,8 +225,8 @@ class Backward:
         """Replace (K, k) where k leaves its limits."""
         code, s = self.code, self.sizes
         with code.parallel(0, s.m) as i:
-            self.low[i] = self.at.low[i] - u[i]
-            self.high[i] = self.at.high[i] - u[i]
+            self.low[i] = self.at["low"][i] - u[i]
+            self.high[i] = self.at["high"][i] - u[i]
 
         def beyond(i: Value) -> Value:
             x = self.k[i]
@@ -348,8 +332,8 @@ class Backward:
         code, s, k, Q_uu = self.code, self.sizes, self.k, self.Q_uu
         with code.rows(0, s.m) as i:
             code.copy(gains.behind(i * (s.n + 1)), self.X.row(i), s.n + 1)
-        self.add_to("linear", code.sum(s.m, lambda i: (k[i], self.g_u[i])))
+        self.driver["linear"] += code.sum(s.m, lambda i: (k[i], self.g_u[i]))
         with code.parallel(0, s.m) as i:  # of Q_uu k / 2, from the entries below the diagonal
             start = 0.5 * (Q_uu[i, i] + self.mu) * k[i]
             self.slope[i] = code.sum(i, lambda j: (Q_uu[i, j], k[j]), start)
-        self.add_to("curved", code.sum(s.m, lambda i: (k[i], self.slope[i])))
+        self.driver["curved"] += code.sum(s.m, lambda i: (k[i], self.slope[i]))

@@ -69,7 +69,7 @@ class Search:
             ("share", 0 < finite(self.share, "share") < 1, "a number between 0 and 1"),
             ("knots", self.knots is None or count(self.knots, "knots") >= 2, "at least 2"),
             ("seed", count(self.seed, "seed") < 2**64, "a whole number below 2^64"),
-        ):  # fmt: skip
+        ):
             if not sound:
                 raise InputError(f"{name} is {getattr(self, name)!r:.60}; expected {expected}.")
 
@@ -96,47 +96,35 @@ class Machine:
 class Sampler:
     """The compiled run of a transcription, and the searches with it.
 
-    Parameters of a sample are its knots y, the limits and the numbers of the stages that are the
-    same in all steps. The table, one for all samples, has the hats of the knots, the forces of the
-    guess and the numbers that vary: targets that move.
+    Parameters of a sample are its knots y and the limits. The table, one for all samples, has the
+    hats of the knots, the forces of the guess and the numbers of the stages.
     """
 
-    def __init__(self, this: Transcription, varying: Sequence[int], knots: int) -> None:
-        self.this, layout, self.varying = this, this.layout, list(varying)
-        self.nx, self.m, self.kinds = this.space.size, len(this.actuated), len(this.costs)
-        self.constant = [k for k in range(1, layout.size) if k not in self.varying]
-        self.knots, nx, m = knots, self.nx, self.m
+    def __init__(self, ocp: Transcription, knots: int) -> None:
+        self.ocp, self.knots = ocp, knots
+        self.nx, self.m, self.kinds = (ocp.space.size, len(ocp.actuated), len(ocp.costs))
         self.machines: dict[tuple[str, str], Machine] = {}
-        ends, parts = np.cumsum([knots * m, m, m]), np.cumsum([knots, m])
+        nx, m = self.nx, self.m
 
         def rate(t: Any, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
-            (y, low, high, constant), (hats, guess, moving) = np.split(p, ends), np.split(s, parts)
-            here = np.empty(layout.size, object)
-            here[0], here[self.constant], here[self.varying] = t, constant, moving
+            y, low, high = np.split(p, [knots * m, knots * m + m])
+            hats, guess, here = np.split(s, [knots, knots + m])
             state, costs = np.split(x, [nx])
             u = clip(guess + hats @ y.reshape(knots, m), low, high)
-            costs = costs + this.costs_of(state, u, here)
-            return np.concatenate([this.next_state(state, u, here), costs]), u
+            costs = costs + ocp.costs_of(state, u, here)
+            return np.concatenate([ocp.next_state(state, u, here), costs]), u
 
-        sizes = nx + self.kinds, int(ends[-1]) + len(self.constant), knots + m + len(self.varying)
+        sizes = nx + self.kinds, (knots + 2) * m, knots + m + ocp.layout.size
         self.stepping = stepping(rate, *sizes, [Field("x", 0, nx), Field("y", 0, m)])
         self.end = compiled(
-            lambda x, p: np.array(this.costs_of(x, None, p)), this.ports[::2], "end of a sample"
+            lambda x, p: np.array(ocp.costs_of(x, None, p)), ocp.ports[::2], "end of a sample"
         )
 
     def table(self, u: Array, p: Array) -> Array:
         """The table, (N, width), for forces of the guess u, (N, m), and numbers p, (N + 1, p)."""
         at = np.arange(len(u))[:, None] * ((self.knots - 1) / max(len(u) - 1, 1))
         hats = np.maximum(0, 1 - np.abs(at - np.arange(self.knots)))
-        return np.concatenate([hats, u, p[:-1, self.varying]], axis=1)
-
-    def params(self, on: Machine, y: Any, p: Array, bounds: Bounds) -> Any:
-        """Parameters (S, width) of samples with the knots y, (S, knots * m)."""
-        constant = np.concatenate([bounds.low, bounds.high, p[0, self.constant]])
-        params = on.arrays.empty((len(y), y.shape[1] + constant.size), on.dtype)
-        params[:, : y.shape[1]] = y
-        params[:, y.shape[1] :] = on.arrays.asarray(constant)
-        return params
+        return np.concatenate([hats, u, p[:-1]], axis=1)
 
     def machine(self, target: str, dtype: str = "float64") -> Machine:
         """The CPU or the current GPU, made at the first request."""
@@ -157,50 +145,51 @@ class Sampler:
         return Machine(require_device(), dtype, "int32", rollout, end, cuda_normals, weight)
 
     def run(
-        self, on: Machine, x0: Array, table: Array, params: Any, p: Array, recorded: bool = False
-    ) -> tuple[Any, Any, Any]:
-        """Costs (S, kinds) from x0, (nx,); if recorded states (N + 1, S, nx), forces (N, S, m)."""
-        S, N, xp = len(params), len(table), on.arrays
+        self, on: Machine, x0: Array, table: Array, y: Any, last: Array, bounds: Bounds
+    ) -> tuple[Any, LoopCall]:
+        """Costs (S, kinds) of samples with the knots y, (S, knots * m), from x0, (nx,).
+
+        One sample is recorded: states (N, 1, nx), forces (N, 1, m). last: p of the last state.
+        """
+        S, N, xp, m = len(y), len(table), on.arrays, self.m
+        given = x0, table, last, np.concatenate([bounds.low, bounds.high])
+        start, table, last, limits = (xp.asarray(x, on.dtype) for x in given)
         state = xp.zeros((S, self.nx + self.kinds), on.dtype)
-        state[:, : self.nx] = xp.asarray(x0)
-        R, rows = (N, np.arange(N)) if recorded else (0, np.full(N, NEVER))
-        states, forces = (
-            xp.empty((count, S, size), on.dtype) for count, size in ((R + 1, self.nx), (R, self.m))
+        params = xp.empty((S, (self.knots + 2) * m), on.dtype)
+        state[:, : self.nx], params[:, : -2 * m], params[:, -2 * m :] = start, y, limits
+        R, rows = (N, np.arange(N)) if S == 1 else (0, np.full(N, NEVER))
+        call = LoopCall(
+            state=state,
+            params=params,
+            table=table[:, None, None],
+            times=xp.zeros((N, 1), on.dtype),
+            h=xp.ones(N, on.dtype),
+            rows=xp.asarray(rows, on.integer),
+            steps=N,
+            records=[xp.empty((R, S, size), on.dtype) for size in (self.nx, m)],
+            first=xp.full(state.shape, NEVER, on.integer),
+            amount=xp.zeros(state.shape, on.dtype),
         )
-        on.rollout.run(
-            LoopCall(
-                state=state,
-                params=params,
-                table=xp.asarray(table[:, None, None], on.dtype),
-                times=xp.asarray(np.ascontiguousarray(p[:-1, :1]), on.dtype),
-                h=xp.ones(N, on.dtype),
-                rows=xp.asarray(rows, on.integer),
-                steps=N,
-                records=[states[:-1], forces],
-                first=xp.full(state.shape, NEVER, on.integer),
-                amount=xp.zeros(state.shape, on.dtype),
-            )
-        )
-        states[-1] = state[:, : self.nx]
-        costs = state[:, self.nx :] + on.end(states[-1], xp.asarray(p[-1], on.dtype))
-        return costs, states, forces
+        on.rollout.run(call)
+        end = xp.ascontiguousarray(state[:, : self.nx])
+        return state[:, self.nx :] + on.end(end, last), call
 
     def search(
         self,
+        on: Machine,
+        search: Search,
         x0: Array,
         u: Array,
         T: Array,
         p: Array,
         bounds: Bounds,
-        search: Search,
         each: Callable[[], None],
-        on: Machine | None = None,
     ) -> Plans:
         """The cheapest plan from x0, (nx,): that of u, (N, m), or of an iteration.
 
-        T: (m, m), the forces at a knot for numbers z of 1. on: where samples run.
+        T: (m, m), the forces at a knot for numbers z of 1.
         """
-        on, size = on or self.machine("cpu"), self.knots * self.m
+        size = self.knots * self.m
         table, mean, L = self.table(u, p), np.zeros(size), np.kron(np.eye(self.knots), T)
         best, history = self.plan(x0, table, mean, p, bounds), list[dict[str, Array]]()
         for number in range(search.iterations):
@@ -238,14 +227,15 @@ class Sampler:
         z[0] = 0  # the plan itself is among the samples
         unit = np.abs(L).max() / L_GRID
         y = (z @ xp.asarray(np.rint(L / unit).T)) * (unit / Z_GRID) + xp.asarray(mean)
-        costs = self.run(on, x0, table, self.params(on, y, p, bounds), p)[0].sum(1)
+        costs = self.run(on, x0, table, y, p[-1], bounds)[0].sum(1)
         return z, xp.where(xp.isfinite(costs), costs, np.inf)
 
     def plan(self, x0: Array, table: Array, y: Array, p: Array, bounds: Bounds) -> Plans:
         """The motion from x0, (nx,), with the knots y, (knots * m,); it has no feedback."""
-        params = self.params(self.machine("cpu"), y[None], p, bounds)
-        costs, x, u = self.run(self.machine("cpu"), x0, table, params, p, recorded=True)
-        gaps, K = (np.zeros((*x, self.this.space.rates)) for x in (u.shape[:2], u.shape))
+        costs, call = self.run(self.machine("cpu"), x0, table, y[None], p[-1], bounds)
+        x, u = call.records
+        x = np.concatenate([x, call.state[None, :, : self.nx]])
+        gaps, K = (np.zeros((*x, self.ocp.space.rates)) for x in (u.shape[:2], u.shape))
         return Plans(x, u, costs, gaps, K, np.zeros(u.shape), np.zeros(1), [ITERATIONS])
 
 
@@ -316,10 +306,9 @@ def together(plans: Sequence[Plans]) -> Plans:
     return Plans(**arrays, reasons=[one.reasons[0] for one in plans], history=history)
 
 
-def sampler(this: Transcription, p: Array, knots: int | None = None) -> Sampler:
-    """The compiled run, shared by transcriptions and numbers p, (N + 1, B, p), of the same form."""
-    varying = tuple((1 + np.flatnonzero((p[:-1] != p[0]).any((0, 1))[1:])).tolist())
+def sampler(ocp: Transcription, steps: int, knots: int | None = None) -> Sampler:
+    """The compiled run, shared by transcriptions of the same form."""
     if knots is None:
-        knots = max(2, min(KNOTS, COORDINATES // len(this.actuated), len(p) - 1))
-    key = "sampling", this.key, varying, knots
-    return remembered(this.model, key, lambda: Sampler(this, varying, knots))
+        knots = max(2, min(KNOTS, COORDINATES // len(ocp.actuated), steps))
+    key = "sampling", ocp.key, knots
+    return remembered(ocp.model, key, lambda: Sampler(ocp, knots))

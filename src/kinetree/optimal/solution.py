@@ -172,13 +172,15 @@ class Solution:
         fine = replace(problem.transcription, h=problem.dt / FINER, method="rk4")
         states = Port("x", (fine.space.size,)), Port("reached", (fine.space.size,))
         step, apart = remembered(
-            problem.model, ("finer", fine.key), lambda: (
+            problem.model,
+            ("finer", fine.key),
+            lambda: (
                 compiled(fine.next_state, fine.ports, "finer"),
                 compiled(fine.deviation, states, "apart"),
             ),
-        )  # fmt: skip
+        )
         x, u = on_cpu(self.plans.x), on_cpu(self.plans.u)
-        p, reached = problem._data(x.shape[1])[1][:-1], x[:-1]
+        p, reached = problem._data(x.shape[1])[:-1], x[:-1]
         for _ in range(FINER):
             reached = step(reached, u, p)
         missed = apart(x[1:], reached)[..., : problem.model.n]
@@ -200,10 +202,15 @@ class Solution:
         t = np.arange(self.problem.steps + 1) * self.problem.dt
         ddq = np.diff(rates, axis=0) / self.problem.dt
         return Trajectory(
-            t=t, q=q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
-            tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
+            t=t,
+            q=q,
+            dq=rates,
+            ddq=np.concatenate([ddq, ddq[-1:]]),
+            tau=np.concatenate([tau, tau[-1:]]),
+            model=self.problem.model,
+            name="plan",
             meta={} if self.problem.controls else {"tau_held": True},
-        )  # fmt: skip
+        )
 
     def __getitem__(self, k: int) -> "Solution":
         """The plan of one of many starts."""
@@ -226,7 +233,7 @@ class Solution:
         problem, history = self.problem, self.plans.history
         effort = np.full(problem.model.n, np.inf)
         if not problem.controls:
-            effort[list(problem.motors)] = problem._data(1)[0].high
+            effort[list(problem.motors)] = problem._bounds.high
         charts = charts_of(self.trajectory, panels=("q", "dq", "tau"), effort=effort)
         if history:
             at = np.array([np.max(row["iteration"]) for row in history], float)
@@ -264,26 +271,26 @@ class Solution:
         step, problem = count(step, "step"), self.problem
         if not 0 <= step < problem.steps:
             raise InputError(f"step is {step}; expected 0 to {problem.steps - 1}.")
-        (bounds, numbers), this, solver = problem._data(1), problem.transcription, problem.solver
+        numbers, ocp, solver = problem._data(1), problem.transcription, problem.solver
         x, u = self.plans.x[step:, 0], self.plans.u[step:, 0]
         by_cost = {}
-        for name in this.costs:  # a cost is linear in its weights: the others are zero
+        for name in ocp.costs:  # a cost is linear in its weights: the others are zero
             p = np.array(numbers[step:, 0])
-            for other, place in this.layout.weights.items():
+            for other, place in ocp.layout.weights.items():
                 if other != name:
                     p[..., place] = 0
             A, B, l_x, l_u, costate = solver.slopes(x, u, p)
             for k in range(len(u) - 1, 0, -1):
                 costate = l_x[k] + A[k].T @ costate
             by_cost[name] = -(l_u[0] + B[0].T @ costate)
-        motors, forces = this.actuated, units(this.model, "tau")
+        motors, forces = ocp.actuated, units(ocp.model, "tau")
         return Pushes(
             step,
-            step * this.h,
-            tuple(this.model.dof_names[k] for k in motors),
+            step * ocp.h,
+            tuple(ocp.model.dof_names[k] for k in motors),
             tuple(forces[k] for k in motors),
             u[0],
-            bounds.high,
+            problem._bounds.high,
             by_cost,
         )
 

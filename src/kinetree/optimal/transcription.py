@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.joints.tangents import integrate, rate_map
 from kinetree.dynamics.methods import METHODS
 from kinetree.dynamics.state import StateSpace, tangents
 from kinetree.engine.compiler.derivatives import jacobian, jvp
@@ -30,7 +31,7 @@ from kinetree.engine.kernels.compile import trace_quantity
 from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.engine.kernels.step import joint_forces, step_name, whole_step
 from kinetree.model import Model
-from kinetree.optimal.chart import deviation, position_slopes, tangent_scales
+from kinetree.optimal.chart import deviation, tangent_scales
 from kinetree.optimal.costs import Cost, Stage
 
 EULER = "semi_implicit_euler"
@@ -213,9 +214,14 @@ class Transcription:
         dq_x = np.concatenate([zero, one, by_z], axis=1) + h * ddq_x
         A = np.concatenate([np.concatenate([one, zero, by_z], axis=1), dq_x, z_x])
         B = np.concatenate([np.zeros(tau_u.shape, int), h * (by_tau @ tau_u), z_u])
-        along, turned = position_slopes(model, reached[model.nq : model.nq + n] * h)
+        ports = Port("q", (model.nq,)), Port("v", (n,))
+        moved = trace(lambda q, v: integrate(model, q, v), ports, [("q1", ())])
+        along = {"q": lambda q: rate_map(model, q)}
+        slopes = jacobian(moved, ["q", "v"], along=along, mode="forward")
+        by_q, by_v = interpret(slopes, q, reached[model.nq : model.nq + n] * h)
+        left = self._left_inverse(reached)[:n, : model.nq]
         T = np.eye(self.space.rates, dtype=object)
-        T[:n, :n], T[:n, n : 2 * n] = along, h * turned
+        T[:n, :n], T[:n, n : 2 * n] = left @ by_q, h * (left @ by_v)
         return T @ A, T @ B
 
     def _by_state(self, graph: Graph) -> Graph:

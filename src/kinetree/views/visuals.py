@@ -307,7 +307,7 @@ def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
         link = bodies[int(model.geom_bodyid[g])]
         yield Visual(link, kind, T, size, _geom_colour(model, g))
     geoms = list(mesh_geoms(compiled).items())
-    for g, mesh in [x for x in geoms if x[1].kind == "visual"] or geoms:
+    for g, mesh in [x for x in geoms if not x[1].touches] or geoms:
         colour = _geom_colour(model, g)
         yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, colour, mesh.path)
 

@@ -64,10 +64,12 @@ class Task:
         return (4, 4) if self.kind == POSE else (3,)
 
 
-# numbers that a round carries on, with their shapes: the position that was taken, the step from it,
-# e^2, mu, rounds without progress, rounds that are left, and the largest errors, rad and m
 def state_ports(model: Model) -> list[Port]:
-    """Ports of what a call carries on."""
+    """Ports of what a call carries on.
+
+    The position that was taken, the step from it, e^2, mu, rounds without progress, rounds that
+    are left, and the squares of the largest angle and distance, rad and m.
+    """
     numbers = [Port(x, ()) for x in ("cost", "mu", "slow", "left", "angle", "distance")]
     return [argument_port(model, "q"), Port("s", (model.n,), ("n",)), *numbers]
 
@@ -79,6 +81,10 @@ def descent_kernel(model: Model, tasks: tuple[Task, ...]) -> Kernel:
     angles and distances, (tasks, 2); tolerance, rad and m; progress, the share of e^2 that a round
     must fall below; the targets.
     """
+    return remembered(model, ("descent", tasks), lambda: _compiled(model, tasks))
+
+
+def _compiled(model: Model, tasks: tuple[Task, ...]) -> Kernel:
     n = model.n
     ports = [
         *state_ports(model),
@@ -90,13 +96,7 @@ def descent_kernel(model: Model, tasks: tuple[Task, ...]) -> Kernel:
     ]
     outputs = [(f"{port.name}_end", port.dims) for port in state_ports(model)]
     doc = f"inverse kinematics of {model.name}"
-
-    def make() -> Kernel:
-        return variant(
-            model, "descent", (tasks,), lambda: _descent(model, tasks), ports, outputs, doc
-        )
-
-    return remembered(model, ("descent", tasks), make)
+    return variant(model, "descent", (tasks,), lambda: _descent(model, tasks), ports, outputs, doc)
 
 
 def _descent(model: Model, tasks: Sequence[Task]) -> Callable[..., Any]:

@@ -7,12 +7,13 @@ reached keep the nearest position. No result depends on the other poses of the b
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike, StateLike, scalar
-from kinetree.core.options import count, numbers, typed
+from kinetree.core.options import count, numbers
 from kinetree.engine.kernel import Kernel
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, REVOLUTE, SPHERICAL
@@ -20,6 +21,8 @@ from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.model.inputs import coordinate_axis, coordinates
 from kinetree.motion.kinematics.descent import descent_kernel
+from kinetree.motion.kinematics.gradient import package_of, with_gradient
+from kinetree.motion.kinematics.result import IKResult
 from kinetree.motion.kinematics.targets import Target, read_targets
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 
@@ -37,37 +40,6 @@ TURN = 2 * np.pi
 FAR = 1e300  # e^2 before the first round
 
 
-@dataclass(frozen=True, eq=False)
-class IKResult:
-    """Joint positions that reach targets, or come nearest to them; arrays over the batch.
-
-    Args:
-        q: joint positions within the limits, shape (..., nq), rad or m.
-        reached: whether all errors are at most the tolerance, shape (...).
-        position_error: largest distance of a frame from its target, or gap of a closed loop,
-            shape (...), m.
-        rotation_error: largest angle between a frame and its target, shape (...), rad; 0 where
-            targets are positions.
-        restarts: further starts that were tried, shape (...), dimensionless.
-        rotation_defect: largest |R^T R - 1| of the targets, which were replaced by the nearest
-            rotations; 0 if it was rounding, dimensionless.
-    """
-
-    q: Array
-    reached: Array
-    position_error: Array
-    rotation_error: Array
-    restarts: Array
-    rotation_defect: float = 0.0
-
-    def __repr__(self) -> str:
-        total = self.reached.size
-        far, turned = (np.max(x, initial=0) for x in (self.position_error, self.rotation_error))
-        errors = f"errors up to {far:.2g} m and {turned:.2g} rad"
-        return f"IKResult({int(self.reached.sum())} of {total} reached, {errors})"
-
-
-@typed
 def inverse_kinematics(
     robot: Model | HasModel,
     T: Target,
@@ -119,6 +91,12 @@ def inverse_kinematics(
         (True, True)
     """
     model = model_of(robot)
+    if package := package_of(T):
+        solve = partial(
+            inverse_kinematics, model, q0=q0, frame=frame, posture=posture, weights=weights,
+            lower=lower, upper=upper, tolerance=tolerance, restarts=restarts, seed=seed,
+        )  # fmt: skip
+        return with_gradient(model, T, frame, _limits(model, lower, upper), solve, package)
     alignment = Alignment([(q0, coordinate_axis(model), "q0")])
     start = None if q0 is None else alignment.values[0]
     problem, q, shape, defect = read_problem(
@@ -324,14 +302,20 @@ class Problem:
 
     def unwind(self, state: State, q: Array) -> None:
         """Take full turns from hinges, so that they are next to q, (B, nq), within the limits."""
+        at, bounds = self.hinges, self.bounds
+        coords, low, high = bounds.coords[at], bounds.lower[at], bounds.upper[at]
+        own = state.q[:, coords]
+        turned = own - TURN * np.rint((own - q[:, coords]) / TURN)
+        state.q[:, coords] = np.where((low <= turned) & (turned <= high), turned, own)
+
+    @property
+    def hinges(self) -> list[int]:
+        """Degrees of freedom of which a full turn changes no frame."""
+        if self.model.constraints is not None:
+            return []
         leaders = {x.follows for x in self.model.joints}
-        for joint in self.model.joints:
-            if joint.type == REVOLUTE and joint.follows is None and joint.name not in leaders:
-                (c,), (k,) = joint.coords, joint.dofs
-                turned = state.q[:, c] - TURN * np.rint((state.q[:, c] - q[:, c]) / TURN)
-                inside = (self.bounds.lower[k] <= turned) & (turned <= self.bounds.upper[k])
-                if self.model.constraints is None:
-                    state.q[:, c] = np.where(inside, turned, state.q[:, c])
+        free = [x for x in self.model.joints if x.follows is None and x.name not in leaders]
+        return [x.dofs[0] for x in free if x.type == REVOLUTE]
 
     def starts(self, q: Array, numbers: Sequence[int]) -> Array:
         """Starts of those numbers for each q, (B, nq): (B * starts, nq).

@@ -2,7 +2,7 @@
 
 At s times the speed, rates are s dq and accelerations s^2 ddq, so that
 
-    tau(s) = s^2 (M ddq + c) + s viscous + (g + springs + Coulomb)
+    tau(s) = s^2 (M ddq + c) + (g + springs) + friction(s dq)
 
 A sampled motion may also exceed a limit between its samples. Around a sample that is a local
 extremum, the parabola through it and its neighbours has its vertex near the peak; the quartic
@@ -19,7 +19,6 @@ from kinetree.core.arrays import Array
 from kinetree.engine.kernels.memo import kernel
 from kinetree.model import Model
 from kinetree.model.bounds import Bounds, positions
-from kinetree.model.friction import has_more_laws
 from kinetree.motion.gear_losses import load_friction, with_losses, without_load_friction
 from kinetree.motion.record import Record
 
@@ -50,12 +49,10 @@ class Vertices:
 class Loads:
     """Samples of a motion, (T, n) each: positions of joints, rates, forces and their parts.
 
-    inertial + viscous + static = tau of the model; a given tau that differs from it differs by a
-    part of `static`. held: tau that holds the robot still: gravity and, if `springs`, the forces of
-    springs. known: True if friction is viscous and Coulomb friction alone, so that tau(s) is known
-    at every speed. smooth: True if there may be peaks between the samples. losses: coefficients of
-    load friction, (n, 2), None without; tau and static are those of the motors then. further: tau
-    that was given less that of the model.
+    inertial + held + friction = tau of the model. held: tau that holds the robot still: gravity
+    and, if `springs`, the forces of springs. further: tau that was given less that of the model.
+    smooth: True if there may be peaks between the samples. losses: coefficients of load friction,
+    (n, 2), None without; tau is that of the motors then.
     """
 
     t: Array
@@ -63,10 +60,7 @@ class Loads:
     dq: Array
     tau: Array
     inertial: Array
-    viscous: Array
-    static: Array
     held: Array
-    known: bool
     smooth: bool
     further: Array
     springs: bool = False
@@ -135,8 +129,6 @@ def loads_of(model: Model, trajectory: Record, bounds: Bounds) -> Loads:
     model_tau = kernel(model, "inverse_dynamics")(q, dq, ddq)
     tau = model_tau if trajectory.tau is None else trajectory.tau
     held, friction = static_forces(model, q), friction_forces(dq)
-    viscous = friction_forces(2 * dq) - friction  # Coulomb friction does not double
-    known = c is None and not any(has_more_laws(joint.friction) for joint in model.joints)
     further = tau - model_tau
     return Loads(
         t=t,
@@ -144,10 +136,7 @@ def loads_of(model: Model, trajectory: Record, bounds: Bounds) -> Loads:
         dq=dq,
         tau=tau if c is None else with_losses(c, tau - friction, dq) + friction,
         inertial=model_tau - held - friction,
-        viscous=viscous if known else np.zeros_like(dq),
-        static=with_losses(c, held + further, dq) + friction - (viscous if known else 0),
         held=held,
-        known=known,
         smooth=bool(trajectory.meta.get("smooth", True)),
         further=further,
         springs=bool(model.springs),

@@ -3,7 +3,6 @@
 import ctypes
 import shutil
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from kinetree.engine.cuda.prelude import prelude
 from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.target import host_target
-from kinetree.optimal import driver, ilqr
+from kinetree.optimal import cuda, driver, ilqr
 from kinetree.optimal.normals import ENTRY, normals, philox_text
 
 LANES = (1, 2, 4, 8)
@@ -213,7 +212,7 @@ def test_c_has_the_bits_of_llvm(lanes, warps, tmp_path):
 def plans(problem, solver):
     """The memory of two plans before their first iteration."""
     x0, bounds = np.array([[0.3, -0.4, 0, 0], [1.0, 0.5, 0, 0]]), problem._bounds
-    p = np.broadcast_to(problem._numbers, (problem.steps + 1, 2, problem._numbers.shape[2]))
+    p = problem._data(2)
     u = np.zeros((problem.steps, 2, 2))
     memory = problem.solver.memory(problem.steps, 2)
     memory.limit(bounds)
@@ -240,7 +239,7 @@ def test_iterations_as_c_have_the_bits_of_llvm(method, lanes, warps, tmp_path, m
     given["scatter"] = given["scatter"].view(float)
     given["scratch"] = np.zeros(solver.sizes.scratch(problem.steps)["end"])
     given = {name: np.array(x) for name, x in given.items()}
-    text = replace(solver.passes.text, warps=warps, barriers=barriers(warps))
+    text = cuda.functions(solver.sizes, solver.target.graphs, warps, "static", barriers(warps))
     addresses = ", ".join(f"(long long)at[{k}]" for k in range(len(driver.ARRAYS)))
     scratch, place = f"at[{len(driver.ARRAYS)}]", ["lane"] * (lanes > 1) + ["warp"] * (warps > 1)
     arguments = ", ".join(["(real *)words", scratch, scratch, "0", "2", "6", *place])
@@ -248,9 +247,9 @@ def test_iterations_as_c_have_the_bits_of_llvm(method, lanes, warps, tmp_path, m
         f"long long words[] = {{{problem.steps}, {ilqr.SLICE}, {addresses}}}; "
         f"{driver.SYMBOL}({arguments});"
     )
-    found = run_threads(text.functions("static"), call, given, lanes, warps, tmp_path)
+    found = run_threads(text, call, given, lanes, warps, tmp_path)
     fresh = plans(problem, problem.solver)
-    fresh.solver.passes.run(fresh, 6)
+    fresh.solver.target.run(fresh, 6)
     for name in ("plans", "records", "costs", "history"):
         np.testing.assert_array_equal(found[name], getattr(fresh, name))
     assert (fresh.history[:, 0, 1] > 0).all() and np.isfinite(fresh.plans).all()
@@ -260,7 +259,7 @@ def test_iterations_as_c_have_the_bits_of_llvm(method, lanes, warps, tmp_path, m
 def test_gpu_compilers_accept_iterations(limits, tmp_path):
     problem = arm(limits=limits)
     solver = ilqr.Solver(problem.transcription, limits is not None, "cuda")
-    compile_for_gpu(replace(solver.passes.text, warps=4).source(shared=True), tmp_path)
+    compile_for_gpu(solver.target.source(4, shared=True), tmp_path)
     compile_for_gpu(philox_text() + ENTRY, tmp_path)
 
 
