@@ -29,11 +29,11 @@ print("error, held out:   ", found.error().round(2))
 print("noise:             ", noise)
 
 # How well is it known? Intervals should contain the truth 19 times of 20.
-truth = found.base.K @ found.sought.values(true.model)
+truth = found.base.K @ found.params.values(true.model)
 low, high = found.interval(0.95).T
 inside = int(((low <= truth) & (truth <= high)).sum())
 print(f"{inside} of {found.base.r} intervals hold the true base parameter")
-k = found.sought.names.index("coulomb[panda_joint4]")
+k = found.params.names.index("coulomb[panda_joint4]")
 print(f"Coulomb friction of joint 4: {found.estimate.x[k]:.2f} N m, in truth 0.40")
 
 # The identified robot picks something up.

@@ -11,7 +11,6 @@ from kinetree.identify import (
     Recording,
     identify,
     plot_forces,
-    plot_spectrum,
     read_recording,
     simulated_recording,
 )
@@ -33,16 +32,13 @@ def recording(robot: kt.Robot) -> Recording:
 
 
 def draw(folder: Path = FOLDER) -> None:
-    """Write spectrum.png and forces.png, unless they are there."""
-    names = ("spectrum.png", "forces.png")
-    if all((folder / name).exists() for name in names):
+    """Write forces.png, unless it is there."""
+    path = folder / "forces.png"
+    if path.exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     robot = kt.robots.panda()
-    data = recording(robot)
-    assert data.spectrum is not None
-    plot_spectrum(data.spectrum, folder / names[0])
-    plot_forces(identify(robot, data), folder / names[1])
+    plot_forces(identify(robot, recording(robot)), path)
 
 
 if __name__ == "__main__":

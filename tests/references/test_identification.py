@@ -27,7 +27,7 @@ from kinetree.identify import (
 from kinetree.joints import Limits, Spring
 from kinetree.scalars import cos, sin
 
-FAST = {"folds": 2, "friction": "symmetric"}
+FAST = {"friction": "symmetric"}
 
 
 def waves(n, duration=16.0, dt=0.02, seed=1, size=0.9):
@@ -77,7 +77,7 @@ def planar(seed=0, noise=0.05):
 
 def test_the_equations_of_a_planar_robot_are_found():
     found = planar()
-    assert not found.withheld and not found.verdict.reasons
+    assert not found.verdict.reasons
     for q in np.random.default_rng(5).uniform(-2, 2, (5, 2)):
         np.testing.assert_allclose(found.robot.mass_matrix(q), double_mass_matrix(q), atol=0.02)
         np.testing.assert_allclose(found.robot.gravity_forces(q), double_bias(q, [0, 0]),
@@ -109,7 +109,7 @@ def test_intervals_cover_the_truth_over_seeds():
     inside = []
     for seed in range(12):
         found = planar(seed)
-        truth = found.base.K @ found.sought.values(PLANAR.model)
+        truth = found.base.K @ found.params.values(PLANAR.model)
         low, high = found.interval(0.95).T
         inside.append((low <= truth) & (truth <= high))
     assert 0.88 <= np.mean(inside) <= 0.995
@@ -162,9 +162,9 @@ def found_of(tau, state=STATE, robot=DESCRIBED, seed=0, **options):
 
 
 def covered(found, true=TRUE):
-    truth = found.base.K @ found.sought.values(true.model)
+    truth = found.base.K @ found.params.values(true.model)
     low, high = found.interval().T
-    return ((low <= truth) & (truth <= high))[~np.isnan(low)]
+    return (low <= truth) & (truth <= high)
 
 
 @cache
@@ -174,7 +174,7 @@ def clean():
 
 def test_a_clean_recording_gives_a_robot_that_exists_and_intervals_that_hold():
     found = clean()
-    assert not found.verdict.reasons and not found.withheld
+    assert found.verdict.word == "good"
     assert covered(found).mean() > 0.85
     test = waves(3, seed=9)[1]
     expected = TRUE.inverse_dynamics(*test)
@@ -209,12 +209,13 @@ def test_positions_alone_of_noisy_encoders_are_enough():
 
 def test_outliers_move_a_robust_fit_less_than_an_ordinary_one():
     rng, tau = np.random.default_rng(0), FORCES + noise(0)
-    tau[rng.integers(0, len(T), 30), rng.integers(0, 3, 30)] += 20.0
+    wild = rng.random(tau.shape) < 0.06  # too many for single wild samples, which are replaced
+    tau = tau + 20.0 * wild
     errors = []
     for method in ("robust", "ordinary"):
         data = make_recording(DESCRIBED, T, STATE[0], tau, *STATE[1:])
         found = identify(DESCRIBED, data, method=method, **FAST)
-        truth = found.base.K @ found.sought.values(TRUE.model)
+        truth = found.base.K @ found.params.values(TRUE.model)
         scale = np.ptp(clean().interval(), axis=1)
         errors.append(np.sqrt(np.mean(((found.fit.beta - truth) / scale) ** 2)))
     assert errors[0] < 0.5 * errors[1]
@@ -355,7 +356,7 @@ def test_a_closed_loop_is_found_from_its_motors():
     tau = true.inverse_dynamics(*state)
     tau[:, motors] += np.random.default_rng(0).normal(0, 0.01, (len(t), 2))
     found = identify(robot, make_recording(robot, t, state[0], tau, *state[1:]), **FAST)
-    assert not found.withheld and covered(found, true).mean() > 0.8
+    assert covered(found, true).mean() > 0.8
     error = found.robot.inverse_dynamics(*state) - true.inverse_dynamics(*state)
     assert np.sqrt((error[:, motors] ** 2).mean()) < 0.02
 
@@ -374,59 +375,51 @@ def shifted_forces():
 
 
 FAULTS = {
-    "sign": (lambda: FORCES * [1, -1, 1], "reading", "lift"),
-    "exchanged joints": (lambda: FORCES[:, [0, 2, 1]], "swapped-channels", "lift"),
-    "gear": (lambda: FORCES * (1 + 0.3 * LIFT), "gear-ratio", "lift"),
-    "encoder zero": (shifted_forces, "encoder-zero", "lift"),
-    "tilted base": (lambda: tilted(0.08), "gravity-direction", None),
-    "compensated gravity": (
-        lambda: FORCES - TRUE.gravity_forces(STATE[0]), "gravity-compensated", None
-    ),
+    "sign": (lambda: FORCES * [1, -1, 1], "lift"),
+    "order": (lambda: FORCES[:, [0, 2, 1]], "lift"),
+    "unit": (lambda: FORCES * (1 + 0.3 * LIFT), "lift"),
+    "encoder zero": (shifted_forces, "lift"),
+    "gravity direction": (lambda: tilted(0.08), None),
+    "compensated gravity": (lambda: FORCES - TRUE.gravity_forces(STATE[0]), None),
     "coupled joint": (
         lambda: FORCES + np.stack([0 * T, 0.8 * STATE[1][:, 2] + 0.6 * np.sign(STATE[1][:, 2]),
-                                   0 * T], 1), "coupled", "lift",
+                                   0 * T], 1), "lift",
     ),
-    "offset": (lambda: FORCES + 1.5 * LIFT, "offset", "lift"),
+    "offset": (lambda: FORCES + 1.5 * LIFT, "lift"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_of_a_recording_is_named_and_its_intervals_are_withheld(fault):
-    forces, kind, joint = FAULTS[fault]
-    options = {"friction": "auto"} if fault == "offset" else {}
-    found = found_of(forces(), **options)
-    reasons = found.verdict.reasons
-    assert kind in {x.kind for x in (*reasons, *found.verdict.undecided)}, str(found.verdict)
-    if joint is not None:
-        named = [x for x in (*reasons, *found.verdict.undecided) if x.kind == kind]
-        assert any(joint in x.joints for x in named)
-    assert found.withheld
-    assert np.isnan(found.interval()[list(found.withheld)]).all()
-    assert clean().verdict.word != found.verdict.word
+def test_the_cause_of_errors_is_named(fault):
+    forces, joint = FAULTS[fault]
+    found = found_of(forces())
+    cause = found.causes[0]
+    assert cause.kind == fault, str(found.verdict)
+    assert joint is None or joint in cause.joints
+    assert found.verdict.word == "not usable" and cause.effect > 0.01
 
 
 def test_an_offset_that_is_stated_is_found():
     found = found_of(FORCES + 1.5 * LIFT, offsets={"lift": True})
-    row = found.base.kept.index(found.sought.names.index("tau_offset[lift]"))
+    row = found.base.kept.index(found.params.names.index("tau_offset[lift]"))
     assert found.fit.beta[row] == pytest.approx(1.5, abs=0.06)
     assert not found.verdict.reasons
 
 
 def test_late_joint_forces_are_moved():
-    late = np.stack([np.interp(T - 0.03, T, x) for x in FORCES.T], axis=1)
-    found = found_of(late)
-    assert found.lag.value == pytest.approx(0.03, abs=0.004)
+    t, fine = waves(3, dt=0.002)
+    state = [np.stack([np.interp(T - 0.03, t, x) for x in part.T], axis=1) for part in fine]
+    found = found_of(TRUE.inverse_dynamics(*state))
+    assert found.lag == pytest.approx(0.03, abs=0.002)
     assert covered(found).mean() > 0.75
 
 
-def test_a_payload_that_is_taken_up_and_a_sticking_joint_are_named():
-    loaded = TRUE.with_payload(0.6, (0.2, 0, 0.05)).inverse_dynamics(*STATE)
-    changed = found_of(np.where((T < 8)[:, None], FORCES, loaded))
-    assert {x.kind for x in changed.verdict.reasons} & {"payload-change", "drift", "misfit"}
+def test_a_joint_that_sticks_is_named():
     q, dq, ddq = (x * np.array([1, 1, 0]) for x in STATE)
+    q = q + np.outer(T > 5, [0, 0, 0.1])
     held = TRUE.inverse_dynamics(q, dq, ddq) + np.outer(0.5 * np.sin(3 * T), [0, 0, 1])
     stuck = found_of(held, (q, dq, ddq))
-    assert ("sticking", ("bend",)) in [(x.kind, x.joints) for x in stuck.verdict.reasons]
+    assert ("sticking", ("bend",)) in [(x.kind, x.joints) for x in stuck.causes]
 
 
 # base parameters, excitation, input
@@ -455,7 +448,7 @@ def test_base_parameters_are_as_many_as_known_and_give_the_same_forces(name):
 
 def test_parameters_that_no_force_shows_are_not_determined():
     found = clean()
-    names = [found.sought.names[k] for k in found.base.kept]
+    names = [found.params.names[k] for k in found.base.kept]
     assert "m[turret]" not in names  # it only turns about the vertical
     base = find_base(unknowns(kt.robots.planar_2r(), "known", armature=False))
     status = dict(zip(base.names, base.status(), strict=True))
@@ -487,7 +480,7 @@ def test_positions_are_filtered_to_their_rates():
     data = make_recording(TRUE, T, q, FORCES)
     for own, true in zip((data.q, data.dq, data.ddq), STATE, strict=True):
         true = np.array([np.interp(data.t, T, x) for x in true.T]).T
-        assert np.abs(own - true).max() < 3e-4 * np.abs(true).max()
+        assert np.abs(own - true).max() < 1e-3 * np.abs(true).max()
     assert data.cutoff is not None
 
 

@@ -93,23 +93,14 @@ def loaded():
     return panda, motion, data
 
 
-def test_a_payload_from_late_torques_has_a_warning(loaded):
-    panda, _, data = loaded
-    assert not kt.identify.identify_payload(panda, data).warnings
-    late = kt.identify.make_recording(panda, data.t[2:], data.q[2:], data.tau[:-2])
-    found = kt.identify.identify_payload(panda, late)
-    assert {x.kind for x in found.warnings} == {"coloured"}
-    assert str(found.warnings[0]) in str(found) and "coloured" in found._repr_html_()
-
-
 def test_a_payload_that_explains_little_has_a_warning(loaded):
     panda, _, data = loaded
+    assert not kt.identify.identify_payload(panda, data).warnings
     noise = np.random.default_rng(0).normal(size=data.tau.shape) * data.tau.std(axis=0)
-    noisy = kt.identify.make_recording(
-        panda, data.t, data.q, data.tau + 3 * noise, data.dq, data.ddq
-    )
-    kinds = {x.kind for x in kt.identify.identify_payload(panda, noisy).warnings}
-    assert "unexplained" in kinds
+    slow = np.cumsum(noise, axis=0) / 40  # autocorrelated: no noise of sensors
+    poor = kt.identify.make_recording(panda, data.t, data.q, data.tau + slow, data.dq, data.ddq)
+    found = kt.identify.identify_payload(panda, poor)
+    assert any("unexplained" in x for x in found.warnings) and "unexplained" in str(found)
 
 
 def test_a_payload_shows_no_number_that_the_motion_does_not_determine(loaded):
@@ -134,17 +125,17 @@ def pendulum():
 HIDDEN = "armature[joint1]"
 
 
-def test_what_the_data_do_not_determine_has_no_value_in_reports(pendulum):
+def test_what_the_data_do_not_determine_has_no_value_in_reports(pendulum, tmp_path):
     found = pendulum[3]
-    names = found.sought.names
+    names = found.params.names
     assert not found.determined[names.index(HIDDEN)]
     assert found.determined[names.index("viscous[joint1]")]
-    value = f"{found.estimate.x[names.index(HIDDEN)]:.5g}"
-    (row,) = [x for x in found.summary().splitlines() if x.startswith(f"| {HIDDEN}")]
-    assert "not determined" in row and value not in row
+    text = kt.identify.save_report(found, tmp_path).read_text(encoding="utf-8")
+    (row,) = [x for x in text.splitlines() if x.startswith(f"| {HIDDEN}")]
+    assert row.split("|")[2].strip() == "not determined"
     page = kt.views.identification_page(found)
     (row,) = [x for x in page.split("<tr>") if HIDDEN in x and "%" in x]
-    assert "not determined" in row and value not in row
+    assert "not determined" in row
 
 
 def test_what_the_data_do_not_determine_has_no_value_on_the_command_line(

@@ -1,6 +1,6 @@
 """Results of `kinetree identify` as JSON and as tables on the screen."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,25 +10,25 @@ from rich.text import Text
 
 from kinetree.cli.messages import wrapped
 from kinetree.cli.states import units
-from kinetree.cli.tables import NO_UNIT, column_table, console, screen_table, unit_column
+from kinetree.cli.tables import NO_UNIT, column_table, console, unit_column
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted, listing, number
+from kinetree.core.text import number
 from kinetree.errors import InputError, SingularityError
 from kinetree.robot import Robot
 
 if TYPE_CHECKING:
-    from kinetree.identify import Finding, Identification
+    from kinetree.identify import Identification
 
 LAWS = ("static", "speed", "size", "steepness", "offset")
 JOINT, MASS = ("viscous", "coulomb", *LAWS, "armature"), ("m",)
 SPRING, OFFSET = ("stiffness", "preload"), ("tau_offset",)
 KINDS = {"coulomb": "Coulomb", "speed": "Stribeck\nspeed", "size": "sigmoid\nsize",
          "steepness": "sigmoid\nsteepness", "offset": "sigmoid\noffset"}  # fmt: skip
-ERRORS = {"rms": "rms", "described": "error as described", "found": "error now", "noise": "noise"}
-COLOURS = {"usable": "bold green", "usable for": "bold yellow", "not usable": "bold red"}
+ERRORS = {"rms": "rms", "described": "described", "plain": "plain LS", "base": "base",
+          "found": "found", "noise": "noise"}  # fmt: skip
+COLOURS = {"good": "bold green", "usable": "bold yellow", "not usable": "bold red"}
 LEAST_CHANGE = 0.01  # of the described mass: smaller changes are not worth a sentence
 CLOSE = 1.2  # times the error of the robot found: a load that explains the data as well
-WITHHELD_NAMES = 12  # that are printed
 POOR = 0.1  # a mass of which the data remove less of the uncertainty is the description's
 
 
@@ -36,7 +36,7 @@ POOR = 0.1  # a mass of which the data remove less of the uncertainty is the des
 class Found:
     """One unknown of a joint or link: its value, 95 % margin, described value, and unit.
 
-    value, margin: None if the data do not determine it; margin: NaN if it cannot be trusted.
+    value, margin: None if the data do not determine it.
     described: None for a number of a friction law that the description does not have.
     learned: share of the description's uncertainty that the data have removed, 0 to 1.
     """
@@ -52,14 +52,14 @@ class Found:
 
 def findings(result: "Identification", kinds: Collection[str]) -> list[Found]:
     """The unknowns of some kinds: viscous, coulomb, armature, ... (also viscous+), or m."""
-    described, estimate = result.sought.values(result.prior.model), result.estimate
-    lacks, margins = result.sought.lacks(result.prior.model), result.margin()
+    described, estimate = result.params.values(result.prior.model), result.estimate
+    lacks, margins = result.params.lacks(result.prior.model), result.margin()
     determined = result.determined
     listed: list[Found] = []
-    for k, name in enumerate(result.sought.names):
+    for k, name in enumerate(result.params.names):
         kind, _, of = name.removesuffix("]").partition("[")
         if kind.rstrip("+-") in kinds:
-            share, unit = float(estimate.learned[k]), result.sought.units[k]
+            share, unit = float(estimate.learned[k]), result.params.units[k]
             value = float(estimate.x[k]) if determined[k] else None
             margin = float(margins[k]) if determined[k] else None
             before = None if lacks[k] else float(described[k])
@@ -70,35 +70,29 @@ def findings(result: "Identification", kinds: Collection[str]) -> list[Found]:
 def document(result: "Identification") -> dict[str, Any]:
     """The verdict, the quality of the result, friction, masses and all choices, as JSON."""
     test, model, load = result.test, result.robot.model, load_of(result)
-    spectrum, lag = result.train.spectrum, result.lag
     return {
         "robot": result.robot.name,
         "ok": is_fine(result),
-        "verdict": {
-            "word": result.verdict.word, "use": result.verdict.use,
-            "reasons": _texts(result.verdict.reasons),
-            "undecided": _texts(result.verdict.undecided),
-        },
-        "warnings": _texts(result.warnings),
+        "verdict": asdict(result.verdict),
+        "causes": [asdict(x) for x in result.causes],
         "joints": list(model.dof_names),
         "units": {"tau": units(model, "tau")},
         "rms": result.rms(test, test.tau),
         "described": result.described_error(),
+        "plain": result.plain,
+        "base": result.error(physical=False),
         "found": result.error(),
-        "noise": result.fit.sigma,
+        "noise": result.fit.innovation,
         "friction": [asdict(x) for x in findings(result, JOINT)],
         "springs": [asdict(x) for x in findings(result, SPRING)],
         "masses": [asdict(x) for x in findings(result, MASS)],
         "payload": None if load is None else asdict(load),
         "choices": [
-            {"joint": x.joint, "friction": x.friction, "offset": x.offset, "errors": x.errors,
-             "reason": x.reason}
+            {"joint": x.joint, "friction": x.friction, "offset": x.offset, "errors": dict(x.errors)}
             for x in result.choices
         ],
         "offsets": [asdict(x) for x in findings(result, OFFSET)],
-        "lag": None if lag is None else {
-            "value": lag.value, "margin": 1.96 * lag.error, "removed": lag.sure,
-        },
+        "lag": result.lag,
         "gains": None if result.gains is None else {
             "origin": result.gains.origin,
             "joints": [
@@ -107,11 +101,10 @@ def document(result: "Identification") -> dict[str, Any]:
             ],
         },
         "cutoff": result.train.cutoff,
-        "sources": None if spectrum is None else list(spectrum.sources),
         "method": result.method,
         "base_parameters": result.base.r,
-        "withheld": list(result.withheld_names),
-        "unknowns": len(result.sought.names),
+        "unidentified": list(result.unidentified),
+        "unknowns": len(result.params.names),
         "condition": result.fit.condition,
         "samples": len(result.train),
         "held_out": 0 if test is result.train else len(test),
@@ -119,40 +112,27 @@ def document(result: "Identification") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _texts(findings: "Iterable[Finding]") -> list[dict[str, Any]]:
-    return [asdict(x) | {"text": x.text} for x in findings]
-
-
 def is_fine(result: "Identification") -> bool:
-    """Return True if the result can be used, wholly or in part."""
+    """Return True if the result can be used."""
     return result.verdict.word != "not usable"
 
 
 def show(result: "Identification") -> None:
-    """Print the verdict, the errors of every joint, friction, masses, warnings and notes."""
-    from kinetree.identify.identification import conclusion, low_pass_note
+    """Print the verdict, the errors of every joint, the choices, friction, masses and notes."""
+    from kinetree.identify.identification import choices_made
 
     data, screen = document(result), console()
-    load = data["payload"]
     names, unit = data["joints"], data["units"]["tau"]
     columns = [("joint", names)]
     for key, head in ERRORS.items():
-        columns.append(unit_column(head, [number(x) for x in data[key]], unit))
-    title = f"{result.robot.name}: joint forces on held-out motion"
-    screen.print(column_table(title, columns))
-    if after := low_pass_note(result):
-        screen.print(after)
-    verdict = wrapped(conclusion(result), screen.width)
-    screen.print(Text(verdict, COLOURS[result.verdict.word]), soft_wrap=True)
-    for reason in data["verdict"]["reasons"]:
-        _remark(f"because: {reason['text']}", "red")
-    if withheld := data["withheld"]:
-        _remark(f"withheld: {listing(withheld, WITHHELD_NAMES)}", "yellow")
-    screen.print(
-        f"{counted(data['base_parameters'], 'base parameter')} of "
-        f"{counted(data['unknowns'], 'unknown')}, condition "
-        f"{number(data['condition'], 3)}, {counted(data['samples'], 'sample')}."
-    )
+        columns.append(unit_column(head, [number(x, 3) for x in data[key]], unit))
+    screen.print(column_table(f"{result.robot.name}: errors on held-out motion", columns))
+    word = result.verdict.word
+    screen.print(Text(f"{word.capitalize()}.", COLOURS[word]), soft_wrap=True)
+    for reason in result.verdict.reasons:
+        _remark(f"because: {reason}", "red")
+    for line in choices_made(result):
+        _remark(f"{line}.")
     screen.print()
     friction = drive_table(result, JOINT, "friction and armature found", "joint")
     if friction is None:
@@ -160,49 +140,26 @@ def show(result: "Identification") -> None:
     else:
         screen.print(friction)
         screen.print("+- is the 95 % margin; what is not determined stays near the description.")
-        if any(x["margin"] is not None and np.isnan(x["margin"]) for x in data["friction"]):
-            screen.print("+- ? is a margin that cannot be trusted; see the warnings.")
-    if choices := choice_rows(result):
-        screen.print()
-        title = "friction chosen, by the error on rows that the fit has not seen"
-        heads = ["joint", "chosen", "error", "next best", "error"]
-        screen.print(screen_table(title, heads, choices, left=(0, 1, 3)))
     springs = drive_table(result, SPRING, "springs found", "spring")
     if springs is not None:
         screen.print()
         screen.print(springs)
         screen.print("preload is stiffness times rest position.")
     screen.print()
+    load = data["payload"]
     screen.print(load_line(result, None if load is None else Load(**load)))
     for line in mass_lines(result):
         screen.print(line)
-    for warning in data["warnings"]:
-        if warning not in data["verdict"]["reasons"]:
-            _remark(f"warning: {warning['text']}", "yellow")
-    for unseen in data["verdict"]["undecided"]:
-        if unseen not in data["verdict"]["reasons"]:
-            _remark(f"undecided: {unseen['text']}")
     for note in data["notes"]:
         _remark(f"note: {note}")
 
 
-def choice_rows(result: "Identification") -> list[tuple[str, ...]]:
-    """The friction chosen for each joint and the best other candidate, with their errors."""
-    rows: list[tuple[str, ...]] = []
-    for x in result.choices:
-        chosen = x.friction + " with an offset" * (x.offset and x.friction != "directional")
-        others = {name: e for name, e in x.errors.items() if name != chosen}
-        best = min(others, key=lambda name: others[name]) if others else "-"
-        error = number(x.errors[chosen], 3) if chosen in x.errors else "-"
-        rows.append((x.joint, chosen, error, best, number(others[best], 3) if others else "-"))
-    return rows
-
-
 def _remark(words: str, style: str = "") -> None:
-    """Print a paragraph whose first word is coloured."""
+    """Print a paragraph; with a style, its first word is coloured."""
     screen = console()
     text = Text(wrapped(words, screen.width, "  "))
-    text.stylize(style, 0, words.find(":"))
+    if style:
+        text.stylize(style, 0, words.find(":"))
     screen.print(text, soft_wrap=True)
 
 
@@ -233,7 +190,7 @@ def drive_table(
 def aligned_pairs(pairs: Sequence[tuple[float | None, float | None] | None]) -> list[str]:
     """Texts such as "0.61 +- 0.02", both numbers aligned over all rows; "-" for None.
 
-    A margin that is NaN is a question mark. A value of None is not determined.
+    A value of None is not determined.
     """
     texts = [("-", "") if x is None else _pair(*x) for x in pairs]
     width = max(len(b) for _, b in texts)
@@ -243,7 +200,7 @@ def aligned_pairs(pairs: Sequence[tuple[float | None, float | None] | None]) -> 
 def _pair(value: float | None, margin: float | None) -> tuple[str, str]:
     if value is None or margin is None:
         return "not determined", ""
-    return number(value), "?" if np.isnan(margin) else number(margin, 2)
+    return number(value), number(margin, 2)
 
 
 def mass_lines(result: "Identification") -> Iterator[str]:
@@ -253,8 +210,7 @@ def mass_lines(result: "Identification") -> Iterator[str]:
             continue
         before = x.described or 0.0
         more = x.value - before
-        margin = 0.0 if np.isnan(x.margin) else x.margin
-        if abs(more) <= max(margin, LEAST_CHANGE * abs(before)) or x.learned < POOR:
+        if abs(more) <= max(x.margin, LEAST_CHANGE * abs(before)) or x.learned < POOR:
             continue
         word = "heavier" if more > 0 else "lighter"
         yield (
@@ -267,8 +223,8 @@ def mass_lines(result: "Identification") -> Iterator[str]:
 class Load:
     """A body on the tool that explains the data if all else is as described, friction as found.
 
-    mass, kg, with its 95 % margin, NaN if it cannot be trusted; com in the frame, m, None where the
-    data do not determine it; error: rms of every joint with it.
+    mass, kg, with its 95 % margin; com in the frame, m, None where the data do not determine it;
+    error: rms of every joint with it.
     """
 
     frame: str
@@ -289,19 +245,13 @@ def load_of(result: "Identification") -> Load | None:
         load = identify_payload(described, result.train)
     except (InputError, SingularityError):
         return None
-    margin = np.nan if _tool_withheld(result) else 1.96 * float(load.standard_error[0])
+    margin = 1.96 * float(load.standard_error[0])
     test = result.test
     rest = test.tau - load.robot.inverse_dynamics(test.q, test.dq, test.ddq)
-    rest = rest - result.sought.sensor_offsets(result.estimate.x)
+    rest = rest - result.params.sensor_offsets(result.estimate.x)
     pairs = zip(("hx", "hy", "hz"), load.com.tolist(), strict=True)
-    com = [None if name in load.untold else x for name, x in pairs]
+    com = [None if name in load.unidentified else x for name, x in pairs]
     return Load(load.frame, load.m, margin, com, result.rms(test, rest))
-
-
-def _tool_withheld(result: "Identification") -> bool:
-    """Whether an interval of the link that carries the tool is withheld."""
-    link = result.prior.model.frame(None).link
-    return bool(np.isnan(result.margin()[result.sought.layout.link(link)]).any())
 
 
 def load_line(result: "Identification", load: Load | None) -> str:
@@ -310,8 +260,6 @@ def load_line(result: "Identification", load: Load | None) -> str:
         return "payload: not sought, for the recording is not usable."
     if result.robot.model.tool is None:
         return "payload: not sought, for the robot has several tips and no tool."
-    if load is None and _tool_withheld(result):
-        return "payload: the data cannot show whether there is one on the tool; see the warnings."
     if load is None or load.mass <= load.margin:
         seen = "" if load is None else f" ({number(load.mass, 3)} +- {number(load.margin, 2)} kg)"
         return f"payload: the data show none on the tool{seen}."
@@ -320,9 +268,8 @@ def load_line(result: "Identification", load: Load | None) -> str:
     ratios = np.maximum(load.error, tiny) / np.maximum(result.error(), tiny)
     worse = float(np.exp(np.log(ratios).mean()))  # no joint outweighs the others by its unit
     fit = "as well as" if worse < CLOSE else f"{number(worse, 2)} times worse than"
-    unsure = " Its margin cannot be trusted; see the warnings." * bool(np.isnan(load.margin))
     return (
         f"payload: if the links are as described, {load.frame!r} carries "
         f"{aligned_pairs([(load.mass, load.margin)])[0]} kg with its centre at ({centre}) m; that "
-        f"predicts the joint forces {fit} the robot found.{unsure}"
+        f"predicts the joint forces {fit} the robot found."
     )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kinetree.identify.gains import GainChoice
     from kinetree.identify.laws import AutoChoices
 
-CHOICES = "auto, symmetric, directional, stribeck, sigmoid, load or known"
+CHOICES = "auto, symmetric, directional, stribeck, sigmoid or known"
 URDF, MJCF = (".urdf",), (".xml", ".mjcf")
 
 
@@ -152,10 +152,10 @@ def identify(
 ) -> int:
     """Find friction, payload and all parameters in recordings, and write the robot with them.
 
-    The geometry of the robot is trusted, its masses are a first guess. The verdict is "usable",
-    "usable for" a part of the parameters, or "not usable", with the reasons: a slow clock, a wrong
-    zero or gear, compensated gravity or friction, joints that stick, and others. The exit code is 0
-    for the first two and 1 for "not usable"; the robot is written in any case.
+    The geometry of the robot is trusted, its masses are a first guess. The verdict is "good",
+    "usable" or "not usable", with the reasons: a sign, a wrong zero, a tilted base, compensated
+    gravity or friction, joints that stick, and others. The exit code is 0 for the first two and 1
+    for "not usable"; the robot is written in any case.
 
     For example, from a recorded motion that excites the arm:
 
@@ -163,14 +163,14 @@ def identify(
     kinetree identify arm.urdf data.csv -o found.urdf --report findings.html
     ```
 
-    JSON has robot, ok, verdict (word, use, reasons, undecided), warnings (kind, joints, text),
-    output, report, joints, units, rms (of the joint forces held out), described and found (rms
-    error of the robot as described and as found), noise (like these, after the low-pass of the
-    fit), friction, springs, masses and offsets (of, kind, value, margin, described, learned, unit;
-    value and margin are null where the data do not determine them), payload (frame, mass, margin,
-    com, error; or null), choices (of friction, with reasons), lag, gains, cutoff, sources (of the
-    accelerations), method, base_parameters, withheld (names of base parameters without an interval;
-    margins that depend on them are null), unknowns, condition, samples, held_out, notes.
+    JSON has robot, ok, verdict (word, reasons), causes (kind, joints, text, effect), output,
+    report, joints, units, rms (of the joint forces held out), described, plain, base and found (rms
+    error of the robot as described, of plain least squares, of the base parameters and of the
+    better of these and the robot), noise, friction, springs, masses and offsets (of, kind, value,
+    margin, described, learned, unit; value and margin are null where the data do not determine
+    them), payload (frame, mass, margin, com, error; or null), choices (of friction), lag, gains,
+    cutoff, method, base_parameters, unidentified (names), unknowns, condition, samples, held_out,
+    notes.
     """
     from kinetree import identify as library
     from kinetree.cli.identified import document, is_fine, show
@@ -320,8 +320,10 @@ def check_report(path: Path) -> None:
 
 def write_report(result: "Identification", path: Path) -> Path:
     """Write one page if the name ends with .html, else a folder with report.md and its plots."""
+    from kinetree.identify import save_report
+
     if path.suffix.lower() not in PAGES:
-        return result.save_report(path)
+        return save_report(result, path)
     from kinetree.views.page.identification import identification_page
 
     path.write_text(identification_page(result), encoding="utf-8", newline="\n")

@@ -2,10 +2,10 @@
 
 from kinetree.dynamics.base_parameters import BaseParameters, base_parameters
 from kinetree.identify.base import Base, find_base
+from kinetree.identify.diagnose import Cause
 from kinetree.identify.excite import Excitation, excite
-from kinetree.identify.findings import Finding, Verdict
 from kinetree.identify.gains import Gains
-from kinetree.identify.identification import Identification, plot_forces, plot_parameters
+from kinetree.identify.identification import Identification, Verdict
 from kinetree.identify.identify import identify
 from kinetree.identify.loads import KnownLoad
 from kinetree.identify.payload import Payload, identify_payload
@@ -16,21 +16,22 @@ from kinetree.identify.recording import (
     read_recording,
     simulated_recording,
 )
-from kinetree.identify.spectrum import Spectrum, plot_spectrum
+from kinetree.identify.report import plot_forces, plot_friction, plot_parameters, save_report
+from kinetree.identify.select import Choice
 from kinetree.identify.unknowns import Unknowns, unknowns
 
 __all__ = [
     "Base",
     "BaseParameters",
+    "Cause",
+    "Choice",
     "Excitation",
-    "Finding",
     "Gains",
     "Identification",
     "KnownLoad",
     "Payload",
     "PreslidingFit",
     "Recording",
-    "Spectrum",
     "Unknowns",
     "Verdict",
     "base_parameters",
@@ -41,9 +42,10 @@ __all__ = [
     "identify_presliding",
     "make_recording",
     "plot_forces",
+    "plot_friction",
     "plot_parameters",
-    "plot_spectrum",
     "read_recording",
+    "save_report",
     "simulated_recording",
     "unknowns",
 ]

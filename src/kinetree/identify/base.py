@@ -19,9 +19,11 @@ from kinetree.dynamics.base_parameters import (
 )
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import ModelError
-from kinetree.identify import constants as const
 from kinetree.identify.laws import reference
 from kinetree.identify.unknowns import Unknowns
+
+FAINTEST_COLUMN = 1e-5  # of its length: a smaller rest would have 100,000 times the noise
+WORST_CONDITION = 1e6  # of unit columns, beyond which least squares has no digits to spare
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,39 +71,39 @@ class Base:
 
 
 @typed
-def find_base(sought: Unknowns, seed: int = 0) -> Base:
+def find_base(params: Unknowns, seed: int = 0) -> Base:
     """The base parameters among the unknowns, from the regressor at random states.
 
     Args:
-        sought: the unknowns of a robot.
+        params: the unknowns of a robot.
         seed: seed of the random states.
 
     Raises:
         ModelError: the combinations do not give the joint forces at other random states.
     """
-    count = 30 + 2 * -(-len(sought.names) // max(sought.robot.n, 1))
-    W = _observed(sought, count, (seed,))
+    count = 30 + 2 * -(-len(params.names) // max(params.robot.n, 1))
+    W = _observed(params, count, (seed,))
     kept, K, _ = independent_columns(W, range(W.shape[1]))
-    W = _observed(sought, 8, (seed, 1))
+    W = _observed(params, 8, (seed, 1))
     share = missed_shares(W, kept, K)
     if share.max(initial=0) > WRONG:
         worst = int(share.argmax())
         raise ModelError(
-            f"{len(kept)} base parameters of {sought.robot.name!r} do not give its joint forces at "
-            f"other states: they miss {share[worst]:.2g} of the effect of {sought.names[worst]}, "
+            f"{len(kept)} base parameters of {params.robot.name!r} do not give its joint forces at "
+            f"other states: they miss {share[worst]:.2g} of the effect of {params.names[worst]}, "
             f"expected at most {WRONG:g}. Remove parts that are too small to matter from the "
             "description, or known parameters of the drives from the unknowns."
         )
-    scale = sought.scale
-    return Base(sought.names, tuple(kept), K * scale[kept][:, None] / scale)
+    scale = params.scale
+    return Base(params.names, tuple(kept), K * scale[kept][:, None] / scale)
 
 
-def separated(base: Base, W: Array, sought: Unknowns) -> Base:
+def separated(base: Base, W: Array, params: Unknowns) -> Base:
     """The combinations that a recording separates; W, (T, n, r), is its regressor of the base.
 
     If a joint stands still, or the motion is too short, some of them stay combined.
     """
-    kept, D = separable(W, sought.natural.forces, sought.scale[list(base.kept)])
+    kept, D = separable(W, params.natural.forces, params.scale[list(base.kept)])
     return Base(base.names, tuple(base.kept[k] for k in kept), D @ base.K)
 
 
@@ -112,13 +114,13 @@ def separable(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
     at 1e-5. Those in between come from measured motion; rounding moves their rest by about 1e-10.
     forces, scale: units of the rows, (n,), and of the parameters, (r,).
     """
-    Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), const.FAINTEST_COLUMN
+    Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), FAINTEST_COLUMN
     if len(Y) > Y.shape[1]:  # the triangle has the same lengths and combinations in fewer rows
         Y = np.asarray(np.linalg.qr(Y, mode="r"))
     while True:
         kept, K = regroup(Y, small)
         unit = Y[:, kept] / np.linalg.norm(Y[:, kept], axis=0)
-        if small > 0.01 or np.linalg.cond(unit) < const.WORST_CONDITION:
+        if small > 0.01 or np.linalg.cond(unit) < WORST_CONDITION:
             return kept, K * scale[kept][:, None] / scale
         small = 10 * small
 
@@ -135,27 +137,27 @@ def regroup(Y: Array, small: float) -> tuple[list[int], Array]:
     unit = np.where(lengths > 0, Y, 0) / np.where(lengths > 0, lengths, 1)
     kept = first_independent(unit, range(Y.shape[1]), small)
     K = np.linalg.lstsq(unit[:, kept], unit, rcond=None)[0]
-    K[np.abs(K) < const.COEFFICIENT_ROUNDING * np.maximum(1, np.abs(K).max(axis=0, initial=0))] = 0
+    K[np.abs(K) < 1e-7 * np.maximum(1, np.abs(K).max(axis=0, initial=0))] = 0
     K = K * (lengths / lengths[kept][:, None])
     K[:, kept] = np.eye(len(kept))
     return kept, K
 
 
-def _observed(sought: Unknowns, count: int, seed: tuple[int, ...]) -> Array:
+def _observed(params: Unknowns, count: int, seed: tuple[int, ...]) -> Array:
     """The regressor at random states, (rows, p), in the robot's own units.
 
     Friction laws have shapes that these states show, whatever their shapes are: at a Stribeck speed
     that is far below the rates, static friction would seem to have no effect.
     """
-    model, units = sought.robot.model, sought.natural
-    if sought.laws:
-        sought = sought.at(np.concatenate([reference(law, units) for law in sought.laws]))
+    model, units = params.robot.model, params.natural
+    if params.laws:
+        params = params.at(np.concatenate([reference(law, units) for law in params.laws]))
     q, dq, ddq = remembered(
         model, ("lively states", count, seed),
         lambda: lively_states(model, units, np.random.default_rng(seed), count),
     )  # fmt: skip
-    W = sought.regressor(q, dq, ddq) * sought.scale / units.forces[:, None]
-    return W.reshape(-1, len(sought.names))
+    W = params.regressor(q, dq, ddq) * params.scale / units.forces[:, None]
+    return W.reshape(-1, len(params.names))
 
 
 def _term(c: float, name: str) -> str:

@@ -16,7 +16,6 @@ from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import typed
 from kinetree.dynamics.constraints.dynamics import check_sufficient
 from kinetree.errors import InputError
-from kinetree.identify import constants as const
 from kinetree.identify.base import find_base
 from kinetree.identify.loops import closed_motion, motor_dofs, motors_alone, reached
 from kinetree.identify.unknowns import FrictionChoice, Unknowns, unknowns
@@ -25,6 +24,10 @@ from kinetree.motion.plan.inputs import joint_vector
 from kinetree.motion.plan.sinusoids import excitation
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
+
+SAMPLES = 150  # of the motion at which its regressor is computed in a trial
+TRIAL_FORCE = 0.97  # share of the force limits at these samples: peaks lie between them
+ROOM = 0.3  # share of the centre's distance from singular positions that is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +89,7 @@ def excite(
         coords = bounds_of(model).coords[motor_dofs(model)]
         if center is not None:
             center = joint_vector(center, model.nq, "center", model.coordinate_names)[coords]
-            closed = reached(robot, start, center[None], const.EXCITE_ROOM)
+            closed = reached(robot, start, center[None], ROOM)
             if closed is None:
                 raise _stuck(robot)
             start = closed[0]
@@ -107,17 +110,17 @@ def excite(
         )
     # a sum of sines up to w exceeds its largest sample by 1 / cos(w h / 2) at most
     space = _Space(fine, robot, moved, start, use, acceleration, 1 / np.cos(fastest * spacing / 2))
-    sought = unknowns(robot, friction, armature)
-    kept = list(find_base(sought).kept)
+    params = unknowns(robot, friction, armature)
+    kept = list(find_base(params).kept)
     rng = np.random.default_rng(seed)
     best = np.zeros((len(fine), moved.n))
     best[0] = 1
-    space.shrink(best, const.EXCITE_FORCE)
-    condition = before = _condition(sought, kept, space, best)
+    space.shrink(best, TRIAL_FORCE)
+    condition = before = _condition(params, kept, space, best)
     step = 0.5
     for k in range(1, rounds + 1):
         trial = best + step * rng.normal(size=best.shape)
-        found = _condition(sought, kept, space, trial)
+        found = _condition(params, kept, space, trial)
         better = found < condition
         if better:
             best, condition = trial / np.abs(trial).max(), found
@@ -125,7 +128,7 @@ def excite(
         if watch is not None:
             watch(k, condition)
     if space.shrink(best, 1.0):
-        condition = _condition(sought, kept, space, best)
+        condition = _condition(params, kept, space, best)
     state = space.state(best, slice(None))
     assert state is not None  # or amplitudes would have been reduced
     q, dq, ddq = state
@@ -172,7 +175,7 @@ class _Space:
         model, motion = self.robot.model, self.motion(c, samples)
         if model.constraints is None:
             return motion
-        q = reached(self.robot, self.start, motion[0], const.EXCITE_ROOM)
+        q = reached(self.robot, self.start, motion[0], ROOM)
         if q is None:
             return None
         dq, ddq = np.zeros((2, len(q), model.n))
@@ -210,7 +213,7 @@ class _Space:
         before = self.amplitude
         while np.any((load := self.load(self.state(c, slice(None)))) > share):
             self.amplitude = 0.9 * self.amplitude
-            if self.amplitude < const.SMALLEST_AMPLITUDE:
+            if self.amplitude < 0.02:
                 if np.isinf(load).any():
                     raise _stuck(self.robot)
                 k = int(load.argmax())
@@ -231,13 +234,13 @@ def _stuck(robot: Robot) -> InputError:
     )
 
 
-def _condition(sought: Unknowns, kept: list[int], space: _Space, c: Array) -> float:
+def _condition(params: Unknowns, kept: list[int], space: _Space, c: Array) -> float:
     """Condition of the base regressor with unit columns; infinite beyond the limits of force."""
-    samples = slice(None, None, max(1, space.parts[0].shape[1] // const.EXCITE_SAMPLES))
+    samples = slice(None, None, max(1, space.parts[0].shape[1] // SAMPLES))
     state = space.state(c, samples)
-    if state is None or np.any(space.load(state) > const.EXCITE_FORCE):
+    if state is None or np.any(space.load(state) > TRIAL_FORCE):
         return np.inf
-    W = sought.regressor(*state)[..., kept] / sought.natural.forces[:, None]
+    W = params.regressor(*state)[..., kept] / params.natural.forces[:, None]
     W = W.reshape(-1, len(kept))
     lengths = np.linalg.norm(W, axis=0)
     if not lengths.all():

@@ -29,12 +29,11 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError, NameLookupError, SingularityError
 from kinetree.files.description.joints import SCREW_TYPES
-from kinetree.identify import constants as const
 from kinetree.identify.band import in_band
 from kinetree.identify.base import find_base, separable
 from kinetree.identify.least_squares import Method, fit
 from kinetree.identify.loads import Body, KnownLoad, known_loads, load_forces, unloaded
-from kinetree.identify.recording import Recording, some_parts
+from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import unknowns
 from kinetree.model import Joint, Model
 from kinetree.robot import Robot
@@ -48,7 +47,8 @@ WAY_OUT = (
     "Record the same kind of motion once without and once with a payload of known mass and centre, "
     "and give the payload with its recording."
 )
-
+GAIN_ALONE = 0.05  # relative standard error up to which a joint by itself determines its gain
+GAIN_OPEN = 0.3  # relative standard error from which a gain counts as not determined
 
 Origin = Literal["payload", "description", "given"]
 GainChoice = bool | Literal["description"] | Mapping[str, float]
@@ -202,18 +202,18 @@ def _signals(
 
     W is in the robot's own units, and has directional friction, which takes up offsets.
     """
-    sought = unknowns(robot, "directional", armature, springs)
-    base = list(find_base(sought).kept)
+    params = unknowns(robot, "directional", armature, springs)
+    base = list(find_base(params).kept)
     parts: list[tuple[Array, ...]] = []
-    for one, load in _some(data, loads):
+    for one, load in zip(data, loads, strict=True):
         state = one.q, one.dq, one.ddq
-        known = sought.known(*state) + load_forces(robot, load, one)
-        W = sought.plain(*state)
-        W[..., sought.at_rest(one.q)] = 0
+        known = params.known(*state) + load_forces(robot, load, one)
+        W = params.plain(*state)
+        W[..., params.at_rest(one.q)] = 0
         parts.append(tuple(in_band(one, x, cutoff) for x in (W[..., base], one.tau, known)))
     W, c, f = (np.concatenate(x) for x in zip(*parts, strict=True))
-    scale = sought.scale[base]
-    separate, _ = separable(W, sought.natural.forces, scale)
+    scale = params.scale[base]
+    separate, _ = separable(W, params.natural.forces, scale)
     return [(W * scale)[..., separate], c, f]
 
 
@@ -252,14 +252,14 @@ def find_gains(
     alone = np.array([_alone(W[:, [k]], c[:, [k]], f[:, [k]], forces[k], method) for k in dofs])
     values, errors = alone.T
     relative = errors / np.abs(values)
-    open_ones = np.flatnonzero(~(relative < const.GAIN_ALONE))
+    open_ones = np.flatnonzero(~(relative < GAIN_ALONE))
     if 0 < open_ones.size < len(dofs):
         known = np.ones(c.shape[1])
-        known[dofs] = np.where(relative < const.GAIN_ALONE, values, 1)
+        known[dofs] = np.where(relative < GAIN_ALONE, values, 1)
         unknown = [dofs[k] for k in open_ones]
         values[open_ones], errors[open_ones] = _shared(W, c / known, f, unknown, forces, method)
         # errors of the gains that were used
-        common = float(np.max(relative[relative < const.GAIN_ALONE]))
+        common = float(np.max(relative[relative < GAIN_ALONE]))
         errors[open_ones] = np.hypot(errors[open_ones], common * np.abs(values[open_ones]))
     return _determined(_gains(joints, values * unit[dofs], errors * unit[dofs], "payload"))
 
@@ -288,16 +288,16 @@ def described_gains(
     Their standard errors do not have the errors of the description. Arguments as in `find_gains`.
     """
     joints = _driven(robot.model)
-    sought = unknowns(robot, "directional", armature=False, springs=False)
-    bodies = np.where(sought.S.any(axis=1), sought.S @ sought.values(robot.model), sought.fixed)
-    friction = [k for k in range(sought.p) if not sought.loading[k]]
-    bodies = np.where(sought.S[:, friction].any(axis=1), 0, bodies)
+    params = unknowns(robot, "directional", armature=False, springs=False)
+    bodies = np.where(params.S.any(axis=1), params.S @ params.values(robot.model), params.fixed)
+    friction = [k for k, x in enumerate(params.names) if x.startswith(("viscous", "coulomb"))]
+    bodies = np.where(params.S[:, friction].any(axis=1), 0, bodies)
     parts: list[tuple[Array, ...]] = []
-    for one, load in _some(data, loads):
+    for one, load in zip(data, loads, strict=True):
         state = one.q, one.dq, one.ddq
         d = robot.regressor(*state) @ bodies + load_forces(robot, load, one)
-        Y = sought.plain(*state)[..., friction]
-        Y[..., np.isin(friction, sought.at_rest(one.q))] = 0
+        Y = params.plain(*state)[..., friction]
+        Y[..., np.isin(friction, params.at_rest(one.q))] = 0
         parts.append(tuple(in_band(one, x, cutoff) for x in (d, one.tau, Y)))
     d, c, Y = (np.concatenate(x) for x in zip(*parts, strict=True))
     _check_signals(joints, c)
@@ -329,7 +329,7 @@ def _shared(
     start = fit(np.concatenate([by_joint(c), -W], axis=-1), y, method, forces=forces).beta
     a, beta = start[:k], start[k:]
     g, errors = 1 / np.where(np.abs(a) > 1e-6, a, 1e-6), np.zeros(k)
-    for _ in range(const.GAIN_ROUNDS):
+    for _ in range(50):
         full = np.ones(c.shape[1])
         full[dofs] = g
         known = W @ beta
@@ -339,18 +339,11 @@ def _shared(
         solution = fit(rows, y, method, forces=forces * np.abs(full))
         errors, step = solution.standard_error[r:], solution.beta[r:] - g
         longest = float(np.abs(step / g).max())
-        share = min(1.0, (1 - 1 / const.GAIN_CHANGE) / longest) if longest > 0 else 1.0
+        share = min(1.0, 0.5 / longest) if longest > 0 else 1.0
         beta, g = beta + share * (solution.beta[:r] - beta), g + share * step
-        if share == 1 and np.all(np.abs(step) < const.GAIN_SETTLED * errors):
+        if share == 1 and np.all(np.abs(step) < 1e-3 * errors):
             break
     return g, errors
-
-
-def _some(
-    data: Sequence[Recording], loads: Sequence[KnownLoad | None]
-) -> list[tuple[Recording, KnownLoad | None]]:
-    """Parts of recordings, each with its payload."""
-    return [(x, load) for one, load in zip(data, loads, strict=True) for x in some_parts(one)]
 
 
 def _driven(model: Model) -> list[Joint]:
@@ -395,13 +388,13 @@ def _check_signals(joints: Sequence[Joint], c: Array) -> None:
 
 def _determined(gains: Gains) -> Gains:
     """The gains; InputError if the recordings do not determine one of them."""
-    wide = ~(gains.standard_error < const.GAIN_OPEN * np.abs(gains.values))
+    wide = ~(gains.standard_error < GAIN_OPEN * np.abs(gains.values))
     if not wide.any():
         return gains
     rows = zip(gains.table.items(), wide, strict=True)
     names = [f"{x} {g:.3g} (standard error {e:.2g})" for (x, (g, e)), is_wide in rows if is_wide]
     raise InputError(
         f"the recordings do not determine the gains of {', '.join(names)}; expected a standard "
-        f"error below {const.GAIN_OPEN:.0%}. Use a heavier payload with its centre off the "
+        f"error below {GAIN_OPEN:.0%}. Use a heavier payload with its centre off the "
         "axis of the last joint, and move all joints."
     )

@@ -16,12 +16,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.text import counted
 from kinetree.dynamics.natural_units import NaturalUnits
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.identify import constants as const
 from kinetree.identify.loops import motor_dofs
 from kinetree.model import Model
 
@@ -32,9 +30,7 @@ AutoChoice = Literal["auto"] | FrictionChoice  # "auto": chosen from a recording
 AutoChoices = AutoChoice | Mapping[str, AutoChoice]
 SHAPES = {"stribeck": ("speed",), "sigmoid": ("steepness", "offset")}
 SIZES = {"stribeck": "static", "sigmoid": "size"}
-WORDS = {"speed": "Stribeck speed", "steepness": "steepness of the sigmoid",
-         "offset": "offset of the sigmoid"}  # fmt: skip
-PARTS = {"stribeck": "Stribeck effect", "sigmoid": "sigmoid friction"}
+STRIBECK_EXPONENT = 2.0  # where the description has no Stribeck friction
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class Law:
     dof: int
     ratio: float = 1.0
     sliding: bool = False
-    exponent: float = const.STRIBECK_EXPONENT
+    exponent: float = STRIBECK_EXPONENT
 
     @property
     def shapes(self) -> tuple[tuple[str, str], ...]:
@@ -124,7 +120,7 @@ def laws_of(model: Model, choices: Mapping[str, FrictionChoice]) -> tuple[Law, .
             found.append(
                 Law(kind, joint.name, i, joint.dofs[0], float(joint.scale),
                     joint.type == PRISMATIC,
-                    const.STRIBECK_EXPONENT if bend is None else float(bend.exponent))
+                    STRIBECK_EXPONENT if bend is None else float(bend.exponent))
             )  # fmt: skip
     return tuple(found)
 
@@ -168,22 +164,15 @@ def described_shapes(law: Law, friction: Friction) -> Array | None:
     return None if bow is None else np.array([bow.steepness, bow.offset], float)
 
 
-def grid(law: Law, rate: Array, described: Array | None, coarse: int = 1) -> Array:
-    """Shapes to start from, (k, s): all that the rates, (T,), could show, and those described.
-
-    Every axis of the grid has fewer points by the factor `coarse`.
-    """
+def grid(law: Law, rate: Array) -> list[Array]:
+    """Shapes to start from: those that the rates of the joint, (T,), could show."""
     speed = np.abs(rate[rate != 0])
     fastest = float(speed.max(initial=0)) or 1.0
-    slowest = float(np.quantile(speed, 0.002)) if len(speed) else fastest
-    slowest = max(slowest, 1e-4 * fastest)
+    slowest = max(float(np.quantile(speed, 0.01)) if len(speed) else fastest, 1e-3 * fastest)
+    speeds = np.geomspace(slowest, fastest, 8)
     if law.kind == "stribeck":
-        found = np.geomspace(slowest, 2 * fastest, const.GRID_SPEEDS // coarse)[:, None]
-    else:
-        k = np.geomspace(0.3 / fastest, 3 / slowest, const.GRID_STEEPNESSES // coarse)
-        shift = np.linspace(-3, 3, 2 * (const.GRID_SHIFTS // (2 * coarse)) + 1)
-        found = np.array([(a, b / a) for a in k for b in shift])
-    return found if described is None else np.vstack([described, found])
+        return [np.array([x]) for x in speeds]
+    return [np.array([2 / x, 0.0]) for x in speeds]  # tanh(dq / x), symmetric
 
 
 def moved(law: Law, shapes: Array, step: Array) -> Array:
@@ -193,55 +182,3 @@ def moved(law: Law, shapes: Array, step: Array) -> Array:
         return shapes * factor
     shift = np.clip(step[1], -1 / shapes[0], 1 / shapes[0])
     return np.array([shapes[0] * factor, shapes[1] + shift])
-
-
-def doubt(
-    law: Law,
-    rate: Array,
-    shapes: Array,
-    errors: Array,
-    size: float,
-    error: float,
-    still: bool,
-) -> str:
-    """A sentence if the recording does not determine the law, else "".
-
-    Args:
-        law: the law.
-        rate: rates of the joint, (T,).
-        shapes: values found, (s,).
-        errors: their standard errors, (s,).
-        size: the factor of the law's curve.
-        error: standard error of `size`.
-        still: True if the joint does not move.
-    """
-    words = [WORDS[x] for x in SHAPES[law.kind]]
-    if still:
-        return f"the recording does not show the friction of {law.joint!r}: the joint stands still"
-    relative = errors / np.array([shapes[0], *[1 / shapes[0]] * (len(shapes) - 1)])
-    open_ones = [
-        word for word, x in zip(words, relative, strict=True) if not x < const.WIDEST_SHAPE
-    ]
-    if size > const.SURE_LAW * error and not open_ones:
-        return ""
-    why = _reason(law, rate, shapes)
-    if open_ones and size > 0:
-        return f"the recording does not determine the {' and the '.join(open_ones)} of " \
-               f"{law.joint!r}: {why}"  # fmt: skip
-    return f"the recording shows no {PARTS[law.kind]} at {law.joint!r}: {why}"
-
-
-def _reason(law: Law, rate: Array, shapes: Array) -> str:
-    """Why a recording does not determine the shapes of a law."""
-    unit = "m/s" if law.sliding else "rad/s"
-    speed = np.abs(rate)
-    if not (np.any(rate > 0) and np.any(rate < 0)):
-        return "the joint never reverses"
-    scale = float(shapes[0]) if law.kind == "stribeck" else 1 / float(shapes[0])
-    if (slow := int((speed < scale).sum())) <= const.SHAPE_SAMPLES:
-        count = counted(slow, "sample") if slow else "no sample"
-        return f"{count} slower than {scale:.3g} {unit}; record slow motions"
-    if int((speed > scale).sum()) <= const.SHAPE_SAMPLES:
-        fastest = float(speed.max(initial=0))
-        return f"the curve does not bend below {fastest:.3g} {unit}, the fastest sample"
-    return "its effect is within the noise; record slow and fast motions with many reversals"

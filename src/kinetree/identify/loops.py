@@ -22,13 +22,15 @@ from kinetree.dynamics.constraints.dynamics import check_sufficient
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
-from kinetree.identify import constants as const
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import constraints_of, tree_of
 from kinetree.model.reshape import lock
 from kinetree.model.units import entry_names
 from kinetree.robot import Robot
+
+BLOCK = 8192  # samples that are closed together, which bounds the memory
+DEAD_CENTRE = 1e-4  # of S_m: motors that move the mechanism by less do not determine its motion
 
 
 def motor_dofs(model: Model) -> list[int]:
@@ -166,7 +168,7 @@ def closed_motion(
         target: positions of the motors, (T, k).
         dq, ddq: (T, n); entries of the motors are used.
     """
-    parts = [slice(k, k + const.REGRESSOR_BLOCK) for k in range(0, len(q), const.REGRESSOR_BLOCK)]
+    parts = [slice(k, k + BLOCK) for k in range(0, len(q), BLOCK)]
     found = [_closed_motion(robot, *(x[own] for x in (t, q, target, dq, ddq))) for own in parts]
     q, dq, ddq = (np.concatenate(x) for x in zip(*found, strict=True))
     return q, dq, ddq
@@ -181,7 +183,7 @@ def _closed_motion(
     inverse, S = _split(robot, q)
     S_m = S[:, motors]
     least = np.linalg.svd(S_m, compute_uv=False)[:, -1]
-    if np.any(least < const.DEAD_CENTRE):
+    if np.any(least < DEAD_CENTRE):
         at = int(least.argmin())
         raise InputError(
             f"at t = {t[at]:.6g} s the motors of {model.name!r} "
@@ -222,7 +224,7 @@ def followed(robot: Robot, t: Array, target: Array) -> Array:
     unit = np.where(natural_units(model).sliding[motors], natural_units(model).length, 1.0)
     path = np.concatenate([q[None, coords], target])
     way = np.r_[0, np.cumsum((np.abs(np.diff(path, axis=0)) / unit).max(axis=1))]
-    knots = np.linspace(0, way[-1], int(np.ceil(way[-1] / const.FOLLOWED_STEP)) + 1)
+    knots = np.linspace(0, way[-1], int(np.ceil(way[-1] / 0.05)) + 1)
     wanted = np.stack([np.interp(knots, way, x) for x in path.T], axis=1)
     found = [q]
     for s, x in zip(knots[1:], wanted[1:], strict=True):
@@ -249,7 +251,7 @@ def reached(robot: Robot, start: Array, target: Array, least: float) -> Array | 
     model, motors = robot.model, motor_dofs(robot.model)
     units, begin = natural_units(model), start[bounds_of(model).coords[motors]]
     way = (target - begin) / np.where(units.sliding[motors], units.length, 1.0)
-    count = int(np.ceil(np.abs(way).max(initial=0) / const.REACHED_STEP))
+    count = int(np.ceil(np.abs(way).max(initial=0) / 0.2))
     q, tolerance = start[None], constraints_of(model, "excite").tolerance
     room = _distances(robot, q)
     for share in np.linspace(0, 1, count + 1)[1:]:
@@ -273,7 +275,7 @@ def _closed(robot: Robot, q: Array, target: Array) -> tuple[Array, Array]:
     motors = motor_dofs(robot.model)
     coords = bounds_of(robot.model).coords[motors]
     Phi = np.asarray(robot.compile("constraint_errors")(q))
-    for _ in range(const.CLOSING_STEPS):
+    for _ in range(30):
         inverse, S = _split(robot, q)
         p = -_times(inverse, Phi)
         v = p + _times(
@@ -282,7 +284,7 @@ def _closed(robot: Robot, q: Array, target: Array) -> tuple[Array, Array]:
         longest = np.abs(v).max(axis=1, initial=0, keepdims=True)
         q = _moved(robot, q, v * np.minimum(1, 0.5 / np.maximum(longest, 1e-300)))
         Phi = np.asarray(robot.compile("constraint_errors")(q))
-        if longest.max(initial=0) < const.CLOSING_STEP:
+        if longest.max(initial=0) < 1e-9:
             break
     return q, Phi
 

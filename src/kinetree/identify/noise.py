@@ -21,7 +21,10 @@ from itertools import pairwise
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.identify import constants as const
+
+ORDER = 24  # largest of an autoregression: rows are half a period of the cutoff apart
+BLOCK = 2048  # rows that are transformed together: errors are not correlated over more
+LEFT_POWER = 0.2  # least share of the power that a residual is taken to have kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +47,6 @@ class Noise:
             found.append(1 / (1 - turns @ a))
         return np.array(found)
 
-    def memory(self) -> int:
-        """Rows over which errors of any joint are correlated by more than 1/20."""
-        rho = np.abs(self.correlation(const.NOISE_MEMORY, 2 * const.NOISE_MEMORY))
-        return last_above(rho.max(axis=0), 0.05) + 1
-
-    def correlation(self, rows: int, size: int = 2 * const.CORRELATED_ROWS) -> Array:
-        """Correlation of errors 0, 1, ... rows apart, (n, rows), by a transform of `size`."""
-        power = np.abs(self.gains(np.fft.rfftfreq(size))) ** 2
-        gamma = np.fft.irfft(power, size, axis=1)[:, :rows]
-        return gamma / np.maximum(gamma[:, :1], 1e-300)
-
     def whitened(self, x: Array) -> Array:
         """Innovations of a stretch of rows, (k, n, ...): (k - p, n, ...), p the largest order."""
         p = max(len(a) for a in self.coefficients)
@@ -71,17 +63,12 @@ class Noise:
         return np.abs(self.gains(f)) ** 2 * np.diag(self.innovations)[:, None]
 
 
-def last_above(x: Array, level: float) -> int:
-    """Index of the last entry above a level; 0 if there is none."""
-    return int(np.flatnonzero(x > level).max(initial=0))
-
-
 def pieces(x: Array, breaks: Iterable[int]) -> list[Array]:
-    """Stretches of rows, (k, ...), of at most `NOISE_BLOCK` rows; `breaks`: their lengths."""
+    """Stretches of rows, (k, ...), of at most `BLOCK` rows; `breaks`: their lengths."""
     found: list[Array] = []
     start = 0
     for length in breaks:
-        count = -(-length // const.NOISE_BLOCK) or 1
+        count = -(-length // BLOCK) or 1
         edges = np.linspace(start, start + length, count + 1).round().astype(int)
         found += [x[a:b] for a, b in pairwise(edges.tolist())]
         start += length
@@ -90,7 +77,7 @@ def pieces(x: Array, breaks: Iterable[int]) -> list[Array]:
 
 def padded(longest: int) -> int:
     """Length of transforms of stretches of at most so many rows: no two ends touch."""
-    return 1 << max(4, (2 * min(longest, const.NOISE_BLOCK)).bit_length())
+    return 1 << max(4, (2 * min(longest, BLOCK)).bit_length())
 
 
 def fit_noise(u: Array, breaks: Iterable[int], leverage: Array | float) -> Noise:
@@ -106,13 +93,9 @@ def fit_noise(u: Array, breaks: Iterable[int], leverage: Array | float) -> Noise
     parts = pieces(u, breaks)
     size = padded(max(map(len, parts)))
     power = sum((np.abs(np.fft.rfft(x, size, axis=0)) ** 2 for x in parts), np.zeros((1, n))).T
-    spectrum = power / (
-        T * np.maximum(const.LEFT_POWER, 1 - np.broadcast_to(leverage, power.shape))
-    )
+    spectrum = power / (T * np.maximum(LEFT_POWER, 1 - np.broadcast_to(leverage, power.shape)))
     gamma = np.fft.irfft(spectrum, size, axis=1)
-    most = min(
-        const.NOISE_ORDER, T // 20, _common_length([len(x) for x in parts]) // const.NOISE_STRETCH
-    )
+    most = min(ORDER, T // 20, _common_length([len(x) for x in parts]) // 4)
     coefficients = tuple(_autoregression(x, most, T) for x in gamma)
     whiten = Noise(coefficients, np.eye(n)).whitened
     e = np.concatenate([whiten(x) for x in parts])

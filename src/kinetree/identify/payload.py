@@ -10,30 +10,23 @@ from kinetree.core.options import typed
 from kinetree.dynamics.natural_units import natural_units, parameter_units
 from kinetree.dynamics.parameters import LINK, ParameterLayout
 from kinetree.errors import InputError, SingularityError
-from kinetree.files.description.joints import SCREW_TYPES
-from kinetree.identify import constants as const
 from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import Base, separable
-from kinetree.identify.findings import Finding, named, names_at
+from kinetree.identify.checks import named
+from kinetree.identify.identify import check_joints
 from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.loops import check_closed
-from kinetree.identify.notes import check_joints
-from kinetree.identify.physical import (
-    coordinates,
-    definite,
-    descend,
-    parameters_of,
-    prior_rows,
-    pseudo_of,
-    unknowns_at,
-)
+from kinetree.identify.physical import definite, inside, parameters_of, prior_rows, pseudo_of
 from kinetree.identify.recording import Recording
-from kinetree.identify.residuals import autocorrelated, measured_size, unexplained
 from kinetree.model import WORLD
 from kinetree.present.tables import Table
 from kinetree.robot import Robot
 
 UNDETERMINED = "not determined"
+BLOCK = 4096  # samples whose regressor of the whole robot is in memory at once
+WEAK_PRIOR = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
+FLATTEST = 1e-8  # squared gyration radius, in lengths of the robot, of a body kept as found
+POOR = 0.1  # error over joint force from which a joint is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +46,8 @@ class Payload:
         condition: condition number of the regressor, dimensionless; large if the motion determines
             the body poorly.
         robot: the robot with the payload.
-        untold: names of parameters that the motion does not determine.
-        warnings: joint forces that neither robot nor body explain, and errors that are no noise.
+        unidentified: names of parameters that the motion does not determine.
+        warnings: sentences on joint forces that neither robot nor body explain.
     """
 
     m: float
@@ -65,34 +58,35 @@ class Payload:
     standard_error: Array
     condition: float
     robot: Robot
-    untold: tuple[str, ...] = ()
-    warnings: tuple[Finding, ...] = ()
+    unidentified: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         centre, moments = self._centre(), self._moments()
         row = (self.m, 1.96 * self.standard_error[0], *centre, *(moments or [UNDETERMINED] * 3))
         head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
-        notes = [str(x) for x in self.warnings]
-        return Table(f"payload on {self.frame}", head, [row], text=0, notes=notes).html()
+        title = f"payload on {self.frame}"
+        return Table(title, head, [row], text=0, notes=list(self.warnings)).html()
 
     def _centre(self) -> list[float | str]:
         """The centre of mass, without coordinates that the motion does not determine."""
         pairs = zip(("hx", "hy", "hz"), self.com.tolist(), strict=True)
-        return [UNDETERMINED if name in self.untold else x for name, x in pairs]
+        return [UNDETERMINED if name in self.unidentified else x for name, x in pairs]
 
     def _moments(self) -> list[float]:
         """The principal moments; [] if the motion does not determine all of the inertia."""
-        known = not any(x.startswith("I") for x in self.untold)
+        known = not any(x.startswith("I") for x in self.unidentified)
         return np.linalg.eigvalsh(self.I_com).tolist() if known else []
 
     def __str__(self) -> str:
         centre = ", ".join(x if isinstance(x, str) else f"{x:.4f}" for x in self._centre())
         moments = ", ".join(f"{x:.3g}" for x in self._moments())
+        open_ones = ", ".join(self.unidentified)
         return (
             f"payload on {self.frame!r}: {self.m:.4f} kg (+- {1.96 * self.standard_error[0]:.2g}), "
             f"centre ({centre}) m"
             + (f", principal moments ({moments}) kg m^2" if moments else "")
-            + (f"; not determined by the motion: {', '.join(self.untold)}" if self.untold else "")
+            + f"; not determined by the motion: {open_ones}" * bool(open_ones)
             + "".join(f". Warning: {x}" for x in self.warnings)
         )
 
@@ -155,44 +149,39 @@ def identify_payload(
         m, com, I_com, frame, beta, error, found.condition,
         robot.with_payload(m, com, I_com, frame),
         tuple(name for name, by_itself in zip(LINK, alone, strict=True) if not by_itself),
-        tuple(_other_friction(robot, data, found)) or tuple(_residual_findings(robot, data, found)),
+        tuple(_unexplained(robot, data, found)),
     )  # fmt: skip
 
 
-def _other_friction(robot: Robot, data: Recording, found: Fit) -> Iterator[Finding]:
-    """A finding on joints at which friction of another size explains most of what is left."""
-    bands = bands_of(data)
-    size = measured_size(data, None)
-    off = np.zeros(robot.n, bool)
-    for dof in {x.dofs[0] for x in robot.model.joints if x.type in SCREW_TYPES}:
-        rate, left = data.dq[:, dof], found.residual[:, dof]
-        rubbing = rows_of(bands, np.stack([rate, np.sign(rate)], axis=1))
-        rest = left - rubbing @ np.linalg.lstsq(rubbing, left, rcond=None)[0]
-        before, after = (np.sqrt((x**2).mean()) for x in (left, rest))
-        negligible = const.NEGLIGIBLE_ERROR * size[dof]
-        off[dof] = before > negligible and after < const.OTHER_FRICTION * before
-    if off.any():
-        joints = names_at(robot.model.dof_names, off)
-        yield Finding(
-            "misfit", joints,
-            f"robot and payload do not explain the forces of {named(joints)}: friction there is "
-            "not that of the robot. Find it first, with `identify`",
-        )  # fmt: skip
-
-
-def _residual_findings(robot: Robot, data: Recording, found: Fit) -> Iterator[Finding]:
-    """Findings on errors that are no noise: autocorrelated, or a large part of the force."""
-    names = robot.model.dof_names
-    yield from (x.finding for x in autocorrelated(names, data, found, None))
-    size = measured_size(data, None)
+def _unexplained(robot: Robot, data: Recording, found: Fit) -> Iterator[str]:
+    """Sentences on joints whose force robot and payload do not explain, and on their friction."""
+    bands, names = bands_of(data), robot.model.dof_names
+    size = np.sqrt((rows_of(bands, data.tau) ** 2).mean(axis=0))
     error = np.sqrt((found.residual**2).mean(axis=0))
-    yield from unexplained(names, error / np.where(size > 0, size, np.inf))
+    poor = (error > POOR * size) & (error > 1.5 * found.innovation)
+    rubbing = list[str]()
+    for dof in np.flatnonzero(poor):
+        rate, left = data.dq[:, dof], found.residual[:, dof]
+        friction = rows_of(bands, np.stack([rate, np.sign(rate)], axis=1))
+        rest = left - friction @ np.linalg.lstsq(friction, left, rcond=None)[0]
+        if (rest @ rest) < 0.5 * (left @ left):  # half of the power is friction
+            rubbing.append(names[dof])
+    if poor.any():
+        joints = named(x for x, own in zip(names, poor, strict=True) if own)
+        yield (
+            f"robot and payload leave up to {(error / np.maximum(size, 1e-300))[poor].max():.0%} "
+            f"of the forces of {joints} unexplained"
+        )
+    if rubbing:
+        yield (
+            f"friction of {named(rubbing)} is not that of the robot: find it first, with `identify`"
+        )
 
 
 def _columns(robot: Robot, data: Recording, link: int) -> Array:
     """Regressor of the ten parameters of a link, (T, n, 10), without that of the whole robot."""
     at = ParameterLayout(len(robot.model.links)).link(link)
-    parts = [slice(k, k + const.PAYLOAD_BLOCK) for k in range(0, len(data), const.PAYLOAD_BLOCK)]
+    parts = [slice(k, k + BLOCK) for k in range(0, len(data), BLOCK)]
     return np.concatenate(
         [robot.regressor(data.q[k], data.dq[k], data.ddq[k])[..., at] for k in parts]
     )
@@ -229,7 +218,7 @@ def _possible(beta: Array, weight: Array, K: Array) -> Array:
 
     It is beta itself if that is a physically possible body. All in the robot's own units.
     """
-    if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > const.FLATTEST_BODY * beta[0]:
+    if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
         return beta
     guess = np.linalg.lstsq(K, beta, rcond=None)[0]
     m, com = float(guess[0]), guess[1:4] / guess[0]
@@ -238,8 +227,7 @@ def _possible(beta: Array, weight: Array, K: Array) -> Array:
     P, p = prior_rows(J0)
     root = np.linalg.cholesky(weight).T
     A, b = (
-        np.vstack([root @ K, const.WEAK_PRIOR * P]),
-        np.concatenate([root @ beta, const.WEAK_PRIOR * p]),
+        np.vstack([root @ K, WEAK_PRIOR * P]),
+        np.concatenate([root @ beta, WEAK_PRIOR * p]),
     )
-    theta, _ = descend(A, b, coordinates(J0), 1, 1.0)
-    return unknowns_at(theta, 1)[0]
+    return inside(A, b, parameters_of(J0), 1, np.zeros(10, bool))

@@ -1,34 +1,79 @@
-"""Rates and accelerations of a recording: which measured columns give them, and how filtered.
+"""Rates and accelerations of measured motion: a zero-phase low-pass and a spline.
 
-Accelerations come from positions differentiated twice, from recorded rates differentiated once, or
-from recorded accelerations, for each joint by itself: the column whose noise and loss in the band
-of the motion make the smallest error (`kinetree.identify.spectrum`). Makers filter the rates that
-they report, which delays them against the positions; the delay is measured, and rates that are
-late are shifted, or computed from positions where these are good enough.
+Positions pass a Butterworth filter forward and backward, whose gain is 1 / (1 + (f / cutoff)^8)
+without a shift of phase; the quintic spline through what is left has the rates and accelerations.
+
+With the power S of the motion and N of the noise, a low-pass of gain g leaves the error
+
+    E(cutoff) = sum over f of w(f) ((1 - g)^2 S + g^2 N),   w = (2 pi f)^(4 - 2 d)
+
+in the accelerations, for derivatives d of the positions. Of the columns q, dq and ddq that a file
+has, each joint takes the one with the smallest error; the cutoff has the smallest product of them.
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.natural_units import natural_units
-from kinetree.identify import constants as const
-from kinetree.identify.checks import least_motion
+from kinetree.errors import InputError
+from kinetree.identify.checks import least_motion, named
 from kinetree.identify.clock import Samples
-from kinetree.identify.filtering import check_cutoff, low_pass, margin, smooth
-from kinetree.identify.findings import named
-from kinetree.identify.spectrum import (
-    Bands,
-    Spectrum,
-    bands,
-    candidates,
-    column,
-    common_cutoff,
-    errors,
-    spectrum,
-)
 from kinetree.model import Model
+
+ORDER = 4  # of the filter: steep enough for motion and noise an octave apart, with short ends
+MARGIN = 1.0  # times 1 / cutoff: accelerations closer to an end than this are not reliable
+HIGHEST_CUTOFF = 0.25  # times the sampling frequency: above it, the ends are poor
+
+
+def smooth(x: Array, dt: float, cutoff: float) -> tuple[Array, Array, Array]:
+    """x, dx/dt and d2x/dt2, (T, n), of samples dt seconds apart, low-passed at `cutoff`, Hz.
+
+    A cubic with the values and curvatures at both ends is taken off before the filter, so that the
+    odd continuation beyond the ends is smooth.
+    """
+    from scipy import interpolate, signal
+
+    check_cutoff(cutoff, dt)
+    t = dt * np.arange(len(x))
+    trend = _end_cubic(x, dt, cutoff)
+    y = x - trend
+    pad = min(len(x) - 1, ceil(6 / (cutoff * dt)))  # the memory of the filter
+    long = np.concatenate([-y[pad:0:-1], y, -y[-2 : -pad - 2 : -1]])
+    sos = signal.butter(ORDER, cutoff, fs=1 / dt, output="sos")
+    filtered = signal.sosfiltfilt(sos, long, axis=0, padlen=0)[pad : pad + len(x)] + trend
+    spline = interpolate.make_interp_spline(t, filtered, k=5)
+    return filtered, spline(t, 1), spline(t, 2)
+
+
+def _end_cubic(x: Array, dt: float, cutoff: float) -> Array:
+    """The cubic over time with the values and curvatures that x, (T, n), has at both ends."""
+    count = min(len(x), max(8, round(1 / (cutoff * dt))))
+    u = np.linspace(0, 1, count)
+    length = (count - 1) * dt
+    first, last = (np.polynomial.polynomial.polyfit(u, part, 5)
+                   for part in (x[:count], x[::-1][:count]))  # fmt: skip
+    T = dt * (len(x) - 1)
+    s = np.linspace(0, 1, len(x))[:, None]
+    a, b = (2 * c[2] / length**2 * T * T / 6 for c in (first, last))
+    ends = first[0] + s * (last[0] - first[0])
+    return ends + a * s * (1 - s) * (s - 2) + b * s * (s * s - 1)
+
+
+def margin(dt: float, cutoff: float) -> int:
+    """Number of samples at each end whose accelerations are not reliable."""
+    return ceil(MARGIN / (cutoff * dt) * (1 - 1e-9)) + 5  # where the spline ends
+
+
+def check_cutoff(cutoff: float, dt: float) -> None:
+    """Raise InputError unless a cutoff is between zero and half the sampling frequency."""
+    if not 0 < cutoff < 0.5 / dt:
+        raise InputError(
+            f"cutoff is {cutoff:g} Hz; expected above 0 and below {0.5 / dt:g} Hz, half the "
+            f"sampling frequency of {1 / dt:g} Hz."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +81,14 @@ class Rates:
     """The way from measured columns to rates and accelerations.
 
     Args:
-        rate: column that gives the rates of each degree of freedom, "q" or "dq", (n,).
-        acceleration: column that gives its acceleration, "q", "dq" or "ddq", (n,).
-        lag: of recorded rates behind the positions, (n,), s, to be removed.
-        spectrum: with the cutoff; None: rates and accelerations are used as recorded.
+        sources: column that gives the accelerations of each degree of freedom, "q", "dq" or "ddq";
+            rates come from dq unless that is "q".
+        cutoff: of the low-pass, Hz; None: rates and accelerations are used as recorded.
         notes: on the choice.
     """
 
-    rate: tuple[str, ...]
-    acceleration: tuple[str, ...]
-    lag: Array
-    spectrum: Spectrum | None
+    sources: tuple[str, ...]
+    cutoff: float | None
     notes: tuple[str, ...] = ()
 
 
@@ -54,221 +96,115 @@ def choose_rates(model: Model, samples: Samples, cutoff: float | None) -> Rates:
     """Choose the columns and the cutoff from samples at even times."""
     t, q, dq, ddq, _ = samples
     dt = float((t[-1] - t[0]) / (len(t) - 1))
-    given = [q if model.n == model.nq else None, dq, ddq]
-    found = [None if x is None else bands(x, dt, k) for k, x in enumerate(given)]
-    tried = candidates(len(t), dt) if cutoff is None else np.array([cutoff])
     if cutoff is not None:
         check_cutoff(cutoff, dt)
-    error = [
-        np.full((model.n, len(tried)), np.inf) if x is None else errors(x, tried) for x in found
-    ]
-    empty, notes = _empty(model, samples)
-    for k in (1, 2):
-        error[k][empty[k - 1]] = np.inf
-    best = np.array([x.min(axis=1) for x in error])  # of q, dq, ddq
-    still = np.zeros(model.n, bool)
-    if model.n == model.nq:  # noise of joints at rest has no part in the choice of the cutoff
+    tried = _cutoffs(len(t), dt) if cutoff is None else np.array([cutoff])
+    still, notes = np.zeros(model.n, bool), list[str]()
+    if model.n == model.nq:
         still = np.ptp(q, axis=0) < least_motion(natural_units(model))
-        still &= not still.all()
-    rate = np.where(best[1] <= const.RATES_AS_GOOD * best[0], 1, 0)
-    rough = common_cutoff(_chosen(error, rate, still), tried)
-    lag = np.zeros(model.n)
-    if dq is not None and model.n == model.nq:
-        late, scale = _lags(model, dt, (q, dq), rough)
-        rate, lag, more = _judged(model, best, rate, late, scale)
-        notes += more
-    least = np.minimum(best[0], best[1])
-    acceleration = np.where(best[2] <= const.RATES_AS_GOOD * least, 2, rate)
-    clean = _clean(found[1]) and _clean(found[2]) and not lag.any() and bool((rate == 1).all())
-    if clean and dq is not None and ddq is not None:
-        return Rates(("dq",) * model.n, ("ddq",) * model.n, lag, None)
-    chosen = common_cutoff(_chosen(error, acceleration, still), tried)
-    own = [column(_given(found, k), i) for i, k in enumerate(acceleration)]
-    names = ("q", "dq", "ddq")
-    lost = np.array([bool(x.noise.any()) and not x.motion.any() for x in own])
-    if lost.any():
-        found_names = _names(np.array(model.dof_names, object), lost)
-        notes.append(f"the motion of {found_names} is not visible above the noise")
-    return Rates(
-        tuple(names[k] for k in rate),
-        tuple(names[k] for k in acceleration),
-        lag,
-        spectrum(own, dt, chosen, tuple(model.dof_names)),
-        (*notes, *_reasons(model, given, acceleration, best)),
-    )
+        dq, notes = _plausible_rates(model, (t, q, dq), still)
+    columns = [q if model.n == model.nq else None, dq, ddq]
+    shape = (model.n, len(tried))
+    errors, noise = np.full((3, *shape), np.inf), np.ones((3, model.n))
+    for d, x in enumerate(columns):
+        if x is not None:
+            errors[d], noise[d] = _errors(x, dt, d, tried)
+            empty = ~x.any(axis=0) & ~still  # drivers write zeros for what they do not measure
+            errors[d][empty], noise[d][empty] = np.inf, 1
+    exact = 1e-4  # share of noise in the power of recorded rates that need no filter
+    if cutoff is None and ddq is not None and (noise[1:] < exact).all():
+        return Rates(("ddq",) * model.n, None, tuple(notes))
+    best = errors.min(axis=2) * np.array([1.0, 1.1, 1.1])[:, None]  # positions unless others win
+    source = best.argmin(axis=0)
+    own = errors[source, np.arange(model.n)]
+    moving = ~still & (own.max(axis=1) > 0)
+    votes = np.log(np.maximum(own[moving], 1e-300)).sum(axis=0)
+    chosen = float(tried[votes.argmin()]) if moving.any() else float(tried[-1])
+    return Rates(tuple(("q", "dq", "ddq")[k] for k in source), chosen, tuple(notes))
 
 
-def _empty(model: Model, samples: Samples) -> tuple[Array, list[str]]:
-    """Whether dq and ddq are all zero, (2, n), although positions change; and notes on that.
+def _plausible_rates(
+    model: Model, columns: tuple[Array, Array, Array | None], still: Array
+) -> tuple[Array | None, list[str]]:
+    """Recorded rates, zero where they are no slopes of q, and a note on those."""
+    t, q, dq = columns
+    if dq is None:
+        return None, []
+    dt = float((t[-1] - t[0]) / (len(t) - 1))
+    steps = max(1, round(0.1 * natural_units(model).time / dt))  # noise of slopes is small then
+    if len(t) <= 2 * steps:
+        return dq, []
+    slope = (q[steps:] - q[:-steps]) / (steps * dt)
+    mean = np.cumsum(np.vstack([np.zeros(model.n), (dq[1:] + dq[:-1]) / 2]), axis=0)
+    mean = (mean[steps:] - mean[:-steps]) / steps
+    off = np.sqrt(((slope - mean) ** 2).mean(axis=0)) > 0.1 * np.sqrt((slope**2).mean(axis=0))
+    off &= ~still
+    if not off.any():
+        return dq, []
+    names = [model.dof_names[k] for k in np.flatnonzero(off)]
+    return np.where(off, 0, dq), [f"dq of {named(names)} is not the slope of q: rates from q"]
 
-    Drivers that do not measure rates write zeros.
+
+def _cutoffs(count: int, dt: float) -> Array:
+    """Cutoffs to choose from for `count` samples, Hz, a sixth of an octave apart."""
+    least, most = 5 / (count * dt), HIGHEST_CUTOFF / dt  # five periods in the record at least
+    if least >= most:
+        return np.array([most])
+    return np.geomspace(least, most, 1 + ceil(6 * np.log2(most / least)))
+
+
+def _errors(x: Array, dt: float, derivative: int, tried: Array) -> tuple[Array, Array]:
+    """E of columns x, (T, n), at cutoffs, (n, cutoffs), and the share of noise in them, (n,)."""
+    window = np.sin(np.pi * (np.arange(len(x)) + 0.5) / len(x)) ** 4  # little leaks upward
+    f = np.fft.rfftfreq(len(x), dt)[1:]
+    f = f[f < 0.4 / dt]  # filters of makers pull down the end
+    power = np.abs(np.fft.rfft(x * window[:, None], axis=0)[1 : len(f) + 1]) ** 2
+    weight = (2 * np.pi * f[:, None]) ** (4 - 2 * derivative)
+    motion, noise = np.empty_like(power), np.empty(x.shape[1])
+    for k in range(x.shape[1]):
+        last, noise[k] = _noise_floor(f, power[:, k], weight[:, 0])
+        motion[:, k] = np.where(f <= last, np.maximum(power[:, k] - noise[k], 0), 0)
+    gain = 1 / (1 + (f[:, None] / tried) ** (2 * ORDER))
+    weighted = weight * motion
+    error = weighted.T @ (1 - gain) ** 2 + noise[:, None] * (weight.T @ gain**2)
+    error += 1e-8 * weighted.sum(axis=0)[:, None]  # a lower one is not worth a higher cutoff
+    return error, noise * weight.sum() / np.maximum(weighted.sum(axis=0), 1e-300)
+
+
+def _noise_floor(f: Array, power: Array, weight: Array) -> tuple[float, float]:
+    """The end of the motion's band, Hz, and the power of the noise at each frequency.
+
+    The power of accelerations falls with frequency as far as the motion reaches, and rises above,
+    where it is noise. Means over an octave bridge the gaps between the harmonics of a motion.
     """
-    _, q, dq, ddq, _ = samples
-    if model.n != model.nq:
-        return np.zeros((2, model.n), bool), []
-    moves = np.ptp(q, axis=0) > least_motion(natural_units(model))
-    empty = np.array([moves if x is None else moves & ~x.any(axis=0) for x in (dq, ddq)])
-    names, notes = np.array(model.dof_names, object), list[str]()
-    for what, x, own in (("dq", dq, empty[0]), ("ddq", ddq, empty[1])):
-        if x is not None and own.any():
-            notes.append(f"{what} of {_names(names, own)} is zero although q changes; not used")
-    return empty, notes
+    total = np.r_[0, np.cumsum(power)]
+    ends = np.searchsorted(f, 2 * f, side="right")
+    level = (total[ends] - total[:-1]) / (ends - np.arange(len(f)))
+    bent = level * np.sqrt(weight * weight[ends - 1])  # in the middle of the octave
+    first = int(np.argmax(level * f**2))  # the rates have most of their power there
+    lowest = np.minimum.accumulate(bent[first:])
+    rises = np.flatnonzero(bent[first:] > 4 * lowest)
+    end = first + (int(rises[0]) if len(rises) else len(f) - 1 - first)
+    at = first + int(np.argmin(bent[first : end + 1]))
+    return float(f[at]), float(level[at])
 
 
 def apply_rates(model: Model, samples: Samples, rates: Rates) -> Samples:
     """q, dq and ddq, low-passed, with tau as it is."""
     t, q, dq, ddq, tau = samples
-    assert rates.spectrum is not None  # samples that are used as recorded are not filtered
-    cutoff = rates.spectrum.cutoff
+    assert rates.cutoff is not None  # samples that are used as recorded are not filtered
     dt = float((t[-1] - t[0]) / (len(t) - 1))
-    speed, bend = np.zeros((2, len(t), model.n))
-    smoothed = q
+    source = np.array(rates.sources)
+    speed, bend, smoothed = np.zeros((len(t), model.n)), np.zeros((len(t), model.n)), q
     if model.n == model.nq:
-        smoothed, speed, bend = smooth(q, dt, cutoff)
+        smoothed, speed, bend = smooth(q, dt, rates.cutoff)
         still = np.ptp(smoothed, axis=0) < least_motion(natural_units(model))
-        still &= np.array(rates.rate) == "q"
         speed[:, still] = bend[:, still] = 0  # noise, whose sign would be taken for friction
-    for k in range(model.n):
-        if dq is not None and "dq" in (rates.rate[k], rates.acceleration[k]):
-            own = shifted(dq[:, k], dt, rates.lag[k])
-            slow, slope, _ = smooth(own, dt, cutoff)
-            if rates.rate[k] == "dq":
-                speed[:, k] = slow
-            if rates.acceleration[k] == "dq":
-                bend[:, k] = slope
-        if ddq is not None and rates.acceleration[k] == "ddq":
-            bend[:, k] = low_pass(ddq[:, k], dt, cutoff)
+    from_rates = source != "q"
+    if dq is not None and from_rates.any():
+        slow, slope = smooth(dq, dt, rates.cutoff)[:2]
+        speed[:, from_rates] = slow[:, from_rates]
+        bend[:, source == "dq"] = slope[:, source == "dq"]
+    if ddq is not None and (own := source == "ddq").any():
+        bend[:, own] = smooth(ddq, dt, rates.cutoff)[0][:, own]
     return t, smoothed, speed, bend, tau
-
-
-def shifted(x: Array, dt: float, lag: float) -> Array:
-    """x, (T,), `lag` seconds later in the record, between samples by straight lines."""
-    if lag == 0:
-        return x
-    at = np.arange(len(x)) + lag / dt
-    return np.interp(at, np.arange(len(x)), x)
-
-
-def _given(found: list[Bands | None], k: int) -> Bands:
-    own = found[k]
-    assert own is not None  # columns that are missing have an infinite error
-    return own
-
-
-def _chosen(error: list[Array], source: Array, still: Array) -> Array:
-    """Errors of the chosen column of each degree of freedom, (n, cutoffs); 0 if it is `still`."""
-    found = np.array([error[k][i] for i, k in enumerate(source)])
-    return np.where(still[:, None], 0.0, found)
-
-
-def _clean(found: Bands | None) -> bool:
-    """Whether the noise of a column is negligible without a filter."""
-    if found is None:
-        return False
-    noise, motion = found.noise.sum(axis=0), found.motion.sum(axis=0)
-    return bool((noise <= const.CLEAN_RATES * motion).all())
-
-
-def _lags(
-    model: Model, dt: float, motion: tuple[Array, Array], cutoff: float
-) -> tuple[Array, Array]:
-    """Lag, s, and scale of recorded rates against the slopes of q; 0 and 1 where not visible.
-
-    The scale is NaN where rates are not the slopes of q, whatever their lag and scale.
-
-    Rates that are `lag` late are s (v - lag a) to first order, with v and a from the positions;
-    least squares give s and the lag, and shifting repeats it for large ones.
-    """
-    q, dq = motion
-    cut = margin(dt, cutoff)
-    lag, scale = np.zeros(model.n), np.ones(model.n)
-    if len(q) <= 4 * cut:
-        return lag, scale
-    inner = slice(cut, len(q) - cut)
-    v, a = (x[inner] for x in smooth(q, dt, cutoff)[1:])
-    moves = np.ptp(q, axis=0) > least_motion(natural_units(model))
-    independent = max(2 * cutoff * dt * len(v), 4)
-    for k in np.flatnonzero(moves):
-        given = low_pass(dq[:, k], dt, cutoff)
-        sizes = float(v[:, k] @ v[:, k]), float(a[:, k] @ a[:, k])
-        if min(sizes) == 0 or not given.any():
-            continue
-        found, factor, rest = 0.0, 1.0, given[inner]
-        for _ in range(4):
-            own = shifted(given, dt, found)[inner]
-            factor, slope = np.linalg.lstsq(np.stack([v[:, k], a[:, k]], 1), own, None)[0]
-            rest = own - factor * v[:, k] - slope * a[:, k]
-            found -= slope / factor if factor else 0.0
-            if abs(found) > cut * dt:  # not a lag
-                break
-        if abs(found) > cut * dt or rest @ rest > const.OTHER_RATES**2 * sizes[0]:
-            scale[k] = np.nan
-            continue
-        noise = np.sqrt(rest @ rest / len(rest) / independent * len(rest))
-        frequency = np.sqrt(sizes[1] / sizes[0])  # rad/s
-        if abs(found) * frequency > const.VISIBLE_LAG and abs(
-            found
-        ) > const.SURE_RATES * noise / np.sqrt(sizes[1]):
-            lag[k] = found
-        if abs(factor - 1) > max(const.VISIBLE_LAG, const.SURE_RATES * noise / np.sqrt(sizes[0])):
-            scale[k] = factor
-    return lag, scale
-
-
-def _judged(
-    model: Model, best: Array, rate: Array, late: Array, scale: Array
-) -> tuple[Array, Array, list[str]]:
-    """Columns of the rates, lags to remove, and notes, given lags and scales of dq."""
-    names = np.array(model.dof_names, object)
-    notes: list[str] = []
-    other = np.isnan(scale) & (best[0] <= const.POSITIONS_WORSE * best[1])  # q would show it
-    if other.any():
-        notes.append(f"dq of {_names(names, other)} is not the slope of q: rates from positions")
-    off = (scale != 1) & ~np.isnan(scale)
-    if off.any():
-        worst = int(np.where(off, np.abs(scale - 1), 0).argmax())
-        notes.append(
-            f"dq of {_names(names, off)} is not the slope of q to scale, "
-            f"{scale[worst]:.4g} times for {names[worst]!r}: rates from positions"
-        )
-    rate = np.where(off | other, 0, rate)
-    visible = (late != 0) & ~off
-    shift = visible & (rate == 1) & (best[0] > const.POSITIONS_WORSE * best[1])
-    for own, remedy in ((shift, "it was shifted"), (visible & ~shift, "rates from positions")):
-        if own.any():
-            worst = int(np.where(own, np.abs(late), 0).argmax())
-            word = "behind" if late[worst] > 0 else "ahead of"
-            notes.append(
-                f"dq of {_names(names, own)} is {word} the slope of q, by "
-                f"{abs(late[worst]):.3g} s for {names[worst]!r}: {remedy}"
-            )
-    return np.where(visible & ~shift, 0, rate), np.where(shift, late, 0.0), notes
-
-
-def _names(names: Array, chosen: Array) -> str:
-    """The chosen names in a sentence."""
-    return "all joints" if chosen.all() and len(chosen) > 1 else named(names[chosen])
-
-
-def _reasons(
-    model: Model, given: list[Array | None], acceleration: Array, best: Array
-) -> list[str]:
-    """Notes on recorded rates that were not used, with their errors."""
-    found: list[str] = []
-    names = np.array(model.dof_names, object)
-    for k, what in ((1, "dq"), (2, "ddq")):
-        unused = acceleration < k
-        if given[k] is None or not unused.any():
-            continue
-        used = np.array([best[j, i] for i, j in enumerate(acceleration)])
-        ratio = np.sqrt(best[k] / np.maximum(used, 1e-300))
-        better = unused & (ratio > 1) & np.isfinite(ratio)
-        if better.any():
-            low, high = ratio[better].min(), ratio[better].max()
-            times = f"{low:.2g}" if high < 1.05 * low else f"{low:.2g} to {high:.2g}"
-            source = "positions" if (acceleration[better] == 0).all() else "positions or dq"
-            found.append(
-                f"accelerations of {_names(names, better)} from {source}: those from "
-                f"recorded {what} have {times} times their error"
-            )
-    return found

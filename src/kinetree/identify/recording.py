@@ -13,31 +13,18 @@ from kinetree.core.containers import read_times
 from kinetree.core.options import count, typed
 from kinetree.core.text import counted
 from kinetree.errors import InputError, argument
-from kinetree.identify import constants as const
 from kinetree.identify.checks import (
     check_given_rates,
     check_times,
     check_units,
-    coarse,
     in_radians,
-    jumps,
+    named,
     remarks,
-    saturated,
     unit_quaternions,
     unwound,
+    wild_forces,
 )
-from kinetree.identify.clock import (
-    Samples,
-    evenly,
-    gaps,
-    held_rows,
-    jitter_of,
-    longest_step,
-    measured_times,
-    take,
-)
-from kinetree.identify.filtering import margin
-from kinetree.identify.findings import Finding
+from kinetree.identify.clock import Samples, evenly, gaps, held_rows, is_even, take
 from kinetree.identify.loops import (
     closed_motion,
     followed,
@@ -46,8 +33,7 @@ from kinetree.identify.loops import (
     motor_dofs,
     without_motor,
 )
-from kinetree.identify.rates import Rates, apply_rates, choose_rates
-from kinetree.identify.spectrum import Spectrum
+from kinetree.identify.rates import MARGIN, Rates, apply_rates, choose_rates, margin
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.motion.inputs import check_order
@@ -61,6 +47,9 @@ from kinetree.robot import Robot
 
 if TYPE_CHECKING:
     from kinetree.identify.excite import Excitation
+
+LEAST_SAMPLES = 16  # that follow each other: fewer have no spectrum
+AGAIN_SAMPLES = 200_000  # of a recording that is kept to be filtered with other cutoffs
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +65,6 @@ class Recording:
         cutoff: frequency of the low-pass that gave dq and ddq, Hz; None: they were measured.
         notes: on changes to the data, and on data that look odd.
         model: the robot that moved, which gives the names of the joints to files; None: not known.
-        spectrum: of the accelerations, from which the cutoff was chosen; None: not filtered.
-        findings: faults that the recording shows by itself.
         again: gives the same recording with rates at another cutoff, Hz; None: rates were measured,
             their cutoff was stated, or the recording is long.
     """
@@ -90,8 +77,6 @@ class Recording:
     cutoff: float | None = None
     notes: tuple[str, ...] = ()
     model: Model | None = None
-    spectrum: Spectrum | None = None
-    findings: tuple[Finding, ...] = ()
     again: "Callable[[float], Recording] | None" = field(default=None, repr=False)
 
     @property
@@ -155,7 +140,7 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
     if len(data) == 1:
         return data[0]
     cutoffs = [x.cutoff for x in data if x.cutoff is not None]
-    gap = const.JOINED_GAP * max(x.dt for x in data)
+    gap = 20 * max(x.dt for x in data)  # longer than any step that is interpolated
     start, times = 0.0, list[Array]()
     for x in data:
         times.append(x.t - x.t[0] + start)
@@ -164,7 +149,6 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
         key: np.concatenate([getattr(x, key) for x in data]) for key in ("q", "dq", "ddq", "tau")
     }
     notes = dict.fromkeys(note for x in data for note in x.notes)
-    findings = dict.fromkeys(finding for x in data for finding in x.findings)
     cutoff = max(cutoffs) if len(cutoffs) == len(data) else None
     return Recording(
         np.concatenate(times),
@@ -172,17 +156,7 @@ def joined_recordings(data: Sequence[Recording]) -> Recording:
         cutoff=cutoff,
         notes=tuple(notes),
         model=data[0].model,
-        findings=tuple(findings),
     )
-
-
-def some_parts(data: Recording, most: int = const.LAW_SAMPLES) -> list[Recording]:
-    """The recording, or stretches of it that have at most so many samples together."""
-    if len(data) <= most:
-        return [data]
-    length = most // const.LAW_STRETCHES
-    starts = np.linspace(0, len(data) - length, const.LAW_STRETCHES).round().astype(int)
-    return [data.part(slice(a, a + length)) for a in starts.tolist()]
 
 
 @typed
@@ -259,7 +233,7 @@ def _with_loops(model: Model, data: Recording, start: tuple[Array, Array] | None
         tau = forces_at_motors(robot, q, tau)
         notes += ("more motors than degrees of freedom: forces with which the motors strain the "
                   "mechanism without moving it are left out of tau",)  # fmt: skip
-    return replace(data, q=q, dq=dq, ddq=ddq, tau=tau, notes=notes, model=model)
+    return replace(data, q=q, dq=dq, ddq=ddq, tau=tau, notes=notes, model=model, again=None)
 
 
 def _made_of_tree(
@@ -278,9 +252,9 @@ def _made_of_tree(
     }  # fmt: skip
     checked = Trajectory(**columns, model=model, name="recording")
     given = [checked.dq if dq is not None else None, checked.ddq if ddq is not None else None]
-    if len(checked.t) < const.LEAST_SAMPLES:
+    if len(checked.t) < LEAST_SAMPLES:
         raise InputError(
-            f"the recording has {len(checked.t)} samples; expected {const.LEAST_SAMPLES} at least."
+            f"the recording has {len(checked.t)} samples; expected {LEAST_SAMPLES} at least."
         )
     x, given = in_radians(model, checked.q, given) if degrees else (checked.q, given)
     times, forces = checked.t, checked.tau
@@ -289,13 +263,14 @@ def _made_of_tree(
     x, notes = unwound(model, unit_quaternions(model, x))
     check_units(model, x, way_out)
     found = _conditioned(model, (times, x, given[0], given[1], forces), cutoff)
-    notes += [*found.notes, *coarse(model, x)]
-    notes += remarks(model, times, (found.q, found.dq), found.tau)
-    findings = (*found.findings, *saturated(model, found.tau, found.dq))
+    if found.cutoff is not None:  # a low-pass would spread them; else the robust fit finds them
+        clean, wild = wild_forces(model.dof_names, found.tau)
+        found, notes = replace(found, tau=clean), [*notes, *wild]
+    notes += [*found.notes, *remarks(model, times, (found.q, found.dq), found.tau)]
     again = None
-    if cutoff is None and found.cutoff is not None and len(times) <= const.AGAIN_SAMPLES:
+    if cutoff is None and found.cutoff is not None and len(times) <= AGAIN_SAMPLES:
         again = partial(_again, model, given_columns, degrees, way_out)
-    return replace(found, notes=tuple(notes), model=model, findings=findings, again=again)
+    return replace(found, notes=tuple(notes), model=model, again=again)
 
 
 def _again(
@@ -392,11 +367,10 @@ def simulated_recording(
 def _conditioned(model: Model, samples: Samples, cutoff: float | None) -> Recording:
     """The recording of checked samples: times, stretches, rates and accelerations."""
     _, _, dq, ddq, _ = samples
-    for own in _stretches(samples[0], None)[:1]:
-        t, q, rate, bend, _ = take(samples, own)
-        if rate is not None:
-            check_given_rates(model, t, q, rate, bend)
-    if dq is None and model.n != model.nq:
+    t, q, rate, bend, _ = take(samples, _stretches(samples[0], None)[0])
+    if rate is not None:
+        check_given_rates(model, t, q, rate, bend)
+    elif model.n != model.nq:
         raise InputError(
             f"{model.name!r} has joints whose rates are not derivatives of q (quaternions); "
             "expected dq with the recording."
@@ -404,47 +378,23 @@ def _conditioned(model: Model, samples: Samples, cutoff: float | None) -> Record
     if dq is not None and ddq is not None and not dq.any() and not ddq.any():
         note = "all rates and accelerations are zero: rows are taken for positions held still"
         return Recording(*_all(samples), notes=(note,))
-    notes: list[str] = []
-    if model.n == model.nq:
-        samples, notes = _measured(samples)
+    notes = list[str]()
+    if model.n == model.nq and (held := held_rows(samples[1])).any():
+        notes.append(
+            f"{held.sum():,} of {len(held):,} rows repeat the row before within motion (held "
+            "samples); removed"
+        )
+        samples = take(samples, ~held)
     recorded = dq is not None and ddq is not None
     if not recorded:
         check_times(model, samples[0])
-    stretches = _stretches(samples[0], cutoff)
-    longest = take(samples, stretches[0])
-    if recorded and not _can_be_even(model, longest[0]):
+    longest = take(samples, _stretches(samples[0], cutoff)[0])
+    if recorded and model.n != model.nq and not is_even(longest[0]):
         return Recording(*_all(samples), notes=tuple(notes))
     rates = choose_rates(model, _even(model, longest)[0], cutoff)
-    if rates.spectrum is None:
+    if rates.cutoff is None:
         return Recording(*_all(samples), notes=(*notes, *rates.notes))
-    return _joined(model, samples, rates, notes)
-
-
-def _measured(samples: Samples) -> tuple[Samples, list[str]]:
-    """The samples without held ones, at the times of their measurement, and notes."""
-    notes: list[str] = []
-    count = len(samples[0])
-    kept = take(samples, ~held_rows(samples[0], samples[1]))
-    times, found = kept[0].copy(), False
-    for own in _stretches(kept[0], None):
-        better = measured_times(kept[0][own], kept[1][own])
-        if better is not None:
-            times[own], found = better, True
-    if found and (np.diff(times) >= 0).all():
-        late = float(np.median(np.abs(times - kept[0])))
-        new = np.r_[True, np.diff(times) > 0]
-        kept = (times[new], *take(kept, new)[1:])
-        step = float(np.median(np.diff(kept[0])))
-        notes.append(
-            "times of the file are uneven where the motion is not: replaced by whole steps of "
-            f"{step:.5g} s, which they miss by {late:.2g} s (median)"
-        )
-    if held := count - len(kept[0]):
-        notes.insert(
-            0, f"{held:,} of {count:,} rows repeat the row before within motion (held samples); "
-            "removed",
-        )  # fmt: skip
-    return kept, notes
+    return _filtered(model, samples, rates, notes)
 
 
 def _all(samples: Samples) -> tuple[Array, Array, Array, Array, Array]:
@@ -456,25 +406,19 @@ def _all(samples: Samples) -> tuple[Array, Array, Array, Array, Array]:
 def _stretches(t: Array, cutoff: float | None) -> list[slice]:
     """Rows between gaps, the longest stretch first."""
     cuts = [0, *gaps(t, cutoff) + 1, len(t)]
-    found = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
-    longest = found[0].stop - found[0].start
-    if longest < const.LEAST_SAMPLES:
+    stretches = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
+    longest = stretches[0].stop - stretches[0].start
+    if longest < LEAST_SAMPLES:
         raise InputError(
             f"no more than {longest} samples follow each other without a gap; expected "
-            f"{const.LEAST_SAMPLES}."
+            f"{LEAST_SAMPLES}."
         )
-    return found
+    return stretches
 
 
-def _can_be_even(model: Model, t: Array) -> bool:
-    """Whether samples are even, or positions can be interpolated."""
-    steps = np.diff(t)
-    return model.n == model.nq or bool(np.ptp(steps) <= const.UNEVEN_STEP * steps.mean())
-
-
-def _even(model: Model, samples: Samples) -> tuple[Samples, list[str]]:
-    """One stretch at even times, and notes."""
-    if not _can_be_even(model, samples[0]):
+def _even(model: Model, samples: Samples) -> tuple[Samples, str]:
+    """One stretch at even times, and a note."""
+    if model.n != model.nq and not is_even(samples[0]):
         raise InputError(
             f"the samples are not evenly spaced, and {model.name!r} has quaternions, which are "
             "not resampled; expected even steps, or ddq with the recording."
@@ -482,70 +426,44 @@ def _even(model: Model, samples: Samples) -> tuple[Samples, list[str]]:
     return evenly(samples)
 
 
-def _joined(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> Recording:
+def _filtered(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> Recording:
     """The stretches between gaps, each filtered by itself: nothing is interpolated over a gap.
 
     Stretches too short for the filter are left out.
     """
-    assert rates.spectrum is not None
-    cutoff = rates.spectrum.cutoff
-    stretches = _stretches(samples[0], cutoff)
-    found: list[tuple[Array, ...]] = []
-    lost, filled, uneven, jitter = 0, 0, False, 0.0
+    cutoff = rates.cutoff
+    assert cutoff is not None
+    stretches, parts, remarks = _stretches(samples[0], cutoff), list[Any](), list[str]()
+    lost = 0
     for own in stretches:
-        count = own.stop - own.start
-        if count < const.LEAST_SAMPLES:
-            lost += count
+        if own.stop - own.start < LEAST_SAMPLES:
+            lost += own.stop - own.start
             continue
         part, remark = _even(model, take(samples, own))
         t = part[0]
-        dt = float((t[-1] - t[0]) / (len(t) - 1))
-        cut = margin(dt, cutoff)
-        if len(t) < (least := 2 * cut + const.LEAST_SAMPLES):
-            if not found and own is stretches[0]:
-                raise InputError(
-                    f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "
-                    f"{cutoff:.3g} Hz; expected {least} at least. Record longer, or give dq and "
-                    "ddq."
-                )
-            lost += count
+        cut = margin(float((t[-1] - t[0]) / (len(t) - 1)), cutoff)
+        if len(t) < 2 * cut + LEAST_SAMPLES:
+            lost += len(t)
             continue
-        if "q" in rates.acceleration:
-            notes += jumps(model, t, part[1])
-        filled += len(t) - count if remark and "missing" in remark[0] else 0
-        uneven |= bool(remark) and "uneven" in remark[0]
-        filtered = apply_rates(model, part, rates)
-        rates_found = filtered[2]
-        if model.n == model.nq and rates_found is not None:
-            jitter = max(jitter, jitter_of(part[1] - filtered[1], rates_found))
-        found.append(tuple(x[cut : len(t) - cut] for x in filtered if x is not None))
-    found.sort(key=lambda part: part[0][0])
-    if uneven:
-        notes.append("steps of time are uneven; resampled")
-    if filled:
-        notes.append(f"{counted(filled, 'missing sample')} between others interpolated")
-    if more := len(stretches) - 1 - len(gaps(samples[0])):
-        limit = longest_step(samples[0], cutoff)
-        notes.append(
-            f"{counted(more, 'gap')} of more than {limit:.2g} s, too long to be interpolated in "
-            "this motion: the parts between them are filtered separately"
+        remarks += [remark] * bool(remark)
+        parts.append(_all(take(apply_rates(model, part, rates), slice(cut, len(t) - cut))))
+    if not parts:
+        t = samples[0][stretches[0]]
+        raise InputError(
+            f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "
+            f"{cutoff:.3g} Hz. Record longer, or give dq and ddq."
         )
-    notes += rates.notes
-    left = margin(dt := float(np.median(np.diff(found[0][0]))), cutoff) * dt
+    parts.sort(key=lambda part: part[0][0])
+    columns = {x: [n for n, y in zip(model.dof_names, rates.sources, strict=True) if y == x]
+               for x in dict.fromkeys(rates.sources)}  # fmt: skip
+    own = "; ".join(f"of {named(y)} from {x}" if len(columns) > 1 else f"from {x}"
+                    for x, y in columns.items())  # fmt: skip
+    notes += [*dict.fromkeys(remarks), *rates.notes]
     notes.append(
-        f"rates and accelerations by a zero-phase low-pass at {cutoff:.3g} Hz; {left:.2g} s "
-        "at each end are left out"
+        f"accelerations {own} by a zero-phase low-pass at {cutoff:.3g} Hz; "
+        f"{MARGIN / cutoff:.2g} s at each end are left out"
     )
     if lost:
         notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")
-    t, q, dq, ddq, tau = (
-        x[0] if len(x) == 1 else np.concatenate(x) for x in zip(*found, strict=True)
-    )
-    late = Finding(
-        "clock-jitter", (),
-        f"samples are up to {2e3 * jitter:.2g} ms from their times: errors of all positions have "
-        "the shape of the rates. Stamp samples where they are measured",
-    )  # fmt: skip
-    return Recording(
-        t, q, dq, ddq, tau, cutoff, tuple(notes), None, rates.spectrum, (late,) * (jitter > 0)
-    )
+    t, q, dq, ddq, tau = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes))

@@ -1,253 +1,459 @@
-"""Which friction a joint needs, chosen by the error on rows that a fit has not seen.
+"""Choices by blocked cross-validation: cutoff of the rates, lag of the forces, friction, offsets.
 
-Candidates for each joint, from simple to complex:
+The rows of the recording are cut into 20 blocks in the order of time. Four folds of five blocks,
+spread over the recording, are left out of a fit in turn; the loss of a block is the mean squared
+error of its rows, each joint in units of its noise. Of two candidates the simpler one stays, unless
+its losses are significantly larger, by the paired differences of the blocks. Only rows of the fit
+are used, none that are held out for the test.
 
-    symmetric                    viscous dq + coulomb sign(dq)
-    symmetric with an offset     and an offset of the sensor
-    directional                  other coefficients for dq < 0; an offset is part of them
-    stribeck, sigmoid            see `laws`; each with or without an offset
+Friction changes the columns of one joint. With x the bodies, z_j the friction of joint j and the
+Gram matrices of their columns, sums over blocks, a candidate of joint j is the Schur complement
 
-Cross-validation is by folds of consecutive rows, because errors of neighbouring rows are alike. The
-choice is the simplest candidate that is not significantly worse than the best one: its squared
-errors exceed those of the best one by no more than `SIMPLER_LAW_Z` standard errors of the mean
-difference, from block to block. A block is longer than errors are correlated. Of candidates with as
-many unknowns the one with the smaller error is chosen. So a joint with symmetric friction gets a
-law or an offset that it does not need in 5 % of recordings (9 of 180 joints in simulations).
+    A_j = G_xx - G_xz G_zz^-1 G_zx
 
-If a curve is chosen for any joint, the choice is made again: first with directional friction of the
-other joints, then with the friction that was chosen for them.
+of that joint among those of all joints. So all candidates need one pass over the rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.errors import InputError
-from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.identify import constants as const
-from kinetree.identify.band import bands_of, rows_of
+from kinetree.identify.band import in_band
 from kinetree.identify.base import find_base, separable
-from kinetree.identify.equations import silent_columns
-from kinetree.identify.laws import FrictionChoice, described_shapes, laws_of
-from kinetree.identify.loops import motor_dofs
-from kinetree.identify.recording import Recording, some_parts
-from kinetree.identify.trials import (
-    CANDIDATES,
-    Candidate,
-    FrictionColumns,
-    Stretch,
-    Trial,
-    make_columns,
-    make_problem,
-    tried,
-)
-from kinetree.identify.unknowns import unknowns
-from kinetree.model import Joint
-from kinetree.model.friction import has_more_laws
+from kinetree.identify.checks import unit_quaternions
+from kinetree.identify.laws import FrictionChoice, grid, laws_of
+from kinetree.identify.least_squares import noise_size
+from kinetree.identify.rates import HIGHEST_CUTOFF
+from kinetree.identify.recording import Recording
+from kinetree.identify.rows import Rows, make_rows
+from kinetree.identify.unknowns import OFFSET, Unknowns, unknowns
 from kinetree.robot import Robot
+
+BLOCKS, FOLDS = 20, 4
+WORSE_Z = 2.0  # standard errors: a candidate that is not needed is taken once in forty times
+PLAIN_CUTOFF = 10.0  # Hz, of plain least squares: a common choice for arms
+LONGEST_LAG = 0.1  # s: buses and filters of drives; longer ones are errors of the log
+
+
+def is_better(simple: Array, other: Array) -> bool:
+    """Whether the losses of the blocks, (B,), of the second candidate are significantly smaller."""
+    gain = simple - other
+    error = gain.std(ddof=1) / np.sqrt(len(gain))
+    return bool(gain.mean() > WORSE_Z * error)
+
+
+def edges_of(count: int) -> Array:
+    """First rows of the blocks, and the number of rows."""
+    blocks = max(min(BLOCKS, count // 4), FOLDS)
+    return np.linspace(0, count, blocks + 1).round().astype(int)
+
+
+def block_losses(W: Array, y: Array, sigma: Array) -> Array:
+    """Mean squared error of each block left out, (B, n), in units of sigma, (n,).
+
+    Args:
+        W: columns, (rows, n, r).
+        y: the other side, (rows, n).
+        sigma: noise of each joint.
+    """
+    edges = edges_of(len(y))
+    fold = np.searchsorted(edges[1:-1], np.arange(len(y)), side="right") % FOLDS
+    X, z, error = W / sigma[:, None], y / sigma, np.zeros(y.shape)
+    length = np.maximum(np.linalg.norm(X, axis=(0, 1)), 1e-300)
+    for k in range(FOLDS):
+        rows = (X[fold != k] / length).reshape(-1, X.shape[-1])
+        G, g = rows.T @ rows, rows.T @ z[fold != k].ravel()
+        beta = np.linalg.lstsq(G, g, rcond=1e-11)[0] / length
+        error[fold == k] = z[fold == k] - X[fold == k] @ beta
+    return np.add.reduceat(error**2, edges[:-1]) / np.diff(edges)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """Plain least squares: symmetric friction and offsets of all joints, signs of the rates.
+
+    W: columns, (rows, n, r). y: joint forces, (rows, n). sigma: noise, (n,). beta: (r,). kept:
+    unknowns of the columns. params: the unknowns.
+    """
+
+    W: Array
+    y: Array
+    sigma: Array
+    beta: Array
+    kept: list[int]
+    params: Unknowns
+
+
+def plain_unknowns(robot: Robot, armature: bool, springs: bool) -> Unknowns:
+    """The unknowns of plain least squares."""
+    return unknowns(robot, "symmetric", armature, springs, offsets=True)
+
+
+def plain_fit(params: Unknowns, data: Recording, cutoff: float | None) -> Plain:
+    """Plain least squares, weighted by the noise of each joint."""
+    rows = make_rows(params, data, cutoff)
+    kept, forces = list(find_base(params).kept), params.natural.forces
+    W = rows.columns(kept)
+    own, _ = separable(W, forces, params.scale[kept])
+    kept, W, sigma = [kept[k] for k in own], W[..., own], forces
+    beta = np.zeros(len(kept))
+    for _ in range(3):  # the noise of joints and the fit agree after two rounds
+        X = (W / sigma[:, None]).reshape(-1, len(kept))
+        length = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+        beta = np.linalg.lstsq(X / length, (rows.y / sigma).ravel(), rcond=None)[0] / length
+        largest = float(np.abs(rows.y).max(initial=0))
+        sigma = noise_size(rows.y - W @ beta, len(kept), "weighted", largest)
+    return Plain(W, rows.y, sigma, beta, kept, params)
+
+
+# cutoff of rates and accelerations
+
+
+def matched(data: Recording, cutoff: float) -> tuple[Recording, Recording]:
+    """Samples of a recording, and the same times with rates at another cutoff."""
+    assert data.again is not None
+    other = data.again(cutoff)
+    k = np.minimum(np.searchsorted(other.t, data.t - data.dt / 2), len(other) - 1)
+    same = np.flatnonzero(np.abs(other.t[k] - data.t) < data.dt / 2)
+    k, first = np.unique(k[same], return_index=True)
+    return data.part(same[first]), other.part(k)
+
+
+def choose_cutoff(params: Unknowns, data: list[Recording]) -> float | None:
+    """A cutoff that predicts joint forces better than that of the recordings; None: there is none.
+
+    All candidates predict the forces below 10 Hz.
+    """
+    if any(x.cutoff is None or x.again is None for x in data):
+        return None
+    own = max(x.cutoff or 0.0 for x in data)
+    best, least, others = None, 1.0, [0.5 * own, 2 * own, PLAIN_CUTOFF]
+    for c in sorted({round(x, 3) for x in others if x < HIGHEST_CUTOFF / max(y.dt for y in data)}):
+        if 0.8 < c / own < 1.25:
+            continue
+        pairs = [matched(x, c) for x in data]
+        if min(len(x) for x, _ in pairs) < BLOCKS * 10:
+            continue
+        found = [_rows_of_all(params, [x[k] for x in pairs]) for k in (0, 1)]
+        sigma = found[0].sigma
+        losses = [block_losses(x.W, x.y, sigma).sum(axis=1) for x in found]
+        ratio = float(losses[1].mean() / losses[0].mean())
+        if ratio < least:  # none is simpler than another, so the smallest loss decides
+            best, least = c, ratio
+    return best
+
+
+def _rows_of_all(params: Unknowns, data: Sequence[Recording]) -> Plain:
+    """Plain least squares of recordings, in the band of 10 Hz."""
+    from kinetree.identify.recording import joined_recordings
+
+    whole = joined_recordings(data)
+    cutoff = min(PLAIN_CUTOFF, 0.4 / whole.dt)
+    return plain_fit(params, whole, cutoff)
+
+
+# lag of the joint forces
+
+
+def choose_lag(params: Unknowns, data: Recording, cutoff: float | None) -> float:
+    """Time by which joint forces are later than the motion, s; 0 if that predicts them as well.
+
+    Whole samples are tried first; the derivative of the predicted forces as one more column then
+    gives the fraction.
+    """
+    most = int(min(LONGEST_LAG, 0.02 * (data.t[-1] - data.t[0])) / data.dt)
+    if most < 1:
+        return 0.0
+    plain = plain_fit(params, data, cutoff)
+    known = in_band(data, data.tau, cutoff) - plain.y
+    Q = np.linalg.qr((plain.W / plain.sigma[:, None]).reshape(-1, len(plain.kept)))[0]
+
+    def forces(samples: int) -> Array:
+        moved = [np.interp(data.t + samples * data.dt, data.t, x) for x in data.tau.T]
+        return in_band(data, np.stack(moved, axis=1), cutoff) - known
+
+    def left(samples: int) -> Array:
+        z = (forces(samples) / plain.sigma).ravel()
+        return z - Q @ (Q.T @ z)
+
+    shifts = np.unique(np.linspace(0, most, 21).round().astype(int))
+    best = int(min(shifts, key=lambda k: float(left(k) @ left(k))))
+    gap = int(shifts[1] - shifts[0])
+    near = range(max(best - gap, 0), min(best + gap, most) + 1)
+    best = int(min(near, key=lambda k: float(left(k) @ left(k))))
+    late = _late_columns(plain, data, cutoff)
+    losses = (
+        block_losses(plain.W, forces(0), plain.sigma).sum(axis=1),
+        block_losses(np.concatenate([plain.W, late], axis=-1), forces(best), plain.sigma).sum(1),
+    )
+    if not is_better(*losses):
+        return 0.0
+    lag = best * data.dt
+    for _ in range(2):  # friction steps, so the first fraction is rough
+        moved = without_lag(data, lag)
+        plain = plain_fit(params, moved, cutoff)
+        X = np.concatenate([plain.W, _late_columns(plain, moved, cutoff)], axis=-1)
+        X = (X / plain.sigma[:, None]).reshape(-1, X.shape[-1])
+        rest = np.linalg.lstsq(X, (plain.y / plain.sigma).ravel(), rcond=1e-10)[0][-1]
+        lag = max(lag + float(np.clip(rest, -data.dt, data.dt)), 0.0)
+    return lag if lag > 0.1 * data.dt else 0.0
+
+
+def _late_columns(plain: Plain, data: Recording, cutoff: float | None) -> Array:
+    """Derivative of the predicted forces by the lag, (rows, n, 1)."""
+    x = np.zeros(len(plain.params.names))
+    x[plain.kept] = plain.beta
+    forces = plain.params.linear_forces(data.q, data.dq, data.ddq, x)
+    return in_band(data, -np.gradient(forces, data.t, axis=0), cutoff)[..., None]
+
+
+def without_lag(data: Recording, lag: float) -> Recording:
+    """The recording with the motion to which its joint forces belong, a lag before.
+
+    The motion is smooth; interpolated forces would lose noise and the steps of friction.
+    """
+    if lag == 0:
+        return data
+    from scipy.interpolate import CubicHermiteSpline
+
+    at = data.t - lag
+    k = np.searchsorted(data.t, at, side="right") - 1
+    inside = (k >= 0) & (k < len(data) - 1)
+    inside &= np.diff(data.t, append=np.inf)[np.maximum(k, 0)] < 1.5 * data.dt
+    t, at = data.t, at[inside]
+    bend = np.gradient(data.ddq, t, axis=0)
+    dq = CubicHermiteSpline(t, data.dq, data.ddq)(at)
+    ddq = CubicHermiteSpline(t, data.ddq, bend)(at)
+    if data.q.shape == data.dq.shape:
+        q = CubicHermiteSpline(t, data.q, data.dq)(at)
+    else:
+        q = np.stack([np.interp(at, t, x) for x in data.q.T], axis=1)
+    if data.model is not None:
+        q = unit_quaternions(data.model, q)
+    return replace(data.part(inside), q=q, dq=dq, ddq=ddq)
+
+
+# friction and offsets
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The friction chosen for a joint.
+    """Friction and offset of a joint, chosen by cross-validation.
 
     Args:
         joint: its name.
         friction: the law.
-        offset: True if its measured force has an offset to find.
-        linear: the best law without shapes: for recordings that do not determine those of
-            `friction`.
-        linear_offset: True if that one has an offset.
-        errors: held-out error of each candidate, N m or N, by name; empty if it was not compared.
-        reason: a sentence for the report.
+        offset: whether the measured force has a constant offset.
+        shapes: of the law, to start from.
+        errors: root of the mean loss of each candidate, in units of the noise.
     """
 
     joint: str
     friction: FrictionChoice
-    offset: bool
-    linear: FrictionChoice
-    linear_offset: bool
-    errors: Mapping[str, float]
-    reason: str
+    offset: bool = False
+    shapes: tuple[float, ...] = ()
+    errors: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-def make_stretches(
-    robot: Robot,
-    data: Sequence[Recording],
-    cutoff: float | None = None,
-    *,
-    armature: bool = True,
-    springs: bool = True,
-) -> list[Stretch]:
-    """The rows of recordings for `choose_friction`; of a long one, those of some stretches.
+# in the order from simple to complex
+LAWS: tuple[FrictionChoice, ...] = ("symmetric", "sigmoid", "stribeck", "directional")
 
-    Args:
-        robot: as described.
-        data: the recordings.
-        cutoff: of the low-pass of both sides, Hz, as in `bands_of`.
-        armature, springs: as in `unknowns`.
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """Columns of one joint, beside those of the bodies, and the candidates made of them.
+
+    columns: (rows, c). candidates: {name: variants}, each the numbers of the columns and shapes.
     """
-    motors = motor_dofs(robot.model)
-    beside: dict[str, FrictionChoice] = {
-        x.name: "known" if x.dofs[0] in motors else "symmetric"
-        for x in robot.model.joints
-        if x.type in SCREW_TYPES
-    }
-    sought = unknowns(robot, beside, armature, springs)
-    base = list(find_base(sought).kept)
-    still = _still(robot, data)
-    stretches: list[Stretch] = []
-    for part in (x for one in data for x in some_parts(one, _most_samples(one, cutoff))):
-        # measured rates of a joint at rest are noise, to which its friction does not belong
-        rates = [x.copy() for x in (part.dq, part.ddq)]
-        for x in rates:
-            x[:, still] = 0
-        state, bands = (part.q, rates[0], rates[1]), bands_of(part, cutoff)
-        y = rows_of(bands, part.tau - sought.known_load(*state))
-        X = rows_of(bands, sought.plain(*state)[..., base])
-        kept = {law: rows_of(bands, x) for law, x in _kept_friction(robot, state).items()}
-        stretches.append(Stretch(X, y, kept, rates[0], bands))
-    scale = sought.scale[base]
-    X = np.concatenate([x.X for x in stretches])
-    separate, _ = separable(X, sought.natural.forces, scale)
-    return [replace(x, X=x.X[..., separate]) for x in stretches]
 
-
-def _still(robot: Robot, data: Sequence[Recording]) -> list[int]:
-    """Degrees of freedom that stand still in all recordings."""
-    sought = unknowns(robot, "symmetric", armature=False, springs=False)
-    resting = {sought.names[k] for k in silent_columns(sought, data)}
-    joints = [x for x in robot.model.joints if f"viscous[{x.name}]" in resting]
-    return sorted({x.dofs[0] for x in joints})
-
-
-def _most_samples(data: Recording, cutoff: float | None) -> int:
-    """Number of samples that have `LAW_ROWS` rows, at most `LAW_SAMPLES`."""
-    first = data.part(slice(0, const.LAW_SAMPLES))
-    rows = sum(band.rows for band in bands_of(first, cutoff))
-    return min(const.LAW_SAMPLES, const.LAW_ROWS * len(first) // rows)
-
-
-def _kept_friction(robot: Robot, state: tuple[Array, Array, Array]) -> dict[str, Array]:
-    """Friction, (T, n), that a description has beyond what each law seeks, by law."""
-    if not any(has_more_laws(x.friction) for x in robot.model.joints):
-        return {}
-    laws: set[FrictionChoice] = {x.friction for x in CANDIDATES}
-    return {law: unknowns(robot, law).known_friction(*state) for law in laws}
+    columns: Array
+    candidates: dict[str, list[tuple[list[int], tuple[float, ...]]]]
 
 
 def choose_friction(
     robot: Robot,
-    stretches: Sequence[Stretch],
-    *,
-    joints: Sequence[str] | None = None,
-    offsets: bool | Mapping[str, bool] | None = None,
-) -> list[Choice]:
-    """The friction of each joint, in the order of the joints, with reasons.
+    data: Recording,
+    laws: Mapping[str, str],
+    offsets: bool | Mapping[str, bool] | None,
+    options: tuple[bool, bool, float | None],
+) -> dict[str, Choice]:
+    """The friction of the joints whose law is "auto", each as simple as the recording allows.
 
     Args:
         robot: as described.
-        stretches: rows of one or more recordings, from `make_stretches`.
-        joints: those to choose for; None: all that have a force of their own.
-        offsets: True or False if joints have, or have not, an offset; None: chosen. Also by joint.
+        data: the recording.
+        laws: choice of each joint; those that are not "auto" are taken as they are.
+        offsets: as in `identify`.
+        options: armature, springs and cutoff of both sides.
     """
-    if not stretches:
-        raise InputError("no recordings to choose friction from; expected one at least.")
-    motors = motor_dofs(robot.model)
-    driven = [x for x in robot.model.joints if x.type in SCREW_TYPES and x.follows is None]
-    sought = [x for x in driven if joints is None or x.name in joints]
-    moving = [x for x in sought if any(np.any(s.dq[:, x.dofs[0]]) for s in stretches)]
-    table = {x.name: _columns_of(robot, stretches, x) for x in moving}
-    friction = [
-        ("directional", make_columns(stretches, dof, {}, {}).linear[:, : 4 * (dof in motors)])
-        for dof in range(robot.n)
-    ]
-    trials: dict[str, dict[Candidate, Trial]] = {}
-    for _ in range(const.LAW_PASSES):
-        problem = make_problem(stretches, friction)
-        for joint in moving:
-            # directional friction takes up an offset, whether one is wanted or not
-            offset = _offset_of(offsets, joint.name)
-            allowed = [
-                x
-                for x in CANDIDATES
-                if offset is None or x.friction == "directional" or x.offset is offset
-            ]
-            before = trials.get(joint.name, {})
-            trials[joint.name] = tried(problem, table[joint.name], allowed, before)
-        chosen = {x.name: simplest(list(trials[x.name].values())) for x in moving}
-        for joint in moving:
-            best = chosen[joint.name]
-            friction[joint.dofs[0]] = best.candidate.friction, best.columns
-        if not any(x.candidate.is_curve for x in chosen.values()):
-            break  # directional friction of the others was enough
-    return [_reported(x, trials.get(x.name, {}), _offset_of(offsets, x.name)) for x in sought]
+    armature, springs, cutoff = options
+    auto = [name for name, law in laws.items() if law == "auto"]
+    all_laws = {name: "directional" if name in auto else law for name, law in laws.items()}
+    params = unknowns(robot, all_laws, armature, springs, dict.fromkeys(auto, True))  # pyright: ignore[reportArgumentType]
+    rows = make_rows(params, data, cutoff)
+    own = [_joint(rows, name, _offset_choices(offsets, name)) for name in auto]
+    used = {f"{x}[{name}]" for name in auto
+            for x in ("viscous+", "viscous-", "coulomb+", "coulomb-", OFFSET)}  # fmt: skip
+    bodies = [k for k in find_base(params).kept if params.names[k] not in used]
+    W, forces = rows.columns(bodies), params.natural.forces
+    kept, _ = separable(W, forces, params.scale[bodies])
+    dofs = [robot.model.joint(name).dofs[0] for name in auto]
+    search = _Search(W[..., kept], rows.y, own, dofs)
+    return {
+        name: Choice(name, *search.law(k), search.errors(k)) for k, name in enumerate(auto)
+    }  # fmt: skip
 
 
-def _offset_of(offsets: bool | Mapping[str, bool] | None, joint: str) -> bool | None:
-    return offsets.get(joint) if isinstance(offsets, Mapping) else offsets
+def _offset_choices(offsets: bool | Mapping[str, bool] | None, name: str) -> list[bool]:
+    if offsets is None:
+        return [False, True]
+    return [bool(offsets.get(name) if isinstance(offsets, Mapping) else offsets)]
 
 
-def _columns_of(robot: Robot, stretches: Sequence[Stretch], joint: Joint) -> FrictionColumns:
-    kinds: list[FrictionChoice] = [x.friction for x in CANDIDATES if x.is_curve]
-    laws = {kind: laws_of(robot.model, {joint.name: kind})[0] for kind in kinds}
-    described = {kind: described_shapes(law, joint.friction) for kind, law in laws.items()}
-    return make_columns(stretches, joint.dofs[0], laws, described)
+def _joint(rows: Rows, name: str, offsets: list[bool]) -> _Joint:
+    """The columns of a joint's friction, and its candidates."""
+    model, params = rows.params.robot.model, rows.params
+    at = [params.names.index(f"{x}[{name}]")
+          for x in ("viscous+", "viscous-", "coulomb+", "coulomb-", OFFSET)]  # fmt: skip
+    dof = model.joint(name).dofs[0]
+    v_plus, v_minus, c_plus, c_minus, one = rows.plain[:, dof, at].T
+    columns = [v_plus + v_minus, c_plus + c_minus, v_plus - v_minus, c_plus - c_minus, one]
+    candidates: dict[str, list[tuple[list[int], tuple[float, ...]]]] = {}
+    for law, offset in product(LAWS, offsets):
+        more = [4] * offset
+        if law == "directional":
+            candidates["directional"] = [([0, 1, 2, 3], ())]
+            continue
+        label = f"{law} with an offset" if offset else law
+        if law == "symmetric":
+            candidates[label] = [([0, 1, *more], ())]
+            continue
+        (curved,) = laws_of(model, {name: law})
+        candidates[label] = []
+        for shapes in grid(curved, curved.ratio * rows.dq[:, dof]):
+            columns.append(rows.curve(curved, shapes))
+            own = [0, 1] if law == "stribeck" else [0]
+            candidates[label].append(([*own, *more, len(columns) - 1], tuple(shapes.tolist())))
+    return _Joint(np.stack(columns, axis=1), candidates)
 
 
-def simplest(trials: Sequence[Trial]) -> Trial:
-    """The trial with the fewest unknowns of those that are not significantly worse than the best.
+class _Search:
+    """Coordinate descent over the friction of joints, by the Gram matrices of blocks."""
 
-    None is chosen whose error is larger than that of a simpler one: errors that vary much from
-    block to block are not significantly worse, and not better either.
+    def __init__(self, W: Array, y: Array, joints: list[_Joint], dofs: list[int]) -> None:
+        self.joints, self.dofs, self.r = joints, dofs, W.shape[-1]
+        length = np.maximum(np.linalg.norm(W, axis=(0, 1)), 1e-300)
+        edges = edges_of(len(y))
+        own: dict[int, list[Array]] = {d: [] for d in range(y.shape[1])}
+        for joint, d in zip(joints, dofs, strict=True):
+            own[d].append(joint.columns)
+        rows = [np.concatenate([W[:, d] / length, *own[d], y[:, d, None]], axis=1)
+                for d in range(y.shape[1])]  # fmt: skip
+        self.size = np.diff(edges)
+        self.grams = [
+            np.array([x[a:b].T @ x[a:b] for a, b in pairwise(edges.tolist())]) for x in rows
+        ]  # of each degree of freedom, (B, c, c)
+        self.chosen = [next(iter(x.candidates)) for x in joints]
+        self.variant = [x.candidates[c][0] for x, c in zip(joints, self.chosen, strict=True)]
+        self.sigma = np.ones(y.shape[1])
+        self.complements: dict[tuple[bytes, int, tuple[int, ...]], tuple[Array, ...]] = {}
+        self.sigma = np.sqrt(np.maximum(self.losses({}).mean(axis=0), 1e-300))
+        self.complements.clear()  # of another noise
+        self.table: list[dict[str, float]] = [{} for _ in joints]
+        for _ in range(2):  # the second time beside the laws of the other joints
+            for k in range(len(joints)):
+                self._choose(k)
 
-    Args:
-        trials: of the candidates of a joint, with losses of the same blocks.
-    """
-    best = min(trials, key=lambda x: float(x.loss.mean()))
-    fine = [
-        x
-        for x in trials
-        if not is_worse(x.loss, best.loss) and not any(_is_simpler(y, x) for y in trials)
-    ]
-    return min(fine, key=lambda x: (x.candidate.size, float(x.loss.mean())))
+    def law(self, k: int) -> tuple[FrictionChoice, bool, tuple[float, ...]]:
+        """Law, offset and shapes of the k-th joint."""
+        name = self.chosen[k]
+        law: FrictionChoice = next(x for x in LAWS if x == name.partition(" ")[0])
+        return law, " " in name, self.variant[k][1]
 
+    def errors(self, k: int) -> dict[str, float]:
+        """Errors of the candidates of the k-th joint."""
+        return self.table[k]
 
-def _is_simpler(trial: Trial, than: Trial) -> bool:
-    """Whether a trial has fewer unknowns and a smaller error."""
-    fewer = trial.candidate.size < than.candidate.size
-    return fewer and bool(trial.loss.mean() < than.loss.mean())
+    def columns(self, d: int, changed: Mapping[int, list[int]]) -> list[int]:
+        """Columns of a degree of freedom that belong to its joints."""
+        found, start = list[int](), self.r
+        for k, (joint, dof) in enumerate(zip(self.joints, self.dofs, strict=True)):
+            if dof == d:
+                own = changed.get(k, self.variant[k][0])
+                found += [start + x for x in own]
+                start += joint.columns.shape[1]
+        return found
 
+    def losses(self, changed: Mapping[int, list[int]]) -> Array:
+        """Mean squared error of blocks left out, (B, n), in units of the noise."""
+        folds = np.arange(len(self.size)) % FOLDS
+        losses = np.zeros((len(folds), len(self.grams)))
+        for k in range(FOLDS):
+            for block, row in self._errors(folds != k, folds == k, changed):
+                losses[block] = row
+        return losses
 
-def is_worse(loss: Array, best: Array) -> bool:
-    """Whether losses of blocks exceed those of the best trial by more than chance."""
-    d = loss - best
-    return float(d.mean()) > const.SIMPLER_LAW_Z * float(d.std(ddof=1)) / np.sqrt(len(d))
+    def _errors(
+        self, train: Array, test: Array, changed: Mapping[int, list[int]]
+    ) -> list[tuple[int, Array]]:
+        """Mean squared errors of test blocks from a fit of the others."""
+        x, own = self._solved(train, changed)
+        found = list[tuple[int, Array]]()
+        for block in np.flatnonzero(test):
+            row = np.zeros(len(self.grams))
+            for d, G in enumerate(self.grams):
+                at = [*range(self.r), *own[d][0], -1]
+                v = np.concatenate([x, own[d][1], [-1.0]])
+                row[d] = v @ G[block][np.ix_(at, at)] @ v / self.size[block] / self.sigma[d] ** 2
+            found.append((int(block), np.maximum(row, 0)))
+        return found
 
+    def _solved(
+        self, train: Array, changed: Mapping[int, list[int]]
+    ) -> tuple[Array, list[tuple[list[int], Array]]]:
+        """Bodies, (r,), and columns and values of each joint's friction, from some blocks."""
+        A, b = np.zeros((self.r, self.r)), np.zeros(self.r)
+        parts = list[tuple[list[int], Array]]()
+        for d in range(len(self.grams)):
+            own = self.columns(d, changed)
+            key = train.tobytes(), d, tuple(own)
+            if key not in self.complements:
+                self.complements[key] = self._complement(d, train, own)
+            more_A, more_b, M = self.complements[key]
+            A, b = A + more_A, b + more_b
+            parts.append((own, M))
+        A[np.diag_indices(self.r)] *= 1 + 1e-11  # columns that rounding alone separates
+        x = np.linalg.solve(A, b)
+        return x, [(own, M[:, -1] - M[:, :-1] @ x) for own, M in parts]
 
-def _reported(joint: Joint, trials: Mapping[Candidate, Trial], offset: bool | None) -> Choice:
-    """The choice among the trials of a joint, with its reason; symmetric friction at rest."""
-    if not trials:
-        reason = f"{joint.name}: the joint stands still, so recordings do not show which friction "
-        has = offset is True
-        return Choice(joint.name, "symmetric", has, "symmetric", has, {}, f"{reason}it has")
-    best = simplest(list(trials.values())).candidate
-    plain = [x for x in trials.values() if not x.candidate.is_curve]
-    kept = [x for x in plain if x.candidate.takes_offset] if best.offset else []
-    linear = simplest(kept or plain).candidate
-    # without its shape a law keeps the offset, even if no linear candidate with one was possible
-    linear_offset = linear.offset or (best.offset and not linear.takes_offset) or offset is True
-    errors = {str(x): float(np.sqrt(trial.loss.mean())) for x, trial in trials.items()}
-    unit = "N" if joint.type == PRISMATIC else "N m"
-    others = "; ".join(f"{x} {error:.3g}" for x, error in errors.items() if x != str(best))
-    others = others or "recordings cannot tell other laws from it"
-    reason = f"{joint.name}: {best}, held-out error {errors[str(best)]:.3g} {unit}; {others}"
-    least = min(errors, key=lambda x: errors[x])
-    if least != str(best):
-        reason += f" ({least} is not significantly better)"
-    return Choice(
-        joint.name, best.friction, best.offset or offset is True, linear.friction, linear_offset,
-        errors, reason,
-    )  # fmt: skip
+    def _complement(self, d: int, train: Array, own: list[int]) -> tuple[Array, ...]:
+        """A_d and its other side; M with the friction z = M[:, -1] - M[:, :-1] x."""
+        total, r = self.grams[d][train].sum(axis=0) / self.sigma[d] ** 2, self.r
+        A, b = total[:r, :r], total[:r, -1]
+        if not own:
+            return A, b, np.zeros((0, r + 1))
+        scale = np.sqrt(np.maximum(np.diag(total)[own], 1e-300))
+        F = total[np.ix_(own, own)] / np.outer(scale, scale)
+        right = total[np.ix_(own, [*range(r), -1])] / scale[:, None]
+        inverse = np.linalg.lstsq(F, right, rcond=1e-11)[0]
+        across = (total[np.ix_(range(r), own)] / scale) @ inverse
+        return A - across[:, :-1], b - across[:, -1], inverse / scale[:, None]
+
+    def _choose(self, k: int) -> None:
+        """The simplest candidate of the k-th joint whose losses are not significantly larger."""
+        losses: dict[str, Array] = {}
+        best: dict[str, tuple[list[int], tuple[float, ...]]] = {}
+        for name, variants in self.joints[k].candidates.items():
+            each = [self.losses({k: own}).sum(axis=1) for own, _ in variants]
+            at = int(np.argmin([x.sum() for x in each]))
+            losses[name], best[name] = each[at], variants[at]
+        order = sorted(losses, key=lambda name: losses[name].mean())
+        chosen = next(
+            name for name in losses
+            if name == order[0] or not is_better(losses[name], losses[order[0]])
+        )  # fmt: skip
+        self.chosen[k], self.variant[k] = chosen, best[chosen]
+        self.table[k] = {name: float(np.sqrt(x.mean())) for name, x in losses.items()}

@@ -1,174 +1,198 @@
-"""The fit of a recording: base parameters and shapes of friction laws, and its cross-validation."""
+"""The fit of a recording by variable projection: base parameters, and shapes of friction laws.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+For given shapes the equations are linear: least squares leaves a residual that depends on the
+shapes alone. Steps of Gauss and Newton in both together, with the linear unknowns solved again
+after each, lead to its minimum.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.identify import constants as const
-from kinetree.identify.band import bands_of
 from kinetree.identify.base import Base, find_base, separable
-from kinetree.identify.equations import (
-    Equations,
-    Parts,
-    Sides,
-    joined,
-    parts_of,
-    separated_with_shapes,
-)
-from kinetree.identify.laws import FrictionChoice, Law, doubt
-from kinetree.identify.least_squares import (
-    Fit,
-    Method,
-    fit_blocks,
-    from_triangles,
-    stacked,
-    triangles,
-)
-from kinetree.identify.recording import Recording, some_parts
-from kinetree.identify.shapes import find_shapes, plain_errors
+from kinetree.identify.laws import Law, grid, moved, reference
+from kinetree.identify.least_squares import Fit, Method, fit
+from kinetree.identify.recording import Recording
+from kinetree.identify.rows import Rows, make_rows
 from kinetree.identify.unknowns import Unknowns
+
+WIDEST_SHAPE = 0.5  # relative standard error from which a shape counts as not determined
+STEPS = 30  # of Gauss and Newton; five to ten are enough
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
     """Least squares of a recording at the best shapes of friction laws.
 
-    sought: unknowns at these shapes. whole, base: base parameters of all motions, and those that
-    the recording separates, then the shapes. R: triangle of each joint's rows of all linear
-    unknowns and the other side, (n, p + 1, p + 1). blocks: rows of `base`; those of shapes are
-    derivatives. fit: of base parameters and shapes. doubts: laws that the recording does not
-    determine, and why. choices: friction of every joint.
+    rows: equations at these shapes. W: their columns, (rows, n, r), of `base`; those of shapes are
+    derivatives. whole: base parameters of all motions. base: those that the recording separates,
+    then the shapes. fit: of `base`. open_laws: laws that the recording does not determine.
     """
 
-    sought: Unknowns
+    rows: Rows
+    W: Array
     whole: Base
     base: Base
-    R: Array
-    blocks: Sides
     fit: Fit
-    doubts: list[tuple[Law, str]]
-    choices: Mapping[str, FrictionChoice] = field(default_factory=dict[str, FrictionChoice])
+    open_laws: tuple[Law, ...] = ()
+
+    @property
+    def params(self) -> Unknowns:
+        """The unknowns, at the best shapes."""
+        return self.rows.params
+
+    @property
+    def unidentified(self) -> tuple[str, ...]:
+        """Base parameters of all motions that this recording does not separate."""
+        return tuple(self.params.names[k] for k in self.whole.kept if k not in self.base.kept)
 
 
 def solve(
-    sought: Unknowns,
-    data: Recording,
-    method: Method = "weighted",
-    cutoff: float | None = None,
-    report: Callable[[str], None] = lambda text: None,
+    params: Unknowns, data: Recording, method: Method = "weighted", cutoff: float | None = None
 ) -> Solved:
     """Base parameters and shapes of friction laws of a recording, with their covariance.
 
-    It makes no robot and compiles nothing but the regressor, so several laws are compared quickly.
-
     Args:
-        sought: the unknowns, with any shapes.
+        params: the unknowns, with shapes to start from; NaN: from a grid.
         data: the recording.
         method: kind of least squares.
         cutoff: as torque_cutoff of `identify`, Hz.
-        report: is called with the name of each stage.
     """
-    whole = find_base(sought)
-    report(f"least squares of {whole.r} base parameters on {len(data)} samples")
-    parts = parts_of(sought, [data], cutoff)
-    if sought.laws:
-        shaped = find_shapes(parts.some(), whole, method, report, _few(parts, data))
-        sought, parts = shaped.sought, parts.at(shaped.sought.shapes)
-    R, base, kept, found = _fitted(parts, whole, method)
-    if not sought.laws:
-        return Solved(sought, whole, base, R, Sides(parts, kept), found, [])
-    some = parts.some()
-    sizes = [x for x, _ in some.sizes(kept, found.beta)]
-    blocks = Sides(parts, kept, sizes)
-    doubts = _doubts(some, kept, found.beta, plain_errors(blocks, found), data)
-    if doubts:
-        return Solved(sought, whole, base, R, blocks, found, doubts)
-    both = fit_blocks(blocks, method, sought.natural.forces)
-    doubts = _doubts(some, kept, found.beta, both.covariance, data)
-    beta = np.concatenate([found.beta, sought.shapes])
-    found = replace(found, beta=beta, covariance=both.covariance, sigma=both.sigma,
-                    condition=both.condition, noise=both.noise)  # fmt: skip
-    return Solved(sought, whole, base, R, blocks, found, doubts)
+    whole, rows = find_base(params), make_rows(params, data, cutoff)
+    if params.laws:
+        rows = _projected(rows, list(whole.kept))
+    base = _separated(whole, rows)
+    linear = [k for k in base.kept if k < params.p]
+    W, forces = rows.columns(linear), params.natural.forces
+    linear_fit = fit(W, rows.y, method, breaks=rows.breaks, forces=forces)
+    if not params.laws:
+        return Solved(rows, W, whole, base, linear_fit)
+    still = tuple(x for x in params.laws if params.names.index(x.size) not in linear)
+    if still:
+        return Solved(rows, W, whole, base, linear_fit, still)
+    x = np.zeros(params.p)
+    x[linear] = linear_fit.beta
+    D = rows.tangent(x)
+    W = np.concatenate([W, D], axis=-1)
+    own = params.scale[list(base.kept)]
+    seen = [base.kept[k] for k in separable(W, forces, own)[0]]
+    if still := tuple(_with_columns_beside(params, seen)):
+        return Solved(rows, W, whole, base, linear_fit, still)
+    y = rows.y + D @ rows.params.shapes  # close to the shapes, y = W x
+    both = fit(W, y, method, breaks=rows.breaks, forces=forces)
+    both = replace(both, beta=np.concatenate([linear_fit.beta, rows.params.shapes]))
+    return Solved(rows, W, whole, base, both, _open_laws(rows.params, linear, both))
 
 
-def _few(parts: Parts, data: Recording) -> Equations | None:
-    """Equations of stretches of a recording with many rows; None if it has few."""
-    step = min(band.step for band in bands_of(data, parts.cutoff))
-    most = const.SHAPE_ROWS * step
-    if step == 1 or len(data) <= most:
-        return None
-    return joined([parts.make(x) for x in some_parts(data, most)])
+def _separated(whole: Base, rows: Rows) -> Base:
+    """The combinations that a recording separates, then every shape by itself."""
+    params = rows.params
+    W = rows.columns(whole.kept)
+    kept, D = separable(W, params.natural.forces, params.scale[list(whole.kept)])
+    K = D @ whole.K
+    at = np.arange(params.p, len(params.names))
+    shapes = np.zeros((len(at), len(params.names)))
+    shapes[np.arange(len(at)), at] = 1
+    chosen = [whole.kept[k] for k in kept]
+    K[:, [k for k in rows.silent if k not in chosen]] = 0
+    return Base(whole.names, (*chosen, *at.tolist()), np.vstack([K, shapes]))
 
 
-def _fitted(parts: Parts, whole: Base, method: Method) -> tuple[Array, Base, list[int], Fit]:
-    """Triangles of all linear unknowns, base with shapes, its linear part, and the fit of that."""
-    sought = parts.sought
-    R, _ = triangles(Sides(parts, range(sought.p)))
-    rows = R[..., list(whole.kept)].transpose(1, 0, 2)
-    base = separated_with_shapes(whole, rows, sought)
-    K = base.K.copy()
-    K[:, [k for k in parts.silent if k not in base.kept]] = 0  # unknowns of joints at rest
-    base = replace(base, K=K)
-    kept = list(base.kept[: base.r - len(sought.shapes)])
-    return R, base, kept, fit_blocks(Sides(parts, kept), method, sought.natural.forces)
+def _projected(rows: Rows, kept: list[int]) -> Rows:
+    """The rows at the shapes of the smallest residual."""
+    params, forces = rows.params, rows.params.natural.forces
+    start = np.concatenate([reference(law, params.natural) for law in params.laws])
+    seen = rows.at(np.where(np.isnan(params.shapes), start, params.shapes))
+    own, _ = separable(seen.columns(kept), forces, params.scale[kept])
+    kept = [kept[k] for k in own]
+    rows = _on_grid(rows, kept)
+    residual, beta, sigma = _residual(rows, kept, forces)
+    for _ in range(STEPS):
+        x = np.zeros(params.p)
+        x[kept] = beta
+        D = rows.tangent(x) / sigma[:, None]
+        W = np.concatenate([rows.columns(kept) / sigma[:, None], D], axis=-1)
+        flat = W.reshape(-1, W.shape[-1])
+        length = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
+        solution = np.linalg.lstsq(flat / length, (residual / sigma).ravel(), rcond=1e-8)[0]
+        step, cost = (solution / length)[len(kept) :], float(((residual / sigma) ** 2).sum())
+        for share in 0.5 ** np.arange(8):
+            trial = rows.at(_moved(rows.params, share * step))
+            left, new_beta, _ = _residual(trial, kept, sigma)
+            if (now := float(((left / sigma) ** 2).sum())) < cost:
+                rows, residual, beta = trial, left, new_beta
+                break
+        else:
+            return rows
+        if cost - now < 1e-3:  # in units of the noise: far below a standard error
+            return rows
+        sigma = np.maximum(np.sqrt((residual**2).mean(axis=0)), 1e-12 * forces)
+    return rows
 
 
-def _doubts(
-    equations: Equations, kept: list[int], beta: Array, covariance: Array, data: Recording
-) -> list[tuple[Law, str]]:
-    """Laws that the recording does not determine, each with a sentence."""
-    sought = equations.sought
-    still = set(sought.at_rest(data.q).tolist())
-    found: list[tuple[Law, str]] = []
-    for k, (law, (size, slope)) in enumerate(
-        zip(sought.laws, equations.sizes(kept, beta), strict=True)
-    ):
-        at = len(kept) + sought.places[k] - sought.p
-        shapes, errors = equations.own(k), np.sqrt(np.diag(covariance)[at])
-        error = float(np.sqrt(slope @ covariance[: len(kept), : len(kept)] @ slope))
-        rests = sought.names.index(f"viscous[{law.joint}]") in still
-        text = doubt(law, equations.rates(law), shapes, errors, size, error, rests)
-        if text:
-            found.append((law, text))
-    return found
+def _on_grid(rows: Rows, kept: list[int]) -> Rows:
+    """The rows with each law whose shapes are NaN at the best shapes of a grid, one by one."""
+    params, shapes = rows.params, rows.params.shapes.copy()
+    for law, at in zip(params.laws, params.places, strict=True):
+        own = at - params.p
+        if not np.isnan(shapes[own]).any():
+            continue
+        others = [k for k in kept if params.names[k] != law.size]
+        linear = rows.plain[..., others] / params.natural.forces[:, None]
+        z = (rows.y / params.natural.forces).ravel()
+        Q = np.linalg.qr(linear.reshape(-1, len(others)))[0]
+        left, gain = z - Q @ (Q.T @ z), dict[float, Array]()
+        for tried in grid(law, law.ratio * rows.dq[:, law.dof]):
+            c = np.zeros(rows.y.shape)
+            c[:, law.dof] = rows.curve(law, tried) / params.natural.forces[law.dof]
+            beside = c.ravel() - Q @ (Q.T @ c.ravel())
+            gain[float(beside @ left) ** 2 / max(float(beside @ beside), 1e-300)] = tried
+        shapes[own] = gain[max(gain)]
+    return rows.at(shapes)
 
 
-def cross_validated(solved: Solved, folds: int) -> Array:
-    """Root mean square errors, (folds, n), of stretches predicted from the rest of the rows.
-
-    Parameters that the rest does not separate stay combined.
-    """
-    sought, forces = solved.sought, solved.sought.natural.forces
-    T = len(solved.fit.residual)
-    edges = np.linspace(0, T, folds + 1).round().astype(int)
-    parts = _folded(solved.blocks, edges)
-    own = sought.scale[list(solved.base.kept)]
-    errors: list[Array] = []
-    for k, (a, b) in enumerate(pairwise(edges.tolist())):
-        rest = stacked(np.concatenate([x for j, x in enumerate(parts) if j != k], axis=1))
-        kept = separable(rest[..., :-1].transpose(1, 0, 2), forces, own)[0]
-        rest = rest[..., [*kept, -1]] / forces[:, None, None]
-        beta, _ = from_triangles(rest, T - (b - a), "weighted")
-        left = parts[k][..., kept] @ beta - parts[k][..., -1]
-        errors.append(np.sqrt((left**2).sum(axis=1) / (b - a)))
-    return np.array(errors)
+def _moved(params: Unknowns, step: Array) -> Array:
+    """All shapes after a step, (s,)."""
+    shapes = params.shapes.copy()
+    for law, at in zip(params.laws, params.places, strict=True):
+        own = at - params.p
+        shapes[own] = moved(law, shapes[own], step[own])
+    return shapes
 
 
-def _folded(blocks: Sides, edges: Array) -> list[Array]:
-    """Triangles of the rows between edges, each (n, r + 1, r + 1)."""
-    found: list[list[tuple[Array, Array]]] = [[] for _ in edges[1:]]
-    done: list[Array] = []
-    at = 0
-    for W, y in blocks:
-        for k, (a, b) in enumerate(pairwise(edges.tolist())):
-            own = slice(max(a - at, 0), max(b - at, 0))
-            if len(y[own]):
-                found[k].append((W[own], y[own]))
-        at += len(y)
-        while len(done) < len(found) and edges[len(done) + 1] <= at:
-            done.append(triangles(found[len(done)])[0])
-            found[len(done) - 1] = []
-    return done
+def _residual(rows: Rows, kept: list[int], unit: Array) -> tuple[Array, Array, Array]:
+    """Residual of weighted least squares, (rows, n), its solution, and the noise, (n,)."""
+    W = rows.columns(kept) / unit[:, None]
+    flat = W.reshape(-1, len(kept))
+    length = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
+    z = (rows.y / unit).ravel()
+    beta = np.linalg.lstsq(flat / length, z, rcond=1e-10)[0] / length
+    residual = rows.y - rows.columns(kept) @ beta
+    least = 1e-12 * rows.params.natural.forces
+    return residual, beta, np.maximum(np.sqrt((residual**2).mean(axis=0)), least)
+
+
+def _with_columns_beside(params: Unknowns, seen: list[int]) -> Iterator[Law]:
+    """Laws with a shape that the recording cannot tell from other unknowns."""
+    for law, at in zip(params.laws, params.places, strict=True):
+        if not set(at.tolist()) <= set(seen):
+            yield law
+
+
+def _open_laws(params: Unknowns, linear: list[int], both: Fit) -> tuple[Law, ...]:
+    """Laws whose size does not differ from zero, or whose shapes are not determined."""
+    open_laws, names = list[Law](), params.names
+    error, beta = both.standard_error, both.beta
+    for law, at in zip(params.laws, params.places, strict=True):
+        own = len(linear) + at - params.p
+        unit = np.array([beta[own[0]], *[1 / beta[own[0]]] * (len(own) - 1)])
+        slope = np.zeros(len(beta))
+        for name, sign in params.parts_of(law).items():
+            if (k := names.index(name)) in linear:
+                slope[linear.index(k)] = sign
+        size, spread = float(slope @ beta), float(np.sqrt(slope @ both.covariance @ slope))
+        if size < 1.96 * spread or np.any(error[own] > WIDEST_SHAPE * np.abs(unit)):
+            open_laws.append(law)
+    return tuple(open_laws)

@@ -6,7 +6,7 @@ torque sensors are no part of pi either: the last linear unknowns, each with a c
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import pairwise
 
@@ -22,7 +22,6 @@ from kinetree.dynamics.parameters import JOINT, ParameterLayout, motor_entries, 
 from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.identify import constants as const
 from kinetree.identify.checks import least_motion
 from kinetree.identify.laws import (
     SIZES,
@@ -50,6 +49,7 @@ Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
 COULOMB = JOINT.index("coulomb+")  # among the parameters of a joint
+REGRESSOR_BLOCK = 8192  # samples whose columns are computed together, which bounds the memory
 SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
 
@@ -145,7 +145,12 @@ class Unknowns:
             dq: joint rates, shape (T, n), rad/s or m/s.
             ddq: joint accelerations, shape (T, n), rad/s^2 or m/s^2.
         """
-        return self.bent(self.plain(q, dq, ddq), dq)
+        Y = self.plain(q, dq, ddq)
+        for law, at in zip(self.laws, self.places, strict=True):
+            f = law.ratio * curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
+            for name, sign in self.parts_of(law).items():
+                Y[..., law.dof, self.names.index(name)] += sign * f
+        return Y
 
     def plain(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Y, (T, n, p), without the columns of laws with shapes.
@@ -175,43 +180,15 @@ class Unknowns:
         found[list(self.offset)] = x[self.offset_places]
         return found
 
-    def bent(self, Y: Array, dq: Array) -> Array:
-        """Y, (T, n, p), from `plain` columns, with those of laws at their shapes.
+    def parts_of(self, law: Law) -> dict[str, int]:
+        """Unknowns whose columns have the curve of a law, and its sign in each.
 
         Args:
-            Y: columns of `plain`, shape (T, n, p), in the units of forces per unknown.
-            dq: joint rates, shape (T, n), rad/s or m/s.
+            law: one of `laws`.
         """
-        if not self.laws:
-            return Y
-        Y = Y.copy()
-        for law, at in zip(self.laws, self.places, strict=True):
-            rate = law.ratio * dq[..., law.dof]
-            f = law.ratio * curve(law, rate, self.shapes[at - self.p])
-            Y[..., law.dof, self.names.index(law.size)] += f
-            if law.kind == "stribeck":  # coulomb + (static - coulomb) f
-                Y[..., law.dof, self.names.index(f"coulomb[{law.joint}]")] -= f
-        return Y
-
-    def forces(
-        self, q: Array, dq: Array, ddq: Array, x: Array, columns: Sequence[int] | None = None
-    ) -> Array:
-        """Measured joint forces of values of the unknowns, (T, n).
-
-        Args:
-            q, dq, ddq: as in `regressor`.
-            x: values of the unknowns, shape (p,), in `units`.
-            columns: the unknowns that have these values, if not all; the others are zero.
-        """
-        chosen = list(range(len(self.names)) if columns is None else columns)
-
-        every = np.zeros(len(self.names))
-        every[chosen] = x
-
-        def some(q: Array, dq: Array, ddq: Array) -> Array:
-            return self.linear_forces(q, dq, ddq, every) + self.known(q, dq, ddq)
-
-        return in_blocks(some, q, dq, ddq)
+        if law.kind == "stribeck":  # coulomb + (static - coulomb) f
+            return {law.size: 1, f"coulomb[{law.joint}]": -1}
+        return {law.size: 1}
 
     def linear_forces(self, q: Array, dq: Array, ddq: Array, x: Array) -> Array:
         """Y x, (T, n), of `regressor`, without its columns in memory.
@@ -222,9 +199,7 @@ class Unknowns:
         """
         found = self.robot.regressor(q, dq, ddq) @ (self.S @ x) + self.sensor_offsets(x)
         for law, at in zip(self.laws, self.places, strict=True):
-            size = x[self.names.index(law.size)]
-            if law.kind == "stribeck":  # coulomb + (static - coulomb) f
-                size = size - x[self.names.index(f"coulomb[{law.joint}]")]
+            size = sum(s * x[self.names.index(k)] for k, s in self.parts_of(law).items())
             f = curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
             found[..., law.dof] += size * law.ratio * f
         return found
@@ -261,40 +236,10 @@ class Unknowns:
         Args:
             q, dq, ddq: as in `regressor`.
         """
-        return self._given(q, dq, ddq, self.fixed) + self._beyond(q, dq)
-
-    def known_load(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """The part of `known` that is not friction, (T, n).
-
-        Args:
-            q, dq, ddq: as in `regressor`.
-        """
-        return self._given(q, dq, ddq, np.where(self._rubs, 0, self.fixed))
-
-    def known_friction(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """The part of `known` that is friction, (T, n).
-
-        Args:
-            q, dq, ddq: as in `regressor`.
-        """
-        own = np.where(self._rubs, self.fixed, 0)
-        return self._given(q, dq, ddq, own) + self._beyond(q, dq)
-
-    def _given(self, q: Array, dq: Array, ddq: Array, pi: Array) -> Array:
-        """Joint forces of parameters pi, (P,), without laws that are not linear, (T, n)."""
-        if not pi.any():
-            return np.zeros(np.shape(dq))
-        return in_blocks(lambda *x: self.robot.regressor(*x) @ pi, q, dq, ddq)
-
-    @property
-    def _rubs(self) -> Array:
-        """Which entries of pi are coefficients of friction, (P,)."""
-        found = np.zeros(len(self.fixed), bool)
-        for i in range(len(self.robot.model.joints)):
-            found[self.layout.joint(i)][:4] = True
-        for place in motor_entries(self.robot.model):
-            found[place][:4] = True
-        return found
+        friction = self._beyond(q, dq)
+        if not self.fixed.any():
+            return np.zeros(np.shape(dq)) + friction
+        return in_blocks(lambda *x: self.robot.regressor(*x) @ self.fixed, q, dq, ddq) + friction
 
     def _beyond(self, q: Array, dq: Array) -> Array | float:
         """Friction of the description that is kept as it is, (T, n)."""
@@ -370,9 +315,9 @@ class Unknowns:
 
 def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, ddq: Array) -> Array:
     """A quantity of q, dq and ddq of every sample, (T, n), in blocks, which bounds the memory."""
-    if q.ndim != 2 or len(q) <= const.REGRESSOR_BLOCK:
+    if q.ndim != 2 or len(q) <= REGRESSOR_BLOCK:
         return of(q, dq, ddq)
-    parts = [slice(k, k + const.REGRESSOR_BLOCK) for k in range(0, len(q), const.REGRESSOR_BLOCK)]
+    parts = [slice(k, k + REGRESSOR_BLOCK) for k in range(0, len(q), REGRESSOR_BLOCK)]
     return np.concatenate([of(q[own], dq[own], ddq[own]) for own in parts])
 
 

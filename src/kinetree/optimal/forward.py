@@ -28,7 +28,7 @@ class Forward:
     A row of the table is a row of a plan; the inputs that stay are the length and the limits.
     """
 
-    def __init__(self, this: Transcription, sizes: Sizes) -> None:
+    def __init__(self, ocp: Transcription, sizes: Sizes) -> None:
         self.sizes = sizes
         n, m, nx, row = sizes.n, sizes.m, sizes.nx, sizes.row
 
@@ -36,12 +36,12 @@ class Forward:
             state, costs = x[:nx], x[nx:]
             at, u, gap, numbers, gains = np.split(s, list(row.values())[1:5])
             gains = gains.reshape(m, n + 1)
-            dx = this.deviation(at, state)
+            dx = ocp.deviation(at, state)
             u = u + gains[:, n] * p[0] + gains[:, :n] @ dx
             if sizes.limited:
                 u = clipped(u, p[1 : 1 + m], p[1 + m :])
-            reached = this.space.plus(this.next_state(state, u, numbers), gap * (p[0] - 1.0))
-            return np.concatenate([reached, costs + this.costs_of(state, u, numbers)]), u
+            reached = ocp.space.plus(ocp.next_state(state, u, numbers), gap * (p[0] - 1.0))
+            return np.concatenate([reached, costs + ocp.costs_of(state, u, numbers)]), u
 
         fields = [Field("x", 0, nx), Field("y", 0, m)]
         self.stepping = stepping(rate, sizes.candidate, sizes.params, row["end"], fields)

@@ -28,12 +28,12 @@ class Many:
     data: Mapping[str, ArrayLike]
 
 
-def numbers_of(plan: Transcription, N: int, B: int = 1, many: Many | None = None) -> Array:
+def numbers_of(ocp: Transcription, N: int, B: int = 1, many: Many | None = None) -> Array:
     """The numbers p of all stages of B problems, (steps + 1, B, p)."""
-    model, m, layout = plan.model, len(plan.actuated), plan.layout
+    model, m, layout = ocp.model, len(ocp.actuated), ocp.layout
     p = np.empty((N + 1, B, layout.size))
-    p[..., 0] = np.arange(N + 1)[:, None] * plan.h
-    for name, cost in plan.costs.items():
+    p[..., 0] = np.arange(N + 1)[:, None] * ocp.h
+    for name, cost in ocp.costs.items():
         if cost._forces and np.asarray(cost.final).any():
             raise InputError(
                 f"cost {name!r} is one of forces, which the last state does not have; expected no "
@@ -51,35 +51,35 @@ def numbers_of(plan: Transcription, N: int, B: int = 1, many: Many | None = None
         p[..., layout.targets[name]] = aim if aim.ndim == 1 else aim[:, None]
     for name, place in layout.data.items():
         p[..., place] = free_values(model, name).ravel()
-    return p if many is None else _with_many(plan, many, p)
+    return p if many is None else _with_many(ocp, many, p)
 
 
-def _with_many(plan: Transcription, many: Many, p: Array) -> Array:
+def _with_many(ocp: Transcription, many: Many, p: Array) -> Array:
     """Write the numbers in which the problems differ."""
-    model, m, (rows, B, _) = plan.model, len(plan.actuated), p.shape
-    unknown = {*many.targets, *many.weights, *many.finals} - {*plan.costs}
+    model, m, (rows, B, _) = ocp.model, len(ocp.actuated), p.shape
+    unknown = {*many.targets, *many.weights, *many.finals} - {*ocp.costs}
     if unknown:
         raise InputError(
-            f"there is no cost {min(unknown)!r}; expected some of {', '.join(plan.costs)}."
+            f"there is no cost {min(unknown)!r}; expected some of {', '.join(ocp.costs)}."
         )
     for name, target in many.targets.items():
-        shape = plan.costs[name]._shape(model, m)
-        aim = checked_target(target, plan.costs[name], model, shape, (1, 2))
+        shape = ocp.costs[name]._shape(model, m)
+        aim = checked_target(target, ocp.costs[name], model, shape, (1, 2))
         if aim.shape[:-1] not in ((B,), (B, rows)):
             raise ShapeError(
                 f"targets of cost {name!r} have shape {np.asarray(target).shape}; expected "
                 f"{(B, *shape)}, or {(B, rows, *shape)} for targets that move."
             )
-        p[..., plan.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
+        p[..., ocp.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
     for stages, values in ((slice(-1), many.weights), (slice(-1, None), many.finals)):
         for name, value in values.items():
-            size = plan.costs[name]._size(model, m)
+            size = ocp.costs[name]._size(model, m)
             w = weights(value, f"weights of cost {name!r}", (B,), (B, size))
-            p[stages, :, plan.layout.weights[name]] = w.reshape(B, -1)
+            p[stages, :, ocp.layout.weights[name]] = w.reshape(B, -1)
     for port in free_ports(model, tuple(many.data)):
         x = checked(many.data[port.name], port.name, (B, *port.shape))
         check_free(model, port.name, x)
-        p[..., plan.layout.data[port.name]] = x.reshape(B, -1)
+        p[..., ocp.layout.data[port.name]] = x.reshape(B, -1)
     return p
 
 

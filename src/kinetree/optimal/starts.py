@@ -1,10 +1,13 @@
 """Which robots plan, and where a plan begins: holding forces, memory and the first noise."""
 
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.options import numbers
 from kinetree.dynamics.dry_friction import dry_friction
 from kinetree.dynamics.joints.actuation import actuate, check_step_actuators, check_step_drives
 from kinetree.dynamics.joints.motors import refuse_dry_motors
@@ -14,10 +17,10 @@ from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED
 from kinetree.model import Model
+from kinetree.model.bounds import bounds_of
 from kinetree.optimal.numbers import checked
 from kinetree.optimal.sampling import inverse
-from kinetree.optimal.transcription import Transcription, compiled
-from kinetree.robot import Robot
+from kinetree.optimal.transcription import Bounds, Transcription, compiled
 
 
 def check_robot(model: Model, controls: bool) -> None:
@@ -37,74 +40,101 @@ def check_robot(model: Model, controls: bool) -> None:
         )
 
 
-def control_ranges(this: Transcription) -> tuple[Array, Array]:
+def control_ranges(model: Model) -> tuple[Array, Array]:
     """Least and most control of each actuator, (m,) each."""
-    low, high = np.array([x.control_range for x in this.model.actuators], float).T
+    low, high = np.array([x.control_range for x in model.actuators], float).T
     return low, high
 
 
-def holding(robot: Robot, this: Transcription, q: Array) -> Array:
-    """Forces or controls that hold positions q, (B, nq), at rest, or nearly; (B, m)."""
-    model, motors, rest = this.model, list(this.actuated), np.zeros((len(q), this.model.n))
-    if model.constraints is None:
-        tau = np.asarray(robot.gravity_forces(q))
+def bounds_of_forces(problem: Any) -> Bounds:
+    """Limits of the motors' forces, or of the controls, (m,) each."""
+    model, motors, limits = problem.model, list(problem.motors), problem.limits
+    if limits is None:
+        most = np.full(len(motors), np.inf)
+    elif not isinstance(limits, str):
+        most = numbers(limits, "limits", "'robot', None or numbers")
+        sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
+        if not sound or not (most > 0).all():
+            raise InputError(
+                f"limits is {limits!r:.60}; expected a number > 0 for all motors, or a list of "
+                f"{len(motors)}, one for each, in N m or N."
+            )
+        most = np.broadcast_to(most, (len(motors),))
+    elif limits != "robot":
+        raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
+    elif problem.controls:
+        return Bounds(*control_ranges(model))
     else:
-        names = None if this.controls else [model.dof_names[k] for k in motors]
-        held = remembered(
-            model, ("held", names and tuple(names)), lambda: robot.constrained({}, actuated=names)
-        )
+        most = bounds_of(model).effort[motors]
+        if not (most > 0).all():
+            name = model.dof_names[motors[int(np.argmin(most))]]
+            raise InputError(
+                f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
+                "act; expected other limits, or motors without it."
+            )
+    return Bounds(-most, most)
+
+
+def holding(problem: Any, q: Array) -> Array:
+    """Forces or controls that hold positions q, (B, nq), at rest, or nearly; (B, m)."""
+    model, motors, rest = problem.model, list(problem.motors), np.zeros((len(q), problem.model.n))
+    if model.constraints is None:
+        tau = np.asarray(problem.robot.gravity_forces(q))
+    else:
+        names = None if problem.controls else tuple(model.dof_names[k] for k in motors)
+        make = partial(problem.robot.constrained, {}, actuated=names)
+        held = remembered(model, ("held", names), make)
         tau = np.nan_to_num(held.inverse_dynamics(q, rest, rest))  # NaN: motors cannot hold it
-    if not this.controls:
+    if not problem.controls:
         return tau[:, motors]
     # forces are linear in controls that act at once, in steady state
-    steady = [
-        replace(x, dynamics="none", control_range=UNLIMITED, force_range=UNLIMITED)
-        for x in model.actuators
-    ]
-    free = model.replace(actuators=tuple(steady))
-    ports = [Port("q", (model.nq,)), Port("dq", (model.n,)), Port("u", (len(steady),))]
-    acts = remembered(
-        model, "steady actuators", lambda: compiled(
-            lambda q, dq, u: actuate(free, q, dq, u, np.zeros(0)).tau, ports, "actuators"
-        ),
-    )  # fmt: skip
+    acts = remembered(model, "steady actuators", partial(steady_actuators, model))
     lasting = np.diag([float(x.dynamics != "integrator") for x in model.actuators])
-    still = acts(q, rest, np.zeros((len(q), len(steady))))
+    still = acts(q, rest, np.zeros((len(q), len(lasting))))
     T = acts(q[:, None], rest[:, None], lasting) - still[:, None]
     u = np.einsum("bij,bi->bj", np.linalg.pinv(T), tau - still)
-    return np.clip(u, *control_ranges(this))
+    return np.clip(u, *control_ranges(model))
 
 
-def start_memory(
-    robot: Robot, this: Transcription, q: Array, activation: ArrayLike | None,
-    before: ArrayLike | None,
-) -> Array:  # fmt: skip
-    """z at the start, (B, z), for positions (B, nq); arguments as in `Problem`."""
-    B, m, a = len(q), len(this.actuated), this.activations
-    active = checked(np.zeros(a) if activation is None else activation, "activation", (a,))
-    parts = [np.broadcast_to(active, (B, a))]
+def steady_actuators(model: Model) -> Kernel:
+    """Joint forces of q, dq and controls that have acted for long, without limits."""
+    free = dict.fromkeys(("control_range", "force_range"), UNLIMITED)
+    steady = tuple(replace(x, dynamics="none", **free) for x in model.actuators)
+    unlimited = model.replace(actuators=steady)
+    ports = [Port("q", (model.nq,)), Port("dq", (model.n,)), Port("u", (len(steady),))]
+
+    def forces(q: Array, dq: Array, u: Array) -> Array:
+        return actuate(unlimited, q, dq, u, np.zeros(0)).tau
+
+    return compiled(forces, ports, "actuators")
+
+
+def start_memory(problem: Any, q: Array) -> Array:
+    """Activations and forces before the start, (B, z), for positions (B, nq)."""
+    ocp, B, before = problem.transcription, len(q), problem.before
+    m, a = len(ocp.actuated), ocp.activations
+    active = np.zeros(a) if problem.activation is None else problem.activation
+    parts = [np.broadcast_to(checked(active, "activation", (a,)), (B, a))]
     last = None if before is None else checked(before, "before", (m,))
-    if this.remembers:
-        parts.append(holding(robot, this, q) if last is None else np.broadcast_to(last, (B, m)))
+    if ocp.remembers:
+        parts.append(holding(problem, q) if last is None else np.broadcast_to(last, (B, m)))
     return np.concatenate(parts, axis=1)
 
 
-def first_noise(
-    robot: Robot, this: Transcription, horizon: float, noise: ArrayLike | None, q: Array
-) -> Array:
+def first_noise(problem: Any, noise: ArrayLike | None, q: Array) -> Array:
     """Forces of the motors for normal numbers of 1, as matrices (B, m, m), at positions (B, nq)."""
-    motors, m = list(this.actuated), len(this.actuated)
-    if noise is None and not this.controls:
-        lightness = np.asarray(robot.inverse_mass_matrix(q))[:, motors][:, :, motors]
-        return np.array([inverse(x) for x in lightness]) / horizon**2
+    motors, m = list(problem.motors), len(problem.motors)
+    if noise is None and not problem.controls:
+        lightness = np.asarray(problem.robot.inverse_mass_matrix(q))[:, motors][:, :, motors]
+        return np.array([inverse(x) for x in lightness]) / (problem.steps * problem.dt) ** 2
     if noise is None:
-        low, high = control_ranges(this)
+        low, high = control_ranges(problem.model)
         spread, wide = (high - low) / 4, ~np.isfinite(high - low)
         if wide.any():
+            name = problem.model.actuators[int(np.argmax(wide))].name
             raise InputError(
-                f"the control of actuator {this.model.actuators[int(np.argmax(wide))].name!r} has "
-                "no range from which the noise of samples could follow; expected noise=, in units "
-                "of the controls."
+                f"the control of actuator {name!r} has no range from which the noise of samples "
+                "could follow; expected noise=, in units of the controls."
             )
     else:
         spread = checked(noise, "noise", (), (m,), expected="numbers > 0, in N m or N")
@@ -113,9 +143,11 @@ def first_noise(
     return np.broadcast_to(np.diag(np.broadcast_to(spread, (m,))), (len(q), m, m))
 
 
-def forces_of_controls(this: Transcription) -> Kernel:
+def forces_of_controls(ocp: Transcription) -> Kernel:
     """The kernel of the joint forces of a state x and controls u."""
-    key = "forces of controls", this.key
-    return remembered(
-        this.model, key, lambda: compiled(lambda x, u: this.acting(x, u)[0], this.ports[:2], "tau")
-    )
+
+    def forces(x: Array, u: Array) -> Array:
+        return ocp.acting(x, u)[0]
+
+    key = "forces of controls", ocp.key
+    return remembered(ocp.model, key, partial(compiled, forces, ocp.ports[:2], "tau"))

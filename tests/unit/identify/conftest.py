@@ -24,7 +24,7 @@ def experiments(pytestconfig):
 def sound():
     """The result of recorded rates and forces with white noise of 0.2 N m."""
     data = simulated_recording(TRUE, arm_motion(duration=16.0), torque_noise=0.2)
-    return identify(DESCRIBED, data, folds=2)
+    return identify(DESCRIBED, data)
 
 
 @pytest.fixture(scope="session")

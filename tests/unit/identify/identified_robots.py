@@ -63,7 +63,7 @@ def exists(model, slack=0.0):
 
 
 def covered(result, true):
-    """1 for intervals that contain the true base parameters, 0 for others, NaN: withheld."""
-    truth = result.base.K @ result.sought.values(true.model)
+    """Which intervals contain the true base parameters."""
+    truth = result.base.K @ result.params.values(true.model)
     low, high = result.interval().T
-    return np.where(np.isnan(low), np.nan, (low <= truth) & (truth <= high))
+    return (low <= truth) & (truth <= high)

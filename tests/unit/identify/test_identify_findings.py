@@ -23,7 +23,7 @@ def found(q=MOTION.q, tau=TAU, dq=MOTION.dq, ddq=MOTION.ddq, **options):
 
 
 def note(identification, text):
-    return any(text in str(x) for x in (*identification.notes, *identification.warnings))
+    return any(text in x for x in identification.notes)
 
 
 def with_still(joints):
@@ -35,35 +35,31 @@ def with_still(joints):
 
 def test_a_joint_that_stands_still_leaves_its_own_parameters_open():
     whole, part = found(), found(*with_still([1]))
-    assert not whole.untold and part.base.r == whole.base.r - len(part.untold)
-    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.untold)
-    assert note(part, f"separates {part.base.r} of {whole.base.r} base parameters")
+    assert not whole.unidentified and part.base.r == whole.base.r - len(part.unidentified)
+    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.unidentified)
     assert exists(part.robot.model) and np.all(part.error() < 0.3)
-    separated = next(x for x in part.warnings if "separates" in x.text)
-    assert separated.kind == "excitation" and "'viscous[lift]'" in separated.text
     friction = (x.model.joint("lift").friction.viscous for x in (part.robot, DESCRIBED))
     assert next(friction) == pytest.approx(next(friction), rel=1e-6)
-    section = part.summary().split("## Not identifiable")[1]
-    assert "In this recording nothing depends on" in section and "viscous[lift]" in section
+    assert "does not determine" in part.summary()
 
 
 def test_what_a_still_joint_leaves_together_predicts_motions_like_it():
     part = found(*with_still([2]))
-    W = part.sought.regressor(part.test.q, part.test.dq, part.test.ddq)
+    W = part.params.regressor(part.test.q, part.test.dq, part.test.ddq)
     # beta = K x: the regrouped columns say the same as all of them
-    x = part.sought.values(TRUE.model)
+    x = part.params.values(TRUE.model)
     expected = W @ x
     np.testing.assert_allclose(
         W[..., list(part.base.kept)] @ (part.base.K @ x), expected, atol=1e-4 * np.abs(W @ x).max()
     )
 
 
-def test_a_few_samples_tell_a_few_parameters_and_no_fold_fails():
+def test_a_few_samples_tell_a_few_parameters():
     few = slice(0, 24)
     data = make_recording(DESCRIBED, MOTION.t[few], MOTION.q[few], TAU[few], MOTION.dq[few],
                           MOTION.ddq[few])  # fmt: skip
     part = identify(DESCRIBED, data)
-    assert part.untold and exists(part.robot.model) and np.all(np.isfinite(part.folds))
+    assert part.unidentified and exists(part.robot.model)
 
 
 def test_angles_within_one_turn_are_unwound():
@@ -78,25 +74,13 @@ def test_angles_within_one_turn_are_unwound():
     np.testing.assert_allclose(data.dq, plain.dq, atol=1e-9)
 
 
-def test_single_wild_positions_are_told_and_noise_is_not():
-    q = MOTION.q + 2e-5 * RNG.normal(size=MOTION.q.shape)
-    assert not any("jumps" in x for x in make_recording(DESCRIBED, MOTION.t, q, TAU).notes)
-    exact = make_recording(DESCRIBED, MOTION.t, MOTION.q, TAU)  # whose turning points are none
-    assert not any("jumps" in x for x in exact.notes)
-    q[100, 1] += 0.2
-    notes = make_recording(DESCRIBED, MOTION.t, q, TAU).notes
-    assert any("'lift' jumps in 1 sample, the first at t = 2 s" in x for x in notes)
-    coarse = np.round(MOTION.q / 2e-3) * 2e-3
-    assert not any("jumps" in x for x in make_recording(DESCRIBED, MOTION.t, coarse, TAU).notes)
-
-
 def test_noise_of_a_joint_that_stands_still_is_no_wrong_rate():
     q, tau, dq, ddq = with_still([1])
     noisy = (q, 2e-5), (dq, 1e-3), (ddq, 1e-2)
     q, dq, ddq = (x + size * RNG.normal(size=x.shape) for x, size in noisy)
     part = found(q, tau, dq, ddq)
     assert note(part, "'lift' hardly moves")
-    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.untold)
+    assert {"viscous[lift]", "coulomb[lift]"} <= set(part.unidentified)
     # filtered noise has rates as well, and no joint gets friction or inertia from it
     for robot in (
         part.robot,

@@ -48,24 +48,20 @@ def same(scaled, other, size, rel=1e-6):
 ])  # fmt: skip
 def test_every_number_of_an_identification_scales_with_its_unit(name, system, method, rates):
     units = SYSTEMS[system]
-    a, b = (
-        identify(robot, data, method=method, folds=2)
-        for robot, data in recordings(name, units, rates)
-    )
-    assert a.base.kept == b.base.kept and a.untold == b.untold
+    a, b = (identify(robot, data, method=method) for robot, data in recordings(name, units, rates))
+    assert a.base.kept == b.base.kept and a.unidentified == b.unidentified
     assert [re.sub(r"[-+.\de]*\d", "#", x) for x in a.notes] == [
         re.sub(r"[-+.\de]*\d", "#", x) for x in b.notes
     ]
-    assert [(x.kind, x.joints) for x in a.warnings] == [(x.kind, x.joints) for x in b.warnings]
-    assert a.verdict == b.verdict and a.withheld == b.withheld
-    unit = np.array([units.parameter(x) for x in a.sought.units])
+    assert [(x.kind, x.joints) for x in a.causes] == [(x.kind, x.joints) for x in b.causes]
+    assert a.verdict.word == b.verdict.word
+    unit = np.array([units.parameter(x) for x in a.params.units])
     kept = list(a.base.kept)
     force = units.motion(a.prior.model, *np.ones((4, a.robot.n)))[3]
     same(a.fit.beta * unit[kept], b.fit.beta, b.fit.standard_error)
     same(a.interval() * unit[kept][:, None], b.interval(), b.fit.standard_error[:, None])
     same(a.fit.residual * force, b.fit.residual, b.fit.sigma)
     same(a.fit.sigma * force, b.fit.sigma, b.fit.sigma)
-    same(a.folds * force, b.folds, b.fit.sigma)
     same(a.error() * force, b.error(), b.fit.sigma)
     same(a.fit.condition, b.fit.condition, a.fit.condition)
     same(a.estimate.x * unit, b.estimate.x, b.estimate.deviation, 1e-5)
@@ -81,7 +77,7 @@ def test_a_payload_scales_with_its_units(system):
     body = 0.8, (0.02, 0.01, 0.05), np.diag([2e-3, 2e-3, 1e-3])
     (robot, data), (other, scaled) = recordings("arm", units, payload=body)
     a, b = identify_payload(robot, data), identify_payload(other, scaled)
-    assert a.untold == b.untold
+    assert a.unidentified == b.unidentified
     assert b.m == pytest.approx(a.m * units.mass, rel=1e-6)
     assert b.com == pytest.approx(a.com * units.length, rel=1e-5)
     same(a.I_com * units.mass * units.length**2, b.I_com, np.abs(b.I_com).max(), 1e-5)

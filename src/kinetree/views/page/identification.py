@@ -9,20 +9,16 @@ from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.identification import (
-    ALL,
     BASE,
     ROBOT,
     base_rows,
     choice_rows,
     choices_made,
-    conclusion,
     described_base,
     force_rows,
-    overview,
-    remarks_on,
-    unidentifiable,
     unknown_rows,
 )
+from kinetree.identify.report import friction_curves
 from kinetree.model.bounds import bounds_of
 from kinetree.present.charts import Chart, Series, chart_data
 from kinetree.present.tables import escape
@@ -31,7 +27,7 @@ from kinetree.views.page.svg import CHART_SCRIPTS, chart_frames, clip, path, rec
 
 MAX_SAMPLES = 600  # of a curve; a page is not wide enough to show more
 WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
-CHOSEN = "Errors of friction laws on rows that the fit has not seen, N m or N."
+CHOSEN = "Errors of friction laws on rows that the fit has not seen, in units of the noise."
 FRICTION = (
     "Points are measured forces less all predicted ones but friction. A curve that misses them in "
     "a range of speeds is not the friction of the joint."
@@ -54,32 +50,28 @@ def identification_page(found: Identification) -> str:
         raise InputError(
             f"found is a {type(found).__name__}; expected a result of kinetree.identify.identify."
         )
-    tone = {"usable": "good", "usable for": ""}.get(found.verdict.word, "bad")
+    tone = {"good": "good", "usable": ""}.get(found.verdict.word, "bad")
     base, unknown = base_rows(found), unknown_rows(found)
     combinations = (["combination", *base[0][:-1]], [[row[-1], *row[:-1]] for row in base[1]])
-    groups = [_curves(found), [*_cutoff(found), _errors(found)], _friction(found)]
+    groups = [_curves(found), _friction(found)]
     charts = [chart for group in groups for chart in group]
     figures = chart_frames(len(charts))
     ends = np.cumsum([0, *map(len, groups)])
-    forces, choices, friction = (
+    forces, friction = (
         f'<div class="plots">{"".join(figures[a:b])}</div>' for a, b in pairwise(ends)
     )
     sections = [
-        f"<header><h1>Identification of {escape(found.robot.name)}</h1>"
-        f'<p class="lead">{escape(overview(found))}</p></header>',
-        f'<section><h2>Verdict</h2><p class="verdict {tone}">{escape(conclusion(found))}</p>'
-        f"{_listed(remarks_on(found))}</section>",
+        f"<header><h1>Identification of {escape(found.robot.name)}</h1></header>",
+        f'<section><h2>Verdict</h2><p class="verdict {tone}">{escape(found.verdict.word)}</p>'
+        f"{_listed(found.verdict.reasons)}{_listed(choices_made(found))}</section>",
         "<section><h2>Joint forces</h2>"
         f"{scroll_table(*force_rows(found), caption=FORCES)}"
         f'<p class="soft">Joint by joint:</p>{forces}</section>',
-        f"<section><h2>Choices</h2>{_listed(choices_made(found))}{_choices(found)}"
-        f"{choices}</section>",
+        f"<section><h2>Choices</h2>{_choices(found)}</section>" * bool(found.choices),
         f"<section><h2>Friction</h2><p>{escape(FRICTION)}</p>{friction}</section>",
         f"<section><h2>Base parameters</h2><p>{escape(BASE)}</p>"
         f"{intervals(found)}{scroll_table(*combinations)}</section>",
         f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{scroll_table(*unknown)}</section>",
-        "<section><h2>Not identifiable</h2>"
-        f"{_listed(unidentifiable(found)) or f'<p>{ALL}</p>'}</section>",
         f"<section><h2>Notes</h2>{_listed(found.notes)}</section>" * bool(found.notes),
         "<footer>Written by kinetree. SI units.</footer>",
     ]
@@ -95,39 +87,13 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _choices(result: Identification) -> str:
-    if not result.choices:
-        return ""
     return scroll_table(*choice_rows(result), caption=CHOSEN, text=2)
-
-
-def _cutoff(result: Identification) -> list[Chart]:
-    """Spectrum of the accelerations with the noise floor and the cutoff; none if not filtered."""
-    spectrum = result.train.spectrum
-    if spectrum is None:
-        return []
-    names = spectrum.names or result.robot.model.dof_names
-    lines = tuple(
-        Series(x, spectrum.frequency, np.sqrt(spectrum.level[:, k])) for k, x in enumerate(names)
-    )
-    mark = (f"cutoff {spectrum.cutoff:.3g} Hz", spectrum.cutoff)
-    unit, x = "rad/s² or m/s² per √Hz", "frequency, Hz"
-    chart = Chart("Accelerations", unit, lines, x, log="xy", marks=(mark,))
-    return [chart.thinned(MAX_SAMPLES)]
-
-
-def _errors(result: Identification) -> Chart:
-    """Spectrum of the errors of the fit."""
-    f, density = result.error_spectrum()
-    names = result.robot.model.dof_names
-    lines = tuple(Series(x, f[1:], np.sqrt(density[1:, k])) for k, x in enumerate(names))
-    title = "Errors of the fit (white noise is flat)"
-    return Chart(title, "N m or N per √Hz", lines, "frequency, Hz", log="y").thinned(MAX_DOTS)
 
 
 def _friction(result: Identification) -> list[Chart]:
     """Measured friction of every joint over its speed, beside the curves."""
     charts: list[Chart] = []
-    for x in result.friction_curves():
+    for x in friction_curves(result):
         some = slice(None, None, max(1, len(x.speed) // MAX_DOTS))
         speed = "speed, rad/s" if x.unit == "N m" else "speed, m/s"
         series = (
@@ -168,7 +134,7 @@ def intervals(result: Identification) -> str:
     """
     described, lacks = described_base(result)
     described = np.where(lacks, np.nan, described)
-    names = [result.sought.names[at] for at in result.base.kept]
+    names = [result.params.names[at] for at in result.base.kept]
     rows = [*zip(names, result.interval(), described, strict=True)]
     pictures = [
         svg("bars", WIDTH, ROW * len(some) + 8, "intervals of base parameters", _rows(some))
@@ -185,17 +151,15 @@ def _rows(rows: list[tuple[str, Array, float]]) -> Iterator[str]:
 
 
 def _interval(y: float, name: str, ends: Array, described: float) -> Iterator[str]:
-    withheld = bool(np.isnan(ends).any())
-    low, high = (0.0, 0.0) if withheld else map(float, ends)
+    low, high = map(float, ends)
     known = not np.isnan(described)
     largest = max(abs(low), abs(high), abs(float(described)) if known else 0.0, 1e-300)
     middle, scale = (LEFT + RIGHT) / 2, (RIGHT - LEFT) / 2 / (1.04 * largest)
     yield text(LEFT - 10, y + 14, clip(name, 26), "end", "name")
     yield path("axis", f"M{LEFT} {y + 10}H{RIGHT}")
     width = max(scale * (high - low), 3)
-    if not withheld:
-        yield rect("held", middle + scale * (low + high) / 2 - width / 2, y + 6, width, 8)
+    yield rect("held", middle + scale * (low + high) / 2 - width / 2, y + 6, width, 8)
     yield path("zero axis", f"M{middle} {y}V{y + 20}")
     if known:
         yield path("limit", f"M{middle + scale * float(described):.1f} {y + 2}V{y + 18}")
-    yield text(RIGHT + 8, y + 14, "withheld" if withheld else f"±{largest:.3g}")
+    yield text(RIGHT + 8, y + 14, f"±{largest:.3g}")
