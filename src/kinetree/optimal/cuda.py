@@ -19,8 +19,8 @@ from kinetree.engine.cuda.layout import WARP
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.optimal.driver import ARGUMENTS, SYMBOL, Driver
-from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes
+from kinetree.optimal.transcription import Forward
 
 NUMBER = 8  # bytes
 BLOCKS = 8  # for each multiprocessor, at most, which take the problems in turns
