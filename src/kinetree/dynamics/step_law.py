@@ -17,9 +17,12 @@ change of M. With c of the beginning of a step a tumbling body gains energy, 19 
 s at 30 rad/s; with c of the mean rates it would gain none, and the motion is that of a reversible
 method, whose energy does not drift. The mean rates follow from the accelerations they lead to:
 
-    c_1 = c(dq),   c_2 = c(dq + h a(c_1) / 2),   c_3 = c(dq + h a(c_2) / 2),   c = (c_2 + c_3) / 2
+    c_1 = c(dq),   c_2 = c(dq + h a(c_1) / 2),   c_3 = c(dq + h a(c_2) / 2)
+    c = (c_2 + c_3) / (2 + 2 rho^6),   rho^2 = |c_3 - c_2|^2 / |c_2 - c_1|^2, both by M^-1
 
-of which the work of a body that turns by x within a step is of order x^6.
+rho is about half the angle by which a body turns within a step, relative to itself, and the work of
+c is of order rho^6. Where rho is not small, as next to the gimbal lock of a light wrist, c_1, c_2
+and c_3 do not converge, and c fades: a body then keeps its rates, and gains no energy.
 """
 
 from collections.abc import Callable
@@ -49,6 +52,7 @@ from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method, take_stages
 from kinetree.dynamics.row_forces import Bodies, row_forces, stopped_joints
+from kinetree.dynamics.rows import TINY
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.step_slopes import StepSlopes
 from kinetree.dynamics.step_system import StepSystem, stiffened
@@ -243,11 +247,17 @@ def _mean_rates(s: Step, accelerate: Callable[[Array], Array]) -> Array:
 
     now = inertia(s.dq)
 
-    def difference(c: Array) -> Array:
-        return inertia(s.dq + (accelerate(c) + turning) * (s.h / 2)) - now
+    def difference(a: Array) -> Array:
+        return inertia(s.dq + (a + turning) * (s.h / 2)) - now
 
-    first = difference(zeros(model.n))
-    return (first + difference(first)) / 2
+    start = accelerate(zeros(model.n))
+    first = difference(start)
+    middle = accelerate(first)
+    second = difference(middle)
+    later = second - first
+    square = (later @ (middle - accelerate(second))) / (first @ (start - middle) + TINY)
+    slow = 1 / (1 + square * square * square)
+    return (first + second) * (slow / 2) - now * (1 - slow)
 
 
 def _equations(s: Step) -> tuple[StepSystem, Array]:
