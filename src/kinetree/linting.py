@@ -206,8 +206,9 @@ def _findings(
         bodies = _bodies(robot.model.description, robot)
         yield from (x for x in bodies if x.code == "unphysical")
         return
-    options = options | {"folders": report.folders, "arguments": report.arguments or None}
-    description = read(report.source, **options)
+    file = report.file
+    options = options | {"folders": file.folders, "arguments": file.arguments}
+    description = read(file.path, **options)
     is_mjcf = report.source.suffix.lower() in MJCF
     if not is_mjcf:  # MuJoCo itself has compiled an MJCF file: its bodies are in order
         yield from _bodies(description, robot)
@@ -427,7 +428,7 @@ def _missing(
         return ()
     if is_mjcf:
         return missing_meshes(drawn)
-    sources = Sources(report.source, report.folders)
+    sources = Sources(report.source, report.file.folders)
 
     def is_there(path: str) -> bool:
         with suppress(KinetreeError):
