@@ -13,7 +13,7 @@ without this friction.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -34,8 +34,6 @@ from kinetree.robot import Robot
 NOISE_WIDTH = 6.0  # standard deviations of q: a way back within them is no reversal
 NOISY = 0.02  # noise of q in the way F/k; from 0.05 on, intervals of twins cover less than 80 %
 LEAST_BEND = 8  # samples on the way 2 F/k after reversals; with fewer, k rests on single samples
-MAX_ITERATIONS = 60
-CONVERGED = 1e-10  # relative change of the sum of squares
 Z = NormalDist().inv_cdf(0.975)
 
 
@@ -198,56 +196,28 @@ class _Bend:
 
 
 def _fitted(bend: _Bend, force: Array, damped: bool) -> tuple[Array, Array, Array]:
-    """theta of least squares by Levenberg and Marquardt, residuals (T,) and their slopes (T, p)."""
-    low, high = (float(np.quantile(force, x)) for x in (0.1, 0.9))
+    """theta of least squares, residuals (T,) and slopes of the forces by theta, (T, p)."""
+    from scipy.optimize import least_squares
+
+    low, high = np.quantile(force, [0.1, 0.9])
     level, offset = max((high - low) / 2, 1e-12), (high + low) / 2
     free = [0, 1, 2, 3, 4] if damped else [0, 1, 2, 4]
-    best: tuple[float, Array] = inf, np.zeros(5)
-    reach = float(np.ptp(bend.x))
+
+    def residual(x: Array) -> Array:
+        theta = np.zeros(5)
+        theta[free] = x
+        theta[:2] = np.clip(theta[:2], -50, 50)  # exponents
+        return force - bend.forces(theta)
+
+    reach, solutions = float(np.ptp(bend.x)), list[Any]()
     for share in (0.3, 0.03, 0.003):  # way of F/k in the whole way: the valley is narrow
-        start = force[0] - offset
-        theta = np.array([np.log(level), np.log(level / (share * reach)), 0.0, 0.0, start])
-        linear = [k for k in free if k in (2, 3)]
-        J = _slopes(bend, theta, linear)
-        theta[linear] = np.linalg.lstsq(J, force - bend.forces(theta), rcond=None)[0]
-        cost, theta = _descended(bend, force, theta, free)
-        best = (cost, theta) if cost < best[0] else best
-    theta = best[1]
-    return theta, force - bend.forces(theta), _slopes(bend, theta, free)
-
-
-def _descended(bend: _Bend, force: Array, theta: Array, free: list[int]) -> tuple[float, Array]:
-    damping = 1e-3
-    residual = force - bend.forces(theta)
-    cost = float(residual @ residual)
-    for _ in range(MAX_ITERATIONS):
-        J = _slopes(bend, theta, free)
-        H, g = J.T @ J, J.T @ residual
-        step = np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-30), g)
-        changed = theta.copy()
-        changed[free] += np.clip(step, -1.0, 1.0) if np.isfinite(step).all() else 0
-        left = force - bend.forces(changed)
-        now = float(left @ left)
-        if now < cost:
-            done = cost - now < CONVERGED * cost
-            theta, residual, cost, damping = changed, left, now, damping / 5
-            if done:
-                break
-        else:
-            damping *= 5
-            if damping > 1e10:
-                break
-    return cost, theta
-
-
-def _slopes(bend: _Bend, theta: Array, free: list[int]) -> Array:
-    """d b/d theta of the free entries, (T, p), by central differences."""
-    columns: list[Any] = []
-    for k in free:
-        h = np.zeros(5)
-        h[k] = 1e-6 * max(1.0, abs(theta[k]))
-        columns.append((bend.forces(theta + h) - bend.forces(theta - h)) / (2 * h[k]))
-    return np.stack(columns, -1)
+        start = np.array([np.log(level), np.log(level / (share * reach)), offset, 0, force[0]])
+        start[4] -= offset
+        solutions.append(least_squares(residual, start[free], jac="3-point", x_scale="jac"))
+    best = min(solutions, key=lambda x: x.cost)
+    theta = np.zeros(5)
+    theta[free] = best.x
+    return theta, best.fun, -best.jac
 
 
 def _errors(J: Array, residual: Array) -> Array:
