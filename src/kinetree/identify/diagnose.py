@@ -202,14 +202,14 @@ def _seen(model: Model, data: Recording) -> Iterator[Cause]:
     still = still_joints(model, data)
     alone = (still & ~still.all(axis=1, keepdims=True)).mean(axis=0) * ~still.all(axis=0)
     if len(sticking := motors[alone[motors] > STICKING_SHARE]):
-        yield _cause("sticking", model, sticking, [alone[sticking].max()])
+        yield _cause("sticking", model, sticking.tolist(), [alone[sticking].max()])
     x, effort = np.abs(data.tau), bounds_of(model).effort
     at_limit = np.abs(x / np.where(effort > 0, effort, np.inf) - 1) < 0.005
     moving = np.abs(data.dq) > 0.01 * np.abs(data.dq).max(axis=0)
     share = ((at_limit | (x == x.max(axis=0))) & moving).mean(axis=0)
     share *= np.ptp(data.tau, axis=0) > 0
     if len(saturated := motors[share[motors] > SATURATED_SHARE]):
-        yield _cause("saturation", model, saturated)
+        yield _cause("saturation", model, saturated.tolist())
 
 
 def _unlike_description(evidence: Evidence) -> Iterator[Cause]:
@@ -230,9 +230,9 @@ def _unlike_description(evidence: Evidence) -> Iterator[Cause]:
     if not len(factor):
         return
     if (factor < 0).all():
-        yield _cause("sign", robot.model, motors[alike])
+        yield _cause("sign", robot.model, motors[alike].tolist())
     elif not 0.1 < abs(np.median(factor)) < 10:
-        yield _cause("unit", robot.model, motors[alike], [np.median(factor)])
+        yield _cause("unit", robot.model, motors[alike].tolist(), [np.median(factor)])
 
 
 def _driving_friction(evidence: Evidence) -> Iterator[Cause]:

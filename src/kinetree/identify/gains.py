@@ -253,8 +253,8 @@ def find_gains(
         columns[:, dofs, np.arange(len(dofs))] = x[:, dofs]
         return columns
 
-    start = fit(np.concatenate([by_joint(c), -W], axis=-1), f, method, forces=forces).beta
-    a, beta = start[: len(dofs)], start[len(dofs) :]
+    solution = fit(np.concatenate([by_joint(c), -W], axis=-1), f, method, forces=forces)
+    a, beta = np.split(solution.beta, [len(dofs)])
     g, full = 1 / np.where(np.abs(a) > 1e-6, a, 1e-6), np.ones(c.shape[1])
     for _ in range(50):  # ten are enough
         full[dofs] = g
