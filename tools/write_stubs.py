@@ -196,7 +196,8 @@ ARGUMENTS = {
 def dynamics_stub() -> str:
     """The text of dynamics/__init__.pyi."""
     imports, functions = [], []
-    for name, file in dynamics.FILES.items():
+    files = {name: file for file, names in dynamics.OTHERS.items() for name in names.split()}
+    for name, file in files.items():
         imports.append(f"from kinetree.dynamics.{file} import {name}")
     for name, quantity in DECLARED.items():
         by_hand = AT_STATE.get(name)

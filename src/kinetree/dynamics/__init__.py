@@ -6,10 +6,9 @@ too.
 """
 
 import sys
-from importlib import import_module
 from types import ModuleType
-from typing import Any
 
+from kinetree.core.later import later
 from kinetree.dynamics.quantities import DECLARED
 
 # public functions beside the quantities, by file
@@ -36,22 +35,11 @@ OTHERS = {
     "textbook.recursion": "Recursion",
     "textbook.screw": "body_acceleration body_wrench",
 }
-FILES = {name: file for file, names in OTHERS.items() for name in names.split()}
-
-__all__ = [*FILES, *DECLARED]  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    if name in DECLARED:
-        from kinetree.dynamics.plain import plain
-
-        value = plain(name)
-    elif name in FILES:
-        value = getattr(import_module(f"kinetree.dynamics.{FILES[name]}"), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *(name for names in OTHERS.values() for name in names.split()),
+    *DECLARED,
+]
+__getattr__ = later(__name__, OTHERS, dict.fromkeys(DECLARED, "plain"))
 
 
 def __dir__() -> list[str]:

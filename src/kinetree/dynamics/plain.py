@@ -33,8 +33,10 @@ OTHERS = {  # arguments besides those of kernels
 }
 
 
-def plain(name: str) -> Callable[..., Any]:
+def __getattr__(name: str) -> Callable[..., Any]:
     """The function of a model and one state of a quantity."""
+    if name not in DECLARED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     quantity = DECLARED[name]
     by_hand = AT_STATE.get(name)
 

@@ -22,9 +22,8 @@ from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.engine.llvm.target import host_target
 from kinetree.errors import MissingPackageError
 from kinetree.optimal import driver
-from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes
-from kinetree.optimal.transcription import Bounds, Transcription
+from kinetree.optimal.transcription import Bounds, Forward, Transcription
 from kinetree.simulate.inputs import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve
@@ -81,9 +80,12 @@ class Plans:
             rows.append({key: x[b] if np.ndim(x) else x for key, x in row.items()})
         timed = {name: getattr(self, name)[:, b] for name in ("x", "u", "gaps", "K", "k")}
         return Plans(
-            **timed, costs=self.costs[b], mu=self.mu[b], reasons=[self.reasons[k] for k in b],
+            **timed,
+            costs=self.costs[b],
+            mu=self.mu[b],
+            reasons=[self.reasons[k] for k in b],
             history=rows,
-        )  # fmt: skip
+        )
 
     def cheapest(self, tries: int) -> "Plans":
         """The cheapest of each group of so many plans."""
@@ -94,20 +96,20 @@ class Plans:
 class Solver:
     """The compiled passes of a transcription, for the CPU or the current GPU."""
 
-    def __init__(self, this: Transcription, limited: bool, target: str = "cpu") -> None:
+    def __init__(self, ocp: Transcription, limited: bool, target: str = "cpu") -> None:
         if not has_llvm():
             raise MissingPackageError(
                 "llvmlite cannot be imported, which compiles plans. Install it with: "
                 "pip install llvmlite."
             )
-        self.this, n, m = this, this.space.rates, len(this.actuated)
-        stage, end, column = this.stage(), this.end(), this.column
+        self.ocp, n, m = ocp, ocp.space.rates, len(ocp.actuated)
+        stage, end, column = ocp.stage(), ocp.end(), ocp.column
         below = np.tril(np.ones((n + m, n + m), bool))
         constants = stage.numbers(stage.nodes["H"])
         rows, columns = np.nonzero(below & np.isnan(constants))
         varying, order = np.unique(stage.nodes["H"][rows, columns], return_inverse=True)
         lanes = host_target().lanes("float64") if target == "cpu" else WARP
-        sizes = n, m, this.space.size, this.layout.size, len(this.costs), lanes, limited
+        sizes = n, m, ocp.space.size, ocp.layout.size, len(ocp.costs), lanes, limited
         self.sizes = s = Sizes(*sizes, column is not None, len(varying), len(rows))
         self.hessian = np.zeros((n + m, s.wide))
         self.hessian[:, : n + m] = np.where(below, np.nan_to_num(constants), 0)
@@ -119,7 +121,7 @@ class Solver:
         self.graphs = {"stage": stage.block([*F, gradient, gap, varying]), "last": end.block(last)}
         if column is not None:
             self.graphs["column"] = column
-        self.forward = Forward(this, s)
+        self.forward = Forward(ocp, s)
         if target == "cpu":
             from kinetree.optimal.cpu import Cpu as Target
         else:

@@ -200,14 +200,14 @@ class Horizon:
         self.memory = self.solver.memory(problem.steps, 1)
         self.good: Array | None = None
         self.reason, self.doubt = "nothing was solved", ""
-        this, nx = self.solver.this, self.solver.sizes.nx
+        ocp, nx = self.solver.ocp, self.solver.sizes.nx
         pair = [Port("x", (nx,)), Port("y", (nx,))]
         self.between = compiled(
-            lambda x, y, part: this.space.plus(x, this.deviation(x, y) * part),
+            lambda x, y, part: ocp.space.plus(x, ocp.deviation(x, y) * part),
             [*pair, Port("part", ())],
             "state between two",
         )
-        self.deviation = compiled(this.deviation, pair, "deviation")
+        self.deviation = compiled(ocp.deviation, pair, "deviation")
         self.problem = problem
         self.take(problem)
 
@@ -226,12 +226,12 @@ class Horizon:
 
         Targets that move are read at the time of their step; the last one stays.
         """
-        this, N = self.solver.this, self.problem.steps
+        ocp, N = self.solver.ocp, self.problem.steps
         p, rows = self.memory.part("p"), np.minimum(np.arange(N + 1) + int(passed + INTEGER), N)
         p[:] = self.numbers
-        for place in this.layout.targets.values():
+        for place in ocp.layout.targets.values():
             p[..., place] = self.numbers[rows][..., place]
-        p[..., 0] += passed * this.h
+        p[..., 0] += passed * ocp.h
 
     def improve(
         self,
@@ -270,7 +270,7 @@ class Horizon:
         else:
             self._move(later, x, u)
             x[0, : len(state)] = state  # activations are those of the plan
-            if self.solver.this.remembers:
+            if self.solver.ocp.remembers:
                 x[0, -u.shape[1] :] = self.acting
         follow = self.good is not None
         rows, reasons = memory.improve(iterations, TOLERANCE, until, follow=follow)

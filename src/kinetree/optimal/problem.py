@@ -23,24 +23,27 @@ from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.model import Model
-from kinetree.model.bounds import bounds_of
 from kinetree.model.elastic import motor_rows
 from kinetree.model.inputs import check_quaternions
 from kinetree.model.units import units
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.ilqr import Solver
-from kinetree.optimal.normals import normals
-from kinetree.optimal.numbers import Costs, Many, checked, named, numbers_of
-from kinetree.optimal.sampling import Search, sampler, together
-from kinetree.optimal.solution import Solution
-from kinetree.optimal.starts import (
+from kinetree.optimal.inputs import (
+    Costs,
+    Many,
+    bounds_of_forces,
     check_robot,
-    control_ranges,
+    checked,
     first_noise,
     forces_of_controls,
     holding,
+    named,
+    numbers_of,
     start_memory,
 )
+from kinetree.optimal.normals import normals
+from kinetree.optimal.sampling import Search, sampler, together
+from kinetree.optimal.solution import Solution
 from kinetree.optimal.transcription import EULER, Bounds, Transcription
 from kinetree.robot import Robot
 from kinetree.simulate.inputs import is_on_gpu, on_cpu
@@ -114,7 +117,7 @@ class Problem:
         own["costs"] = named(self.costs, self.model, len(self.motors))
         vars(self).update(own)
         _ = self._bounds, self._numbers  # weights, targets and limits are checked, and copied
-        self._memory(start_position(self.model)[None])
+        start_memory(self, start_position(self.model)[None])
 
     @property
     def model(self) -> Model:
@@ -309,7 +312,7 @@ class Problem:
             raise InputError(f"knots is {knots}; expected 2 to {N}, the number of steps.")
         u = self._forces(guess.plans.u if isinstance(guess, Solution) else guess, x0)
         q = x0[:, : self.model.nq]
-        T = first_noise(self.robot, self.transcription, N * self.dt, noise, q)
+        T = first_noise(self, noise, q)
         runs, done = sampler(self.transcription, N, knots), itertools.count(1)
         single_precision = target != "cpu" and getattr(q0, "dtype", "") == "float32"
         on = runs.machine(target, "float32" if single_precision else "float64")
@@ -370,10 +373,6 @@ class Problem:
         tau[..., list(self.motors)] = u
         return tau
 
-    def _memory(self, q: Array) -> Array:
-        """Activations and forces before the start, (B, z), for positions (B, nq)."""
-        return start_memory(self.robot, self.transcription, q, self.activation, self.before)
-
     def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
         """States (B, nx), and whether a single one was given."""
         sizes = {"q0": self.model.nq, "dq0": self.model.n}
@@ -398,7 +397,7 @@ class Problem:
         batch = counts[0] if counts else (1,)
         parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in states]
         check_start(self.model, *parts)
-        return np.concatenate([*parts, self._memory(parts[0])], axis=1), not counts
+        return np.concatenate([*parts, start_memory(self, parts[0])], axis=1), not counts
 
     def _guess(self, guess: Any, x0: Array, p: Array) -> tuple[Array, Array]:
         """States and forces to begin with."""
@@ -428,36 +427,7 @@ class Problem:
         """Forces or controls to begin with, (steps, B, m), within the limits."""
         B, N, m = len(x0), self.steps, len(self.motors)
         if guess is None:
-            u = holding(self.robot, self.transcription, x0[:, : self.model.nq])
+            u = holding(self, x0[:, : self.model.nq])
         else:
             u = checked(on_cpu(guess), "guess", (N, m), (N, B, m)).reshape(N, -1, m)
         return np.clip(np.broadcast_to(u, (N, B, m)), self._bounds.low, self._bounds.high)
-
-
-def bounds_of_forces(problem: Problem) -> Bounds:
-    """Limits of the motors' forces, or of the controls, (m,) each."""
-    motors, limits = list(problem.motors), problem.limits
-    if limits is None:
-        most = np.full(len(motors), np.inf)
-    elif isinstance(limits, str):
-        if limits != "robot":
-            raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
-        if problem.controls:
-            return Bounds(*control_ranges(problem.transcription))
-        most = bounds_of(problem.model).effort[motors]
-        if not (most > 0).all():
-            name = problem.model.dof_names[motors[int(np.argmin(most))]]
-            raise InputError(
-                f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
-                "act; expected other limits, or motors without it."
-            )
-    else:
-        most = numbers(limits, "limits", "'robot', None or numbers")
-        sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
-        if not sound or not (most > 0).all():
-            raise InputError(
-                f"limits is {limits!r:.60}; expected a number > 0 for all motors, or a list of "
-                f"{len(motors)}, one for each, in N m or N."
-            )
-        most = np.broadcast_to(most, (len(motors),))
-    return Bounds(-most, most)

@@ -32,10 +32,9 @@ from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
 from kinetree.engine.rollout import Rollout
 from kinetree.errors import InputError
-from kinetree.optimal.forward import stepping
 from kinetree.optimal.ilqr import ITERATIONS, Plans
 from kinetree.optimal.normals import cuda_normals, normals
-from kinetree.optimal.transcription import Bounds, Transcription, compiled
+from kinetree.optimal.transcription import Bounds, Transcription, compiled, stepping
 from kinetree.scalars import clip, exp
 from kinetree.simulate.inputs import on_cpu
 
@@ -69,7 +68,7 @@ class Search:
             ("share", 0 < finite(self.share, "share") < 1, "a number between 0 and 1"),
             ("knots", self.knots is None or count(self.knots, "knots") >= 2, "at least 2"),
             ("seed", count(self.seed, "seed") < 2**64, "a whole number below 2^64"),
-        ):  # fmt: skip
+        ):
             if not sound:
                 raise InputError(f"{name} is {getattr(self, name)!r:.60}; expected {expected}.")
 
@@ -100,9 +99,9 @@ class Sampler:
     hats of the knots, the forces of the guess and the numbers of the stages.
     """
 
-    def __init__(self, this: Transcription, knots: int) -> None:
-        self.this, self.knots = this, knots
-        self.nx, self.m, self.kinds = this.space.size, len(this.actuated), len(this.costs)
+    def __init__(self, ocp: Transcription, knots: int) -> None:
+        self.ocp, self.knots = ocp, knots
+        self.nx, self.m, self.kinds = (ocp.space.size, len(ocp.actuated), len(ocp.costs))
         self.machines: dict[tuple[str, str], Machine] = {}
         nx, m = self.nx, self.m
 
@@ -111,13 +110,13 @@ class Sampler:
             hats, guess, here = np.split(s, [knots, knots + m])
             state, costs = np.split(x, [nx])
             u = clip(guess + hats @ y.reshape(knots, m), low, high)
-            costs = costs + this.costs_of(state, u, here)
-            return np.concatenate([this.next_state(state, u, here), costs]), u
+            costs = costs + ocp.costs_of(state, u, here)
+            return np.concatenate([ocp.next_state(state, u, here), costs]), u
 
-        sizes = nx + self.kinds, (knots + 2) * m, knots + m + this.layout.size
+        sizes = nx + self.kinds, (knots + 2) * m, knots + m + ocp.layout.size
         self.stepping = stepping(rate, *sizes, [Field("x", 0, nx), Field("y", 0, m)])
         self.end = compiled(
-            lambda x, p: np.array(this.costs_of(x, None, p)), this.ports[::2], "end of a sample"
+            lambda x, p: np.array(ocp.costs_of(x, None, p)), ocp.ports[::2], "end of a sample"
         )
 
     def table(self, u: Array, p: Array) -> Array:
@@ -235,7 +234,7 @@ class Sampler:
         costs, call = self.run(self.machine("cpu"), x0, table, y[None], p[-1], bounds)
         x, u = call.records
         x = np.concatenate([x, call.state[None, :, : self.nx]])
-        gaps, K = (np.zeros((*x, self.this.space.rates)) for x in (u.shape[:2], u.shape))
+        gaps, K = (np.zeros((*x, self.ocp.space.rates)) for x in (u.shape[:2], u.shape))
         return Plans(x, u, costs, gaps, K, np.zeros(u.shape), np.zeros(1), [ITERATIONS])
 
 
@@ -306,9 +305,9 @@ def together(plans: Sequence[Plans]) -> Plans:
     return Plans(**arrays, reasons=[one.reasons[0] for one in plans], history=history)
 
 
-def sampler(this: Transcription, steps: int, knots: int | None = None) -> Sampler:
+def sampler(ocp: Transcription, steps: int, knots: int | None = None) -> Sampler:
     """The compiled run, shared by transcriptions of the same form."""
     if knots is None:
-        knots = max(2, min(KNOTS, COORDINATES // len(this.actuated), steps))
-    key = "sampling", this.key, knots
-    return remembered(this.model, key, lambda: Sampler(this, knots))
+        knots = max(2, min(KNOTS, COORDINATES // len(ocp.actuated), steps))
+    key = "sampling", ocp.key, knots
+    return remembered(ocp.model, key, lambda: Sampler(ocp, knots))

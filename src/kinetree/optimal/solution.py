@@ -172,11 +172,13 @@ class Solution:
         fine = replace(problem.transcription, h=problem.dt / FINER, method="rk4")
         states = Port("x", (fine.space.size,)), Port("reached", (fine.space.size,))
         step, apart = remembered(
-            problem.model, ("finer", fine.key), lambda: (
+            problem.model,
+            ("finer", fine.key),
+            lambda: (
                 compiled(fine.next_state, fine.ports, "finer"),
                 compiled(fine.deviation, states, "apart"),
             ),
-        )  # fmt: skip
+        )
         x, u = on_cpu(self.plans.x), on_cpu(self.plans.u)
         p, reached = problem._data(x.shape[1])[:-1], x[:-1]
         for _ in range(FINER):
@@ -200,10 +202,15 @@ class Solution:
         t = np.arange(self.problem.steps + 1) * self.problem.dt
         ddq = np.diff(rates, axis=0) / self.problem.dt
         return Trajectory(
-            t=t, q=q, dq=rates, ddq=np.concatenate([ddq, ddq[-1:]]),
-            tau=np.concatenate([tau, tau[-1:]]), model=self.problem.model, name="plan",
+            t=t,
+            q=q,
+            dq=rates,
+            ddq=np.concatenate([ddq, ddq[-1:]]),
+            tau=np.concatenate([tau, tau[-1:]]),
+            model=self.problem.model,
+            name="plan",
             meta={} if self.problem.controls else {"tau_held": True},
-        )  # fmt: skip
+        )
 
     def __getitem__(self, k: int) -> "Solution":
         """The plan of one of many starts."""
@@ -264,23 +271,23 @@ class Solution:
         step, problem = count(step, "step"), self.problem
         if not 0 <= step < problem.steps:
             raise InputError(f"step is {step}; expected 0 to {problem.steps - 1}.")
-        numbers, this, solver = problem._data(1), problem.transcription, problem.solver
+        numbers, ocp, solver = problem._data(1), problem.transcription, problem.solver
         x, u = self.plans.x[step:, 0], self.plans.u[step:, 0]
         by_cost = {}
-        for name in this.costs:  # a cost is linear in its weights: the others are zero
+        for name in ocp.costs:  # a cost is linear in its weights: the others are zero
             p = np.array(numbers[step:, 0])
-            for other, place in this.layout.weights.items():
+            for other, place in ocp.layout.weights.items():
                 if other != name:
                     p[..., place] = 0
             A, B, l_x, l_u, costate = solver.slopes(x, u, p)
             for k in range(len(u) - 1, 0, -1):
                 costate = l_x[k] + A[k].T @ costate
             by_cost[name] = -(l_u[0] + B[0].T @ costate)
-        motors, forces = this.actuated, units(this.model, "tau")
+        motors, forces = ocp.actuated, units(ocp.model, "tau")
         return Pushes(
             step,
-            step * this.h,
-            tuple(this.model.dof_names[k] for k in motors),
+            step * ocp.h,
+            tuple(ocp.model.dof_names[k] for k in motors),
             tuple(forces[k] for k in motors),
             u[0],
             problem._bounds.high,

@@ -207,14 +207,7 @@ def step_function(model: Model) -> Callable[..., Any]:
         controls: object = None,
         activation: object = None,
         out: object = None,
-        parameters: object = None,
     ) -> Any:
-        if parameters is not None:
-            raise InputError(
-                "robot.step has no parameters; a compiled step takes robot data as further "
-                f'arguments: robot.compile("{step_name(method)}", free=["mass"])(q, dq, tau, dt, '
-                "mass)."
-            )
         further = kp, kd, controls, activation
         kind = method, *(x is not None for x in further)
         try:

@@ -61,7 +61,7 @@ def test_fixed_tendons_of_mujoco() -> None:
             assert np.allclose(found.forward_dynamics(q, dq, tau), data.qacc, rtol=1e-9, atol=1e-9)
     dry = kt.load_string(XML.format(friction='frictionloss="0.6"'))
     assert dry.model.motors[-1].friction.coulomb == (0.6, 0.6)
-    with pytest.raises(KinetreeError, match=r"motor 't2' on j2: inertia 0.05"):
+    with pytest.raises(KinetreeError, match=r"motor 't2': joints 1 j2, inertia 0.05"):
         kt.convert.to_urdf(robot, losses="error")
 
 

@@ -69,7 +69,7 @@ def test_files_keep_them() -> None:
         q, dq, ddq = state(robot, seed)
         tau = robot.inverse_dynamics(q, dq, ddq)
         assert np.allclose(same.inverse_dynamics(q, dq, ddq), tau, rtol=1e-12, atol=1e-11)
-    with pytest.raises(KinetreeError, match="spring 'short' between world, lower"):
+    with pytest.raises(KinetreeError, match=r"spring 'short'.*points world"):
         kt.convert.to_urdf(robot, losses="error")
 
 
@@ -83,7 +83,7 @@ def test_parts_of_a_robot_keep_them() -> None:
     assert np.allclose(held.inverse_dynamics(q[:3], dq[:3], rest), whole[:3], atol=1e-10)
     arm = kt.robots.planar_2r().attach(robot, prefix="r_")
     assert {x.name for x in arm.model.springs} == {"r_short", "r_long", "r_sum", "r_brake"}
-    with pytest.raises(ModelError, match="spring 'short' acts on lower and on world"):
+    with pytest.raises(ModelError, match=r"spring 'short' acts on lower and on world"):
         robot.with_springs({"brake": None}).subtree("upper")
 
 

@@ -5,7 +5,6 @@ those of the C library, and a compiler may fuse products with sums: the results 
 the kernel by roundings.
 """
 
-from collections.abc import Iterable, Sequence
 from functools import partial
 
 from kinetree.engine.compiler.ops import Operation
@@ -22,56 +21,34 @@ NOTES = (
     "No heap, no static data that changes, no recursion: the function may be interrupted and",
     "called again. Results are written last, so that a result may overwrite an argument.",
 )
+SELF_TEST = (
+    "/* In the file of the self-test: compares the function with stored results. Returns 0 if",
+    " * they agree and 1 if not; *worst is the largest difference as a share of the allowed",
+    " * one, so 1 is the limit. */",
+)
 
 
 def source_text(program: Program) -> str:
     """The source file."""
-    return "\n".join([*beginning(program, ["math"]), *function_text(program)]) + "\n"
-
-
-def beginning(program: Program, includes: Sequence[str]) -> list[str]:
-    """The first lines of a source file."""
-    return [
-        f"/* {program.name}: the header has its equation, names, units and conventions. */",
-        "",
-        f'#include "{program.name}.h"',
-        "",
-        *(f"#include <{name}.h>" for name in includes),
-        "",
+    head = [
+        f"/* {program.header[0]}",
+        " * The header has names, units and conventions. */",
+        f'\n#include "{program.name}.h"\n\n#include <math.h>\n',
     ]
+    return "\n".join([*head, *function_text(program)]) + "\n"
 
 
 def header_text(program: Program) -> str:
     """The header of a quantity: the comment, sizes of the arrays, and the prototypes."""
+    name, kind = program.name, program.dtype
     ports = {port.name: port for port in (*program.inputs, *program.outputs)}.values()
-    sizes = [
-        f"#define {program.name}_{port.name.upper()}_SIZE {port.size}"
-        for port in ports
-        if port.shape
-    ]
-    return guarded(program, NOTES, [*sizes, "", f"{prototype(program)};"])
-
-
-def guarded(program: Program, remarks: Iterable[str], declared: Sequence[str]) -> str:
-    """A header with the comment of the program and remarks, what is declared, and the self-test."""
-    name = program.name
     lines = [f"/* {program.header[0]}"]
-    lines += [f" * {line}".rstrip() for line in (*program.header[1:], "", *remarks)]
+    lines += [f" * {line}".rstrip() for line in (*program.header[1:], "", *NOTES)]
     lines += [" */", "", f"#ifndef {name}_H", f"#define {name}_H", ""]
-    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", "", *declared]
-    lines += [
-        "",
-        "/* In the file of the self-test: compares the function with stored results. Returns 0 if",
-        " * they agree and 1 if not; *worst is the largest difference as a share of the allowed",
-        " * one, so 1 is the limit. */",
-        f"int {name}_self_test({program.dtype} *worst);",
-        "",
-        "#ifdef __cplusplus",
-        "}",
-        "#endif",
-        "",
-        f"#endif /* {name}_H */",
-    ]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    lines += [f"#define {name}_{x.name.upper()}_SIZE {x.size}" for x in ports if x.shape]
+    lines += ["", f"{prototype(program)};", "", *SELF_TEST, f"int {name}_self_test({kind} *worst);"]
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {name}_H */"]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,6 @@ from kinetree.engine.export.program import (
     indices,
     statements,
 )
-from kinetree.errors import InputError
 
 MATLAB_CLASSES = {"double": "double", "float": "single"}
 
@@ -27,8 +26,6 @@ def matlab_expression(operation: Operation) -> str:
 
 def write_casadi(program: Program) -> str:
     """Write a Python module whose function returns a casadi.Function of the same name."""
-    if program.dtype != "double":
-        raise InputError("CasADi computes in double only; leave dtype at double.")
     spelling = Spelling(
         casadi_expression,
         literal=double_literal,

@@ -12,10 +12,9 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array
-from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.interpret import interpret
 from kinetree.engine.export.c import returns
-from kinetree.engine.export.program import DTYPES, FLOAT, Program, c_literal
+from kinetree.engine.export.program import DTYPES, FLOAT, Program, library_name
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.free import FREE, free_values
 from kinetree.errors import InputError
@@ -65,36 +64,6 @@ def drawn(program: Program, model: Model, rng: np.random.Generator) -> list[Arra
     return arguments
 
 
-def self_test_text(program: Program, model: Model) -> str:
-    """The file with stored states, the kernel's results, and the comparison."""
-    given, expected = states(program, model)
-    allowed = rounding(program, given, expected)
-    lines = test_beginning(program.name, f"{STATES} states")
-    for port, values in zip(program.inputs, given, strict=True):
-        lines += table(program, port, values, "given")
-    for port, values in zip(program.outputs, expected, strict=True):
-        lines += table(program, port, values, "expected")
-    for port, most in zip(program.outputs, allowed, strict=True):
-        lines += limits(program, port, most)
-    lines += ["", *comparison(program.dtype), *self_test(program), *main(program)]
-    return "\n".join(lines) + "\n"
-
-
-def test_beginning(name: str, what: str) -> list[str]:
-    """The first lines of the file."""
-    return [
-        f"/* Self-test of {name}: {what} with results of the kernel in double.",
-        " * Define KINETREE_SELF_TEST_MAIN for a program that prints the verdict. */",
-        "",
-        f'#include "{name}.h"',
-        "",
-        "#include <float.h>",
-        "#include <math.h>",
-        "#include <stdbool.h>",
-        "",
-    ]
-
-
 def rounding(program: Program, arguments: list[Array], expected: tuple[Array, ...]) -> list[Array]:
     """Allowed difference of each entry: what rounding of arguments and operations makes of it.
 
@@ -112,103 +81,106 @@ def rounding(program: Program, arguments: list[Array], expected: tuple[Array, ..
     return [ALLOWED * x for x in allowed]
 
 
-def table(program: Program, port: Port, values: Array, word: str) -> Iterator[str]:
-    """A table of numbers in hexadecimal, which every C99 compiler reads bit by bit."""
-    rows = values.astype(DTYPES[program.dtype]).reshape(len(values), -1).tolist()
-    yield f"static const {program.dtype} {word}_{port.name}[{len(rows)}][{port.size}] = {{"
-    for row in rows:
-        yield f"    {{ {', '.join(_exact(x, program.dtype) for x in row)} }},"
-    yield "};"
+TEXT = """\
+/* Self-test of @NAME@: @COUNT@ states with results of the kernel in double.
+ * Define KINETREE_SELF_TEST_MAIN for a program that prints the verdict. */
 
+#include "@NAME@.h"
 
-def limits(program: Program, port: Port, allowed: Array) -> Iterator[str]:
-    """A table of allowed differences, one for each entry of a result."""
-    numbers = [c_literal(float(f"{x:.3g}"), program.dtype) for x in allowed]
-    yield f"static const {program.dtype} allowed_{port.name}[{port.size}] = {{"
-    yield f"    {', '.join(numbers)}"
-    yield "};"
+#include <float.h>
+#include <math.h>
 
-
-def _exact(value: float, dtype: str) -> str:
-    suffix = "f" if dtype == FLOAT else ""
-    if value != value:
-        return "NAN"
-    if value in (float("inf"), float("-inf")):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    return value.hex() + suffix
-
-
-COMPARISON = """\
-/* largest difference as a share of the allowed one; huge where only one of two numbers
- * is not a number */
-static KIND difference(const KIND *found, const KIND *expected, const KIND *allowed, int count)
+@TABLES@
+/* largest difference as a share of the allowed one; huge where one is not a number */
+static @KIND@ difference(
+    const @KIND@ *found, const @KIND@ *expected, const @KIND@ *allowed, int count)
 {
-    KIND error = 0;
+    @KIND@ error = 0;
     for (int i = 0; i < count; ++i) {
-        const bool unknown = expected[i] != expected[i];
-        const bool strange = (found[i] != found[i]) != unknown;
-        const bool same = unknown || (found[i] == expected[i]);
-        const KIND share = ABS(found[i] - expected[i]) / allowed[i];
-        if (strange) {
-            error = MOST;
-        } else if (!same && (share > error)) {
+        const @KIND@ share = @ABS@(found[i] - expected[i]) / allowed[i];
+        if (found[i] != found[i]) {
+            error = @MOST@;
+        } else if (share > error) {
             error = share;
         }
     }
     return error;
 }
-"""
-MAIN = """
+
+int @NAME@_self_test(@KIND@ *worst)
+{
+    *worst = 0;
+    for (int k = 0; k < @COUNT@; ++k) {
+        @KIND@ share;
+@RESULTS@
+        @CALL@;
+@COMPARISONS@
+    }
+    return (*worst <= 1) ? 0 : 1;
+}
+
 #ifdef KINETREE_SELF_TEST_MAIN
 #include <stdio.h>
 
 int main(void)
 {
-    KIND worst;
-    const int verdict = NAME_self_test(&worst);
-    printf("WHAT, largest difference %.2f of the allowed one: %s\\n",
+    @KIND@ worst;
+    const int verdict = @NAME@_self_test(&worst);
+    printf("@COUNT@ states, largest difference %.2f of the allowed one: %s\\n",
         (double)worst, (verdict == 0) ? "passed" : "FAILED");
     return verdict;
 }
-#endif"""
+#endif
+"""
 
 
-def comparison(kind: str) -> list[str]:
-    """The function that compares the entries of one result."""
-    words = ("fabsf", "FLT_MAX") if kind == FLOAT else ("fabs", "DBL_MAX")
-    text = COMPARISON.replace("KIND", kind).replace("ABS", words[0]).replace("MOST", words[1])
-    return text.split("\n")
+def self_test_text(program: Program, model: Model) -> str:
+    """The file with stored states, the kernel's results, and the comparison."""
+    given, expected = states(program, model)
+    allowed = rounding(program, given, expected)
+    tables: list[str] = []
+    for port, values in zip(program.inputs, given, strict=True):
+        tables += table(program, f"given_{port.name}", values)
+    for port, values, most in zip(program.outputs, expected, allowed, strict=True):
+        tables += table(program, f"expected_{port.name}", values)
+        tables += table(program, f"allowed_{port.name}", most[None])
+    compared = [
+        f"        share = difference({x.name}_out, expected_{x.name}[k], allowed_{x.name}[0], "
+        f"{x.size});\n        *worst = (share > *worst) ? share : *worst;"
+        for x in program.outputs
+    ]
+    kind = program.dtype
+    results = [f"        {kind} {x.name}_out[{x.size}];" for x in program.outputs]
+    words = {
+        "NAME": program.name,
+        "KIND": program.dtype,
+        "COUNT": str(STATES),
+        "ABS": library_name(program.dtype, "fabs"),
+        "MOST": "FLT_MAX" if program.dtype == FLOAT else "DBL_MAX",
+        "TABLES": "\n".join(tables),
+        "RESULTS": "\n".join(results),
+        "CALL": call_text(program),
+        "COMPARISONS": "\n".join(compared),
+    }
+    text = TEXT
+    for word, value in words.items():
+        text = text.replace(f"@{word}@", value)
+    return text
 
 
-def self_test(program: Program) -> list[str]:
-    """The function that runs all states."""
-    name, outputs, kind = program.name, program.outputs, program.dtype
-    lines = [f"int {name}_self_test({kind} *worst)", "{", "    *worst = 0;"]
-    lines.append(f"    for (int k = 0; k < {STATES}; ++k) {{")
-    lines += [f"        {kind} {port.name}_out[{port.size}];" for port in outputs]
-    lines += [f"        {kind} share;", f"        {call_text(program)}"]
-    for port in outputs:
-        tables = f"expected_{port.name}[k], allowed_{port.name}"
-        lines += [
-            f"        share = difference({port.name}_out, {tables}, {port.size});",
-            "        *worst = (share > *worst) ? share : *worst;",
-        ]
-    return [*lines, "    }", "    return (*worst <= 1) ? 0 : 1;", "}"]
+def table(program: Program, name: str, values: Array) -> Iterator[str]:
+    """A table of numbers in hexadecimal, which every C99 compiler reads bit by bit."""
+    rows = values.astype(DTYPES[program.dtype]).reshape(len(values), -1).tolist()
+    suffix = "f" if program.dtype == FLOAT else ""
+    yield f"static const {program.dtype} {name}[{len(rows)}][{len(rows[0])}] = {{"
+    yield from (f"    {{ {', '.join(x.hex() + suffix for x in row)} }}," for row in rows)
+    yield "};"
 
 
 def call_text(program: Program) -> str:
     """The call for state k."""
-    passed = [
-        f"given_{port.name}[k]" if port.shape else f"given_{port.name}[k][0]"
-        for port in program.inputs
-    ]
-    results = [f"{port.name}_out" for port in program.outputs]
+    passed = [f"given_{x.name}[k]" + ("" if x.shape else "[0]") for x in program.inputs]
+    results = [f"{x.name}_out" for x in program.outputs]
     if returns(program):
-        return f"{results[0]}[0] = {program.name}({', '.join(passed)});"
-    return f"{program.name}({', '.join([*passed, *results])});"
-
-
-def main(program: Program, what: str = f"{STATES} states") -> list[str]:
-    """The program for machines with an output, in a guard; what: that was compared."""
-    text = MAIN.replace("KIND", program.dtype).replace("NAME", program.name).replace("WHAT", what)
-    return text.split("\n")
+        return f"{results[0]}[0] = {program.name}({', '.join(passed)})"
+    return f"{program.name}({', '.join([*passed, *results])})"

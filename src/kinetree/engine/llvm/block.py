@@ -1,29 +1,68 @@
-"""The functions that evaluate a graph for a block of states and for one state, and their loops.
+"""Straight-line code: the nodes of a graph, one statement each, for any number of lanes.
 
-`void @{name}_states(ptr args, ptr dimensions, ptr steps, ptr data)` is the inner loop of a NumPy
-gufunc: args has the address of each array, inputs before outputs; dimensions[0] is the number of
-states; steps has the bytes between states of each array and then, array by array, those between
-elements along each of its dimensions. Every lane of a block has the same arithmetic.
-
-`@{name}_repeat{k}_{lanes}(ptr frame)` runs loop k of a graph: rounds of a block over numbers in
-memory, left where no lane is open any more. The frame has a vector for every number: those that are
-carried, room for as many, those that stay, and the rows and results of a scan. A round reads the
-ones and writes the others, which then change places. A lane that is done keeps its numbers
-(`Sweep`), so leaving early changes nothing.
+A loop is a call (`states.py`) between the parts of its frame: numbers that it needs are stored
+there as soon as they are known, and its results are loaded from there.
 """
 # ruff: noqa: D102 (`Block` describes what load, store and the others do)
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from operator import mul
 
-from kinetree.engine.compiler.graph import Graph, Port, Sweep
-from kinetree.engine.compiler.loops import ADDRESS, INTEGER, TEST, Value, Vector
-from kinetree.engine.llvm.body import GraphCode, Head, assemble
-from kinetree.engine.llvm.functions import emit_functions
-from kinetree.engine.llvm.loops import LlvmLoops
-from kinetree.engine.llvm.operands import Operand
-from kinetree.engine.llvm.scatter import Scatter, memory
+from kinetree.engine.compiler.graph import Graph, Node, Port
+from kinetree.engine.compiler.ops import OPERATIONS
+from kinetree.engine.llvm.functions import (
+    CALLED,
+    Called,
+    call_shape,
+    function_name,
+    result_count,
+    result_type,
+)
+from kinetree.engine.llvm.operands import insert_all
+from kinetree.engine.llvm.order import (
+    IN_MEMORY,
+    PART_NODES,
+    Item,
+    computed,
+    kept_slots,
+    needed,
+    order,
+    split,
+)
+from kinetree.engine.llvm.text import SCALARS, Writer, number, splat, vector
+from kinetree.errors import GraphError
+
+WHOLE_NODES = 2000  # nodes up to which vector code, which has more registers, stays in one part
+PARTED = ' noinline "stackrealign"'
+
+
+@dataclass(frozen=True)
+class Head:
+    """The definition of a function: pointers with their attributes, linkage and attributes."""
+
+    pointers: Sequence[str]
+    linkage: str = ""
+    attributes: str = ""
+
+
+def assemble(name: str, head: Head, buffers: Mapping[str, str], parts: Sequence[list[str]]) -> str:
+    """Text of a function whose statements come in parts, which it calls one after the other.
+
+    `buffers` are pointers to memory of its own, with the types to allocate.
+    """
+    made = [f"  {pointer} = alloca {kind}" for pointer, kind in buffers.items()]
+    end = "  ret void\n}\n"
+    first = f"define {head.linkage}void @{name}({', '.join(head.pointers)}){head.attributes} {{"
+    if len(parts) == 1:
+        return "\n".join([first, *made, *parts[0], end])
+    parameters = ", ".join([*head.pointers, *(f"ptr {pointer}" for pointer in buffers)])
+    passed = ", ".join(f"ptr {x.split()[-1]}" for x in parameters.split(", "))
+    lines = []
+    for k, part in enumerate(parts):
+        lines += [f"define internal void @{name}_part{k}({parameters}){PARTED} {{", *part, end]
+    calls = [f"  call void @{name}_part{k}({passed})" for k in range(len(parts))]
+    return "\n".join([*lines, first, *made, *calls, end])
 
 
 def slots(ports: tuple[Port, ...]) -> list[int]:
@@ -34,21 +73,47 @@ def slots(ports: tuple[Port, ...]) -> list[int]:
 class Block:
     """Writes `@{name}_block(ptr in, ptr out)`: buffers of one vector per element, aligned.
 
-    input, output: the place of an element of an array: a pointer and an element. load: %n{i} from a
-    place. store: a value at a place.
-
+    input, output: the place of an element of an array, a pointer and an element. load: %n{i} from a
+    place. store: a value at a place. `slots` are the places of the values that go from part to
+    part, `kept` is their number.
     """
 
     pointers: Sequence[str] = ("ptr noalias readonly %in", "ptr noalias writeonly %out")
     head = ("block", "internal ", ' noinline "stackrealign"')  # name, linkage, attributes
-    longest_part: int | None = None  # as in `GraphCode`
+    longest_part: int | None = None  # nodes up to which there is one part
 
     def __init__(self, graph: Graph, name: str, dtype: str, lanes: int) -> None:
-        self.graph, self.name, self.dtype = graph, name, dtype
-        self.body = GraphCode(graph, name, dtype, lanes, self.longest_part)
-        self.bytes = self.body.scalar.size * lanes
+        self.graph, self.name, self.dtype, self.lanes = graph, name, dtype, lanes
         self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
         self._count = 0
+        scalar = SCALARS[dtype]
+        self.scalar, self.nodes, self.bytes = scalar, graph.nodes, scalar.size * lanes
+        self.patterns: dict[str, str] = {}  # texts of operations with the words of this code
+        self.type = vector(scalar.word, lanes)
+        self.order = list(order(graph, lanes))
+        usual = WHOLE_NODES if lanes > 1 else PART_NODES
+        self.parts = split(self.order, self.longest_part or usual)
+        self.slots, self.kept = kept_slots(graph, self.parts)
+        self.places = graph.places()
+        self.loops = {node: f"%repeat{k}" for k, node in enumerate(graph.repeats())}
+        self.handed: dict[int, list[tuple[str, int]]] = {}  # value -> where loops expect it
+        for node, frame in self.loops.items():
+            carried = self.nodes[node].sweep.carried
+            for k, arg in enumerate(self.nodes[node].args):
+                slot = k if k < carried else k + carried
+                self.handed.setdefault(arg, []).append((frame, slot))
+        self.words = {
+            "T": self.type,
+            "F": scalar.code if lanes == 1 else f"v{lanes}{scalar.code}",
+            "B": vector("i1", lanes),
+            "I": vector(scalar.integer, lanes),
+            "none": splat(scalar.integer, "0", lanes),
+            "zero": number(0.0, scalar.word, lanes),
+            "one": number(1.0, scalar.word, lanes),
+            "magnitude": splat(scalar.integer, str(2 ** (8 * scalar.size - 1) - 1), lanes),
+            "name": name,
+            "lanes": str(lanes),
+        }
 
     def _address(self, buffer: str, slot: int) -> tuple[str, str]:
         """A statement that finds a slot of a buffer, and the name of its address."""
@@ -58,13 +123,11 @@ class Block:
 
     def load(self, i: int, pointer: str, element: int) -> str:
         line, address = self._address(pointer, element)
-        return f"{line}\n  %n{i} = load {self.body.type}, ptr {address}, align {self.bytes}"
+        return f"{line}\n  %n{i} = load {self.type}, ptr {address}, align {self.bytes}"
 
     def store(self, value: str, pointer: str, element: int) -> str:
         line, address = self._address(pointer, element)
-        return (
-            f"{line}\n  store volatile {self.body.type} {value}, ptr {address}, align {self.bytes}"
-        )
+        return f"{line}\n  store volatile {self.type} {value}, ptr {address}, align {self.bytes}"
 
     def input(self, port: int, element: int) -> tuple[str, int]:
         return "%in", self.inputs[port] + element
@@ -74,15 +137,139 @@ class Block:
 
     def text(self) -> str:
         """The whole function."""
-        sizes = {"%kept": self.body.kept} | self.body.frames
+        sizes = {"%kept": self.kept} | self.frames
         buffers = {
-            pointer: f"[{size} x {self.body.type}], align {self.bytes}"
+            pointer: f"[{size} x {self.type}], align {self.bytes}"
             for pointer, size in sizes.items()
             if size
         }
-        parts = self.body.lines(self)
+        parts = [self.part(items) for items in self.parts]
         word, *around = self.head
         return assemble(f"{self.name}_{word}", Head(self.pointers, *around), buffers, parts)
+
+    @property
+    def frames(self) -> dict[str, int]:
+        """The memory of loops: pointers, and how many numbers each points to."""
+        sweeps = {frame: self.nodes[node].sweep for node, frame in self.loops.items()}
+        return {frame: sweep.size + sweep.made for frame, sweep in sweeps.items()}
+
+    def made_slot(self, node: Node) -> int:
+        """The place of a number that a loop leaves, in its frame."""
+        sweep, k = self.nodes[node.args[0]].sweep, node.place[1]
+        return k if k < sweep.carried else k + sweep.size
+
+    @property
+    def called(self) -> set[Called]:
+        """The functions that are called."""
+        groups = [item for item in self.order if isinstance(item, tuple)]
+        return {self.call_of(members) for members in groups}
+
+    def call_of(self, members: tuple[int, ...]) -> Called:
+        """The function that computes some nodes."""
+        count = len({self.nodes[i].args for i in members})
+        return (CALLED[self.nodes[members[0]].op][0], *call_shape(self.lanes, count))
+
+    def operand(self, i: int) -> str:
+        """Return node i as an argument."""
+        node = self.nodes[i]
+        if node.op == "const":
+            return number(node.number, self.scalar.word, self.lanes)
+        return f"%n{i}"
+
+    def statement(self, i: int) -> str:
+        """An arithmetic node."""
+        op, args, _ = self.nodes[i]
+        pattern = self.patterns.get(op) or self.pattern(i, op)
+        return pattern.format(*[self.operand(arg) for arg in args], i=i)
+
+    def pattern(self, i: int, op: str) -> str:
+        """Return the statement of an operation, with places for its arguments and its number."""
+        if op not in OPERATIONS:
+            raise GraphError(f"node {i} is {op!r}; known are {', '.join(OPERATIONS)}.")
+        places = {"i": "{i}", "a": "{0}", "b": "{1}", "c": "{2}"}
+        self.patterns[op] = OPERATIONS[op].llvm.format(**places, **self.words)
+        return self.patterns[op]
+
+    def part(self, items: Sequence[Item]) -> list[str]:
+        """The statements of one part. A result is stored as soon as it is known."""
+        lines: list[str] = []
+        known: set[int] = set()
+        for item in items:
+            for i in needed(self.nodes, item):
+                if i not in known:
+                    known.add(i)
+                    self.bring(i, lines)
+            if isinstance(item, tuple):
+                known.update(item)
+                lines += self.calls(item)
+                lines += [
+                    self.store(f"%n{i}", "%kept", self.slots[i]) for i in item if i in self.slots
+                ]
+            elif item not in known:
+                known.add(item)
+                self.evaluate(item, lines)
+            for i in computed(item):
+                for output, element in self.places.get(i, ()):
+                    lines.append(self.store(self.operand(i), *self.output(output, element)))
+                for frame, slot in self.handed.get(i, ()):
+                    lines.append(self.store(self.operand(i), frame, slot))
+        return lines
+
+    def calls(self, members: tuple[int, ...]) -> list[str]:
+        """Nodes that one call computes."""
+        w, called = Writer(f"c{members[0]}_"), self.call_of(members)
+        function, lanes, vectors = called
+        kind, results = vector(self.scalar.word, lanes), result_count(function)
+        values = {
+            args: k for k, args in enumerate(dict.fromkeys(self.nodes[i].args for i in members))
+        }
+        rows = [[self.operand(arg) for arg in args] for args in values]
+        packed = lanes > self.lanes
+        if packed:  # numbers side by side; the last one fills the spare lanes
+            columns = zip(*rows, *[rows[-1]] * (lanes - len(rows)), strict=True)
+            rows = [[insert_all(w, self.scalar.word, list(column)) for column in columns]]
+        arguments = ", ".join(f"{kind} {x}" for row in rows for x in row)
+        result = result_type(kind, vectors * results)
+        call = f"call {result} {function_name(self.name, called)}({arguments})"
+        if vectors * results == 1 and not packed:
+            w.do(f"%n{members[0]} = {call}")
+            return w.lines
+        whole, parts = w.let(call), dict[int, str]()
+        for i in members:
+            k, which = values[self.nodes[i].args], CALLED[self.nodes[i].op][1]
+            if packed and which not in parts:
+                single = results == 1
+                parts[which] = whole if single else w.let(f"extractvalue {result} {whole}, {which}")
+            part = (
+                f"extractelement {kind} {parts[which]}, i32 {k}"
+                if packed
+                else (f"extractvalue {result} {whole}, {k * results + which}")
+            )
+            w.do(f"%n{i} = {part}")
+        return w.lines
+
+    def bring(self, i: int, lines: list[str]) -> None:
+        """Append a value of an earlier part."""
+        op = self.nodes[i].op
+        if op in IN_MEMORY:
+            self.evaluate(i, lines)
+        elif op != "const":
+            lines.append(self.load(i, "%kept", self.slots[i]))
+
+    def evaluate(self, i: int, lines: list[str]) -> None:
+        """Append one node."""
+        op, args, _ = node = self.nodes[i]
+        if op == "input":
+            lines.append(self.load(i, *self.input(*node.place)))
+        elif op == "carried":
+            lines.append(self.load(i, self.loops[args[0]], self.made_slot(node)))
+        elif op == "repeat":
+            frame = self.loops[i]
+            lines.append(f"  call void @{self.name}_{frame[1:]}_{self.lanes}(ptr {frame})")
+        elif op != "const":
+            lines.append(self.statement(i))
+            if i in self.slots:
+                lines.append(self.store(f"%n{i}", "%kept", self.slots[i]))
 
 
 class One(Block):
@@ -106,111 +293,6 @@ class One(Block):
         return f"%out{port}", element
 
 
-class StatesLoop:
-    """Writes the loop. Blocks of `lanes` states are read, evaluated and written one by one.
-
-    scatter: the block evaluates distinct results, which are written where its tables say.
-    """
-
-    def __init__(
-        self, graph: Graph, name: str, dtype: str, lanes: int, scatter: Scatter | None = None
-    ) -> None:
-        self.graph, self.name, self.dtype, self.scatter = graph, name, dtype, scatter
-        self.ports = (*graph.inputs, *graph.outputs)
-        self.inputs, self.outputs = slots(graph.inputs), slots(graph.outputs)
-        arguments = [(word, ADDRESS) for word in ("args", "dimensions", "steps", "data")]
-        self.code = LlvmLoops(lanes, f"{name}_states", arguments, "", dtype=dtype)
-
-    def text(self) -> str:
-        """The whole function."""
-        code, lanes, count = self.code, self.code.lanes, len(self.graph.inputs)
-        total = code.load(code.arguments["dimensions"], 0, INTEGER)
-        written = self.outputs[-1]
-        if self.scatter is not None:
-            written = self.scatter.distinct.outputs[0].size
-        sizes = {"in": self.inputs[-1] * lanes, "out": written * lanes}
-        self.buffers, free = memory(code, sizes)
-        arrays = list(self.arrays())
-        with code.each(0, total, lanes) as first:
-            left = total - first
-            states = first, code.select(left < lanes, left, lanes)
-            for k, port in enumerate(self.graph.inputs):
-                if port.size:  # one that is the same for all states is read once
-                    moving = ~arrays[k][1].equals(0)
-                    with code.when(first.equals(0) | moving):
-                        self.move(k, arrays[k], *states)
-            code.call(f"{self.name}_block", self.buffers["in"], self.buffers["out"])
-            for k, port in enumerate(self.graph.outputs, count):
-                if port.size:
-                    self.move(k, arrays[k], *states)
-        free()
-        return code.text()
-
-    def arrays(self) -> Iterator[tuple[Value, ...]]:
-        """For each array: its address, bytes between states, core strides, whether contiguous."""
-        code, place = self.code, len(self.ports)
-        args, steps = (code.arguments[word] for word in ("args", "steps"))
-        for k, port in enumerate(self.ports):
-            strides = code.bytes_behind(steps, 8 * place)
-            array, outer = code.load(args, k, ADDRESS), code.load(steps, k, INTEGER)
-            yield array, outer, strides, contiguous(code, port, strides)
-            place += len(port.shape)
-
-    def move(self, k: int, array: tuple[Value, ...], first: Value, count: Value) -> None:
-        """Read or write the block of one array."""
-        code, port, output = self.code, self.ports[k], k - len(self.graph.inputs)
-        start, outer, strides, simple = array
-        verb, buffer, slot, table = "read", "in", self.inputs[k] if output < 0 else 0, []
-        if output >= 0:
-            verb, buffer = "write", "out"
-            if self.scatter is None:
-                slot = self.outputs[output]
-            else:
-                table = [Value(code, f"@{self.scatter.table(self.name, output)}", ADDRESS)]
-        label = Operand(port.shape, self.dtype, code.lanes).label
-        there = code.bytes_behind(start, first * outer)
-        here = code.offset(self.buffers[buffer], slot * code.lanes)
-        function = f"{self.name}_{verb}_{label}"
-        code.call(function, there, outer, strides, count, simple, here, *table)
-
-
-def contiguous(code: LlvmLoops, port: Port, strides: Value) -> Value:
-    """Write a test whether the elements of a state are contiguous."""
-    expected, verdict = code.scalar.size, code.constant(True, TEST)
-    for axis in reversed(range(len(port.shape))):
-        length = port.shape[axis]
-        if length != 1:  # the stride of a single element means nothing
-            verdict = verdict & code.load(strides, axis, INTEGER).equals(expected)
-        expected *= length
-    return verdict
-
-
-def one_by_block(graph: Graph, name: str, dtype: str) -> str:
-    """Text of `@{name}_one` as a batch of one state, for very many results."""
-    words = [f"in{k}" for k in range(len(graph.inputs))]
-    words += [f"out{k}" for k in range(len(graph.outputs))]
-    code = LlvmLoops(1, f"{name}_one", [(word, ADDRESS) for word in words], "", dtype=dtype)
-    steps = [0] * len(words)
-    for port in (*graph.inputs, *graph.outputs):
-        sizes = list(accumulate(port.shape[:0:-1], mul, initial=code.scalar.size))
-        steps += sizes[::-1] if port.shape else []
-    code.w.do(f"%arrays = alloca [{len(words)} x ptr]")
-    arrays, single, strides = (
-        Value(code, x, ADDRESS) for x in ("%arrays", f"@{name}_single", f"@{name}_strides")
-    )
-    for k, word in enumerate(words):
-        code.store(arrays, k, code.arguments[word])
-    code.call(f"{name}_states", arrays, single, strides, arrays)
-    entries = ", ".join(f"i64 {step}" for step in steps)
-    return (
-        f"@{name}_single = internal constant i64 1\n"
-        f"@{name}_strides = internal constant [{len(steps)} x i64] [{entries}]\n{code.text()}"
-    )
-
-
-# Loops of a graph
-
-
 class Round(Block):
     """Writes `@{name}_block(ptr in, ptr fixed, ptr out, ptr row, ptr result)`: one round.
 
@@ -229,43 +311,3 @@ class Round(Block):
 
     def output(self, port: int, element: int) -> tuple[str, int]:
         return ("%out", "%result")[port], element
-
-
-def emit_block(block: Block) -> list[str]:
-    """A block, with the loops, the sines and the other functions that it needs."""
-    name, dtype, lanes = block.name, block.dtype, block.body.lanes
-    texts = [*emit_repeats(block.graph, name, dtype, lanes)]
-    return [*texts, *emit_functions(name, dtype, block.body.called), block.text()]
-
-
-def emit_repeats(graph: Graph, name: str, dtype: str, lanes: int) -> list[str]:
-    """All loops of a graph, each with the block of a round."""
-    texts: list[str] = []
-    for k, node in enumerate(graph.repeats()):
-        sweep, loop = graph.nodes[node].sweep, f"{name}_repeat{k}_{lanes}"
-        texts += emit_block(Round(sweep.graph, loop, dtype, lanes))
-        texts.append(_loop(sweep, loop, dtype, lanes))
-    return texts
-
-
-def _loop(sweep: Sweep, name: str, dtype: str, lanes: int) -> str:
-    code = LlvmLoops(lanes, name, [("frame", ADDRESS)], attributes=" noinline", dtype=dtype)
-    sizes = (sweep.carried, sweep.carried, sweep.fixed, sweep.rounds * sweep.row)
-    starts = [0, *accumulate(size * lanes for size in sizes)]
-    frame = Vector(code.arguments["frame"])
-    now, following, fixed, row, result = (frame.behind(start).address for start in starts)
-
-    def turn(_: Value, *at: Value) -> list[Value]:
-        now, following, row, result = at
-        code.call(f"{name}_block", now, fixed, following, row, result)
-        row, result = code.offset(row, sweep.row * lanes), code.offset(result, sweep.result * lanes)
-        return [following, now, row, result]
-
-    def some_open(now: Value, *_: Value) -> Value:
-        return ~code.all(~(Vector(now).wide(0) > 0.0))
-
-    start = [now, following, row, result]
-    last = code.accumulate(start, sweep.rounds, turn, None if sweep.scans else some_open)[0]
-    with code.when(~last.equals(frame.address)):
-        code.copy_wide(frame, Vector(following), sweep.carried)
-    return code.text()

@@ -1,10 +1,11 @@
 """Graph -> text of one LLVM module."""
 
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.llvm.block import Block, One, StatesLoop, emit_repeats, one_by_block
+from kinetree.engine.llvm.block import Block, One
 from kinetree.engine.llvm.functions import emit_functions
 from kinetree.engine.llvm.operands import NEAR, Operand, emit_operand
 from kinetree.engine.llvm.scatter import scatter
+from kinetree.engine.llvm.states import StatesLoop, emit_repeats, one_by_block
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import END, SCALARS
 
@@ -20,7 +21,7 @@ def operands(ports: tuple[Port, ...], dtype: str, lanes: int) -> list[Operand]:
 
 
 def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kernel") -> str:
-    """Text of a module with `@{name}_states` and `@{name}_one` (see `block.py`).
+    """Text of a module with `@{name}_states` and `@{name}_one` (see `states.py` and `block.py`).
 
     Args:
         graph: what to compute; its order of nodes is the order of evaluation.
@@ -42,7 +43,7 @@ def emit(graph: Graph, target: Target, dtype: str = "float64", name: str = "kern
     parts = [f'target triple = "{target.triple}"\n'] if target.triple else []
     if results is not None:
         parts.append(results.tables(name, lanes))
-    parts.extend(emit_functions(name, dtype, block.body.called | one.body.called))
+    parts.extend(emit_functions(name, dtype, block.called | one.called))
     for width in dict.fromkeys((lanes, 1)):
         parts.extend(emit_repeats(graph, name, dtype, width))
     numbers = sum(port.size for port in (*graph.inputs, *graph.outputs))

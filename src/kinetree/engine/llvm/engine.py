@@ -5,7 +5,6 @@ llvmlite is imported on first use, so that importing kinetree stays light.
 
 import functools
 import platform
-import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
@@ -17,14 +16,6 @@ from kinetree.errors import CompileError
 # Lines of IR above which the code generator makes less effort. The graph arrives already optimised
 # and scheduled, so on long straight-line code more effort costs time and changes next to nothing.
 LOW_EFFORT_LINES = 40_000
-
-# one fused product; see `fuses`
-PRODUCT = """declare double @llvm.fma.f64(double, double, double)
-define double @product(double %a, double %b, double %c) {
-  %x = call double @llvm.fma.f64(double %a, double %b, double %c)
-  ret double %x
-}
-"""
 
 # On Windows llvmlite makes ELF objects of the code model "jitdefault" (it appends "-elf" to the
 # triple), with the calling convention of Windows; LLVM's older linker loads them. That code model
@@ -110,11 +101,6 @@ def assembly(text: str, target: Target) -> str:
     """The same code as readable assembly."""
     with parsed(text) as module:
         return target_machine(target, level(text)).emit_assembly(module)
-
-
-def fuses(target: Target) -> bool:
-    """Return True if the processor has fused multiply-add; otherwise code calls `fma` of C."""
-    return re.search(r"\b_?fma\b", assembly(PRODUCT, target)) is None
 
 
 class Code:

@@ -15,9 +15,10 @@ one of them fails are they examined one by one.
 
 from kinetree.engine.compiler.loops import ADDRESS, INTEGER, MASK, TEST, Index, Value, Vector
 from kinetree.engine.compiler.stepping import Field, Stepping
-from kinetree.engine.llvm.block import Block, emit_block
+from kinetree.engine.llvm.block import Block
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.operands import Operand, emit_operand
+from kinetree.engine.llvm.states import emit_block
 from kinetree.engine.llvm.target import Target
 from kinetree.engine.llvm.text import END
 

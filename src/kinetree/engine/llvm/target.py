@@ -11,12 +11,10 @@ linked with the mathematical library, on Windows they are exported by ucrtbase.d
 Python loads.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kinetree.core.environment import setting
 from kinetree.errors import InputError
-
-LANES = (1, 2, 4, 8, 16)
 
 # name of a family, features that a processor needs for it, lanes of float64
 FAMILIES: tuple[tuple[str, frozenset[str], int], ...] = (
@@ -47,30 +45,9 @@ class Target:
     features: str = ""
     triple: str = ""
 
-    def __post_init__(self) -> None:
-        for field in ("lanes64", "lanes32"):
-            if getattr(self, field) not in LANES:
-                raise InputError(
-                    f"target {self.name!r} has {field} = {getattr(self, field)!r}, "
-                    f"expected one of {', '.join(map(str, LANES))}. "
-                    "kinetree.engine.llvm.target.host_target() chooses what fits this machine."
-                )
-
     def lanes(self, dtype: str) -> int:
         """States that go through together for a dtype, "float64" or "float32"."""
         return {"float64": self.lanes64, "float32": self.lanes32}[dtype]
-
-    def with_lanes(self, lanes64: int, lanes32: int | None = None) -> "Target":
-        """The same processor with other lanes; twice as many of float32 unless they are given."""
-        if lanes32 is None:
-            lanes32 = min(2 * lanes64, max(LANES))
-        name = f"{self.name}x{lanes64}"
-        return replace(self, name=name, lanes64=lanes64, lanes32=lanes32)
-
-
-def family(features: frozenset[str]) -> tuple[str, int]:
-    """Name and float64 lanes of the widest family whose features are all there."""
-    return families(features)[0]
 
 
 def families(features: frozenset[str]) -> list[tuple[str, int]]:
@@ -99,7 +76,7 @@ def host_target(name: str | None = None) -> Target:
     asked = setting(VARIABLE) if name is None else name
     if asked:
         return _asked_target(asked, VARIABLE if name is None else "name", present, triple)
-    name, lanes = family(present)
+    name, lanes = families(present)[0]
     return Target(
         name=name,
         lanes64=lanes,

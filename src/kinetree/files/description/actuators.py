@@ -196,8 +196,8 @@ class Actuator:
             activation_range: least and most goal, rad or m.
         """
         law = _servo(joint, gear, kp, kd) | _ranges(control_range, force_range)
-        state = {"dynamics": "integrator", "activation_range": activation_range}
-        return cls(**law, **state, delay=delay)
+        law |= {"dynamics": "integrator", "activation_range": activation_range}
+        return cls(**law, delay=delay)
 
 
 def _place(joint: str | Points, gear: float) -> dict[str, Any]:

@@ -229,23 +229,18 @@ def _traced(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     except Exception as problem:
         known = isinstance(problem, KinetreeError)  # has the list of functions already
         listed = "" if known else f", {', '.join(FUNCTIONS)}"
-        raise InputError(
-            f"{which} cannot be traced: {problem} It becomes a formula when Friction is made: take "
-            f"its functions from kinetree.scalars{listed}, its constants as plain numbers, and "
-            "write `where(dq > 0, a, b)` in the place of `if`."
-        ) from problem
-    if law.several or law.graph.outputs[0].shape != ():
-        raise InputError(
-            f"{which} returned {'a tuple' if law.several else 'an array'}; expected one number, "
-            "the force b at the rate dq."
+        text = (
+            f"{which} cannot be traced: {problem} Take its functions from kinetree.scalars{listed}"
         )
+        raise InputError(f"{text}, and write `where(dq > 0, a, b)` for `if`.") from problem
+    if law.several or law.graph.outputs[0].shape != ():
+        kind = "a tuple" if law.several else "an array"
+        raise InputError(f"{which} returned {kind}; expected one number, the force b at dq.")
     for dq in (*RATES, *reversed(RATES)):
         if not law.compare([function(dq)], dq):
-            raise InputError(
-                f"{which} returned something else at dq = {dq:g} than its formula, which was "
-                "traced just before. Either it is not a function of dq alone: give forces that "
-                "remember something, or noise, as a controller, kinetree.controllers.Stateful or "
-                "Sampled. Or tracing misread it, which follows one way through isinstance, try and "
-                "the like for all numbers: write `where(dq > 0, a, b)` instead."
+            text = (
+                f"{which} returned something else at dq = {dq:g} than its traced formula. Forces "
             )
+            text += "that remember something are controllers, kinetree.controllers.Stateful; "
+            raise InputError(f"{text}branches are written `where(dq > 0, a, b)`.")
     return law

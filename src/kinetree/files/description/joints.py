@@ -53,10 +53,8 @@ def check_kind(S: Array, type: str, name: str) -> Array:
     fits = not turns if type == PRISMATIC else turns
     if not fits or (type == REVOLUTE and known(S) is not None and not _has_no_pitch(S)):
         pitch = f"pitch {float(times(w, v)):.6g}" if turns else "a translation"
-        raise ModelError(
-            f"{name} is {S.tolist()}, {pitch}, which does not fit the type {type!r}; a prismatic "
-            "axis has w = 0, a revolute one w . v = 0, a helical one |w| = 1."
-        )
+        text = f"{name} is {S.tolist()}, {pitch}, which does not fit the type {type!r}"
+        raise ModelError(f"{text}; prismatic: w = 0, revolute: w . v = 0, helical: |w| = 1.")
     return S
 
 

@@ -193,7 +193,9 @@ class Sources:
         for folder in above:
             if package_name(folder) == name:
                 return self._take(name, folder, "the description lies in it", where, folder)
-        roots = [(f"folder {root}", root, None, ()) for root in self.folders]
+        roots: list[tuple[str, Path, int | None, Sequence[Path]]] = [
+            (f"folder {root}", root, None, ()) for root in self.folders
+        ]
         if self.file is not None:
             root, depth = workspace(self.file.parent)
             roots.append((f"workspace {root} of the description", root, depth, above))

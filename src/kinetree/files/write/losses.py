@@ -86,10 +86,12 @@ def told(record: Any) -> str:
 
 def _told(record: Any) -> Iterator[str]:
     for x in fields(record):
-        value = getattr(record, x.name)
-        empty = value is None or (isinstance(value, Mapping | tuple | list) and not value)
-        if not empty and not np.array_equal(value, x.default):
-            yield f"{x.name.replace('_', ' ')} {_text(value)}"
+        value: Any = getattr(record, x.name)
+        default: Any = x.default
+        if value is None or np.array_equal(value, default):
+            continue
+        if text := _text(value):
+            yield f"{x.name.replace('_', ' ')} {text}"
 
 
 def _text(value: Any) -> str:

@@ -70,10 +70,8 @@ def check_names(names: Iterable[str], kind: str, format: str) -> None:
     for name in names:
         problem = _problem(name)
         if problem:
-            raise ModelError(
-                f"{kind} {name!r} {problem}, which {format} does not allow; expected printable "
-                "text. Rename it."
-            )
+            text = f"{kind} {name!r} {problem}, which {format} does not allow"
+            raise ModelError(f"{text}; expected printable text. Rename it.")
 
 
 def _problem(name: str) -> str:

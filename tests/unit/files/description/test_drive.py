@@ -6,7 +6,6 @@ import pytest
 
 import kinetree as kt
 from kinetree.engine.kernels import model_hash
-from kinetree.files.description.drive import checked_drive
 from kinetree.friction import Friction
 from kinetree.joints import Drive
 from kinetree.model import build_model
@@ -18,7 +17,7 @@ FULL = Drive(CURVE, peak=70, efficiency=0.8, lag=0.01, delay=0.002)
 
 def test_a_drive_survives_description_pickle_and_other_changes():
     robot = kt.robots.ur5e().with_drives({"elbow": FULL})
-    expected = checked_drive(FULL, "elbow")
+    expected = robot.model.joint("elbow").drive
     assert expected.curve == ((0.0, 80.0), (3.0, 80.0), (6.0, 0.0))
     copies = (
         robot,

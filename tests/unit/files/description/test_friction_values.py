@@ -3,11 +3,8 @@
 import copy
 import multiprocessing as mp
 import pickle
-from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
-from typing import ClassVar
 
 import mpmath
 import numpy as np
@@ -21,39 +18,18 @@ from kinetree.scalars import tanh
 ARM = kt.robots.planar_2r()
 Q, DQ, DDQ = np.array([0.3, -0.4]), np.array([0.5, -0.7]), np.array([0.2, 0.9])
 OLD, NEW = 1.5, 40.0
-of_module = OLD
 
 
 def force(k, dq):
     return k * tanh(2 * dq) + 0.25 * dq
 
 
-@dataclass
-class Record:
-    k: float = OLD
-
-
 class Held:
-    k_class: ClassVar[float] = OLD
-
     def __init__(self):
         self.k = OLD
 
     def __call__(self, dq):
         return force(self.k, dq)
-
-    def method(self, dq):
-        return force(self.k, dq)
-
-    def of_class(self, dq):
-        return force(Held.k_class, dq)
-
-
-class Slotted:
-    __slots__ = ("k",)
-
-    def __init__(self):
-        self.k = OLD
 
 
 def by_closure():
@@ -69,36 +45,11 @@ def by_closure():
     return law, change
 
 
-def by_global():
-    globals()["of_module"] = OLD
-    return lambda dq: force(of_module, dq), lambda: globals().update(of_module=NEW)
-
-
 def by_default():
     def law(dq, k=OLD):
         return force(k, dq)
 
     return law, lambda: setattr(law, "__defaults__", (NEW,))
-
-
-def by_keyword_default():
-    def law(dq, *, k=OLD):
-        return force(k, dq)
-
-    return law, lambda: law.__kwdefaults__.update(k=NEW)
-
-
-def by_function_attribute():
-    def law(dq):
-        return force(law.k, dq)
-
-    law.k = OLD
-    return law, lambda: setattr(law, "k", NEW)
-
-
-def by_class_attribute():
-    Held.k_class = OLD
-    return Held().of_class, lambda: setattr(Held, "k_class", NEW)
 
 
 def by_replaced_method():
@@ -109,43 +60,17 @@ def by_replaced_method():
     return lambda dq: law(dq), lambda: setattr(Own, "__call__", lambda self, dq: NEW * dq)
 
 
-def by_partial():
-    table = {"k": OLD}
-    return partial(lambda table, dq: force(table["k"], dq), table), lambda: table.update(k=NEW)
-
-
-def by_holder(make, read, write):
-    """Somewhere a value is kept, how it is read, and how it is changed."""
-
-    def way():
-        kept = make()
-        return lambda dq: force(read(kept), dq), lambda: write(kept)
-
-    return way
+def by_array():
+    kept = np.full(2, OLD)
+    return lambda dq: force(kept[1], dq), lambda: kept.fill(NEW)
 
 
 WAYS = {
     "closure": by_closure,
-    "global": by_global,
     "default": by_default,
-    "keyword default": by_keyword_default,
-    "function attribute": by_function_attribute,
-    "class attribute": by_class_attribute,
     "replaced method": by_replaced_method,
-    "partial": by_partial,
     "callable object": lambda: (x := Held(), lambda: setattr(x, "k", NEW)),
-    "bound method": lambda: ((x := Held()).method, lambda: setattr(x, "k", NEW)),
-    "list": by_holder(lambda: [OLD], lambda x: x[0], lambda x: x.__setitem__(0, NEW)),
-    "deque": by_holder(lambda: deque([OLD]), lambda x: x[0], lambda x: x.appendleft(NEW)),
-    "dict": by_holder(lambda: {"k": OLD}, lambda x: x["k"], lambda x: x.update(k=NEW)),
-    "array": by_holder(lambda: np.full(2, OLD), lambda x: x[1], lambda x: x.fill(NEW)),
-    "0-d array": by_holder(lambda: np.array(OLD), float, lambda x: x.fill(NEW)),
-    "namespace": by_holder(
-        lambda: SimpleNamespace(k=OLD), lambda x: x.k, lambda x: setattr(x, "k", NEW)
-    ),
-    "record": by_holder(Record, lambda x: x.k, lambda x: setattr(x, "k", NEW)),
-    "slots": by_holder(Slotted, lambda x: x.k, lambda x: setattr(x, "k", NEW)),
-    "iterated": by_holder(lambda: [OLD], sum, lambda x: x.append(NEW - OLD)),
+    "array": by_array,
 }
 
 

@@ -60,16 +60,16 @@ LONG = 4 * 65536  # characters of a mesh or height field in the file, which MuJo
 class Node:
     """An element of the document that it belongs to: 0 is the file, others are <model> assets.
 
-    copies: how often MuJoCo writes it out. start, end: its number in the model, and that of the
-    first node after all inside it.
+    start, end: its number in the model, and that of the first node after all inside it. size: of
+    elements that MuJoCo writes out for it.
     """
 
     element: Element
     outer: "Node | None"
     document: int
-    copies: int = 1
     start: int = 0
     end: int = 0
+    size: int = 1
 
     @property
     def tag(self) -> str:
@@ -250,34 +250,25 @@ class Document:
 
         Documents are counted from the last: a model has a smaller number than those it attaches.
         """
-        totals: dict[str, int] = {}  # elements of documents, by their file names
+        sizes: dict[tuple[str, str], int] = {}  # elements of documents, parts and named models
         for number in reversed(self.documents):
             first, last = self._span(number)
-            before = [0]  # elements of this document before each of its nodes
-            parts: dict[str, Node] = {}
-            models: dict[str, int] = {}
-            for node in self.nodes[first:last]:
-                name, size = node.attributes.get("name", ""), 1
-                node.copies = 1 if node.outer is None else node.outer.copies
-                if node.tag == "replicate":
-                    node.copies *= max(1, _integer(node.attributes.get("count", "1")))
-                elif node.tag in ("body", "frame"):
-                    parts[name] = node
-                elif node.tag == "model":
-                    models[name] = totals.get(node.attributes.get("file", ""), 0)
-                elif node.tag == "attach" and "model" in node.attributes:
-                    size += models.get(node.attributes["model"], 0)
-                elif node.tag == "attach":  # a part of this model; an open one has at most all
-                    part = node.attributes.get("body", node.attributes.get("frame", ""))
-                    copied = parts.get(part, self.nodes[first])
-                    done = copied.end < first + len(before)
-                    whole = before[copied.end - first] - before[copied.start - first] if done else 0
-                    size += whole // copied.copies if done else before[-1]
-                before.append(before[-1] + size * node.copies)
-                if before[-1] > MOST_COPIES:
-                    text = f"the model has more than {MOST_COPIES} elements"
-                    raise node.fault(f"with every <replicate> and <attach> written out {text}.")
-            totals[document_name(number)] = before[-1]
+            open_nodes: list[Node] = []
+            for node in [*self.nodes[first:last], None]:
+                while open_nodes and (node is None or open_nodes[-1].end <= node.start):
+                    done = open_nodes.pop()
+                    if done.tag == "replicate":
+                        done.size *= max(1, _integer(done.attributes.get("count", "1")))
+                    if done.size > MOST_COPIES:
+                        text = f"the model has more than {MOST_COPIES} elements"
+                        raise done.fault(f"with every <replicate> and <attach> written out {text}.")
+                    sizes["part", done.attributes.get("name", "")] = done.size
+                    if open_nodes:
+                        open_nodes[-1].size += done.size
+                if node is not None:
+                    node.size = 1 + _attached(node, sizes)
+                    open_nodes.append(node)
+            sizes["file", document_name(number)] = self.nodes[first].size
 
     def _span(self, number: int) -> tuple[int, int]:
         """Numbers of the first node of a document, and of the first after it."""
@@ -410,6 +401,18 @@ def _plain(attributes: dict[str, str]) -> dict[str, str]:
         key: x.replace("%", "\ufe6a") if key in ("class", "childclass") else x
         for key, x in attributes.items()
     }
+
+
+def _attached(node: Node, sizes: dict[tuple[str, str], int]) -> int:
+    """The number of elements that an <attach> puts in its place; 0 of other elements."""
+    given = node.attributes
+    if node.tag == "model":
+        sizes["model", given.get("name", "")] = sizes.get(("file", given.get("file", "")), 0)
+    if node.tag != "attach":
+        return 0
+    if "model" in given:
+        return sizes.get(("model", given["model"]), 0)
+    return sizes.get(("part", given.get("body", given.get("frame", ""))), 0)
 
 
 def _check_value(node: Node, attribute: str, value: str) -> None:

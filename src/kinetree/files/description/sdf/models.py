@@ -197,16 +197,12 @@ class Reader:
             if asked.has("pose"):
                 T, relative_to = read_pose(asked)
             elif relative_to or placed:
-                raise asked.fault(
-                    "its <placement_frame>, or the pose that the included model has relative to "
-                    "another frame, needs a <pose> of <include>; add one."
-                )
+                text = "its <placement_frame>, or a pose of the model relative to another frame"
+                raise asked.fault(f"{text}, needs a <pose> of <include>; add one.")
             placement = placed or placement
         if given.is_static and depth and not is_static:
-            raise part.fault(
-                "<static> of a nested model in a model that moves is not supported. Connect its "
-                "links by fixed joints and delete <static>."
-            )
+            text = "<static> of a nested model in a model that moves is not supported"
+            raise part.fault(f"{text}. Connect its links by fixed joints.")
         inner = f"{key}{SEPARATOR}" if inner is None else inner
         frame = Frame(
             self._own_name(key), MODEL, given.element, self.frames, around.inner, around, T,

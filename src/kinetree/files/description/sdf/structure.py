@@ -59,11 +59,8 @@ def _turned(joint: JointDescription, findings: Findings) -> JointDescription:
     """The same joint from its child to its parent."""
     name, child = f"joint {show(joint.name)}", show(joint.child)
     if joint.type not in (*SCREW_TYPES, FIXED):
-        raise ParseError(
-            f"{joint.where}: {name} has {child} as its child, which is nearer to the base than its "
-            f"parent {show(joint.parent)}; a ball joint cannot be read that way. Swap <parent> and "
-            "<child>."
-        )
+        text = f"{name} has {child} as its child, which is nearer to the base than its parent"
+        raise ParseError(f"{joint.where}: {text}. Swap <parent> and <child> of a ball joint.")
     text = f"{name} is read from its child {child}, which is nearer to the base, to its parent"
     findings.notes.append(Note(f"{text}; q means the same.", joint.where))
     A = None if joint.A is None else -move_twist(joint.M_pc, joint.A)

@@ -22,13 +22,7 @@ from typing import Any
 from kinetree.core.text import nearest
 from kinetree.errors import ParseError, argument
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.source import (
-    RobotFile,
-    decode,
-    environment,
-    path_text,
-    seen_path,
-)
+from kinetree.files.description.source import RobotFile, decode, environment, path_text, seen_path
 from kinetree.files.description.sources import Sources
 from kinetree.files.description.xacro.expressions import (
     Evaluator,
@@ -74,10 +68,8 @@ def expand_xacro(file: RobotFile, findings: Findings) -> tuple[Element, tuple[st
         unknown = reader.unknown()
         raise type(error)(f"{error} {unknown}" if unknown else str(error)) from None
     except RecursionError:
-        raise ParseError(
-            f"{reader.main.name}: macros, blocks or expressions are nested too deeply; does a "
-            "macro call itself without an end?"
-        ) from None
+        text = "macros, blocks or expressions are nested too deeply; does a macro call itself?"
+        raise ParseError(f"{reader.main.name}: {text}") from None
     finally:
         findings.notes += sources.notes
     source = reader.roots[reader.main]
@@ -152,10 +144,8 @@ class _Reader:
     def folder(self) -> Path:
         """The folder of the file that is being read; raise ParseError if it is a text."""
         if self.source_text is not None and self.reading[-1] == self.main:
-            raise ParseError(
-                f"{self.main.name}: a text has no folder of its own, which $(dirname) and patterns "
-                "of file names need. Load the file instead, by its path."
-            )
+            text = "a text has no folder, which $(dirname) and patterns of file names need"
+            raise ParseError(f"{self.main.name}: {text}. Load the file instead, by its path.")
         return self.reading[-1].parent
 
     def read(self, path: Path, source: Element, out: Element, scope: Scope) -> None:
@@ -192,10 +182,8 @@ class _Reader:
         """The value of an argument; ExpressionError if it has none."""
         self.declared.setdefault(name, None)
         if name not in self.values:
-            raise ExpressionError(
-                f"the argument {name!r} has no value here. {self.listed()} Give it in "
-                f"arguments= of kt.load (--arg {name}:=VALUE on the command line)"
-            )
+            text = f"the argument {name!r} has no value here. {self.listed()} Give it in arguments="
+            raise ExpressionError(f"{text} of kt.load (--arg {name}:=VALUE on the command line)")
         return self.values[name]
 
     def listed(self) -> str:

@@ -116,10 +116,9 @@ def macro_of(element: Element) -> Macro:
         if match is None or match["name"] in parameters:
             rest = text[position : position + 40].strip()
             why = "is not a parameter" if match is None else "is there twice"
-            raise ParseError(
-                f"{element.place}: params of macro {element.attributes.get('name')!r}: {rest!r} "
-                f"{why}; expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK, each name once."
-            )
+            text = f"params of macro {element.attributes.get('name')!r}: {rest!r} {why}"
+            expected = "expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK, each name once"
+            raise ParseError(f"{element.place}: {text}; {expected}.")
         parameters[match["name"]] = bool(match["forward"]), match["default"]
         position = match.end()
     return Macro(element, parameters)

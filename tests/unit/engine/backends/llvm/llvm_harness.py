@@ -3,6 +3,7 @@
 import ctypes
 import platform
 import sys
+from dataclasses import replace
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -19,7 +20,8 @@ HOST = host_target()
 
 
 def host(lanes64: int, lanes32: int | None = None) -> Target:
-    return HOST.with_lanes(lanes64, lanes32)
+    name, lanes32 = f"{HOST.name}x{lanes64}", lanes32 or min(2 * lanes64, 16)
+    return replace(HOST, name=name, lanes64=lanes64, lanes32=lanes32)
 
 
 def verified(text: str) -> llvm.ModuleRef:

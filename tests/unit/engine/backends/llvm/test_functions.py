@@ -217,7 +217,7 @@ def test_bits_do_not_depend_on_the_processor(cpu: str) -> None:
     if not get_host_cpu_features().get(features):
         pytest.skip(f"this processor has no {features}")
     graph, given = functions(*ALL), pairs("float64", 300)
-    code = Compiled(graph, replace(HOST.with_lanes(4), cpu=cpu, features=""))
+    code = Compiled(graph, replace(host(4), cpu=cpu, features=""))
     assert same_bits(code.states(given)[0], interpret(graph, given)[0])
 
 
