@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from kinetree import Builder, dynamics
-from kinetree.files.description.tables import describe_points, describe_screws, describe_transforms
-from kinetree.model import Model, build_model
+from kinetree.convert import from_points, from_screws, from_transforms
+from kinetree.model import Model
 from kinetree.spatial import Ad, inverse, pose, screw, spatial_inertia
 from random_robots import random_body, random_direction, random_pose
 
@@ -68,19 +68,19 @@ def random_chain(seed: int, n: int, *, tree: bool = False) -> ChainData:
 
 
 def by_screws(x: ChainData, **options: Any) -> Model:
-    return build_model(describe_screws(x.S, x.M, x.G, parent=x.parent, **options))
+    return from_screws(x.S, x.M, x.G, parent=x.parent, **options).model
 
 
 def by_transforms(x: ChainData, **options: Any) -> Model:
     """With the screws in the parents' frames."""
     S = [x.S[i] if p < 0 else Ad(inverse(x.M[p])) @ x.S[i] for i, p in enumerate(x.parent)]
-    return build_model(describe_transforms(x.M_pi, x.G, S=S, parent=x.parent, **options))
+    return from_transforms(x.M_pi, x.G, S=S, parent=x.parent, **options).model
 
 
 def by_own_transforms(x: ChainData, **options: Any) -> Model:
     """With the screws in the links' own frames."""
     A = [Ad(inverse(x.M[i])) @ x.S[i] for i in range(x.n)]
-    return build_model(describe_transforms(x.M_pi, x.G, A=A, parent=x.parent, **options))
+    return from_transforms(x.M_pi, x.G, A=A, parent=x.parent, **options).model
 
 
 def by_points(x: ChainData, **options: Any) -> Model:
@@ -88,7 +88,7 @@ def by_points(x: ChainData, **options: Any) -> Model:
     m, com, I_com = (list(column) for column in zip(*x.bodies, strict=True))
     C = [R[i] @ com[i] + P[i] for i in range(x.n)]
     data = {"m": m, "I_com": I_com, "types": x.kinds, "pitch": x.pitch, "R": R}
-    return build_model(describe_points(P, C, x.k, parent=x.parent, **data, **options))
+    return from_points(P, C, x.k, parent=x.parent, **data, **options).model
 
 
 def by_builder(x: ChainData, order: Any = None, **drives: Any) -> Model:

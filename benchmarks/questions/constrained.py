@@ -20,7 +20,7 @@ from benchmarks.questions.labels import COLD, FIRST
 from benchmarks.robots import Arrays, load
 from benchmarks.rows import Answer, timing_rows
 from benchmarks.timing import Effort, Job, one_core, side_by_side
-from kinetree.files.convert import from_pinocchio, to_pinocchio
+from kinetree.convert import from_pinocchio, to_pinocchio
 
 COUNT = 4096
 POSITIONS = 256  # closed positions; each is used with COUNT / POSITIONS rates and forces

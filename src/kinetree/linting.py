@@ -72,7 +72,7 @@ RULES: dict[str, tuple[Level, str]] = {
     "robot-unnamed": ("problem", 'write <robot name="...">'),
     "unit-degrees": ("remark", "if so, multiply by 0.0174533"),
     "unit-millimetres": ("remark", "if so, multiply by 0.001"),
-    "mesh-skipped": ("problem", "correct the numbers of the mesh"),
+    "shape-skipped": ("problem", "correct the numbers of the shape"),
     "word-near": ("problem", "write {word}"),
 }
 
@@ -206,14 +206,15 @@ def _findings(
         bodies = _bodies(robot.model.description, robot)
         yield from (x for x in bodies if x.code == "unphysical")
         return
-    options = options | {"folders": report.folders, "arguments": report.arguments or None}
-    description = read(report.source, **options)
+    file = report.file
+    options = options | {"folders": file.folders, "arguments": file.arguments}
+    description = read(file.path, **options)
     is_mjcf = report.source.suffix.lower() in MJCF
     if not is_mjcf:  # MuJoCo itself has compiled an MJCF file: its bodies are in order
         yield from _bodies(description, robot)
     yield from _dense(description, robot, is_mjcf)
     yield from (_judge(x) for x in report.warnings if x.code not in OF_BODIES)
-    yield from (_judge(x) for x in report.notes if x.code in ("mesh-skipped", "mujoco"))
+    yield from (_judge(x) for x in report.notes if x.code in ("shape-skipped", "mujoco"))
     if report.source.suffix.lower() == ".urdf":
         yield from _elements(report.source)
     if meshes and (missing := _missing(robot, description, folder, is_mjcf)):
@@ -427,7 +428,7 @@ def _missing(
         return ()
     if is_mjcf:
         return missing_meshes(drawn)
-    sources = Sources(report.source, report.folders)
+    sources = Sources(report.source, report.file.folders)
 
     def is_there(path: str) -> bool:
         with suppress(KinetreeError):
@@ -436,6 +437,6 @@ def _missing(
             return drawn.meshes.find(path).is_file()
         return False
 
-    return [
-        path for path in dict.fromkeys(x.path for x in description.meshes) if not is_there(path)
-    ]
+    paths = [x.path for x in drawn.visuals() if x.path]
+    paths += [x.path for x in description.collisions.shapes if x.path]
+    return [path for path in dict.fromkeys(paths) if not is_there(path)]

@@ -613,13 +613,17 @@ class Reference:
         def inertia(v):
             return self.coriolis_forces(q, v) - M @ self.body_turning(v)
 
-        c = 0 * dq
-        trials = []
+        now = inertia(dq)
+        trials = [0 * dq]
         for _ in range(2):
-            mean = dq + (smooth - solve(M, c) + turning) * (dt / 2)
-            c = inertia(mean) - inertia(dq)
-            trials.append(c)
-        new = dq + (ddq - solve(M, sum(trials) / 2) + turning) * dt
+            mean = dq + (smooth - solve(M, trials[-1]) + turning) * (dt / 2)
+            trials.append(inertia(mean) - now)
+        _, first, second = trials
+        part = first @ solve(M, first)
+        later = (second - first) @ solve(M, second - first)
+        fade = 1 / (1 + (later / part) ** 3) if part else 1
+        c = (first + second) / 2 * fade - now * (1 - fade)
+        new = dq + (ddq - solve(M, c) + turning) * dt
         moved, rates = self.integrate(q, new * dt), np.array(new)
         for x, own, dofs in zip(self.parts, self.coords, self.dofs, strict=True):
             if x.type in ("free", "planar"):

@@ -227,7 +227,8 @@ def test_free_parameters(case):
     x = Reference(other, case.robot)
     exactly = {key: exact(a) for key, a in zip(case.inputs, state, strict=True)}
     wanted = reference(x, case.name, exactly, **case.options)
-    assert error(listed(kernel(*state, *(data(other)[name] for name in free))), wanted) < NEAR
+    near = SOLVER if case.name == "contact_inverse_dynamics" else NEAR
+    assert error(listed(kernel(*state, *(data(other)[name] for name in free))), wanted) < near
 
 
 def changed(made):

@@ -5,8 +5,9 @@ import threading
 import webbrowser
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
 from kinetree.cli.arguments import (
@@ -24,6 +25,7 @@ from kinetree.cli.output import print_json, waiting
 from kinetree.core.system import on_termination
 
 if TYPE_CHECKING:
+    from kinetree.robot import Robot
     from kinetree.views.workbench.view import Workbench
 
 SIGNALLED = 128  # exit code of a program that a signal ended, less the number of the signal
@@ -43,6 +45,10 @@ def view(
             help="Open the page; --no-browser only prints its address.",
         ),
     ] = True,
+    viewer: Annotated[
+        Literal["workbench", "viser", "rerun"],
+        Parameter(help="Program that shows the robot; viser and rerun are extras."),
+    ] = "workbench",
     json: Json = False,
     degrees: Degrees = False,
     reading: Reading = AS_IT_IS,
@@ -65,10 +71,32 @@ def view(
 
     JSON has address, port, robot.
     """
+    if viewer != "workbench":
+        show_elsewhere(find_robot(robot, reading), viewer, port)
+        return
     with opened(robot, reading, port, degrees) as workbench:
         serve(workbench, browser, json)
     if not json:
         print("The workbench is closed.")
+
+
+def show_elsewhere(robot: "Robot", viewer: str, port: int) -> None:
+    """Show a robot at rest in Viser, until Ctrl-C, or in Rerun."""
+    from kinetree import views
+    from kinetree.motion.trajectory import Trajectory
+    from kinetree.views.loops import closed_rest
+
+    if viewer == "rerun":
+        q, rest = closed_rest(robot)[:1], np.zeros((1, robot.n))
+        views.rerun(robot, Trajectory(t=np.zeros(1), q=q, dq=rest, ddq=rest, model=robot.model))
+        return
+    view = views.viser(robot, port=port or 8080)
+    try:
+        webbrowser.open(f"http://127.0.0.1:{view.server.get_port()}")
+        while not threading.Event().wait(0.5):
+            pass
+    except KeyboardInterrupt:
+        view.stop()
 
 
 def opened(robot: str, reading: BasicReading, port: int, degrees: bool) -> "Workbench":

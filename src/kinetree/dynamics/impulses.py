@@ -44,6 +44,9 @@ LEAST = 1e-12  # m/s or rad/s: velocities that count as rounding, which nothing 
 FINE = 1e-10  # the same where one more round reaches it: pads move velocities by SHARING alone
 ROUNDS = 80  # 1 of 10,000 steps of G1 needs more, with joint rows up to 70; see the record
 DAMPED, SHORTER = ((20, 40), (60, 80)), 0.3  # rounds that try this share of a step, too
+# first rounds with rows that are stiffer by eps: it helps there, and robots in gimbal lock never
+# come to the end with it
+STIFFER = 20
 ROUNDED = 0.3  # eps of the first round, of the velocities that the impulses change
 # where the error is below so many eps, eps is multiplied by this
 SHRINKING = ((30, 0.3), (3, 0.1), (0.3, 0.01), (0.03, 0.001))
@@ -228,30 +231,32 @@ class Solution:
     scale: Any
 
 
-def solve_rows(problem: Problem, rounds: int = ROUNDS, needed: Any = 1) -> Solution:
+def solve_rows(
+    problem: Problem, needed: Any = 1, tolerance: float = TOLERANCE, fine: float = FINE
+) -> Solution:
     """Impulses that satisfy all rows, with the residual that is left, over any scalars.
 
-    rounds: how many at most; it ends a round after the residual is TOLERANCE, or where it is FINE.
-    needed: 0 where the solution is not, and no round is taken.
+    needed: 0 where the solution is not, and no round is taken. The rounds end one after the
+    residual is `tolerance`, or where it is `fine`.
     """
     scale = problem.scale() * needed
     scale = where(scale - LEAST, scale, 0)
     r = problem.stuck()
     w = problem.velocities(r)
     error = problem.error(r, w)
-    fine = scale * FINE
+    fine = scale * fine
     is_open = where(scale, where(error - fine * fine, 1, 0), 0)
     near = where(START * START * scale * scale - error, 1, 0)  # else it begins anew
     r, w = where(near, r, 0 * r), where(near, w, problem.b)
     error = where(near, error, scale * scale)
     eps = where(near, sqrt(error), scale * ROUNDED)
-    size, most = where(scale, scale, 1), scale * TOLERANCE
+    size, most = where(scale, scale, 1), scale * tolerance
     start = {"r": r, "w": w, "best": r, "least": error, "last": error, "eps": eps}
     start |= {"open": is_open, "rounds": 0, "turn": 0}
     given = {"most": most * most, "fine": fine * fine, "scale": scale, "per_scale": 1 / size}
     function = functools.partial(_next, problem)
     arrays = problem.arrays()
-    end = repeat(function, rounds, start, arrays | given, solves=problem.smooth)
+    end = repeat(function, ROUNDS, start, arrays | given, solves=problem.smooth)
     residual = where(scale, sqrt(end["least"]) / size, 0)
     r = problem.within(end["best"])
     if problem.smooth:  # by the implicit function theorem, at a solution without an error
@@ -272,7 +277,8 @@ def _next(like: Problem, now: Mapping[str, Array], given: Mapping[str, Array]) -
     last impulses, and the last w.
     """
     problem, (r, w, eps) = like.of_arrays(given), (now["r"], now["w"], now["eps"])
-    step = problem.step(*problem.rounded(r, w, eps), eps * given["per_scale"])
+    stiffer = eps * given["per_scale"] * where(STIFFER - 0.5 - now["rounds"], 1, 0)
+    step = problem.step(*problem.rounded(r, w, eps), stiffer)
     after = problem.velocities(r + step)
     state = r + step, after, problem.error(r + step, after)
     if any(x.size == 1 for x in problem.rows):

@@ -25,6 +25,7 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.solve import float_choice
 from kinetree.scalars import absolute, clip, maximum, minimum, sqrt, where
 from kinetree.spatial import cross, skew
+from kinetree.spatial.matrices import solve_unsymmetric
 
 # of the range of friction: nearer to a bound it may be that of a sliding joint
 INSIDE, INSIDE_FLOAT32 = 1e-9, 1e-4
@@ -147,11 +148,11 @@ class JointRow(Row):
 class FrictionRow(JointRow):
     """Dry friction of a joint; numbers: weight, and least and largest impulse."""
 
-    def holds(self, r: Any) -> Any:
-        """1 where an impulse holds the joint at rest, else 0."""
+    def holds(self, r: Any, w: Any) -> Any:
+        """1 where an impulse holds the joint at rest, else 0, by the side of the bounds u is on."""
         a, low, high = self.numbers
-        margin = float_choice(a, INSIDE, INSIDE_FLOAT32) * (high - low)
-        return where(minimum(r - low, high - r) - margin, 1, 0)
+        u, margin = a * r - w, a * float_choice(a, INSIDE, INSIDE_FLOAT32) * (high - low)
+        return where(minimum(u - a * low, a * high - u) - margin, 1, 0)
 
     def scale(self, b: Array) -> Any:
         """The rate itself."""
@@ -315,3 +316,59 @@ class ConeRow(Row):
             [K_t[1], crossed, K_0 + K_1 * v * v],
         ]
         return x, np.array(K, dtype=object)
+
+
+class LorentzRow(Row):
+    """A contact force of least square: r in the cone r_n >= |r_t|, w in it too, and r w = 0.
+
+    numbers: weight, softness of the normal and of the tangents. Other than with Coulomb's law, a
+    contact that slips may lift off: this is the condition of a minimum, not that of a motion. With
+    u = a r - w and l = u_n +- |u_t|, e = a r - P(u), where P is the nearest point of the cone,
+    (max(0, l+) (1, t) + max(0, l-) (1, -t)) / 2 for the direction t of u_t.
+    """
+
+    size = 3
+
+    @property
+    def soft(self) -> Array:
+        """That of the forces."""
+        return self.numbers[[1, 2, 2]]
+
+    def scale(self, b: Array) -> Any:
+        """The largest entry."""
+        return maximum(maximum(absolute(b[0]), absolute(b[1])), absolute(b[2]))
+
+    def error(self, r: Array, w: Array) -> Array:
+        """The condition of a minimum."""
+        return self.rounded(r, w, 0)[0]
+
+    def within(self, r: Array) -> Array:
+        """In the cone."""
+        push, (x, y) = maximum(r[0], 0), r[1:]
+        share = minimum(push / sqrt(x * x + y * y + TINY), 1)
+        return np.array([push, x * share, y * share])
+
+    def stuck(self, b: Array) -> tuple[Array, Any]:
+        """All forces that do not pull."""
+        holds = where(-b[0], 1, 0)
+        return b * holds, np.diag([holds] * 3)
+
+    def rounded(self, r: Array, w: Array, eps: Any) -> tuple[Array, Any]:
+        """The nearest point of the cone, for a length of u_t that is not below eps."""
+        scaled = self.numbers[0] * r
+        u = scaled - w
+        t = u[1:]
+        length = sqrt(t @ t + eps * eps + TINY)
+        (more, by_more), (less, by_less) = (rounded(u[0] + x, eps) for x in (length, -length))
+        share, mean = (more - less) / (2 * length), (by_more + by_less) / 2
+        tilt = t * ((by_more - by_less) / (2 * length))
+        along = np.outer(t, t) * ((mean - share) / (length * length))
+        S = np.block([[mean, tilt], [tilt[:, None], np.diag([share, share]) + along]])
+        return scaled - np.array([(more + less) / 2, *(t * share)]), S
+
+    def eliminated(self, e: Array, slopes: Any, more: Any) -> tuple[Array, Array]:
+        """P = a (1 + more) - S (a - soft)."""
+        a = self.numbers[0]
+        P = np.diag([a * (1 + more)] * 3) - slopes * (a - self.soft)
+        solved = solve_unsymmetric(P, np.column_stack([e, slopes]))
+        return solved[:, 0], solved[:, 1:]

@@ -17,12 +17,15 @@ change of M. With c of the beginning of a step a tumbling body gains energy, 19 
 s at 30 rad/s; with c of the mean rates it would gain none, and the motion is that of a reversible
 method, whose energy does not drift. The mean rates follow from the accelerations they lead to:
 
-    c_1 = c(dq),   c_2 = c(dq + h a(c_1) / 2),   c_3 = c(dq + h a(c_2) / 2),   c = (c_2 + c_3) / 2
+    c_1 = c(dq),   c_2 = c(dq + h a(c_1) / 2),   c_3 = c(dq + h a(c_2) / 2)
+    c = (c_2 + c_3) / (2 + 2 rho^6),   rho^2 = |c_3 - c_2|^2 / |c_2 - c_1|^2, both by M^-1
 
-of which the work of a body that turns by x within a step is of order x^6.
+rho is about half the angle by which a body turns within a step, relative to itself, and the work of
+c is of order rho^6. Where rho is not small, as next to the gimbal lock of a light wrist, c_1, c_2
+and c_3 do not converge, and c fades: a body then keeps its rates, and gains no energy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,6 +52,7 @@ from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method, take_stages
 from kinetree.dynamics.row_forces import Bodies, row_forces, stopped_joints
+from kinetree.dynamics.rows import TINY, FrictionRow
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.step_slopes import StepSlopes
 from kinetree.dynamics.step_system import StepSystem, stiffened
@@ -177,7 +181,7 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
         at = Bodies(s.tree, s.q, s.dq, h, s.items, s.places, dry, stopped)
         rows = row_forces(at, system, a)
         a, y = system.accelerate(ahead + rows.forces)
-        ddq = a = _at_rest(s, a, rows.held, h)
+        ddq = a = _at_rest(s, a, rows.dry, h)
         results = rows.results
     elif method.implicit:
         ddq, y = now.accelerate(b)
@@ -187,11 +191,12 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
     return np.concatenate([s.dq, a]), np.concatenate([zeros(0), *results])
 
 
-def _at_rest(s: Step, a: Array, held: dict[int, Scalar], h: Scalar) -> Array:
+def _at_rest(s: Step, a: Array, dry: Mapping[int, tuple[FrictionRow, Scalar]], h: Scalar) -> Array:
     """Accelerations, (n,), that stop joints whose friction holds them, without a rounding."""
     motors = motor_rates(s.model)
     rates, turned = (s.dq, a) if motors is None else (motors.T @ s.dq, motors.T @ a)
-    for d, holds in held.items():
+    for d, (row, r) in dry.items():
+        holds = row.holds(r, rates[d] + turned[d] * h)
         stopping = where(absolute(rates[d]), rates[d] / -h, 0)
         if motors is None:
             a = np.array([where(holds, stopping, x) if k == d else x for k, x in enumerate(a)])
@@ -243,11 +248,17 @@ def _mean_rates(s: Step, accelerate: Callable[[Array], Array]) -> Array:
 
     now = inertia(s.dq)
 
-    def difference(c: Array) -> Array:
-        return inertia(s.dq + (accelerate(c) + turning) * (s.h / 2)) - now
+    def difference(a: Array) -> Array:
+        return inertia(s.dq + (a + turning) * (s.h / 2)) - now
 
-    first = difference(zeros(model.n))
-    return (first + difference(first)) / 2
+    start = accelerate(zeros(model.n))
+    first = difference(start)
+    middle = accelerate(first)
+    second = difference(middle)
+    later = second - first
+    square = (later @ (middle - accelerate(second))) / (first @ (start - middle) + TINY)
+    slow = 1 / (1 + square * square * square)
+    return (first + second) * (slow / 2) - now * (1 - slow)
 
 
 def _equations(s: Step) -> tuple[StepSystem, Array]:

@@ -23,7 +23,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric, scalar
+from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric, scalar
+from kinetree.core.containers import refuse_labels
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.solve import float_choice, gram, one_or_nan
 from kinetree.dynamics.frames import tree_frame_jacobian
@@ -34,7 +35,7 @@ from kinetree.dynamics.joints.springs import without_passive_forces
 from kinetree.dynamics.lean import lean_frame, lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import mass_matrix, mass_solver
 from kinetree.dynamics.tree import Tree, weightless
-from kinetree.errors import InputError, SingularityError
+from kinetree.errors import InputError, ShapeError, SingularityError
 from kinetree.model import Model
 from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates, rates, zeros
@@ -123,13 +124,10 @@ class Task(NamedTuple):
 TaskTerms = tuple[Array, ...]  # the fields of `TaskSpace`, over any scalars
 
 
-def task_maker(
-    *, by_twist: bool = False, option: Literal["damping", "tolerance"] | None = None
-) -> Make:
+def task_maker(option: Literal["damping", "tolerance"] | None = None) -> Make:
     """Trace the terms of a task; NaN where J has lost rank.
 
-    by_twist: the second argument is the twist V instead of dq. option: a third argument; None: no
-    damping, and the usual tolerance.
+    option: a third argument; None: no damping, and the usual tolerance.
     """
 
     def make(
@@ -142,10 +140,9 @@ def task_maker(
         lean = lean_model(model, regrouped=regrouped)
         task = Task(lean_frame(lean, frame), expressed, rows)
 
-        def function(q: Array, motion: Array, *more: Any) -> TaskTerms:
+        def function(q: Array, dq: Array, *more: Any) -> TaskTerms:
             options = {"tolerance": TOLERANCE} if option is None else {option: more[0]}
-            twist = motion if by_twist else None
-            return task_space(lean_tree(lean, q), task, motion, V=twist, **options)
+            return task_space(lean_tree(lean, q), task, dq, **options)
 
         return function
 
@@ -168,7 +165,6 @@ def task_space(
     task: Task,
     dq: Array,
     *,
-    V: Array | None = None,
     damping: Scalar | None = None,
     tolerance: Scalar | None = None,
 ) -> TaskTerms:
@@ -191,15 +187,13 @@ def task_space(
         array([[295.486,  21.12 ],
                [ 21.12 ,   5.219]])
     """
-    # V: twist of the task, (k,), from which the rates follow. damping: as in `task_space_at_state`.
-    # tolerance: results are NaN where a singular value of J is not above it; None: no test
+    # damping: as in `task_space_at_state`. tolerance: of a singular value of J, not above which
+    # results are NaN; None: no test
     place, expressed, rows = task
     chosen, n = list(rows), tree.model.n
     J = tree_frame_jacobian(tree, place, expressed)[0][chosen]
     sound = 1 if tolerance is None or damping is not None else full_rank(J, tolerance)
     Lambda, J_bar = _mass_and_inverse(tree, J, damping, sound)
-    if V is not None:
-        dq = J_bar @ V
     dJ = tree_frame_jacobian(tree, place, expressed, dq)[1][chosen]
     c, g, passive = _forces(tree, dq)
     mu, p = J_bar.T @ c - Lambda @ (dJ @ dq), J_bar.T @ g
@@ -249,15 +243,27 @@ def task_space_at_state(
     tree, place = book_tree(model, q), model.frame(frame)
     if damping == 0:
         check_rank(model, q, frame, expressed, rows, tolerance)
-    if dq is not None and V is not None:
+    task = Task(place, expressed, tuple(rows))
+
+    def at(dq: Array) -> TaskSpace:
+        found = map(dense, task_space(tree, task, dq, damping=damping or None))
+        return TaskSpace(*(x.astype(float) if is_numeric(x) else x for x in found))
+
+    if V is not None:
+        dq = rates_of_twist(at(zeros(model.n)).J_bar, V, dq)
+    return at(zeros(model.n) if dq is None else rates(model, dq, "dq"))
+
+
+def rates_of_twist(J_bar: Array, V: ArrayLike, dq: object = None) -> Array:
+    """Joint rates J_bar V, (..., n), of a twist V, (..., k); dq must not be given, too."""
+    if dq is not None:
         raise InputError("give the joint rates dq or the twist V, not both.")
-    motion = zeros(model.n) if dq is None else rates(model, dq, "dq")
-    twist = None if V is None else array(V, (len(rows),), "V")
-    matrices = task_space(
-        tree, Task(place, expressed, tuple(rows)), motion, V=twist, damping=damping or None
-    )
-    found = map(dense, matrices)
-    return TaskSpace(*(x.astype(float) if is_numeric(x) else x for x in found))
+    refuse_labels(V, "V")
+    x: Any = V if hasattr(V, "shape") else np.asarray(V)
+    k = J_bar.shape[-1]
+    if tuple(x.shape[-1:]) != (k,):
+        raise ShapeError(f"V has shape {tuple(x.shape)}; expected (..., {k}), one entry per row.")
+    return (J_bar * x[..., None, :]).sum(-1)
 
 
 def _mass_and_inverse(

@@ -178,7 +178,7 @@ def _loaded(kind: str, file: RobotFile) -> Robot:
     if file.contacts == "file":
         from kinetree.dynamics.contacts.file_contacts import with_file_contacts
 
-        model = with_file_contacts(model, source, file.folders, file.text)
+        model = with_file_contacts(model, file)
     report = Report.of(description, model, file)
     announce(model, str(source), file.strict)
     return Robot(model, report=report)

@@ -1,7 +1,7 @@
 """Report: the contents of a loaded file on one screen."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import inf, isinf
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.files.description.contacts import Contacts
 from kinetree.files.description.records import Note, RobotDescription
-from kinetree.files.description.source import ArgumentValue, RobotFile
+from kinetree.files.description.source import RobotFile
 from kinetree.model import Joint, Model
 from kinetree.model.friction import law_texts
 from kinetree.model.model import tool_words
@@ -35,28 +35,20 @@ class Report:
     """The contents of a file: the model, and every remark with its file and line.
 
     Args:
-        source: path of the file, or a name for a text.
+        file: the file, with the options that it was read with.
         links: number of links in the file.
         joints: number of joints in the file.
         model: the model.
         notes: parts that are read differently from what one may expect.
         warnings: parts that the dynamics cannot honour.
-        folders: folders that the file was read with.
-        arguments: arguments of a xacro file.
-        text: the content, if it was not in a file; None: it was.
-        environment: whether a xacro file saw environment variables.
     """
 
-    source: Path
+    file: RobotFile
     links: int
     joints: int
     model: Model
     notes: tuple[Note, ...]
     warnings: tuple[Note, ...]
-    folders: tuple[Path, ...] = ()
-    arguments: Mapping[str, ArgumentValue] = field(default_factory=dict)
-    text: str | None = None  # the content, if it was not in a file
-    environment: bool = False
 
     @classmethod
     def of(cls, description: RobotDescription, model: Model, file: RobotFile) -> "Report":
@@ -67,11 +59,13 @@ class Report:
             model: the model.
             file: the file with the options that it was read with.
         """
-        folders, arguments = tuple(map(Path, file.folders)), dict(file.arguments or {})
-        return cls(
-            Path(file.path), len(description.links), len(description.joints), model, model.notes,
-            model.warnings, folders, arguments, file.text, file.environment,
-        )  # fmt: skip
+        links, joints = len(description.links), len(description.joints)
+        return cls(file, links, joints, model, model.notes, model.warnings)
+
+    @property
+    def source(self) -> Path:
+        """Path of the file, or a name for a text."""
+        return Path(self.file.path)
 
     @property
     def effects(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from kinetree.motion.animation import animate
 from kinetree.motion.curve.interpolation import resample
 from kinetree.motion.energy import EnergyBalance, energy_balance
 from kinetree.motion.limits.check import check_limits
-from kinetree.motion.limits.report import JointLoad, LimitError, LimitReport, Violation
+from kinetree.motion.limits.report import JointLoad, LimitReport, Violation
 from kinetree.motion.limits.scaling import Overload, UniformScaling, scale_time
 from kinetree.motion.plots import plot
 from kinetree.motion.recordings.write import to_dataframe, write_csv, write_npz, write_parquet
@@ -35,7 +35,6 @@ __all__ = [
     "Followed",
     "IKResult",
     "JointLoad",
-    "LimitError",
     "LimitReport",
     "Motor",
     "MotorLoad",

@@ -5,7 +5,7 @@ limits, files, plots) take a Record, so that nothing here depends on them.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -20,7 +20,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, PLANAR, PRISMATIC
 from kinetree.model import Model
 from kinetree.model.inputs import coordinate_axis, dof_axis
-from kinetree.motion.curve.pieces import Interpolant, Motion, Pieces, Polynomials, curved
+from kinetree.motion.curve.pieces import Interpolant, Pieces, Polynomials, curved
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.present.labels import Alignment, Axis, check_rows, own_axis
 
@@ -282,18 +282,6 @@ def _frozen(x: Array) -> Array:
     return x
 
 
-def _named(motion: Motion) -> Iterator[tuple[str, Array]]:
-    return zip(("q", "dq", "ddq"), motion, strict=True)
-
-
-def _agree(after: Array, x: Array, name: str) -> bool:
-    """Return True if values of pieces are those of the samples."""
-    if after.shape != x.shape:
-        return False
-    scale = float(np.abs(x).max(initial=0.0)) + float(name == "q")
-    return bool(np.abs(after - x).max(initial=0.0) <= PIECES_TOLERANCE * scale)
-
-
 def _check_pieces(pieces: Pieces, record: Record) -> None:
     """Raise InputError if the pieces do not give the samples of the record."""
     if not isinstance(pieces, Polynomials | Interpolant):
@@ -308,11 +296,7 @@ def _check_pieces(pieces: Pieces, record: Record) -> None:
             f"{pieces.t[-1]:.9g} s, its samples from {t[0]:.9g} to {t[-1]:.9g} s. Pass pieces=None "
             "for other samples."
         )
-    after_all = pieces(t)
-    if all(_agree(after, getattr(record, name), name) for name, after in _named(after_all)):
-        return
-    sides = after_all, pieces(t, before=True)
-    for name, after, before in zip(("q", "dq", "ddq"), *sides, strict=True):
+    for name, after, before in zip(("q", "dq", "ddq"), pieces(t), pieces(t, True), strict=True):
         x = getattr(record, name)
         if after.shape != x.shape:
             raise ShapeError(
@@ -321,8 +305,8 @@ def _check_pieces(pieces: Pieces, record: Record) -> None:
             )
         off = np.minimum(np.abs(after - x), np.abs(before - x)).reshape(len(t), -1)
         scale = float(np.abs(x).max(initial=0.0)) + float(name == "q")
-        k = int(np.argmax(off.max(axis=1, initial=0.0)))
-        if not off[k].max(initial=0.0) <= PIECES_TOLERANCE * scale:
+        if not off.max(initial=0.0) <= PIECES_TOLERANCE * scale:
+            k = int(np.argmax(off.max(axis=1, initial=0.0)))
             raise InputError(
                 f"pieces of trajectory {record.name!r} differ from its samples: {name} at "
                 f"t = {t[k]:.6g} s by {off[k].max():.3g}. trajectory.replace leaves out pieces "

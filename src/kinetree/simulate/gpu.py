@@ -213,4 +213,4 @@ def cuda_machine(system: System, stepping: Stepping) -> Machine:
         rollout.run(loop)
         cp.cuda.get_current_stream().synchronize()  # so that the bar moves and Ctrl-C is noticed
 
-    return Machine(cp, cp.empty, call, "int32", GPU_OPERATIONS, GPU_TABLE)
+    return Machine(cp, call, "int32", GPU_OPERATIONS, GPU_TABLE)

@@ -12,6 +12,8 @@ if typing.TYPE_CHECKING:
     from kinetree.views.page.identification import identification_page
     from kinetree.views.page.report import report_page
     from kinetree.views.page.session import session_page
+    from kinetree.views.with_rerun import rerun
+    from kinetree.views.with_viser import ViserView, viser
 
 __all__ = [
     "Arrow",
@@ -19,12 +21,15 @@ __all__ = [
     "Scene",
     "Shape",
     "TriangleMesh",
+    "ViserView",
     "identification_page",
     "recursion_arrows",
     "render",
     "report_page",
+    "rerun",
     "scene",
     "session_page",
+    "viser",
 ]
 
 # one page needs few of the others, and that of an identification imports its whole folder
@@ -35,5 +40,7 @@ __getattr__ = later(
         "page.identification": "identification_page",
         "page.report": "report_page",
         "page.session": "session_page",
+        "with_rerun": "rerun",
+        "with_viser": "ViserView viser",
     },
 )

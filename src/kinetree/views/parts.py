@@ -49,6 +49,14 @@ def parts_of(shapes: tuple[Shape, ...], triangles: int = 40_000) -> Parts:
     return Parts(coarser(meshes, triangles) | units, parts)
 
 
+def link_meshes(parts: Parts) -> Iterator[tuple[int, int, Array, Array, Colour]]:
+    """Every part as link, number, vertices (k, 3) in its frame, triangles (m, 3) and colour."""
+    for k, part in enumerate(parts.parts):
+        mesh = parts.meshes[part.mesh]
+        points = mesh.vertices @ part.A[:3, :3].T + part.A[:3, 3]
+        yield part.link, k, points, mesh.triangles, part.colour
+
+
 def coarser(meshes: dict[str, TriangleMesh], triangles: int) -> dict[str, TriangleMesh]:
     """Meshes from files reduced to `triangles` in total, each in proportion; others unchanged."""
     files = {name: mesh for name, mesh in meshes.items() if name not in UNITS}

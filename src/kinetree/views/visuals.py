@@ -5,7 +5,7 @@ cannot be drawn is left out with a remark.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from kinetree.files.description.mjcf.compile import compile_file
 from kinetree.files.description.sdf import link_frames
 from kinetree.files.description.sdf.elements import shape_pose
 from kinetree.files.description.sdf.format import SDF as SDF_FORMAT
-from kinetree.files.description.source import RobotFile, decode, path_text, read_bytes
+from kinetree.files.description.source import RobotFile, path_text
 from kinetree.files.description.sources import own_package
 from kinetree.files.description.urdf.elements import URDF, origin_pose
 from kinetree.files.description.xacro import expand_xacro
@@ -63,30 +63,25 @@ class VisualSource:
     """A robot's file, or the text of one, with the options that it was loaded with.
 
     Args:
-        file: the file; only a name if there is a text.
+        file: the file with its options.
         folder: the only folder that meshes are read from; None: the ROS package or repository that
-            the file lies in, or else its folder; for a text the first of `folders`.
-        folders: folders with the packages of a xacro file or the models of an SDF file.
-        arguments: arguments of a xacro file.
-        text: the content, if it is in no file.
-        model: name of the model, for an SDF world with several.
-        environment: whether a xacro file sees environment variables.
+            the file lies in, or else its folder; for a text the first of its folders.
     """
 
-    file: Path
+    file: RobotFile
     folder: Path | None = None
-    folders: tuple[Path, ...] = ()
-    arguments: Mapping[str, Any] | None = None
-    text: str | None = None
-    model: str | None = None
-    environment: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The file; only a name if there is a text."""
+        return Path(path_text(self.file.path))
 
     @property
     def mesh_folder(self) -> Path | None:
         """The only folder that meshes are read from; None for a text without folders."""
-        if self.folder is not None or self.text is not None:
-            return self.folder or next(iter(self.folders), None)
-        return own_package(Path(os.path.abspath(self.file)).parent)
+        if self.folder is not None or self.file.text is not None:
+            return self.folder or next(map(Path, self.file.folders), None)
+        return own_package(Path(os.path.abspath(self.path)).parent)
 
     @property
     def meshes(self) -> MeshFolder:
@@ -96,11 +91,11 @@ class VisualSource:
             raise InputError(
                 "has no folder: the robot is from a text. Name the folder of its meshes"
             )
-        return MeshFolder(self.file.parent if self.text is None else chosen, chosen)
+        return MeshFolder(self.path.parent if self.file.text is None else chosen, chosen)
 
     def visuals(self) -> "Iterator[Visual]":
         """Visuals by the format of the file or text, without their meshes."""
-        root, ending = "" if self.text is None else root_tag(self.text), self.file.suffix.lower()
+        root, ending = root_tag(self.file.text or ""), self.path.suffix.lower()
         if root == "mujoco" or ending in MJCF:
             return mjcf_visuals(self)
         if root == "sdf" or ending in SDF:
@@ -118,11 +113,8 @@ def visual_source(
     meshes = None if folder is None else Path(path_text(folder))
     file = None if source is None else Path(path_text(source))
     if report is not None and file in (None, report.source):
-        return VisualSource(
-            report.source, meshes, report.folders, report.arguments, report.text, robot.name,
-            report.environment,
-        )  # fmt: skip
-    return None if file is None else VisualSource(file, meshes)
+        return VisualSource(report.file, meshes)
+    return None if file is None else VisualSource(RobotFile(file), meshes)
 
 
 def read_visuals(source: VisualSource) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
@@ -215,16 +207,12 @@ def urdf_visuals(source: VisualSource) -> Iterator[Visual]:
 
     Packages of a xacro file are looked for in the folders, or else in that of the meshes.
     """
-    file, text = source.file, source.text
-    if file.suffix.lower() == ".xacro" or (text is not None and "<xacro:" in text):
-        places = source.folders or _one(source.mesh_folder)
-        given = RobotFile(
-            file, text, folders=places, arguments=source.arguments, environment=source.environment
-        )
-        root, _ = expand_xacro(given, Findings())
+    file, text = source.file, source.file.text
+    if source.path.suffix.lower() == ".xacro" or (text is not None and "<xacro:" in text):
+        places = file.folders or _one(source.mesh_folder)
+        root, _ = expand_xacro(replace(file, folders=places), Findings())
     else:
-        text = decode(read_bytes(file), file.name) if text is None else text
-        root = parse_xml(text, file.name)
+        root = parse_xml(file.content(), file.name)
     colours = {m.attributes.get("name", ""): _rgba(m) for m in root.all("material")}
     for link in root.all("link"):
         name = link.attributes.get("name", "")
@@ -270,8 +258,7 @@ def _rgba(material: Element) -> Colour | None:
 
 def sdf_visuals(source: VisualSource) -> Iterator[Visual]:
     """Visuals of all links of an SDF robot; a visual that cannot be read is left out."""
-    given = RobotFile(source.file, source.text, folders=source.folders, model=source.model)
-    for frame in link_frames(given):
+    for frame in link_frames(source.file):
         for element in frame.element.all("visual"):
             visual = Part(element, f"visual of link {show(frame.name)}", Findings(), SDF_FORMAT)
             painted = not element.all("material")  # a material of the visual replaces the mesh's
@@ -295,8 +282,7 @@ def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
 
     Files that it includes are also looked for in the folder of the meshes.
     """
-    given = RobotFile(source.file, source.text, folders=_one(source.mesh_folder))
-    compiled = compile_file(given)
+    compiled = compile_file(replace(source.file, folders=_one(source.mesh_folder)))
     model, types, bodies = compiled.model, compiled.mujoco.mjtGeom, compiled.body_names
     for g in range(model.ngeom):
         drawn = primitive(model, g, types)
@@ -307,7 +293,7 @@ def mjcf_visuals(source: VisualSource) -> Iterator[Visual]:
         link = bodies[int(model.geom_bodyid[g])]
         yield Visual(link, kind, T, size, _geom_colour(model, g))
     geoms = list(mesh_geoms(compiled).items())
-    for g, mesh in [x for x in geoms if x[1].kind == "visual"] or geoms:
+    for g, mesh in [x for x in geoms if not x[1].touches] or geoms:
         colour = _geom_colour(model, g)
         yield Visual(mesh.link, "mesh", np.asarray(mesh.T, float), mesh.scale, colour, mesh.path)
 

@@ -137,7 +137,7 @@ def test_an_unknown_formulation_is_refused_with_those_that_exist():
         ({"tolerance": -1}, "tolerance is -1.0; expected >= 0"),
         ({"expressed": "tool"}, "expressed is 'tool'; expected body, space or aligned"),
         ({"V": np.zeros(6), "dq": np.zeros(4)}, "give the joint rates dq or the twist V, not both"),
-        ({"rows": [3, 4], "V": np.zeros(6)}, r"V must have shape \(2,\), found \(6,\)"),
+        ({"rows": [3, 4], "V": np.zeros(6)}, r"V has shape \(6,\); expected \(\.\.\., 2\)"),
     ],
 )
 def test_bad_options_of_task_space_are_refused(change, words):

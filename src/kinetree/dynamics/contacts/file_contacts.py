@@ -18,10 +18,16 @@ from kinetree.dynamics.joints.configuration import start_position
 from kinetree.dynamics.kinematics import pose
 from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError, ModelError
-from kinetree.files.description.collisions import DEFAULT_FRICTION, CollisionShape, contacts_of
-from kinetree.files.description.contacts import MAX_CONTACTS, Contacts, Plane
+from kinetree.files.description.collisions import (
+    DEFAULT_FRICTION,
+    Collisions,
+    CollisionShape,
+    contacts_of,
+)
+from kinetree.files.description.contacts import MAX_CONTACTS, Contact, Contacts, Plane
 from kinetree.files.description.meshes import MeshFolder
 from kinetree.files.description.records import Note
+from kinetree.files.description.source import RobotFile
 from kinetree.files.description.sources import own_package
 from kinetree.model import WORLD, Model
 
@@ -36,65 +42,54 @@ CHOOSE = (
 )
 
 
-def with_file_contacts(
-    model: Model, source: Path, folders: Sequence[str | os.PathLike[str]], text: str | None
-) -> Model:
+def with_file_contacts(model: Model, file: RobotFile) -> Model:
     """The robot with all contacts of its file, and notes on what they leave out.
 
     Args:
         model: the robot, with the collision shapes of its file.
-        source: its file, in messages and for its meshes.
-        folders: further folders with meshes.
-        text: the content, if it is in no file.
+        file: its file, in messages and for its meshes.
     """
-    collisions, frames = model.collisions, model.frames
+    collisions, frames, source = model.collisions, model.frames, file.path
     moving = [x for x in collisions.shapes if x.link in frames and frames[x.link].link != WORLD]
     made = {x.name: contacts_of(x) for x in moving}
     points = [point for contacts in made.values() for point in contacts]
     left_out = [x for x in moving if not made[x.name]]
-    if collisions.touching:
-        pairs = "; ".join(list(dict.fromkeys(collisions.touching))[:MAX_NAMES])
-        raise ModelError(
-            f"{source}: these touch where the file starts, and contacts between links and with "
-            f"such shapes are not modelled, so that the robot would move differently: {pairs}. "
-            f"{CHOOSE}"
-        )
-    if collisions.changed:
-        raise ModelError(
-            f"{source}: {'; '.join(collisions.changed[:MAX_NAMES])}; expected one plane with "
-            "upright boxes, or one height field, and one friction for each shape of the robot. "
-            f"{CHOOSE}"
-        )
-    if collisions.ground is None and collisions.obstacles:
-        raise ModelError(
-            f"{source}: the ground of the file cannot be used: {'; '.join(collisions.obstacles)}; "
-            "expected a plane, upright boxes or a height field with its elevation in the file. "
-            f"{CHOOSE}"
-        )
-    if not points:
-        others = "; ".join(collisions.left_out) or listing([x.name for x in left_out], MAX_NAMES)
-        raise ModelError(
-            f"{source}: no collision shape of a link that moves has contacts; expected spheres, "
-            f"boxes, capsules or cylinders ({others or 'the file has no shapes'}). {CHOOSE}"
-        )
-    if len(points) > MAX_CONTACTS:
-        counts = Counter(x.link for x in points).most_common(MAX_NAMES)
-        most = ", ".join(f"{name!r} {count}" for name, count in counts)
-        raise ModelError(
-            f"{source}: its collision shapes make {len(points)} contacts ({most}, ...); expected "
-            f"{MAX_CONTACTS} at most, since a step solves all of them at once. {CHOOSE}"
-        )
+    if fault := next(_faults(collisions, points, left_out), ""):
+        raise ModelError(f"{source}: {fault}. {CHOOSE}")
     try:
         contacts = Contacts(points, collisions.ground or Plane(), DEFAULT_FRICTION)
     except InputError as problem:
         raise ModelError(f"{source}: {problem}") from None
     robot = model.replace(contacts=contacts)
-    notes = [*_notes(robot, left_out), *_unmodelled(robot, left_out, source, folders, text)]
+    notes = [*_notes(robot, left_out), *_unmodelled(robot, left_out, file)]
     kept, warnings = (
         [x for x in remarks if not x.text.startswith(WITHOUT_CONTACTS)]
         for remarks in (model.notes, model.warnings)
     )
     return robot.replace(notes=(*kept, *notes), warnings=tuple(warnings))
+
+
+def _faults(
+    collisions: Collisions, points: list[Contact], left_out: list[CollisionShape]
+) -> Iterator[str]:
+    """Why the contacts of a file cannot be used, or would move the robot differently."""
+    if collisions.touching:
+        pairs = "; ".join(list(dict.fromkeys(collisions.touching))[:MAX_NAMES])
+        yield f"these touch where the file starts, and such contacts are not modelled: {pairs}"
+    if collisions.changed:
+        expected = "one plane with upright boxes, or one height field, and one friction a shape"
+        yield f"{'; '.join(collisions.changed[:MAX_NAMES])}; expected {expected}"
+    if collisions.ground is None and collisions.obstacles:
+        text = f"the ground of the file cannot be used: {'; '.join(collisions.obstacles)}; expected"
+        yield f"{text} a plane, upright boxes or a height field with its elevation in the file"
+    if not points:
+        others = "; ".join(collisions.left_out) or listing([x.name for x in left_out], MAX_NAMES)
+        text = "no collision shape of a link that moves has contacts; expected spheres, boxes"
+        yield f"{text}, capsules or cylinders ({others or 'the file has no shapes'})"
+    if len(points) > MAX_CONTACTS:
+        counts = Counter(x.link for x in points).most_common(MAX_NAMES)
+        most = ", ".join(f"{name!r} {count}" for name, count in counts)
+        yield f"its shapes make {len(points)} contacts ({most}); expected {MAX_CONTACTS} at most"
 
 
 def _notes(robot: Model, left_out: list[CollisionShape]) -> Iterator[Note]:
@@ -112,19 +107,14 @@ def _notes(robot: Model, left_out: list[CollisionShape]) -> Iterator[Note]:
     yield from (Note(f"contacts leave out {x}") for x in left)
 
 
-def _unmodelled(
-    robot: Model,
-    left_out: list[CollisionShape],
-    source: Path,
-    folders: Sequence[str | os.PathLike[str]],
-    text: str | None,
-) -> Iterator[Note]:
+def _unmodelled(robot: Model, left_out: list[CollisionShape], file: RobotFile) -> Iterator[Note]:
     """Notes on meshes that cannot be read; raise ModelError if an unmodelled shape touches."""
     q = start_position(robot)
     tree = placed_tree(robot, q)
-    own = own_package(Path(os.path.abspath(source)).parent) if text is None else None
-    places = [Path(folder) for folder in (*folders, *([] if own is None else [own]))]
-    meshes = [MeshFolder(source.parent if text is None else x, x) for x in places]
+    source, is_text = Path(file.path), file.text is not None
+    places = [Path(folder) for folder in file.folders]
+    places += [] if is_text else [own_package(Path(os.path.abspath(source)).parent)]
+    meshes = [MeshFolder(x if is_text else source.parent, x) for x in places]
     for shape in left_out:
         T = np.asarray(pose(tree, robot.frame(shape.link)), float) @ np.asarray(shape.T, float)
         try:

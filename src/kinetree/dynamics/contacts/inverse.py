@@ -11,10 +11,13 @@ contact, and e zero where there is a motor. e is what is missing. The forces are
     then            |f|^2 + effort |tau|^2
 
 M_u^-1 weighs moments and forces of a base as Gauss' principle does: the result does not depend on
-where the frame of the base is.
+where the frame of the base is. With x = (f_n, f_t / mu) each cone is that of Lorentz, x_0 >= |x_1|,
+also for mu = 0.
 
-With x = (f_n, f_t / mu) each cone is that of Lorentz, x_0 >= |x_1|, also for mu = 0, and the
-problem is a cone program (cones.py).
+The solver of a step (impulses.py) finds them: the base, of mass M_u, is pulled by -r and held by
+contacts with soft pads, whose softness SOFT is the weight of |f|^2. Joints with motors have the
+mass 1 / (SOFT effort). What the pads give way is added to the pull, and the forces of the second
+solution make the motion to SOFT^2 of r (the method of multipliers).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +30,13 @@ from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import numbers
 from kinetree.core.text import number
 from kinetree.dynamics.book import book_tree
-from kinetree.dynamics.contacts.cones import ENOUGH, TINY, ConeProblem, solved
+from kinetree.dynamics.constraints.dynamics import eliminated_rows
 from kinetree.dynamics.contacts.points import Touch, book_places, lean_places, touches
+from kinetree.dynamics.impulses import Problem, Response, solve_rows
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.mass_matrix import mass_matrix
+from kinetree.dynamics.rows import TINY, LorentzRow, Seat
 from kinetree.dynamics.task_space import not_negative
 from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
@@ -50,6 +55,10 @@ ARGUMENTS: Sequence[str] = ("q", "dq", "ddq", "F_ext", "contacts", "actuated", "
 NO_MOTION = 1e-6  # m/s^2 of the whole robot, below which nothing is missing
 MAX_SHORTFALL = 1e-5  # of a feasible motion; exact ones reach 1e-12
 MIN_EXCESS = 1e-6  # N, that a message names
+SOFT = 1e-6  # of the response of the base: the softness of the pads
+MULTIPLIERS = 3  # solutions, each of which leaves about SOFT of what is missing
+EXACT = 1e-13  # residual of the solver, which decides the forces of pads to EXACT / SOFT
+ENOUGH = 1e-9  # residual of a solution that counts as converged
 RANK = 1e-12  # share of the equations below which no force of the contacts acts on one
 
 
@@ -69,8 +78,7 @@ class GroundForces:
             nothing.
         excess: how far the forces would have to leave each friction cone so that the motion becomes
             feasible by the least change of the forces, shape (..., c), N.
-        optimality: duality gap and errors of the equations that the solver reached, all scaled to
-            the size of 1, shape (...), dimensionless.
+        optimality: residual of the solver, shape (...), dimensionless.
     """
 
     model: Model
@@ -262,30 +270,66 @@ def contact_inverse_dynamics(
     # points: the contacts. motors: degrees of freedom with a motor. motion: dq and ddq. touching: 1
     # for a contact that may push, else 0. friction: mu of each contact. effort: weight of |tau|^2
     # beside |f|^2, 1/m^2; None: 0
-    n, K = tree.model.n, len(points)
-    bare = [k for k in range(n) if k not in motors]
+    n, bare = tree.model.n, [k for k in range(tree.model.n) if k not in motors]
     r = inverse_dynamics(tree, *motion)
-    J = np.concatenate([x.J * on for x, on in zip(points, touching, strict=True)])  # (3 K, n)
-    M_u = factor(mass_matrix(tree)[np.ix_(bare, bare)], None)
-    roots = np.array([sqrt(d) for d in M_u.D])
-    G = solve_inward(M_u, J[:, bare].T) / roots[:, None]  # G f = s is J_u^T f = r_u, weighted
-    s = solve_inward(M_u, r[bare]) / roots
-    mu = np.array([1, 1, 1] * K, object)
-    mu[1::3] = mu[2::3] = list(friction)
-    problem = ConeProblem(G * mu, s, *_costs(J, r, list(motors), mu, effort), 1 - touching)
-    f_hat, optimality = solved(problem)
-    f = f_hat * mu * np.repeat(touching, 3)
+    J = np.concatenate([x.J * on for x, on in zip(points, touching, strict=True)])  # (3 c, n)
+    M_u = mass_matrix(tree)[np.ix_(bare, bare)]
+    mass = factor(M_u, None)
+    f, optimality = _forces(J, r, M_u, (bare, motors), friction, effort)
+    f = f * np.repeat(touching, 3)
     missing = r - J.T @ f
-    short = s - G @ f
     residual = np.array([missing[k] if k in bare else 0 for k in range(n)])
     tau = np.array([0 if k in bare else missing[k] for k in range(n)])
     forces = np.array([x.axes.T @ f[3 * k : 3 * k + 3] for k, x in enumerate(points)])
     little = sum(tree.model.m) * (NO_MOTION * NO_MOTION)
-    shortfall = sqrt((short @ short) / (s @ s + little + TINY))
+    needed, short = (x[bare] @ solve(mass, x[bare]) for x in (r, missing))
     # the least change of the forces that would make the motion, without regard to the cones
-    needed = f + G.T @ solve(factor(_with_ridge(G @ G.T), None), short)
-    excess = [_outside(needed[3 * k : 3 * k + 3], x) for k, x in enumerate(friction)]
+    G = solve_inward(mass, J[:, bare].T) / np.array([sqrt(d) for d in mass.D])[:, None]
+    left = solve_inward(mass, missing[bare]) / np.array([sqrt(d) for d in mass.D])
+    change = G.T @ solve(factor(_with_ridge(G @ G.T), None), left)
+    excess = [_outside((f + change)[3 * k : 3 * k + 3], x) for k, x in enumerate(friction)]
+    shortfall = sqrt(short / (needed + little + TINY))
     return ContactTerms(tau, forces, residual, shortfall, np.array(excess), optimality)
+
+
+def _forces(
+    J: Array,
+    r: Array,
+    M_u: Array,
+    dofs: tuple[Sequence[int], Sequence[int]],
+    friction: Sequence[Scalar],
+    effort: Scalar | None,
+) -> tuple[Array, Scalar]:
+    """Contact forces along the axes of the contacts, (3 c,), and the residual of the solver.
+
+    dofs: without and with a motor.
+    """
+    (bare, motors), mu = dofs, np.array([1, 1, 1] * len(friction), object)
+    mu[1::3] = mu[2::3] = list(friction)
+    X, u = J[:, bare] * mu[:, None], len(bare)
+    A = eliminated_rows(factor(M_u, None), X)
+    sizes = [sum(A[0][k] * A[1][k]) for k in range(len(X))]
+    soft = sum(sizes) * (SOFT / len(sizes)) + TINY
+    M, pull = M_u, r[bare]
+    if effort is not None:
+        X = np.concatenate([X, J[:, motors] * mu[:, None]], axis=1)
+        M = np.zeros((u + len(motors),) * 2, object)
+        M[:u, :u] = M_u
+        M[range(u, len(M)), range(u, len(M))] = 1 / (soft * effort)
+        pull = np.concatenate([pull, r[list(motors)]])
+    rows = [
+        LorentzRow(Seat(k, size=3), np.array([sum(sizes[k : k + 3]) + TINY, soft, soft * m * m]))
+        for k, m in zip(range(0, len(X), 3), friction, strict=True)
+    ]
+    mass, x, optimality = factor(M, None), np.zeros(len(X), int), 0
+    wanted = pull
+    for _ in range(MULTIPLIERS):
+        problem = Problem(Response(M, mass, J=X), rows, -(X @ solve(mass, wanted)))
+        solution = solve_rows(problem, tolerance=EXACT, fine=EXACT)
+        x, optimality = solution.impulses, solution.residual
+        missing = pull - X.T @ x
+        wanted = wanted + np.array([y if k < u else 0 for k, y in enumerate(missing)])
+    return x * mu, optimality
 
 
 @at_state(contact_inverse_dynamics)
@@ -325,17 +369,6 @@ def contact_inverse_dynamics_at_state(
     )
     arguments = (*state, F_ext, mask, actuated, effort)
     return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
-
-
-def _costs(
-    J: Array, r: Array, motors: list[int], mu: Array, effort: Scalar | None
-) -> tuple[Array, Array]:
-    """P and c of x^T P x / 2 - c^T x, which is half of |f|^2 + effort |tau|^2 less a constant."""
-    if effort is None:
-        return mu * mu, np.zeros(len(mu), int)
-    J_m = J[:, motors] * mu[:, None]
-    P = np.diag(mu * mu) + J_m @ J_m.T * effort
-    return P, J_m @ r[motors] * effort
 
 
 def _with_ridge(A: Array) -> Array:

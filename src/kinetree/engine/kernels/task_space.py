@@ -1,8 +1,8 @@
 """Kernels of task-space dynamics: Lambda and eta for some rows of a twist.
 
 `task_space` gives the record of `Robot.task_space` from a kernel. The kernel of the quantity
-"task_space" has the arguments q and dq; it is made in further variants where the rates follow from
-a twist V, or where damping or a tolerance of the caller is one more argument.
+"task_space" has the arguments q and dq; it is made in further variants where damping or a tolerance
+of the caller is one more argument. Rates follow from a twist V by J_bar at rest.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from kinetree.core.arrays import ArrayLike, StateLike
-from kinetree.core.containers import label_kind
 from kinetree.core.options import name, optional_name
 from kinetree.dynamics.constraints.quantities import check_honoured
 from kinetree.dynamics.forward_dynamics import check_inertia
@@ -20,6 +19,7 @@ from kinetree.dynamics.task_space import (
     TOLERANCE,
     TaskSpace,
     not_negative,
+    rates_of_twist,
     task_maker,
     task_space_at_state,
 )
@@ -28,11 +28,11 @@ from kinetree.engine.kernels.compile import compiled, variant
 from kinetree.engine.kernels.memo import remembered
 from kinetree.engine.kernels.ports import argument_port
 from kinetree.engine.kernels.request import Request
-from kinetree.errors import InputError, SingularityError
+from kinetree.errors import SingularityError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.model.quantity import task_rows
-from kinetree.present.labels import Alignment, Axis
+from kinetree.present.labels import Alignment
 
 NAME = "task_space"
 Option = Literal["damping", "tolerance"] | None  # a third argument of the kernel
@@ -84,8 +84,11 @@ def task_space(
                [ 21.12 ,   5.219]])
     """
     model = model_of(robot)
-    if dq is not None and V is not None:
-        raise InputError("give the joint rates dq or the twist V, not both.")
+    if V is not None:
+        choices: dict[str, Any] = {"frame": frame, "expressed": expressed, "rows": rows}
+        choices |= {"damping": damping, "tolerance": tolerance}
+        moved = rates_of_twist(task_space(model, q, **choices).J_bar, V, dq)
+        return task_space(model, q, moved, **choices)
     option: Option = None
     usual = type(damping) is int and damping == 0 and type(tolerance) is float
     if not (usual and tolerance == TOLERANCE):
@@ -93,65 +96,48 @@ def task_space(
         option = "damping" if damping != 0 else "tolerance" if tolerance != TOLERANCE else None
     chosen = None if rows is None else tuple(task_rows(rows))
     # looked up at every call, so the key is shorter than a Request
-    key = (
-        NAME, optional_name(frame, "frame"), name(expressed, "expressed"), chosen, V is not None,
-        option,
-    )  # fmt: skip
-    motion = dq if V is None else V
-    if motion is None:  # a list may stand beside tensors, an array of NumPy may not
-        motion = np.zeros(model.n) if type(q) is np.ndarray else [0.0] * model.n
-    if type(q) is not np.ndarray or type(motion) is not np.ndarray:
-        q, motion = _plain(model, q, motion, "dq" if V is None else "V")
+    key = NAME, optional_name(frame, "frame"), name(expressed, "expressed"), chosen, option
+    if dq is None:  # a list may stand beside tensors, an array of NumPy may not
+        dq = np.zeros(model.n) if type(q) is np.ndarray else [0.0] * model.n
+    if type(q) is not np.ndarray or type(dq) is not np.ndarray:  # the record has plain arrays
+        q, dq = Alignment([(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq")]).values
 
     def alone() -> TaskSpace:
         """The textbook names what is wrong with one state: a singular Jacobian, or NaN in q."""
+        limits = {"damping": damping, "tolerance": tolerance}
         return task_space_at_state(
-            model, q, None if V is not None else motion, V=V, frame=frame, expressed=expressed,
-            rows=chosen, damping=damping, tolerance=tolerance,
-        )  # fmt: skip
+            model, q, dq, frame=frame, expressed=expressed, rows=chosen, **limits
+        )
 
     kernel = model.memo.get(key)
     if kernel is None:
         try:
             request = Request(NAME, frame=frame, expressed=expressed, rows=chosen)
-            kernel = remembered(
-                model, key, partial(_compiled, model, request, V is not None, option)
-            )
+            kernel = remembered(model, key, partial(_compiled, model, request, option))
         except SingularityError:
             if np.ndim(cast("Any", q)) == 1:
                 alone()  # the same error at the state of the caller
             raise
     more = () if option is None else (damping if option == "damping" else tolerance,)
-    found = TaskSpace(*kernel(q, motion, *more))
+    found = TaskSpace(*kernel(q, dq, *more))
     Lambda = found.Lambda
     if type(Lambda) is np.ndarray and Lambda.ndim == 2 and Lambda[0, 0] != Lambda[0, 0]:
         return alone()
     return found
 
 
-def _plain(model: Model, q: Any, motion: Any, motion_name: str) -> tuple[Any, Any]:
-    """The arguments without names: records of the task space are plain arrays."""
-    if label_kind(type(q)) is None and label_kind(type(motion)) is None:
-        return q, motion
-    axis: Axis | None = dof_axis(model) if motion_name == "dq" else None
-    plain = Alignment([(q, coordinate_axis(model), "q"), (motion, axis, motion_name)]).values
-    return plain[0], plain[1]
-
-
-def _compiled(model: Model, request: Request, by_twist: bool, option: Option) -> Any:
-    """The kernel of a task; its arguments may be other ones than q and dq."""
-    if not by_twist and option is None:
+def _compiled(model: Model, request: Request, option: Option) -> Any:
+    """The kernel of a task; an option is its third argument."""
+    if option is None:
         return compiled(model, request)
     quantity, rows = request.quantity, request.choices["rows"]
     check_honoured(model, quantity)
     model.frame(request.frame)  # an unknown frame names the known ones
-    motion = Port("V", (len(rows),), ("k",)) if by_twist else argument_port(model, "dq")
-    ports = [argument_port(model, "q"), motion, *([] if option is None else [Port(option, ())])]
+    ports = [argument_port(model, "q"), argument_port(model, "dq"), Port(option, ())]
 
     def make() -> Any:
         check_inertia(model)
-        maker = task_maker(by_twist=by_twist, option=option)
-        return maker(model, True, request.frame, **request.choices)
+        return task_maker(option)(model, True, request.frame, **request.choices)
 
     doc = f"{quantity.title} Frame {model.frame_name(request.frame)!r} of {model.name}"
     return variant(model, NAME, (request,), make, ports, quantity.outputs, doc, rows)

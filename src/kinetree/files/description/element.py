@@ -21,7 +21,7 @@ from kinetree.files.description.collisions import SIZES, UNREADABLE, CollisionSh
 from kinetree.files.description.findings import Findings, fault
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import PRISMATIC, REVOLUTE
-from kinetree.files.description.records import Body, Mesh
+from kinetree.files.description.records import Body
 from kinetree.files.description.xml import Element, clip, show
 from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import pose
@@ -411,38 +411,29 @@ class Part:
 
 
 Surface = tuple[float | None, float | None]  # friction and restitution; None: not given
-Shapes = tuple[list[Mesh], list[CollisionShape]]
 
 
-def read_shapes(
+def read_collisions(
     link: Part, name: str, place: Callable[[Part], Array], surface: Callable[[Part], Surface]
-) -> Shapes:
-    """Mesh files and collision shapes of a <link>, for viewers and contacts.
+) -> list[CollisionShape]:
+    """Collision shapes of a <link>, for contacts; one that cannot be read has no numbers.
 
-    place, surface: pose of a shape, and its friction and restitution. A mesh that cannot be read is
-    noted and skipped, since the dynamics do not need it.
+    place, surface: pose of a shape, and its friction and restitution.
     """
-    meshes: list[Mesh] = []
-    collisions: list[CollisionShape] = []
-    for shape in (x for x in link.element.children if x.tag in ("visual", "collision")):
+    shapes: list[CollisionShape] = []
+    for shape in link.all("collision"):
         # findings of its own: dynamics do not depend on the origin of a shape
-        part = Part(shape, f"{shape.tag} of link {show(name)}", Findings(), link.format)
-        solid, label = shape.tag == "collision", shape.attributes.get("name", "")
+        part = replace(shape, owner=f"collision of link {show(name)}", findings=Findings())
+        label = part.attributes.get("name", "")
         try:
-            T, pair = place(part), surface(part) if solid else (None, None)
+            T, pair = place(part), surface(part)
             for kind, size, path in part.shapes():
-                if kind == "mesh" and path:
-                    x, y, z = size
-                    meshes.append(Mesh(name, path, T, (x, y, z), shape.tag))
-                if solid:
-                    collisions.append(CollisionShape(label, name, kind, T, size, *pair, path))
+                shapes.append(CollisionShape(label, name, kind, T, size, *pair, path))
         except ParseError as error:
-            if solid:
-                collisions.append(CollisionShape(label, name, UNREADABLE, np.eye(4)))
-            if any(geometry.all("mesh") for geometry in shape.all("geometry")):
-                text = f"a mesh is skipped, dynamics do not need it: {error}"
-                link.findings.note(shape, text, "mesh-skipped")
-    return meshes, collisions
+            shapes.append(CollisionShape(label, name, UNREADABLE, np.eye(4)))
+            text = f"a shape is skipped, dynamics do not need it: {error}"
+            link.findings.note(part.element, text, "shape-skipped")
+    return shapes
 
 
 def named_part(element: Element, findings: Findings, format: Format) -> Part:

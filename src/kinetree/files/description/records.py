@@ -186,17 +186,6 @@ class FrameDescription:
     T: Array
 
 
-@dataclass(frozen=True)
-class Mesh:
-    """A mesh file of a link, for viewers: its path as the source writes it, its pose and scale."""
-
-    link: str
-    path: str
-    T: Array
-    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    kind: str = "visual"
-
-
 @dataclass(frozen=True, kw_only=True)
 class RobotDescription:
     """Links, joints and frames in the order of the source; `tool` names the end-effector frame.
@@ -219,7 +208,6 @@ class RobotDescription:
     motors: Mapping[str, Motor] = field(default_factory=dict[str, Motor])
     notes: tuple[Note, ...] = ()  # contents that are read differently from what one may expect
     warnings: tuple[Note, ...] = ()  # contents that the dynamics cannot honour
-    meshes: tuple[Mesh, ...] = ()
     constrained: Constrained | None = None
     contacts: Contacts | None = None
     collisions: Collisions = Collisions()

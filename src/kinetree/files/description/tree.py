@@ -16,7 +16,6 @@ from kinetree.files.description.records import (
     FrameDescription,
     JointDescription,
     LinkDescription,
-    Mesh,
     Note,
     RobotDescription,
 )
@@ -56,14 +55,14 @@ def robot_of(
     name: str,
     links: Sequence[LinkDescription],
     joints: Sequence[JointDescription],
-    shapes: Sequence[tuple[list[Mesh], list[CollisionShape]]],
+    shapes: Iterable[CollisionShape],
     findings: Findings,
     mimic: bool,
     **more: Any,
 ) -> RobotDescription:
     """The description of a URDF or SDF file; ParseError unless links and joints form a tree.
 
-    shapes: mesh files and collision shapes of each link. mimic: False lets all joints move on
+    shapes: for contacts. mimic: False lets all joints move on
     their own. more: further fields.
     """
     try:
@@ -75,8 +74,7 @@ def robot_of(
         name=name,
         links=tuple(links),
         joints=tuple(joints),
-        meshes=tuple(mesh for meshes, _ in shapes for mesh in meshes),
-        collisions=Collisions(with_own_names(x for _, solids in shapes for x in solids)),
+        collisions=Collisions(with_own_names(iter(shapes))),
         notes=findings.all_notes(),
         warnings=findings.all_warnings(),
         **more,

@@ -20,7 +20,7 @@ from kinetree.files.write.losses import Losses, Policy, check_policy, in_floats
 from kinetree.model import Model
 
 FORMAT = "kinetree model 1"
-UNWRITTEN = ("notes", "warnings", "meshes", "collisions", "where", "function")
+UNWRITTEN = ("notes", "warnings", "collisions", "where", "function")
 
 
 def to_json(model: Model, *, losses: Policy = "warn") -> str:

@@ -88,8 +88,9 @@ def _told(record: Any) -> Iterator[str]:
     for x in fields(record):
         value: Any = getattr(record, x.name)
         default: Any = x.default
-        text = "" if value is None else _text(value)
-        if text and not np.array_equal(value, default):
+        if value is None or np.array_equal(value, default):
+            continue
+        if text := _text(value):
             yield f"{x.name.replace('_', ' ')} {text}"
 
 

@@ -4,40 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import degrees as degrees_of
 from math import inf, isfinite, isnan
-from typing import TYPE_CHECKING
 
 from kinetree.core.text import counted
-from kinetree.errors import KinetreeError, NameLookupError, visible
+from kinetree.errors import NameLookupError, visible
 from kinetree.motion.limits.scaling import UniformScaling
-from kinetree.present.tables import Table, short_number, text_table
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from kinetree.present.tables import Table, short_number
 
 MOST_VIOLATIONS = 12  # listed in a report; further ones are counted
 LEAST_FACTOR = 1e-3  # of the duration; a motion that may shrink below it hardly moves: no advice
 
-# group and heading of the columns; "used" is the share of the limit at the peak
-COLUMNS = (
-    ("", "joint"),
-    ("position", "range"),
-    ("speed", "peak"),
-    ("", "used"),
-    ("torque", "peak"),
-    ("", "used"),
-    ("torque", "RMS"),
-    ("torque", "mean"),
-    ("power", "peak"),
-    ("energy", "drawn"),
+HEADS = (
+    *("joint", "range", "peak speed", "used", "peak torque", "used"),
+    *("RMS torque", "mean torque", "peak power", "drawn energy"),
 )
 UNITS = {"position": "rad", "speed": "rad/s", "torque": "N m", "power": "W", "energy": "J"}
 SLIDES = {"position": "m", "speed": "m/s", "torque": "N"}
-MARK = "!"
-YELLOW_SHARE = 0.9  # share of a limit above which a terminal shows it in yellow
-
-
-class LimitError(KinetreeError, ValueError):
-    """A trajectory exceeds the limits of the robot; the message is the report."""
+MARK = "!"  # behind numbers beyond a limit
 
 
 @dataclass(frozen=True)
@@ -206,11 +188,6 @@ class LimitReport:
         known = ", ".join(load.name for load in self.joints)
         raise NameLookupError(f"the report has no joint {name!r}; its joints are {known}.")
 
-    def raise_if_violated(self) -> None:
-        """Raise LimitError, with the report as its message, if a limit is violated."""
-        if not self.ok:
-            raise LimitError(str(self))
-
     def violated(self, joint: str, quantity: str) -> bool:
         """Return True if a joint violates a limit of "position", "speed" or "torque".
 
@@ -273,45 +250,23 @@ class LimitReport:
                 f"fast, in {scaling.fastest * self.duration:.4g} s"
             )
 
-    def __str__(self) -> str:
-        """The report in plain text; numbers beyond a limit are marked with "!"."""
-        rows = [
-            [text + (MARK if bad else " " * (k > 0)) for k, (text, bad) in enumerate(row)]
-            for row in (cells(self, load) for load in self.joints)
+    def table(self) -> Table:
+        """The loads of all joints, with the violations as notes; "!" marks what is beyond."""
+        slide = all(load.sliding for load in self.joints)
+        units = UNITS | SLIDES if slide else UNITS
+        kinds = ("", "position", "speed", "", "torque", "", "torque", "torque", "power", "energy")
+        heads = [
+            f"{head}, {units[kind]}" if kind else head
+            for head, kind in zip(HEADS, kinds, strict=True)
         ]
-        heads = [[f"{text} " for text in line] for line in _heads(self)]
-        lines = [f"  {line}" for line in text_table([*heads, *rows], gap=" ")]
-        notes = [f"  - {note}" for note in self.verdict()]
-        text = [self.headline(), "", *lines, *([""] if notes else []), *notes]
-        return visible("\n".join(line.rstrip() for line in text))
+        rows = [cells(self, load, slide) for load in self.joints]
+        return Table(self.headline(), heads, rows, len(heads), [f"- {x}" for x in self.verdict()])
+
+    def __str__(self) -> str:
+        return visible(str(self.table()))
 
     def _repr_html_(self) -> str:
-        heads = [" ".join(filter(None, head)) for head in zip(*_heads(self), strict=True)]
-        rows = [[text + MARK * bad for text, bad in cells(self, load)] for load in self.joints]
-        return Table(self.headline(), heads, rows, notes=self.verdict()).html()
-
-    def __rich__(self) -> "Group":
-        """The report for rich: violations in red, loads near a limit in yellow."""
-        from rich import box
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        colour = "green" if self.ok else "red"
-        table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold")
-        for k, head in enumerate(zip(*_heads(self), strict=True)):
-            table.add_column(
-                "\n".join(head), justify="right" if k else "left", overflow="fold", no_wrap=k == 1
-            )
-        for load in self.joints:
-            styles = [_style(load, k) for k in range(len(COLUMNS))]
-            row = zip(cells(self, load), styles, strict=True)
-            table.add_row(*(Text(x, style="bold red" if bad else near) for (x, bad), near in row))
-        notes = Table.grid(padding=(0, 1))
-        for note in self.verdict():
-            notes.add_row("-", Text(note, style="" if self.ok else colour))
-        headline = Text(self.headline() + "\n", style=f"bold {colour}")
-        return Group(headline, table, Text(""), notes)
+        return self.table().html()
 
 
 def share(value: float, limit: float) -> float:
@@ -321,43 +276,21 @@ def share(value: float, limit: float) -> float:
     return abs(value) / abs(limit) if limit else (inf if value else 0.0)
 
 
-def cells(report: LimitReport, load: JointLoad) -> list[tuple[str, bool]]:
-    """Text of the cells of a joint's row, each with True if it shows a violation."""
+def cells(report: LimitReport, load: JointLoad, slide: bool) -> list[str]:
+    """Cells of a joint's row. slide: all joints slide."""
     position, speed, torque = (
-        report.violated(load.name, x) for x in ("position", "speed", "torque")
+        MARK * report.violated(load.name, x) for x in ("position", "speed", "torque")
     )
     low, high = short_number(load.lowest), short_number(load.highest)
     return [
-        (load.name + (" (m, N)" if load.sliding and not _all_slide(report) else ""), False),
-        ("-" if isnan(load.lowest) else f"{low} .. {high}", position),
-        (short_number(load.peak_speed), speed),
-        (_percent(load.speed_use, load.speed_limit), speed),
-        (short_number(load.peak_torque), torque),
-        (_percent(load.torque_use, load.torque_limit), torque),
-        (short_number(load.rms_torque), False),
-        (short_number(load.mean_torque), False),
-        (short_number(load.peak_power), False),
-        (short_number(load.drawn), False),
+        load.name + (" (m, N)" if load.sliding and not slide else ""),
+        "-" if isnan(load.lowest) else f"{low} .. {high}{position}",
+        f"{short_number(load.peak_speed)}{speed}",
+        _percent(load.speed_use, load.speed_limit) + speed,
+        f"{short_number(load.peak_torque)}{torque}",
+        _percent(load.torque_use, load.torque_limit) + torque,
+        *map(short_number, (load.rms_torque, load.mean_torque, load.peak_power, load.drawn)),
     ]
-
-
-def _style(load: JointLoad, k: int) -> str:
-    use = {3: load.speed_use, 5: load.torque_use}.get(k, 0.0)
-    return "yellow" if use > YELLOW_SHARE else ""
-
-
-def _heads(report: LimitReport) -> list[list[str]]:
-    """The three lines above the numbers: group, heading, unit; a group is named once in a row."""
-    units = UNITS | SLIDES if _all_slide(report) else UNITS
-    groups, last = [], ""
-    for group, _ in COLUMNS:
-        groups.append(group if group != last else "")
-        last = group or last
-    return [groups, [head for _, head in COLUMNS], [units.get(group, "") for group, _ in COLUMNS]]
-
-
-def _all_slide(report: LimitReport) -> bool:
-    return all(load.sliding for load in report.joints)
 
 
 def _percent(use: float, limit: float) -> str:

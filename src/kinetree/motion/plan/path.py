@@ -1,29 +1,25 @@
 """Paths: the positions of a trajectory without its times, q(s) over the length s of the path."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.curve.pieces import Motion
-from kinetree.motion.curve.splines import cubic_coefficients, cubic_spline, evaluate, with_rates
+from kinetree.motion.curve.splines import cubic_spline, evaluate, with_rates
 from kinetree.motion.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
 
-FINER = 8  # points in each interval of the trajectory, between which the length is measured
-SHARPEST = 0.5  # cosine of the turn between such points below which there is a corner
-STRAIGHT = 0.999  # cosine of a turn above which the motion goes straight on
-STILL = 1e-9  # share of the largest speed at or below which the robot stands still
-LEAST_SPEED_SHARE = 1e-6  # share of the largest speed below which the direction of dq is rounding
-RESTING = 1e-12  # rad or m; a joint that moves less rests
-APART = 1e-6  # share of an interval; a point nearer to a knot is the knot
+FINER = 32  # points in each interval of the trajectory, between which the length is measured
+SHARPEST = 0.5  # cosine of the turn at such a point below which there is a corner
+SHORTEST = 1e-12  # share of the whole length of a chord that the robot stands still in
 TREMBLE = 1e-7  # share of the whole length; a shorter piece is left out
+RESTING = 1e-12  # rad or m; a joint that moves less rests
 MAX_DEVIATION = 1e-7  # rad or m; a larger deviation from the trajectory requires more knots
 # points of every interval at which forces and speeds are evaluated; not its ends, where friction
 # may jump
@@ -65,112 +61,52 @@ class Path:
 def paths_of(trajectory: Trajectory, intervals: int) -> list[Path]:
     """The smooth pieces of a trajectory's path; the robot stops in the corners between them.
 
-    At a corner the direction of dq jumps, as at the ends of a swing. Times at which the robot
+    At a corner the direction of motion jumps, as at the ends of a swing. Times at which the robot
     stands still are left out. A piece has `intervals` between its knots, or up to four times as
     many if it is so long or so curved that it needs them.
     """
-    t, corners, (q, dq, _) = _with_corners(trajectory, _finer(trajectory.t))
-    speed = np.linalg.norm(dq, axis=1)
-    if not speed.max() > 0:
+    t = trajectory.t
+    between = t[:-1, None] + np.diff(t)[:, None] * (np.arange(FINER) / FINER)
+    q = trajectory.curve(np.append(between.ravel(), t[-1]))[0]
+    chords = np.linalg.norm(np.diff(q, axis=0), axis=1)
+    total = float(chords.sum())
+    if not total > 0:
         raise InputError(f"trajectory {trajectory.name!r} stands still; it has no path to time.")
-    pieces = [slice(first, last + 1) for first, last in _pieces(dq, speed, corners)]
-    lengths = [_lengths(trajectory, t[here], speed[here]) for here in pieces]
-    total = sum(length[-1] for length in lengths)
+    q = q[np.append(True, chords > SHORTEST * total)]
+    along = np.diff(q, axis=0)
+    chords = np.linalg.norm(along, axis=1)
+    along = along / chords[:, None]
+    corners = 1 + np.flatnonzero(np.sum(along[1:] * along[:-1], axis=1) < SHARPEST)
+    ends = [0, *corners.tolist(), len(q) - 1]
     paths: list[Path] = []
-    for here, length in zip(pieces, lengths, strict=True):
-        if length[-1] < TREMBLE * total:
+    for first, last in pairwise(ends):
+        if chords[first:last].sum() < TREMBLE * total:
             continue  # jitter of a robot at rest; the next piece is moved to begin where it began
         begin = paths[-1].end if paths else trajectory.q[0]
+        points = q[first : last + 1]
         for more in (1, 2, 4):
-            along = t[here], q[here], dq[here], speed[here], length
-            path = _path(trajectory, *along, begin, more * intervals)
+            path = _path(points + (begin - points[0]), along[first:last], more * intervals)
             if path.deviation <= MAX_DEVIATION or more == 4:
                 paths.append(path)
                 break
     return paths
 
 
-def _finer(t: Array) -> Array:
-    """Times with FINER - 1 more in each interval."""
-    between = t[:-1, None] + np.diff(t)[:, None] * (np.arange(FINER) / FINER)
-    return np.append(between.ravel(), t[-1])
+def _path(q: Array, along: Array, intervals: int) -> Path:
+    """The spline through points at chosen lengths of the path through q, (K, n).
 
-
-def _with_corners(trajectory: Trajectory, t: Array) -> tuple[Array, Array, Motion]:
-    """Times with those of the corners between them added, True at corners, and the motion."""
-    motion = trajectory.curve(t)
-    dq = motion[1]
-    speed = np.linalg.norm(dq, axis=1)
-    turn = np.sum(dq[1:] * dq[:-1], axis=1)
-    k = np.flatnonzero(turn < SHARPEST * speed[1:] * speed[:-1])
-    if not len(k):
-        return t, np.zeros(len(t), bool), motion
-
-    def slows(t: Array) -> Array:
-        _, v, a = trajectory.curve(t)
-        return np.sum(v * a, axis=1) < 0
-
-    low, high = _bisect(t[k], t[k + 1], slows)  # the speed is least where dq . ddq changes sign
-    times = np.unique(np.concatenate([t, (low + high) / 2]))
-    return times, np.isin(times, (low + high) / 2), trajectory.curve(times)
-
-
-def _pieces(dq: Array, speed: Array, corners: Array) -> Iterator[tuple[int, int]]:
-    """First and last point of every piece between corners, standstills and the ends."""
-    still = speed <= STILL * speed.max()
-    special = np.flatnonzero(corners | still)
-    first = None
-    # a piece can end at a special point alone, and begin there, at the next point or at the first
-    for k in sorted({0, *special.tolist(), *(special[special < len(speed) - 1] + 1).tolist()}):
-        if first is not None and (corners[k] or (still[k] and not _passes(dq, speed, k))):
-            yield first, k
-            first = None
-        if first is None and k + 1 < len(speed) and not (still[k] and still[k + 1]):
-            first = k
-    if first is not None:
-        yield first, len(speed) - 1
-
-
-def _passes(dq: Array, speed: Array, k: int) -> bool:
-    """Return True if the motion goes straight on through point k, where it is at rest."""
-    if not 0 < k < len(speed) - 1:
-        return False
-    return bool(dq[k - 1] @ dq[k + 1] > STRAIGHT * speed[k - 1] * speed[k + 1])
-
-
-def _lengths(trajectory: Trajectory, t: Array, speed: Array) -> Array:
-    """Length of the path up to every point, by Simpson's rule."""
-    h = np.diff(t)
-    middle = np.linalg.norm(trajectory.curve(t[:-1] + h / 2)[1], axis=1)
-    return np.concatenate([[0], np.cumsum(h / 6 * (speed[:-1] + 4 * middle + speed[1:]))])
-
-
-def _path(
-    trajectory: Trajectory,
-    t: Array,
-    q: Array,
-    dq: Array,
-    speed: Array,
-    length: Array,
-    begin: Array,
-    intervals: int,
-) -> Path:
-    """The spline through points at chosen lengths, moved to start at `begin`."""
-    knots = _knots(length, _turning(dq, speed), intervals)
-    points = trajectory.curve(_times_at(knots, t, length, speed))[0]
-    points = points + (begin - points[0])
-    points = np.where(np.ptp(q, axis=0) < RESTING, begin, points)
+    along: directions of the chords, (K - 1, n).
+    """
+    length = np.append(0, np.cumsum(np.linalg.norm(np.diff(q, axis=0), axis=1)))
+    cosines = np.clip(np.sum(along[1:] * along[:-1], axis=1), -1, 1)
+    turning = np.concatenate([[0], np.cumsum(np.arccos(cosines)), [0]])
+    turning[-1] = turning[-2]
+    knots = _knots(length, turning, intervals)
+    points = cubic_spline(length, q)(knots) if len(q) > 2 else q[0] + knots[:, None] * along[0]
+    points = np.where(np.ptp(q, axis=0) < RESTING, q[0], points)
+    points[0], points[-1] = q[0], q[-1]
     curve = cubic_spline(knots, points)
     return Path(curve, _grid(curve), float(np.abs(curve(length) - q).max()))
-
-
-def _turning(dq: Array, speed: Array) -> Array:
-    """Angle by which the direction of motion has turned up to every point, rad."""
-    moving = speed > LEAST_SPEED_SHARE * speed.max()
-    along = dq / np.where(moving, speed, 1)[:, None]
-    chord = np.linalg.norm(np.diff(along, axis=0), axis=1)
-    angle = 2 * np.arcsin(np.minimum(chord / 2, 1))
-    return np.concatenate([[0], np.cumsum(np.where(moving[1:] & moving[:-1], angle, 0))])
 
 
 def _knots(length: Array, turning: Array, intervals: int) -> Array:
@@ -193,41 +129,17 @@ def _knots(length: Array, turning: Array, intervals: int) -> Array:
 
 def _grid(curve: "PPoly") -> Array:
     """The knots, and the points between them where the slope of a joint changes its sign."""
-    knots = curve.x
-    slope = curve(knots, 1)
-    k, joint = np.nonzero(slope[:-1] * slope[1:] < 0)
-    left, right = knots[k], knots[k + 1]
-    rises = slope[k + 1, joint] > 0
-    c3, c2, c1, _ = curve.c[:, k, joint]
+    from scipy.interpolate import PPoly
 
-    def before(s: Array) -> Array:
-        t = s - left
-        return ((3 * c3 * t + 2 * c2) * t + c1 > 0) != rises
-
-    turn = _bisect(left, right, before)[1]
-    near = APART * (right - left)
-    inner = (turn - left > near) & (right - turn > near)
-    grid = np.union1d(knots, turn[inner])
-    apart = np.diff(grid) > 1e-14 * grid[-1]
-    return grid[np.concatenate([[True], apart])]
-
-
-def _times_at(wanted: Array, t: Array, length: Array, speed: Array) -> Array:
-    """Times at which the path has given lengths, by bisection on cubics through the points."""
-    k = np.clip(np.searchsorted(length, wanted, "right") - 1, 0, len(t) - 2)
-    h = t[k + 1] - t[k]
-    c = cubic_coefficients(h, length[k], speed[k], length[k + 1], speed[k + 1])
-    remaining = wanted - c[0]
-    low, high = _bisect(
-        np.zeros_like(h), h, lambda t: ((c[3] * t + c[2]) * t + c[1]) * t < remaining
-    )
-    return np.clip(t[k] + (low + high) / 2, t[0], t[-1])
-
-
-def _bisect(low: Array, high: Array, before: Callable[[Array], Array]) -> tuple[Array, Array]:
-    """Neighbours of the points between low and high at which `before` turns from True to False."""
-    for _ in range(54 if len(low) else 0):  # down to rounding: floats have 53 binary digits
-        middle = (low + high) / 2
-        left = before(middle)
-        low, high = np.where(left, middle, low), np.where(left, high, middle)
-    return low, high
+    knots, slope = curve.x, curve.derivative()
+    turns = [np.zeros(0)]
+    for k in range(curve.c.shape[-1]):
+        if np.abs(slope.c[..., k]).max() > 0:
+            found = PPoly(slope.c[..., k], slope.x).roots(extrapolate=False)
+            turns.append(found[np.isfinite(found)])
+    inner = np.concatenate(turns)
+    k = np.clip(np.searchsorted(knots, inner) - 1, 0, len(knots) - 2)
+    near = 1e-6 * np.diff(knots)[k]  # a point nearer to a knot is the knot
+    inner = inner[(inner - knots[k] > near) & (knots[k + 1] - inner > near)]
+    grid = np.union1d(knots, inner)
+    return grid[np.append(True, np.diff(grid) > 1e-14 * grid[-1])]

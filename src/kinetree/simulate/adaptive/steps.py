@@ -41,7 +41,6 @@ from kinetree.simulate.events import (
     samples,
     with_samples,
 )
-from kinetree.simulate.inputs import Input
 from kinetree.simulate.limits import margins_graph, result_places
 from kinetree.simulate.options import Run
 from kinetree.simulate.result import Outcome
@@ -97,7 +96,7 @@ class AdaptiveSteps:
         for source in setup.external.sampled.values():
             times += source.breaks.tolist()
             if not len(source.breaks):
-                pairs += breaks_of_function(partial(_values, source), end)
+                pairs += breaks_of_function(source.over, end)
         return merged(pairs + [(t, t) for t in times], end)
 
     def _outcome(self, run: Run, setup: Setup, motions: Sequence["Motion"]) -> Outcome:
@@ -426,12 +425,6 @@ class Motion:
         if (self.modes == 0).any():
             friction = self.rates(t, x)[1][:, n : n + len(self.modes)]
         return self.dry.guards(self.modes, self.space.split(x)[1], friction, self.options["atol"])
-
-
-def _values(source: Input, t: Array) -> Array:
-    """All parts of a source at times (K,), side by side."""
-    parts = source.values(t, np.zeros(len(t), bool))
-    return np.concatenate([np.reshape(x, (len(t), -1)) for x in parts], -1)
 
 
 def _counts(run: Run, setup: Setup, motions: Sequence[Motion]) -> dict[str, Any]:

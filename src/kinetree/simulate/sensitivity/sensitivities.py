@@ -112,7 +112,12 @@ def sensitivities(
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(steps.times)
     inputs = find_inputs(run, setup.external, names, stages, np.array(steps.times) == 1)
     columns = sum(x.size * x.values for x in inputs)
-    check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
+    numbers = len(times) * count * loop.space.rates * (loop.space.rates + columns)
+    if numbers > MAX_SLOPES:
+        raise InputError(
+            f"the slopes of {len(times)} states of {count} rollouts are {numbers:.3g} numbers; "
+            f"expected {MAX_SLOPES:.3g} at most. Take fewer rollouts, inputs or steps at a time."
+        )
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in loop.derivatives:  # compiled once for equal inputs of a loop
         loop.derivatives[key] = StepDerivatives(loop, setup, inputs, stops=run.stops)
@@ -141,17 +146,6 @@ def _with_batch(
     shapes = {x.name: ((x.values,) if x.weights else ()) + x.shape for x in inputs}
     shaped = {name: B[name].reshape(E, *batch, N, *shapes[name]) for name in B}
     return A.reshape(E, *batch, N, N), shaped
-
-
-def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
-    """Raise InputError before the work begins if the result would not fit into memory."""
-    count = states * rollouts * N * columns
-    if count > MAX_SLOPES:
-        raise InputError(
-            f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
-            f"more than the {MAX_SLOPES:.3g} that are kept at most. Take fewer rollouts, inputs or "
-            "steps at a time."
-        )
 
 
 def check_tied(model: Model, names: Collection[str]) -> None:

@@ -6,7 +6,7 @@ and `notes` make the records.
 """
 
 from kinetree.core.arrays import array
-from kinetree.files.description.mjcf.bodies import frames, links_and_joints, mesh_geoms
+from kinetree.files.description.mjcf.bodies import frames, links_and_joints
 from kinetree.files.description.mjcf.collisions import read_collisions
 from kinetree.files.description.mjcf.compile import compile_file
 from kinetree.files.description.mjcf.equality import Equality
@@ -53,7 +53,6 @@ def read_mjcf(file: RobotFile) -> RobotDescription:
         motors=forces.motors,
         notes=notes_of(compiled, forces, equality),
         warnings=warnings_of(compiled, forces, equality),
-        meshes=tuple(mesh_geoms(compiled).values()),
         constrained=equality.record,
         collisions=read_collisions(compiled, start=file.contacts == "file"),
     )

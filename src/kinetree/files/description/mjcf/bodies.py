@@ -6,6 +6,7 @@ screw axis, the point of a ball is the place of a frame.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -112,9 +113,20 @@ def frames(
     return tuple(result)
 
 
-def mesh_geoms(compiled: Compiled) -> dict[int, records.Mesh]:
+@dataclass(frozen=True)
+class Mesh:
+    """A mesh file of a geom: its path as seen from the main file, its pose and scale."""
+
+    link: str
+    path: str
+    T: Array
+    scale: tuple[float, float, float]
+    touches: bool
+
+
+def mesh_geoms(compiled: Compiled) -> dict[int, Mesh]:
     """Mesh files of the geoms by number; MuJoCo's shift of a mesh to its centre is undone."""
-    model, found = compiled.model, dict[int, records.Mesh]()
+    model, found = compiled.model, dict[int, Mesh]()
     is_mesh = model.geom_type == int(compiled.mujoco.mjtGeom.mjGEOM_MESH)
     for g in np.flatnonzero(is_mesh & (model.geom_dataid >= 0)).tolist():
         k = int(model.geom_dataid[g])
@@ -125,12 +137,12 @@ def mesh_geoms(compiled: Compiled) -> dict[int, records.Mesh]:
         T = pose_of(model.geom_pos[g], model.geom_quat[g], f"geom {g}")
         touches = int(model.geom_contype[g]) or int(model.geom_conaffinity[g])
         x, y, z = (float(s) for s in model.mesh_scale[k])
-        found[g] = records.Mesh(
+        found[g] = Mesh(
             compiled.body_names[int(model.geom_bodyid[g])],
             _from_main(compiled, file),
             times(T, inverse(centred)),
             (x, y, z),
-            "collision" if touches else "visual",
+            bool(touches),
         )
     return found
 

@@ -121,7 +121,7 @@ class _Robot:
             self._stop(owner)
             loops = Loops([], self.findings, set())
         self._stand(chosen, owner, robot, frames)
-        shapes = [link_shapes(frame, self.findings) for frame in links]
+        shapes = [x for frame in links for x in link_shapes(frame, self.findings)]
         more = {"gravity": self._gravity(found), "springs": self.springs}
         more |= {"frames": (*self._frames(frames), *loops.frames), "constrained": loops.record}
         self.findings.notes += self.reader.sources.notes

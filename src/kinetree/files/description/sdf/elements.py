@@ -19,7 +19,8 @@ import numpy as np
 from kinetree.core.arrays import Array, times
 from kinetree.files.description import records
 from kinetree.files.description.axes import check_axes
-from kinetree.files.description.element import MOMENTS, Part, Shapes, Surface, read_shapes
+from kinetree.files.description.collisions import CollisionShape
+from kinetree.files.description.element import MOMENTS, Part, Surface, read_collisions
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import (
@@ -96,15 +97,15 @@ def _place_of(part: Part, frame: Frame, relative_to: str) -> Array:
     return between(frame, frame.lookup(relative_to, what, part.element))
 
 
-def link_shapes(frame: Frame, findings: Findings) -> Shapes:
-    """Mesh files and collision shapes of a link, with friction and restitution of <surface>."""
+def link_shapes(frame: Frame, findings: Findings) -> list[CollisionShape]:
+    """Collision shapes of a link, with friction and restitution of <surface>."""
 
     def surface(shape: Part) -> Surface:
         mu, bounce = (_in_surface(shape, tags) for tags in SURFACE)
         return mu, bounce
 
     link = Part(frame.element, "", findings, SDF)
-    return read_shapes(link, frame.name, partial(shape_pose, frame=frame), surface)
+    return read_collisions(link, frame.name, partial(shape_pose, frame=frame), surface)
 
 
 def _in_surface(shape: Part, tags: tuple[str, ...]) -> float | None:

@@ -14,15 +14,15 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.files.description import records
+from kinetree.files.description.collisions import CollisionShape
 from kinetree.files.description.element import (
     PRODUCTS,
     Format,
     Part,
-    Shapes,
     Surface,
     known_words,
     named_part,
-    read_shapes,
+    read_collisions,
 )
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
@@ -111,14 +111,14 @@ def read_frame(element: Element, findings: Findings) -> records.FrameDescription
     return records.FrameDescription(element.attributes["name"], frame.name("link"), T)
 
 
-def link_shapes(root: Element, findings: Findings) -> list[Shapes]:
-    """Mesh files and collision shapes of each link.
+def link_shapes(root: Element, findings: Findings) -> list[CollisionShape]:
+    """Collision shapes of all links.
 
     Friction is that of the extensions of Gazebo (<mu1> of a link), PyBullet (<lateral_friction> of
     a link) and Drake (mu_dynamic of a shape).
     """
     of_gazebo = {x.attributes.get("reference"): x.all("mu1") for x in root.all("gazebo")}
-    shapes: list[Shapes] = []
+    shapes: list[CollisionShape] = []
     for link in root.all("link"):
         name = link.attributes["name"]
         of_link = [x for y in link.all("contact") for x in y.all("lateral_friction")]
@@ -131,7 +131,7 @@ def link_shapes(root: Element, findings: Findings) -> list[Shapes]:
             return tagged_value(shape, elements, [_local(x) for x in elements]), None
 
         part = Part(link, "", findings, URDF)
-        shapes.append(read_shapes(part, name, origin_pose, surface))
+        shapes += read_collisions(part, name, origin_pose, surface)
     return shapes
 
 
