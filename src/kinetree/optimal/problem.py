@@ -28,18 +28,22 @@ from kinetree.model.inputs import check_quaternions
 from kinetree.model.units import units
 from kinetree.optimal.costs import Cost
 from kinetree.optimal.ilqr import Solver
-from kinetree.optimal.normals import normals
-from kinetree.optimal.numbers import Costs, Many, checked, named, numbers_of
-from kinetree.optimal.sampling import Search, sampler, together
-from kinetree.optimal.solution import Solution
-from kinetree.optimal.starts import (
+from kinetree.optimal.inputs import (
+    Costs,
+    Many,
     bounds_of_forces,
     check_robot,
+    checked,
     first_noise,
     forces_of_controls,
     holding,
+    named,
+    numbers_of,
     start_memory,
 )
+from kinetree.optimal.normals import normals
+from kinetree.optimal.sampling import Search, sampler, together
+from kinetree.optimal.solution import Solution
 from kinetree.optimal.transcription import EULER, Bounds, Transcription
 from kinetree.robot import Robot
 from kinetree.simulate.inputs import is_on_gpu, on_cpu
