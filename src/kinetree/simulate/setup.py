@@ -300,8 +300,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{constraints.owner(row)!r} is open by {errors[at]:.3g} (row "
             f"{constraints.row_names[row]!r}, rad or m); expected at most "
-            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) gives a position near "
-            "it that does."
+            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) closes it."
         )
     J = value("constraint_jacobian")
     rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))
