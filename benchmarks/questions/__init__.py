@@ -18,6 +18,7 @@ QUESTIONS = (
     "growth",
     "derivatives",
     "optimal",
+    "inverse_kinematics",
 )
 OF_NO_ROBOT = ("imports",)
 # robots of questions that are not asked about all: some of them, or mechanisms of their own, which
@@ -27,6 +28,7 @@ OWN_ROBOTS = {
     "step": ("panda",),
     "constrained": ("panda", "talos"),
     "optimal": ("panda", "talos"),
+    "inverse_kinematics": ("panda",),
     "growth": ("snake", "chain", "tree", "legs"),
     "contact": ("go1", "g1"),
 }

@@ -30,7 +30,7 @@ from kinetree.dynamics.joints.friction import friction_forces
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError, ShapeError
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.inputs import dof_axis
 from kinetree.present.labels import vector_by_name
 
@@ -39,7 +39,6 @@ ABOVE = 1.25  # and by this factor than the largest output of a motion without c
 SHORTEST = 10  # time constants of the observer that a motion for thresholds lasts at least
 LEAST = 32  # samples of a motion for thresholds
 HOUR = 3600.0  # s
-BLOCK = 256  # steps that are filtered one after the other
 FLOOR = 1e-6  # least threshold, in natural units of the robot: above rounding
 EFFORT = 0.01  # least threshold, as a share of the largest force of the joint in the recording
 REST = 0.02  # rate below which a joint counts as resting, in natural units of the robot
@@ -185,26 +184,16 @@ def make_output(model: Model, t: Array, dq: Array, e: Array, kept: Array) -> Out
 def low_pass(x: Array, kept: Array) -> Array:
     """First-order low-pass y+ = kept y + (1 - kept) x of steps, from zero: (..., T, n).
 
-    Blocks of steps are filtered side by side, each from zero; then the last value of each block
-    decays over the next one. The result at a step does not depend on later ones, to the last bit.
+    The result at a step does not depend on later ones, to the last bit.
 
     Args:
         x: input of every step, shape (..., T - 1, n).
         kept: share of the output that is left after every step, shape (T - 1, n), dimensionless.
     """
-    count, n = x.shape[-2:]
-    blocks = -(-count // BLOCK)
-    pad = [(0, blocks * BLOCK - count), (0, 0)]
-    shares = np.pad(kept, pad).reshape(blocks, BLOCK, n)
-    taken = np.pad((1 - kept) * x, [*[(0, 0)] * (x.ndim - 2), *pad])
-    y = taken.reshape(*x.shape[:-2], blocks, BLOCK, n)
-    for k in range(1, BLOCK):
-        y[..., k, :] += shares[:, k] * y[..., k - 1, :]
-    left = np.multiply.accumulate(shares, axis=1)
-    for b in range(1, blocks):
-        y[..., b, :, :] += left[b] * y[..., b - 1, -1:, :]
-    y = y.reshape(*x.shape[:-2], blocks * BLOCK, n)[..., :count, :]
-    return np.concatenate([np.zeros((*y.shape[:-2], 1, n)), y], axis=-2)
+    y, taken = np.zeros((*x.shape[:-2], x.shape[-2] + 1, x.shape[-1])), (1 - kept) * x
+    for k, share in enumerate(kept):
+        y[..., k + 1, :] = share * y[..., k, :] + taken[..., k, :]
+    return y
 
 
 def _means(x: Array) -> Array:
@@ -342,15 +331,8 @@ def _joints_of(model: Model, dofs: list[int]) -> tuple[tuple[str, ...], str]:
     """Names of degrees of freedom, and the link of the joint furthest from the base among them."""
     owners = [i for i, joint in enumerate(model.joints) if joint.follows is None]
     joints = [i for i in owners if set(model.joints[i].dofs) & set(dofs)]
-    last = max(joints, key=lambda i: (_depth(model, i), i))
+    last = max(joints, key=lambda i: (len(model.path(i)), i))
     return tuple(model.dof_names[d] for d in dofs), model.link_names[last]
-
-
-def _depth(model: Model, i: int) -> int:
-    depth = 0
-    while i != WORLD:
-        depth, i = depth + 1, model.parent[i]
-    return depth
 
 
 def by_joint(model: Model, value: StateLike, name: str, unit: str) -> Array:

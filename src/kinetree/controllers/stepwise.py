@@ -12,14 +12,12 @@ from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.ports import check_model
-from kinetree.errors import ModelError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinate_axis, dof_axis
 from kinetree.present.labels import Alignment
 from kinetree.scalars import Scalar
 from kinetree.simulate.controller import Controller, Sampled
 from kinetree.simulate.forces import ActingForces, Moment, recent, with_key
-from kinetree.simulate.functions import first_line
 from kinetree.simulate.inputs import ExternalInputs, NamedParts
 from kinetree.simulate.options import Run
 from kinetree.simulate.setup import Setup, external_inputs, first_state, read_forces, trial_states
@@ -121,11 +119,5 @@ def step_by_step(
         graph = optimise(trace(law, ports, [("tau", ()), ("dz", ())]))
         return Kernel(graph, "law", dtypes=("float64",))
 
-    try:
-        compiled = recent(model, "laws step by step", setup.code_key, make)
-    except Exception as problem:
-        if model.constraints is not None and isinstance(problem, ModelError):
-            raise  # a law that does not honour constraints would refuse them in Python, too
-        note = f"runs in Python: {first_line(problem, named=True)}"
-        return Stepwise(start, note, model, acting, external, None)
+    compiled = recent(model, "laws step by step", setup.code_key, make)
     return Stepwise(start, None, model, acting, external, compiled)

@@ -164,7 +164,7 @@ def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Mod
     model = controlled if robot is None else model_of(robot)
     if model.constraints is None and controlled.constraints is None:
         return model
-    if _ties(model) != _ties(controlled):
+    if _described(model) != _described(controlled):
         raise ModelError(
             f"the controller {law} computes with {model.name!r}, whose constraints or motors are "
             f"not those of {controlled.name!r}, which it moves: {_described(model)}, expected "
@@ -178,11 +178,6 @@ def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Mod
         "PD and PID without gravity need none of the robot's dynamics",
     )
     return model
-
-
-def _ties(model: Model) -> object:
-    constraints = model.constraints
-    return None if constraints is None else (constraints.row_names, constraints.actuated)
 
 
 def _described(model: Model) -> str:

@@ -82,17 +82,17 @@ def frame_motions(
 
 
 def point_columns(
-    tree: Tree, frames: Mapping[int, FrameMotion], way: Iterable[int], point: Array
+    tree: Tree, frames: Mapping[int, FrameMotion], chain: Iterable[int], point: Array
 ) -> list[tuple[int, Array, Array]]:
-    """Each degree of freedom on a way, and (w, v) of a point at its end for the unit rate."""
+    """Each degree of freedom on a chain, and (w, v) of a point at its end for the unit rate."""
     return [
         (d, screw[:3], screw[3:] + cross(screw[:3], point - frames[j].p))
-        for j in way
+        for j in chain
         for d, screw in zip(tree.links[j].dofs, frames[j].screws.T, strict=True)
     ]
 
 
-def ways(tree: Tree, *ends: int) -> list[list[int]]:
+def chains(tree: Tree, *ends: int) -> list[list[int]]:
     """Links from the last one that carries all ends to each of them, outward."""
     paths = [tree.path_inward(end)[::-1] for end in ends]
     shared = sum(len(set(links)) == 1 for links in zip(*paths, strict=False))

@@ -51,7 +51,7 @@ ROUNDED = 0.3  # eps of the first round, of the velocities that the impulses cha
 # where the error is below so many eps, eps is multiplied by this
 SHRINKING = ((30, 0.3), (3, 0.1), (0.3, 0.01), (0.03, 0.001))
 STALLED = 0.8  # where a round leaves so much of e^2, eps is multiplied by one of GROWING, in turn
-GROWING = (10, 30, 100)
+GROWING = (3, 3, 10)
 START = 0.3  # e of rows that stop, relative, with which the search begins there
 
 

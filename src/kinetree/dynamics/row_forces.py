@@ -62,13 +62,13 @@ class Bodies:
 
 @dataclass(frozen=True, eq=False)
 class RowForces:
-    """Joint forces of the rows, (n,), 1 by degree of freedom for joints that are held, and results.
+    """Joint forces of the rows, (n,), friction and its impulse by degree of freedom, and results.
 
     results: those of `row_sizes`, in their order.
     """
 
     forces: Array
-    held: dict[int, Scalar]
+    dry: dict[int, tuple[FrictionRow, Scalar]]
     results: list[Array]
 
 
@@ -122,9 +122,9 @@ def row_forces(at: Bodies, system: StepSystem, a: Array) -> RowForces:
         solution, records = solve_rows(problem), []
     impulses = solution.impulses[len(solution.impulses) - len(rows) :]
     r_friction, r_stops = np.split(impulses, [len(rubbing)])
-    held = {d: x.holds(r) for d, x, r in zip(at.dry, rubbing, r_friction, strict=True)}
+    dry = dict(zip(at.dry, zip(rubbing, r_friction, strict=True), strict=True))
     results = [*records, r_stops / h, np.array([solution.residual])]
-    return RowForces(J.T @ solution.carried / h, held, results)
+    return RowForces(J.T @ solution.carried / h, dry, results)
 
 
 def _check_symmetric(at: Bodies, system: StepSystem) -> None:

@@ -148,11 +148,11 @@ class JointRow(Row):
 class FrictionRow(JointRow):
     """Dry friction of a joint; numbers: weight, and least and largest impulse."""
 
-    def holds(self, r: Any) -> Any:
-        """1 where an impulse holds the joint at rest, else 0."""
+    def holds(self, r: Any, w: Any) -> Any:
+        """1 where an impulse holds the joint at rest, else 0, by the side of the bounds u is on."""
         a, low, high = self.numbers
-        margin = float_choice(a, INSIDE, INSIDE_FLOAT32) * (high - low)
-        return where(minimum(r - low, high - r) - margin, 1, 0)
+        u, margin = a * r - w, a * float_choice(a, INSIDE, INSIDE_FLOAT32) * (high - low)
+        return where(minimum(u - a * low, a * high - u) - margin, 1, 0)
 
     def scale(self, b: Array) -> Any:
         """The rate itself."""

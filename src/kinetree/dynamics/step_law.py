@@ -25,7 +25,7 @@ c is of order rho^6. Where rho is not small, as next to the gimbal lock of a lig
 and c_3 do not converge, and c fades: a body then keeps its rates, and gains no energy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,7 +52,7 @@ from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method, take_stages
 from kinetree.dynamics.row_forces import Bodies, row_forces, stopped_joints
-from kinetree.dynamics.rows import TINY
+from kinetree.dynamics.rows import TINY, FrictionRow
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.step_slopes import StepSlopes
 from kinetree.dynamics.step_system import StepSystem, stiffened
@@ -181,7 +181,7 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
         at = Bodies(s.tree, s.q, s.dq, h, s.items, s.places, dry, stopped)
         rows = row_forces(at, system, a)
         a, y = system.accelerate(ahead + rows.forces)
-        ddq = a = _at_rest(s, a, rows.held, h)
+        ddq = a = _at_rest(s, a, rows.dry, h)
         results = rows.results
     elif method.implicit:
         ddq, y = now.accelerate(b)
@@ -191,11 +191,12 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
     return np.concatenate([s.dq, a]), np.concatenate([zeros(0), *results])
 
 
-def _at_rest(s: Step, a: Array, held: dict[int, Scalar], h: Scalar) -> Array:
+def _at_rest(s: Step, a: Array, dry: Mapping[int, tuple[FrictionRow, Scalar]], h: Scalar) -> Array:
     """Accelerations, (n,), that stop joints whose friction holds them, without a rounding."""
     motors = motor_rates(s.model)
     rates, turned = (s.dq, a) if motors is None else (motors.T @ s.dq, motors.T @ a)
-    for d, holds in held.items():
+    for d, (row, r) in dry.items():
+        holds = row.holds(r, rates[d] + turned[d] * h)
         stopping = where(absolute(rates[d]), rates[d] / -h, 0)
         if motors is None:
             a = np.array([where(holds, stopping, x) if k == d else x for k, x in enumerate(a)])

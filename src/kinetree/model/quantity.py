@@ -14,12 +14,11 @@ header of exported code, the table of methods, and the cases of the tests.
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
+from operator import index
 from typing import Any, Literal, TypeVar
-
-import numpy as np
 
 from kinetree.errors import InputError
 
@@ -245,19 +244,13 @@ def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
 
 def task_rows(rows: Sequence[int] | None) -> list[int]:
     """Check the coordinates of a task: each of the six at most once; None is all six."""
-    if rows is None:
-        return list(range(6))
-    listed = isinstance(rows, Iterable) and not isinstance(rows, str | Mapping)
-    entries: list[Any] = list(rows) if listed and getattr(rows, "ndim", 1) == 1 else []
-    whole = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in entries)
-    if (
-        not entries
-        or not whole
-        or not set(entries) <= set(range(6))
-        or (len(set(entries)) < len(entries))
-    ):
+    try:
+        chosen = list(range(6)) if rows is None else [index(k) for k in rows]
+    except TypeError:
+        chosen = list[int]()
+    if not chosen or len({*chosen}) < len(chosen) or not {*chosen} <= {*range(6)}:
         raise InputError(
             f"rows are {rows!r:.60}; expected some of 0, 1, 2 (angular), 3, 4, 5 (linear), "
             "whole numbers, each once."
         )
-    return [int(k) for k in entries]
+    return chosen

@@ -6,7 +6,7 @@ longer moves by itself stays as a frame, its inertia merged into the link that c
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
 
 Record = TypeVar("Record", Spring, Actuator, Motor)
+ELEMENTS = ("springs", "actuators", "motors")  # fields of a description, by name
 AFTERWARDS = "Change the tree first, and add the constraints to the result"
 
 
@@ -79,7 +80,7 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
         notes.append(Note(f"joint {joint.name!r} locked {at}"))
     parts = {
         kind: {name: _held(x, held) for name, x in getattr(description, kind).items()}
-        for kind in ("springs", "actuators", "motors")
+        for kind in ELEMENTS
     }
     return edited(model, joints=tuple(joints), notes=tuple(notes), **parts)
 
@@ -158,9 +159,7 @@ def subtree(model: Model, link: str) -> Model:
         joints=tuple(joints),
         frames=tuple(frames),
         tool=model.tool if model.tool in known else None,
-        springs=_within("spring", description.springs, inner, link, inside),
-        actuators=_within("actuator", description.actuators, inner, link, inside),
-        motors=_within("motor", description.motors, inner, link, inside),
+        **{x: _within(x[:-1], getattr(description, x), inner, link, inside) for x in ELEMENTS},
         notes=(*model.notes, *notes),
         contacts=contacts_on(description.contacts, known),
         collisions=shapes_on(description.collisions, known),
@@ -303,21 +302,17 @@ def attach(
         child=base,
         M_pc=place.T_if,
     )
+    shapes = (*ours.collisions.shapes, *theirs.collisions.shapes)
+    lists = ("links", "frames", "notes", "warnings")
+    joined: dict[str, Any] = {x: (*getattr(ours, x), *getattr(theirs, x)) for x in lists}
+    joined |= {x: {**getattr(ours, x), **getattr(theirs, x)} for x in ELEMENTS}
     return edited(
         model,
-        links=(*ours.links, *theirs.links),
+        **joined,
         joints=(*ours.joints, weld, *theirs.joints),
-        frames=(*ours.frames, *theirs.frames),
         tool=theirs.tool,
-        springs={**ours.springs, **theirs.springs},
-        actuators={**ours.actuators, **theirs.actuators},
-        motors={**ours.motors, **theirs.motors},
-        notes=(*ours.notes, *theirs.notes),
-        warnings=(*ours.warnings, *theirs.warnings),
         contacts=joined_contacts(ours.contacts, theirs.contacts),
-        collisions=replace(
-            ours.collisions, shapes=(*ours.collisions.shapes, *theirs.collisions.shapes)
-        ),
+        collisions=replace(ours.collisions, shapes=shapes),
     )
 
 

@@ -22,8 +22,8 @@ from kinetree.engine.llvm.rollout import WORDS as FORWARD_WORDS
 from kinetree.engine.llvm.target import host_target
 from kinetree.engine.rollout import address
 from kinetree.optimal.driver import ARGUMENTS, SYMBOL, WORDS, Driver
-from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes, placed
+from kinetree.optimal.transcription import Forward
 
 # a call of a gufunc's loop: its code, the number of turns, and addresses and steps of its arrays
 ARRAYS = {"stage": 6, "last": 4, "column": 5}

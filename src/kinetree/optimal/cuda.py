@@ -19,8 +19,8 @@ from kinetree.engine.cuda.layout import WARP
 from kinetree.engine.cuda.loops import CLoops
 from kinetree.engine.cuda.prelude import prelude
 from kinetree.optimal.driver import ARGUMENTS, SYMBOL, Driver
-from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes
+from kinetree.optimal.transcription import Forward
 
 NUMBER = 8  # bytes
 BLOCKS = 8  # for each multiprocessor, at most, which take the problems in turns
@@ -41,7 +41,7 @@ KT_ENTRY({{threads}}, 1) kt_plans(
     long long count, long long problems, long long iterations, long long *words, real *scratch,
     long long size) {{{{
     KT_SHARED(memory);
-    const int lane = threadIdx.x % {WARP}, warp = threadIdx.x / {WARP};
+    [[maybe_unused]] const int lane = threadIdx.x % {WARP}, warp = threadIdx.x / {WARP};
     const long long first = problems * blockIdx.x / gridDim.x;
     const long long last = problems * (blockIdx.x + 1) / gridDim.x;
     scratch += blockIdx.x * size;

@@ -22,9 +22,8 @@ from kinetree.engine.kernel import Kernel, has_llvm
 from kinetree.engine.llvm.target import host_target
 from kinetree.errors import MissingPackageError
 from kinetree.optimal import driver
-from kinetree.optimal.forward import Forward
 from kinetree.optimal.riccati import LENGTHS, Sizes
-from kinetree.optimal.transcription import Bounds, Transcription
+from kinetree.optimal.transcription import Bounds, Forward, Transcription
 from kinetree.simulate.inputs import on_cpu
 
 KEPT = 2**26  # bytes of plans, at most, whose memory is kept for the next solve

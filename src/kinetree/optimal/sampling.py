@@ -32,10 +32,9 @@ from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
 from kinetree.engine.rollout import Rollout
 from kinetree.errors import InputError
-from kinetree.optimal.forward import stepping
 from kinetree.optimal.ilqr import ITERATIONS, Plans
 from kinetree.optimal.normals import cuda_normals, normals
-from kinetree.optimal.transcription import Bounds, Transcription, compiled
+from kinetree.optimal.transcription import Bounds, Transcription, compiled, stepping
 from kinetree.scalars import clip, exp
 from kinetree.simulate.inputs import on_cpu
 

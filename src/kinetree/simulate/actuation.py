@@ -63,21 +63,22 @@ class DriveOutput:
 class Actuation:
     """The memory of actuators and drives, in samples of fixed steps.
 
-    fixed: steps are fixed. sampled: forces are evaluated once a step. controlled: actuators act.
-    control_delays: samples of delay of each actuator. drive_delays: of degrees of freedom that have
-    one. lags: time constants of degrees of freedom that have one, s. limited: drives limit forces.
-    across: slopes between branches of the tree count, see `actuator_gains`.
+    method: of fixed steps; None: adaptive ones. control_delays: samples of delay of each actuator
+    that acts. drive_delays: of degrees of freedom that have one. lags: time constants of degrees of
+    freedom that have one, s. limited: drives limit forces.
     """
 
-    fixed: bool
-    sampled: bool
-    controlled: bool
+    method: Method | None
     activations: int
     control_delays: tuple[int, ...]
     drive_delays: tuple[tuple[int, int], ...]
     lags: tuple[tuple[int, float], ...]
     limited: bool
-    across: bool = True
+
+    @property
+    def sampled(self) -> bool:
+        """True if forces are evaluated once a step."""
+        return self.method is not None and self.method.sampled
 
     @property
     def driven(self) -> bool:
@@ -98,15 +99,15 @@ class Actuation:
     @property
     def registers(self) -> int:
         """Count of the last numbers of z, which are replaced at the end of a step."""
-        if not self.fixed:
+        if self.method is None:
             return 0
         return self.size if self.sampled else self.memory
 
     def ranges(self, model: Model) -> tuple[Range, ...]:
         """Ranges of the numbers of z before the registers, as far as activations are integrated."""
-        if not self.activations or (self.fixed and self.sampled):
+        if not self.activations or self.sampled:
             return ()
-        integrated = 0 if self.fixed else self.memory
+        integrated = self.memory if self.method is None else 0
         return (*activation_ranges(model), *([UNLIMITED] * integrated))
 
     def act(
@@ -121,7 +122,7 @@ class Actuation:
         q, dq, z = state
         a, at, dz, actuated = z[: self.activations], self.activations, list[Any](), None
         memory: list[Any] = []
-        early = h if self.fixed and self.sampled else None
+        early = h if self.sampled else None
         if u is not None:
             arriving = list(u)
             for k, count in enumerate(self.control_delays):
@@ -132,13 +133,13 @@ class Actuation:
             if early is not None:
                 dz = next_activations(model, now, a, early)
             else:
-                dz = activation_rates(model, now, a, held=not self.fixed)
+                dz = activation_rates(model, now, a, held=self.method is None)
         command, asked = tau, list(tau)
         for d, count in self.drive_delays:
             asked[d], at = _delayed(z, at, count, asked[d], memory)
         for d, lag in self.lags:
             rate = (asked[d] - z[at]) / lag
-            part = rate if h is None or not self.fixed else _exact(z[at], asked[d], lag, h)
+            part = rate if h is None else _exact(z[at], asked[d], lag, h)
             memory.append(part)
             asked[d], at = z[at], at + 1
         forces = np.array(asked) if self.drive_delays or self.lags else tau
@@ -167,7 +168,9 @@ class Actuation:
         """
         total = of_laws
         if acted.actuated is not None:
-            slopes = actuator_gains(model, acted.actuated, across=self.across)
+            slopes = actuator_gains(
+                model, acted.actuated, across=self.method is None or self.method.positions
+            )
             total = slopes if total is None else total.plus(slopes)
             if of_controls is not None and acted.u is not None:
                 late = {k for k, count in enumerate(self.control_delays) if count}
@@ -230,29 +233,20 @@ def read_actuation(
             "with <actuator>. Joint forces are given as tau."
         )
     acting = model.actuators if controlled else ()
-    drives = {
-        joint.dofs[0]: (joint.name, joint.drive)
-        for joint in model.joints
-        if joint.drive is not None and joint.follows is None
-    }
-    control_delays = [
-        samples(x.delay, f"delay of actuator {x.name!r}", method, times) for x in acting
-    ]
-    drive_delays = [
-        (d, samples(drive.delay, f"delay of the drive of joint {name!r}", method, times))
+    drives = {x.dofs[0]: (x.name, x.drive) for x in model.joints if x.follows is None and x.drive}
+    delays = {
+        d: samples(drive.delay, f"delay of the drive of joint {name!r}", method, times)
         for d, (name, drive) in drives.items()
-        if drive.delay
-    ]
+    }
     actuation = Actuation(
-        fixed=method is not None,
-        sampled=method is not None and method.sampled,
-        controlled=controlled,
+        method=method,
         activations=len(model.activation_names) if controlled else 0,
-        control_delays=tuple(control_delays),
-        drive_delays=tuple(drive_delays),
+        control_delays=tuple(
+            samples(x.delay, f"delay of actuator {x.name!r}", method, times) for x in acting
+        ),
+        drive_delays=tuple((d, count) for d, count in delays.items() if count),
         lags=tuple((d, drive.lag) for d, (_, drive) in drives.items() if drive.lag),
         limited=bool(limited_drives(model)),
-        across=method is None or method.positions,  # "implicitfast" is that of MuJoCo
     )
     return actuation if controlled or actuation.driven else None
 
@@ -266,36 +260,25 @@ def samples(delay: float, name: str, method: Method | None, times: Array) -> int
             f"{name} is {delay:g} s, and the adaptive method has no time step to count it in. Take "
             "fixed steps, such as method 'rk4' or 'implicit'."
         )
-    dt = float(times[1] - times[0])
-    if delay > (MAX_DELAY_STEPS + 0.5) * dt:
+    dt, last = float(times[1] - times[0]), float(times[-1] - times[-2])
+    count = round(delay / dt)
+    if count > MAX_DELAY_STEPS:
         raise InputError(
             f"{name} is {delay:g} s, which is {delay / dt:.6g} time steps of {dt:g} s; expected at "
-            f"most {MAX_DELAY_STEPS:,}, because each of them is remembered. Take longer time "
-            "steps or a shorter delay."
+            f"most {MAX_DELAY_STEPS:,}, because each of them is remembered."
         )
-    count = round(delay / dt)
-    if count < 1 or abs(delay / dt - count) > 1e-6:
-        low = int(delay / dt)
-        near = " or ".join(f"{k * dt:g}" for k in (low, low + 1) if k)
+    if count < 1 or abs(delay / dt - count) > 1e-6 or abs(last - dt) > 1e-9 * dt:
         raise InputError(
-            f"{name} is {delay:g} s, which is not a whole number of time steps of {dt:g} s; "
-            f"expected {near} s, or a time step that divides the delay."
-        )
-    last = float(times[-1] - times[-2])
-    if abs(last - dt) > 1e-9 * dt:
-        raise InputError(
-            f"{name} is counted in time steps of {dt:g} s, but the last step would be {last:g} s "
-            "long; expected a duration of whole time steps."
+            f"{name} is {delay:g} s; expected a whole number of time steps of {dt:g} s, and a "
+            f"duration of whole time steps (the last one has {last:g} s)."
         )
     return count
 
 
 def refuse_actuation(model: Model, what: str) -> None:
     """Raise InputError if drives of a robot change commands, which `what` cannot take."""
-    for joint in model.joints:
+    for joint in (x for x in model.joints if x.drive is not None):
         drive = joint.drive
-        if drive is None:
-            continue
         parts = {"lag": drive.lag, "delay": drive.delay, "peak": drive.peak, "curve": drive.curve}
         names = [name for name, value in parts.items() if value]
         if names:

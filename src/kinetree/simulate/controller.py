@@ -300,9 +300,8 @@ class Sampling:
         count = round(self.controller.dt / h)
         if count < 1 or abs(count * h - self.controller.dt) > TIME_SLACK * self.controller.dt:
             raise InputError(
-                f"{self.name} has a sample time of {self.controller.dt:.9g} s, which is not a "
-                f"whole number of steps of {h:.9g} s. Choose a dt of the simulation that divides "
-                f"it, or {argument('method', 'DOP853')}."
+                f"{self.name} has a sample time of {self.controller.dt:.9g} s; expected a whole "
+                f"number of steps of {h:.9g} s, or {argument('method', 'DOP853')}."
             )
         return count
 
@@ -311,9 +310,8 @@ class Sampling:
         count = math.ceil(end / self.controller.dt * (1 - TIME_SLACK))
         if count > MAX_SAMPLES:
             raise InputError(
-                f"{self.name} would be called {count:,} times, every {self.controller.dt:.9g} s "
-                f"for {end:.9g} s; expected at most {MAX_SAMPLES:,}. Take a longer dt of Sampled, "
-                'or continue a shorter run: meta["controller_state"] is the next initial.'
+                f"{self.name} would be called {count:,} times; expected at most {MAX_SAMPLES:,}. "
+                'Continue a shorter run: meta["controller_state"] is the next initial.'
             )
         return np.arange(count) * self.controller.dt
 

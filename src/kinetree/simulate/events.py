@@ -61,21 +61,15 @@ class Event:
         except Exception as problem:
             add_time(problem, f"the event {self.name!r}", t)
             raise
-        if isinstance(result, bool | np.bool_):
-            raise InputError(
-                f"the event {self.name!r} returned {result} at t = {t:.6g} s; expected a number "
-                "whose sign changes there, such as q[0] - 1 in the place of q[0] > 1."
-            )
+        is_number = not (isinstance(result, bool | np.bool_) or np.iscomplexobj(result))
         try:
-            value = math.nan if np.iscomplexobj(result) else float(result)
+            value = float(result) if is_number else math.nan
         except (TypeError, ValueError):
-            raise InputError(
-                f"the event {self.name!r} returned {result!r} at t = {t:.6g} s; expected a number."
-            ) from None
+            value = math.nan
         if math.isnan(value):
             raise InputError(
-                f"the event {self.name!r} returned {result} at t = {t:.6g} s, q = {q.tolist()}; "
-                "expected a real number. Its sign decides when the event happens."
+                f"the event {self.name!r} returned {result!r:.60} at t = {t:.6g} s; expected a "
+                "real number whose sign changes there, such as q[0] - 1 in the place of q[0] > 1."
             )
         return value
 

@@ -10,7 +10,7 @@ code drives the CPU and the GPU (`Machine`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -46,12 +46,11 @@ PYTHON_CALLS = 2_000  # evaluations of a law by Python
 class Machine:
     """The processor that runs the loop: its module of arrays and its entry into the loop.
 
-    new: makes an array of a shape and a dtype. integers: the type of row numbers. work, table: the
+    integers: the type of row numbers. work, table: the
     operations, and the numbers of the table, in one call.
     """
 
     xp: ModuleType
-    new: Callable[..., Any]
     call: Callable[[LoopCall], None]
     integers: str
     work: int
@@ -91,14 +90,16 @@ class FixedSteps:
         params = params if len(params) == 1 else params[chosen]
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
         amount = xp.zeros((count, self.stepping.watched), dtype)
-        records = [machine.new((len(kept), count, x.size), dtype) for x in self.stepping.fields]
+        records = [
+            machine.xp.empty((len(kept), count, x.size), dtype) for x in self.stepping.fields
+        ]
         h = np.append(np.diff(times), 0.0)
         length = self.chunk(count, external.table_rows(batch) * external.table_size)
         means = None
         if run.stride > 1 and FORCES in self.fields:
             numbers = count * sum(x.size for x in self.stepping.fields)
             length = max(1, min(length, MEAN_NUMBERS // numbers, len(times)))
-            steps = [machine.new((length, count, x.size), dtype) for x in self.stepping.fields]
+            steps = [machine.xp.empty((length, count, x.size), dtype) for x in self.stepping.fields]
             means = ForceMeans(times, rows, list(self.fields).index(FORCES), steps, records)
         sampling = setup.sampling
         period = len(times) if sampling is None else sampling.steps(times)
@@ -172,12 +173,12 @@ class FixedSteps:
 
 def cpu_machine(system: System, stepping: Stepping) -> Machine:
     """Machine code on the CPU; the interpreter if forces come from Python."""
-    call = Rollout(stepping).run if system.graph else partial(_run_by_python, stepping, system)
-    return Machine(np, np.empty, call, "int64", CPU_OPERATIONS, CPU_TABLE)
 
+    def by_python(call: LoopCall) -> None:
+        interpret_run(stepping, call, system.rate)
 
-def _run_by_python(stepping: Stepping, system: System, call: LoopCall) -> None:
-    interpret_run(stepping, call, system.rate)
+    call = Rollout(stepping).run if system.graph else by_python
+    return Machine(np, call, "int64", CPU_OPERATIONS, CPU_TABLE)
 
 
 def fixed_steps(

@@ -167,21 +167,13 @@ class UserFunction:
         except GraphError as problem:
             if any(map(is_traced, args)):
                 raise
-            raise self.remembers(args) from problem
+            raise self._error(args, IMPURE) from problem
         except Exception as problem:
             add_time(problem, self.name, args[0])
             raise
         if any(map(is_traced, results)) and not any(map(is_traced, args)):
-            raise self.remembers(args)
+            raise self._error(args, IMPURE)  # its trace has left traced scalars in what it keeps
         return results
-
-    def remembers(self, args: Sequence[Any]) -> InputError:
-        """The error of a function that keeps values: its trace has left traced scalars in them."""
-        return InputError(
-            f"{self.name} keeps values from one call to the next, as its call at "
-            f"t = {float(args[0]):.6g} s shows: it does not give the same results for the same "
-            f"arguments. {REMEDY}"
-        )
 
     def check(self, states: Sequence[Sequence[Any]]) -> None:
         """Call the function at some states, forth and back, and compare with its graph."""
@@ -194,13 +186,13 @@ class UserFunction:
                 continue
             size = max((float(np.abs(x).max(initial=0)) for x in args), default=0.0)
             if differs(again, results, REPEATED_CALL, ROUNDING * (1 + size)):
-                raise self._error(args, results, again, IMPURE)
+                raise self._error(args, IMPURE)
             if self.traced is None or self.traced.compare(results, *args):
                 continue
             beside = shifted(args)  # where a function jumps, rounding may decide on the side
             there = self._results(beside)
             if there is not None and not self.traced.compare(there, *beside):
-                raise self._error(beside, self.traced.parts(*beside), there, MISREAD)
+                raise self._error(beside, MISREAD)
 
     def _results(self, args: Sequence[Any]) -> Parts | None:
         """The results in Python; None at a singular state, which the function refuses."""
@@ -209,18 +201,11 @@ class UserFunction:
         except SingularityError:
             return None
 
-    def _error(self, args: Sequence[Any], first: Parts, second: Parts, why: str) -> InputError:
+    def _error(self, args: Sequence[Any], why: str) -> InputError:
         """The error of a function with two results for equal arguments."""
-        text = ""
-        for x, y in zip(first, second, strict=False):
-            x, y = np.ravel(x).astype(float), np.ravel(y).astype(float)
-            if x.shape == y.shape and not np.array_equal(x, y, equal_nan=True):
-                k = int(np.nanargmax(np.where(x == y, 0, abs(x - y))))
-                text = f" ({x[k]:.6g}, then {y[k]:.6g})"
-                break
         return InputError(
             f"{self.name} gives different results for the same arguments at "
-            f"t = {float(args[0]):.6g} s{text}: {why}"
+            f"t = {float(args[0]):.6g} s: {why}"
         )
 
 
@@ -288,8 +273,7 @@ def add_time(problem: BaseException, name: str, t: Any) -> None:
         return
     if type(problem) is ValueError:
         raise InputError(
-            f"{name} fails at t = {float(t):.6g} s: {problem}. Expected real numbers at all "
-            "times of the run."
+            f"{name} fails at t = {float(t):.6g} s: {problem}. Expected real numbers at all times."
         ) from problem
     problem.add_note(f"Raised by {name} at t = {float(t):.6g} s.")
 
@@ -312,20 +296,12 @@ def call(name: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a user's function with read-only arrays; explain the error if it writes into them."""
     try:
         return function(*map(guarded, args))
-    except TypeError as problem:
-        if isinstance(problem, KinetreeError) or "unhashable" not in str(problem):
-            raise
-        raise InputError(
-            f"{name} hashes its arguments, as functools.lru_cache does, and arrays have no hash: "
-            f"{problem}. Give the function without the cache: f.__wrapped__."
-        ) from problem
     except ValueError as problem:
         if isinstance(problem, KinetreeError) or "read-only" not in str(problem):
             raise
         raise InputError(
-            f"{name} writes into an array that is read-only, as its arguments are: {problem}. "
-            "Compute a new array instead, `e = q - goal` in the place of `q -= goal`, or copy "
-            "first: `q = q.copy()`."
+            f"{name} writes into its arguments, which are read-only: {problem}. Compute a new "
+            "array instead, `e = q - goal` in the place of `q -= goal`."
         ) from problem
 
 

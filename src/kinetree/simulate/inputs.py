@@ -18,6 +18,7 @@ from kinetree.errors import InputError, ShapeError
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment, Axis, by_name, check_rows, order_of, own_axis
 from kinetree.scalars import Scalar
+from kinetree.simulate.adaptive.breaks import PYTHON_SAMPLES
 from kinetree.simulate.functions import (
     Parts,
     UserFunction,
@@ -250,10 +251,19 @@ class Input:
         parts = zip(values, self.shapes, strict=True)
         return [np.asarray(x, float).reshape(-1, *shape)[0] for x, shape in parts]
 
-    def note(self, name: str, end: float) -> list[str]:
-        """Sentences about a run from 0 to `end` s that reaches beyond the times of the input."""
-        early, late = self.beyond
+    def note(self, name: str, end: float, *, adaptive: bool) -> list[str]:
+        """Sentences about a run from 0 to `end` s that reaches beyond the times of the input.
+
+        adaptive: steps are, and a function that only Python can run is sampled for them.
+        """
         sentences: list[str] = []
+        if self.python is not None and adaptive:
+            sentences.append(
+                f"{self.python} runs in Python: it is sampled at {PYTHON_SAMPLES + 1:,} times of "
+                f"the run, and a pulse shorter than the duration / {PYTHON_SAMPLES:,} can be "
+                "missed. Write it with where, or give the times of its jumps as `breaks`."
+            )
+        early, late = self.beyond
         if early and self.breaks[0] > 0:
             sentences.append(f"{name} begins at t = {self.breaks[0]:.6g} s; before, {early}.")
         if late and self.breaks[-1] < end * (1 - TIME_SLACK):

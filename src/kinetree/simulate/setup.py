@@ -28,7 +28,6 @@ from kinetree.motion.inputs import check_order
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Alignment
 from kinetree.simulate.actuation import first_memory, read_actuation
-from kinetree.simulate.adaptive.breaks import PYTHON_SAMPLES
 from kinetree.simulate.controller import HELD, Controller, Sampled, Sampling, aligned, as_controller
 from kinetree.simulate.forces import ActingForces, Code, first_row, recent, with_key
 from kinetree.simulate.inputs import (
@@ -92,18 +91,17 @@ class Setup:
         """Method, controller and counts of a run, for `meta`; note: why forces come from Python."""
         controller = self.acting.controller
         note = self.sampling.note if note is None and self.sampling is not None else note
-        compiled = note is None
-        note = self.sampled_note if compiled and run.fixed is None else note
-        notes = [] if note is None else [note]
         references = {} if self.sampling is None else self.sampling.sampled
+        end = float(run.times[-1])
+        notes = [] if note is None else [note]
         for name, x in (*self.external.sampled.items(), *references.items()):
-            notes += x.note(name.replace("signal ", "the "), float(run.times[-1]))
+            notes += x.note(name.replace("signal ", "the "), end, adaptive=run.fixed is None)
         return {
             "method": run.method_name,
             "controller": "" if controller is None else type(controller).__name__,
             **counts,
             "note": " ".join(notes) or None,
-            "compiled": compiled,
+            "compiled": note is None,
             **({"tau_held": True} if self.holds(run) else {}),
         }
 
@@ -115,18 +113,6 @@ class Setup:
         if isinstance(run.tau, Signal):
             return run.tau.kind == "hold"
         return self.sampling is not None if tau is None else tau.constant is not None
-
-    @property
-    def sampled_note(self) -> str | None:
-        """The note on a function of time that cannot be traced and that adaptive steps sample."""
-        for x in self.acting.inputs.values():
-            if x.python is not None:
-                return (
-                    f"{x.python} runs in Python: it is sampled at {PYTHON_SAMPLES + 1:,} times of "
-                    f"the run, and a pulse shorter than the duration / {PYTHON_SAMPLES:,} can be "
-                    "missed. Write it with where, or give the times of its jumps as `breaks`."
-                )
-        return None
 
 
 def read_setup(run: Run) -> Setup:
@@ -314,8 +300,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{constraints.owner(row)!r} is open by {errors[at]:.3g} (row "
             f"{constraints.row_names[row]!r}, rad or m); expected at most "
-            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) gives a position near "
-            "it that does."
+            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) closes it."
         )
     J = value("constraint_jacobian")
     rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))

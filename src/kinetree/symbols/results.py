@@ -85,6 +85,17 @@ class Printed:
             yield [k + 1 for k in (index[:1] if vector else index)], self[index]  # type: ignore[index]
 
 
+def _operator(name: str) -> Any:
+    """An operator of a `Formula`: that of its expression."""
+
+    def apply(self: "Formula", *others: Expression) -> Expression:
+        from sympy import sympify
+
+        return getattr(self.expr, name)(*map(sympify, others))
+
+    return apply
+
+
 class Formula(Printed):
     """A closed form with a name; SymPy and its operators take it as the expression `expr`."""
 
@@ -104,29 +115,10 @@ class Formula(Printed):
             raise AttributeError(name)
         return getattr(self.expr, name)
 
-    def __add__(self, other: Expression) -> Expression:
-        return self.expr + other
-
-    def __radd__(self, other: Expression) -> Expression:
-        return other + self.expr
-
-    def __sub__(self, other: Expression) -> Expression:
-        return self.expr - other
-
-    def __rsub__(self, other: Expression) -> Expression:
-        return other - self.expr
-
-    def __mul__(self, other: Expression) -> Expression:
-        return self.expr * other
-
-    def __rmul__(self, other: Expression) -> Expression:
-        return other * self.expr
-
-    def __truediv__(self, other: Expression) -> Expression:
-        return self.expr / other
-
-    def __neg__(self) -> Expression:
-        return -self.expr
+    __add__, __radd__ = _operator("__add__"), _operator("__radd__")
+    __sub__, __rsub__ = _operator("__sub__"), _operator("__rsub__")
+    __mul__, __rmul__ = _operator("__mul__"), _operator("__rmul__")
+    __truediv__, __neg__ = _operator("__truediv__"), _operator("__neg__")
 
     def __eq__(self, other: object) -> bool:
         return self.expr == (other.expr if isinstance(other, Formula) else other)

@@ -20,7 +20,7 @@ from kinetree.core.text import listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.ranks import RANK, least_squares
-from kinetree.dynamics.frames import ways
+from kinetree.dynamics.frames import chains
 from kinetree.dynamics.joints.configuration import integrate, neutral
 from kinetree.dynamics.joints.tangents import moved_along
 from kinetree.dynamics.tree import book_link
@@ -123,7 +123,7 @@ def textbook(model: Model, items: Sequence[Closure | Coupling] | None = None) ->
     items = placed(model) if items is None else items
     at_zero = book_tree(model, neutral(model))
     closures = [x for x in items if isinstance(x, Closure)]
-    moved = {i for x in closures for way in ways(at_zero, x.link_a, x.link_b) for i in way}
+    moved = {i for x in closures for way in chains(at_zero, x.link_a, x.link_b) for i in way}
 
     def evaluate(q: Array) -> tuple[Array, Array]:
         links = list(at_zero.links)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.frames import FrameMotion, frame_motions, point_columns, ways
+from kinetree.dynamics.frames import FrameMotion, chains, frame_motions, point_columns
 from kinetree.dynamics.lean import LeanModel
 from kinetree.dynamics.tree import Tree
 from kinetree.model import WORLD, Model
@@ -95,7 +95,7 @@ def item_dofs(tree: Tree, item: Closure | Coupling) -> frozenset[int]:
     """Entries of dq that move a constraint."""
     if isinstance(item, Coupling):
         return frozenset(term.dof for term in item.terms)
-    moved = ways(tree, item.link_a, item.link_b)
+    moved = chains(tree, item.link_a, item.link_b)
     return frozenset(d for way in moved for i in way for d in tree.links[i].dofs)
 
 
@@ -135,7 +135,7 @@ def _polynomial(term: Term, q: Scalar) -> tuple[Any, Any, Any]:
 
 
 def _close(tree: Tree, item: Closure, dq: Array | None) -> _Item:
-    way_a, way_b = ways(tree, item.link_a, item.link_b)
+    way_a, way_b = chains(tree, item.link_a, item.link_b)
     frames_a, a = _follow(tree, way_a, item.T_a, dq)
     frames_b, b = _follow(tree, way_b, item.T_b, dq)
     d = b.p - a.p

@@ -22,7 +22,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.gains import Gains, no_gains
-from kinetree.dynamics.joints.paths import path_length, stretches
+from kinetree.dynamics.joints.paths import path_length, segments
 from kinetree.dynamics.joints.presliding import refuse_presliding
 from kinetree.dynamics.tree import placed_tree
 from kinetree.errors import InputError, ShapeError
@@ -93,7 +93,7 @@ def actuate(
 def _length(model: Model, x: JointActuator, q: Array) -> tuple[Any, dict[int, Any]]:
     """The length of an actuator, and dx/dq by degree of freedom."""
     if x.points:
-        return path_length(stretches(placed_tree(model, q), x.points))
+        return path_length(segments(placed_tree(model, q), x.points))
     length = sum((_product(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)), x.shift)
     return length, dict(zip(x.dofs, x.gears, strict=True))
 

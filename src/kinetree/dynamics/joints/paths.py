@@ -1,11 +1,11 @@
 """Paths through points of links: their length, and its slopes by the joints.
 
-With u the direction of a stretch from point a to point b, and v_d(p) the velocity of a point for a
+With u the direction of a segment from point a to point b, and v_d(p) the velocity of a point for a
 unit rate of degree of freedom d,
 
     L = sum of |b - a|,    dL/dq_d = sum of u . (v_d(b) - v_d(a))
 
-Each stretch is seen from the last link that carries both of its points, so that joints which move
+Each segment is seen from the last link that carries both of its points, so that joints which move
 both do not enter.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.frames import frame_motions, point_columns, ways
+from kinetree.dynamics.frames import chains, frame_motions, point_columns
 from kinetree.dynamics.tree import Tree
 from kinetree.model import WORLD
 from kinetree.model.elements import PathPoint
@@ -27,7 +27,7 @@ from kinetree.spatial import cross
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A joint axis that moves an end of a stretch: the angular velocity w of all behind it.
+    """A joint axis that moves an end of a segment: the angular velocity w of all behind it.
 
     d: degree of freedom. end: -1 for the first point, 1 for the last. joint: its place in the chain
     to that end. v: velocity of the end times `end`, for a unit rate.
@@ -41,7 +41,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class Segment:
     """A straight part of a path: its length, its direction u, and the axes that move its ends.
 
     Where the ends coincide, there is no direction: u is zero. distance: the length, or 1 there.
@@ -77,12 +77,12 @@ class Stretch:
         return np.array(H).reshape(n, n)
 
 
-def stretches(tree: Tree, points: Sequence[PathPoint]) -> list[Stretch]:
-    """The stretches of a path at a position; the tree is in the frames of the model."""
-    return [_stretch(tree, first, last) for first, last in pairwise(points)]
+def segments(tree: Tree, points: Sequence[PathPoint]) -> list[Segment]:
+    """The segments of a path at a position; the tree is in the frames of the model."""
+    return [_segment(tree, first, last) for first, last in pairwise(points)]
 
 
-def path_length(parts: Sequence[Stretch]) -> tuple[Any, dict[int, Any]]:
+def path_length(parts: Sequence[Segment]) -> tuple[Any, dict[int, Any]]:
     """L of a path, and dL/dq by degree of freedom."""
     arms: dict[int, Any] = {}
     for part in parts:
@@ -91,18 +91,18 @@ def path_length(parts: Sequence[Stretch]) -> tuple[Any, dict[int, Any]]:
     return sum((x.length for x in parts[1:]), parts[0].length), arms
 
 
-def _stretch(tree: Tree, first: PathPoint, last: PathPoint) -> Stretch:
+def _segment(tree: Tree, first: PathPoint, last: PathPoint) -> Segment:
     ends: list[Array] = []
     axes: list[Axis] = []
-    both = zip((-1, 1), (first, last), ways(tree, first.link, last.link), strict=True)
-    for end, point, way in both:
-        frames = frame_motions(tree, None, way)
-        p = frames[way[-1] if way else WORLD].at(np.array(point.at)).p
+    both = zip((-1, 1), (first, last), chains(tree, first.link, last.link), strict=True)
+    for end, point, chain in both:
+        frames = frame_motions(tree, None, chain)
+        p = frames[chain[-1] if chain else WORLD].at(np.array(point.at)).p
         ends.append(p)
-        for place, i in enumerate(way):
+        for place, i in enumerate(chain):
             moving = point_columns(tree, frames, [i], p)
             axes += [Axis(d, end, place, w, v * end) for d, w, v in moving]
-    way = ends[1] - ends[0]
-    squared = way @ way
+    along = ends[1] - ends[0]
+    squared = along @ along
     distance = sqrt(where(squared, squared, 1))
-    return Stretch(where(squared, distance, 0), distance, way / distance, axes)
+    return Segment(where(squared, distance, 0), distance, along / distance, axes)

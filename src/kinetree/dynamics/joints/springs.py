@@ -22,7 +22,7 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.joints.friction import frictionless
 from kinetree.dynamics.joints.gains import arm_forces, arm_gains
-from kinetree.dynamics.joints.paths import Stretch, path_length, stretches
+from kinetree.dynamics.joints.paths import Segment, path_length, segments
 from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
 from kinetree.model import JointSpring, Model
@@ -52,13 +52,13 @@ def spring_forces(model: Model, q: StateLike) -> Array:
 class SpringState:
     """A spring at a position: what it measures, x, and its arms dx/dq by degree of freedom.
 
-    stretches: of a spring between points.
+    segments: of a spring between points.
     """
 
     spring: JointSpring
     x: Scalar
     arms: dict[int, Any]
-    stretches: Sequence[Stretch] = ()
+    segments: Sequence[Segment] = ()
 
     @property
     def extension(self) -> Scalar:
@@ -108,7 +108,7 @@ class Springs:
         if not spring.points:
             arms = dict(zip(spring.dofs, spring.arms, strict=True))
             return SpringState(spring, position(spring, self.q), arms)
-        parts = stretches(self._tree, spring.points)
+        parts = segments(self._tree, spring.points)
         return SpringState(spring, *path_length(parts), parts)
 
     @cached_property
@@ -143,8 +143,8 @@ class Springs:
         n = self.model.n
         by_q, by_dq = self.stiffness(), self.damping()
         for x in self.acting:
-            if x.stretches:
-                bends = sum((part.bends(n) for part in x.stretches[1:]), x.stretches[0].bends(n))
+            if x.segments:
+                bends = sum((part.bends(n) for part in x.segments[1:]), x.segments[0].bends(n))
                 force = x.extension * x.spring.stiffness
                 if not is_plain(x.spring.damping, 0):
                     force = force + x.rate(dq) * x.damping

@@ -12,14 +12,16 @@ from functools import partial
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, ArrayLike, StateLike, scalar
+from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import count, numbers
 from kinetree.engine.kernel import Kernel
+from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, REVOLUTE, SPHERICAL
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.model.inputs import coordinate_axis, coordinates
+from kinetree.motion.inputs import positive
 from kinetree.motion.kinematics.descent import descent_kernel
 from kinetree.motion.kinematics.gradient import package_of, with_gradient
 from kinetree.motion.kinematics.result import IKResult
@@ -142,7 +144,7 @@ def read_problem(
         targets.flat(shape),
         descent_kernel(model, targets.tasks),
         _weights(weights, len(targets.tasks)),
-        float(scalar(tolerance, "tolerance")),
+        positive(tolerance, "tolerance", "rad and m"),
         count(seed, "seed"),
     )
     q = np.broadcast_to(start, (*shape, model.nq)).reshape(-1, model.nq)
@@ -229,7 +231,7 @@ class Problem:
 
     def search(self, q: Array, restarts: int) -> tuple[State, Array]:
         """The nearest state of every pose, from q and further starts, and how many were tried."""
-        best = self.run(State.at(q, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
+        best = self.first(q)
         tries, first, near = np.zeros(len(q), int), 1, best.q.copy()
         going = np.flatnonzero(~self.reached(best))
         while len(going) and first <= restarts:
@@ -252,6 +254,19 @@ class Problem:
             best.put(going, self.part(going).polished(best[going]))
         self.unwind(best, q)
         return best, tries
+
+    def first(self, q: Array) -> State:
+        """The states that are reached from q; one pose alone enters the machine code directly."""
+        if len(q) != 1:
+            return self.run(State.at(q, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
+        zero, far = np.zeros(self.model.n), np.float64(FAR)
+        numbers = (START_DAMPING, 0, SEARCH_ROUNDS), (self.tolerance, SEARCH_PROGRESS, 0)
+        mu_slow_left, options = (map(np.float64, x) for x in numbers)
+        found = self.kernel(
+            q[0], zero, far, *mu_slow_left, far, far, self.bounds.lower, self.bounds.upper,
+            self.weights, *options, zero, *(x[0] for x in self.targets),
+        )  # fmt: skip
+        return State(*(np.array(x, ndmin=1 + (k < 2)) for k, x in enumerate(found)))
 
     def several(self, q: Array, restarts: int, most: int) -> "tuple[State, Array, Problem]":
         """Up to so many different states of every pose, the numbers of their starts, the poses.
@@ -342,6 +357,14 @@ class Problem:
 
 def _limits(model: Model, lower: StateLike | None, upper: StateLike | None) -> Bounds:
     """The limits of joints and of those that follow them, or others."""
+    if lower is None and upper is None:
+        return remembered(model, ("limits of inverse kinematics",), lambda: _narrowed(model))
+    return _narrowed(model, lower, upper)
+
+
+def _narrowed(
+    model: Model, lower: StateLike | None = None, upper: StateLike | None = None
+) -> Bounds:
     bounds = bounds_of(model)
     low, high = bounds.lower.copy(), bounds.upper.copy()
     for joint in model.joints:

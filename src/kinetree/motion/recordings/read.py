@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import numpy as np
 
@@ -314,11 +314,10 @@ def _own_trajectory(path: Path, arrays: dict[str, Array], request: ReadRequest) 
     meta: dict[str, object] = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
         meta |= _bent(arrays)
-        if "dq" not in arrays or "ddq" not in arrays:
-            arrays = arrays | _missing_rates(path, arrays, model, meta)
         return Trajectory(
-            t=arrays["t"], q=arrays["q"], dq=arrays["dq"], ddq=arrays["ddq"], tau=arrays.get("tau"),
-            joint_names=dofs if model is None else (),
+            t=arrays["t"], q=arrays["q"],
+            dq=cast("Array", arrays.get("dq")), ddq=cast("Array", arrays.get("ddq")),
+            tau=arrays.get("tau"), joint_names=dofs if model is None else (),
             name=str(arrays.get("name", path.stem)),
             model=model,
             meta=meta,
@@ -330,16 +329,6 @@ def _own_trajectory(path: Path, arrays: dict[str, Array], request: ReadRequest) 
         raise
     except InputError as error:
         raise InputError(f"{path.name}: {error}") from None
-
-
-def _missing_rates(
-    path: Path, arrays: Mapping[str, Array], model: Model | None, meta: dict[str, object]
-) -> dict[str, Array]:
-    values = {key: np.asarray(arrays[key], float) for key in ("t", "q", "dq") if key in arrays}
-    table = Table(values, (), lambda k: f"{path.name}, row {k + 1}", path.name)
-    table = with_rates(table, ReadRequest(model))
-    meta["notes"] = table.notes
-    return dict(table.values)
 
 
 def _ordered(x: Array, names: tuple[str, ...], wanted: Sequence[str], where: str) -> Array:

@@ -13,7 +13,7 @@ pieces), and by digital controllers. Functions of time give two more kinds:
 A condition that changes twice between two samples can be missed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -146,10 +146,10 @@ def activity(t: Array, values: Array) -> list[Pair]:
     return [(float(x), float(x)) for x in edges]
 
 
-def breaks_of_function(function: Callable[[Array], Array], end: float) -> list[Pair]:
+def breaks_of_function(over: Callable[[Array], Sequence[Array]], end: float) -> list[Pair]:
     """Beginnings and ends of changes of a function of time that only Python can run.
 
-    function: times (K,) -> values (K, G).
+    over: times (K,) -> parts (K, ...).
     """
     t = np.linspace(0.0, end, PYTHON_SAMPLES + 1)
-    return activity(t, function(t))
+    return activity(t, np.concatenate([x.reshape(len(t), -1) for x in over(t)], -1))

@@ -112,7 +112,12 @@ def sensitivities(
     stages = times[:-1, None] + np.diff(times)[:, None] * np.array(steps.times)
     inputs = find_inputs(run, setup.external, names, stages, np.array(steps.times) == 1)
     columns = sum(x.size * x.values for x in inputs)
-    check_size(len(times), count, loop.space.rates, loop.space.rates + columns)
+    numbers = len(times) * count * loop.space.rates * (loop.space.rates + columns)
+    if numbers > MAX_SLOPES:
+        raise InputError(
+            f"the slopes of {len(times)} states of {count} rollouts are {numbers:.3g} numbers; "
+            f"expected {MAX_SLOPES:.3g} at most. Take fewer rollouts, inputs or steps at a time."
+        )
     key = tuple((x.name, x.weights is None) for x in inputs)
     if key not in loop.derivatives:  # compiled once for equal inputs of a loop
         loop.derivatives[key] = StepDerivatives(loop, setup, inputs, stops=run.stops)
@@ -143,17 +148,6 @@ def _with_batch(
     return A.reshape(E, *batch, N, N), shaped
 
 
-def check_size(states: int, rollouts: int, N: int, columns: int) -> None:
-    """Raise InputError before the work begins if the result would not fit into memory."""
-    count = states * rollouts * N * columns
-    if count > MAX_SLOPES:
-        raise InputError(
-            f"the slopes of {states} states of {rollouts} rollouts are {count:.3g} numbers, "
-            f"more than the {MAX_SLOPES:.3g} that are kept at most. Take fewer rollouts, inputs or "
-            "steps at a time."
-        )
-
-
 def check_tied(model: Model, names: Collection[str]) -> None:
     """Raise InputError if motors, contacts or constraints rule out these derivatives."""
     check_stepping(model, names)
@@ -165,9 +159,8 @@ def check_tied(model: Model, names: Collection[str]) -> None:
         )
     if model.contacts is not None and "friction" in names:
         raise InputError(
-            f"wrt has 'friction', and {model.name!r} has contacts: joints without dry friction are "
-            "at a corner of its law, where motions have no derivative. Compare motions of robots "
-            "with other friction, robot.with_friction."
+            f"wrt has 'friction', and {model.name!r} has contacts, with which motions have no "
+            "derivative by friction. Compare motions of robots with other friction."
         )
     dry = dry_dofs(model) if model.contacts is None else ()
     if model.constraints is not None and dry:
@@ -197,6 +190,5 @@ def check_sliding(model: Model, friction: ArrayLike | None, motion: Trajectory) 
         raise InputError(
             f"joint {model.dof_names[dofs[k]]!r} stands still or is stopped by its Coulomb "
             f"friction at t = {motion.t[row]:.6g} s, where its motion has no derivative. Start "
-            "with dq0 that is not 0, end before it rests, or take the Coulomb friction out of the "
-            "robot."
+            "with dq0 that is not 0, end before it rests, or take the friction out of the robot."
         )

@@ -237,7 +237,7 @@ def test_iterations_as_c_have_the_bits_of_llvm(method, lanes, warps, tmp_path, m
     memory = plans(problem, solver)
     given = {name: getattr(memory, name) for name in driver.ARRAYS}
     given["scatter"] = given["scatter"].view(float)
-    given["scratch"] = np.zeros(solver.sizes.scratch(problem.steps)["end"])
+    given["scratch"] = np.full(solver.sizes.scratch(problem.steps)["end"], np.nan)
     given = {name: np.array(x) for name, x in given.items()}
     text = cuda.functions(solver.sizes, solver.target.graphs, warps, "static", barriers(warps))
     addresses = ", ".join(f"(long long)at[{k}]" for k in range(len(driver.ARRAYS)))
@@ -259,7 +259,8 @@ def test_iterations_as_c_have_the_bits_of_llvm(method, lanes, warps, tmp_path, m
 def test_gpu_compilers_accept_iterations(limits, tmp_path):
     problem = arm(limits=limits)
     solver = ilqr.Solver(problem.transcription, limits is not None, "cuda")
-    compile_for_gpu(solver.target.source(4, shared=True), tmp_path)
+    for warps in (1, 4):
+        compile_for_gpu(solver.target.source(warps, shared=True), tmp_path)
     compile_for_gpu(philox_text() + ENTRY, tmp_path)
 
 
