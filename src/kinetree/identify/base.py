@@ -1,6 +1,6 @@
 """Base parameters: the combinations of unknowns that joint forces depend on.
 
-`find_base` finds them for all motions, `separated` for the motion of one recording.
+`find_base` finds them for all motions, `separable` for the motion of one recording.
 """
 
 from dataclasses import dataclass
@@ -96,15 +96,6 @@ def find_base(params: Unknowns, seed: int = 0) -> Base:
         )
     scale = params.scale
     return Base(params.names, tuple(kept), K * scale[kept][:, None] / scale)
-
-
-def separated(base: Base, W: Array, params: Unknowns) -> Base:
-    """The combinations that a recording separates; W, (T, n, r), is its regressor of the base.
-
-    If a joint stands still, or the motion is too short, some of them stay combined.
-    """
-    kept, D = separable(W, params.natural.forces, params.scale[list(base.kept)])
-    return Base(base.names, tuple(base.kept[k] for k in kept), D @ base.K)
 
 
 def separable(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:

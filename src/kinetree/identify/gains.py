@@ -5,13 +5,7 @@ for each joint. Y has the columns of the base parameters beta, which are the sam
 f are known forces, among them those of a payload that is part of some recordings. Without a payload
 gains and beta are known only up to a common factor.
 
-Each joint by itself is a linear problem, c_j = Y_j b_j + g_j f_j with b_j = g_j beta unknown. It
-does not use that joints share beta, and so does not count errors of the model that all recordings
-have in common, such as friction, as evidence on gains.
-
-A joint that the payload hardly loads gets its gain from the bodies that it shares with the others,
-whose signals are divided by their gains first. That problem is bilinear; in each round it is linear
-around the last values (g', beta'),
+The problem is bilinear; in each round it is linear around the last values (g', beta'),
 
     c + g' Y beta' = g' Y beta + g (Y beta' + f),
 
@@ -27,7 +21,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.natural_units import natural_units
-from kinetree.errors import InputError, NameLookupError, SingularityError
+from kinetree.errors import InputError, NameLookupError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.identify.band import in_band
 from kinetree.identify.base import find_base, separable
@@ -47,7 +41,6 @@ WAY_OUT = (
     "Record the same kind of motion once without and once with a payload of known mass and centre, "
     "and give the payload with its recording."
 )
-GAIN_ALONE = 0.05  # relative standard error up to which a joint by itself determines its gain
 GAIN_OPEN = 0.3  # relative standard error from which a gain counts as not determined
 
 Origin = Literal["payload", "description", "given"]
@@ -186,8 +179,12 @@ def _given_gains(model: Model, gains: Mapping[str, float]) -> Gains:
 
 def _gains(joints: Sequence[Joint], values: Array, errors: Array, origin: Origin) -> Gains:
     """Gains of some joints with independent standard errors, (k,)."""
-    names, dofs = tuple(x.name for x in joints), tuple(x.dofs[0] for x in joints)
-    return Gains(names, dofs, values, np.diag(errors**2), origin)
+    return Gains(*_names(joints), values, np.diag(errors**2), origin)
+
+
+def _names(joints: Sequence[Joint]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Names of joints and their degrees of freedom."""
+    return tuple(x.name for x in joints), tuple(x.dofs[0] for x in joints)
 
 
 def _signals(
@@ -227,7 +224,7 @@ def find_gains(
     springs: bool = True,
     method: Method = "robust",
 ) -> Gains:
-    """Gains of all drives with their covariance.
+    """Gains of all drives with their covariance, by steps of Gauss and Newton.
 
     Args:
         robot: as described, without payloads.
@@ -242,37 +239,35 @@ def find_gains(
     joints = _driven(robot.model)
     _check_loads(loads)
     W, c, f = _signals(robot, data, loads, cutoff, armature, springs)
-    dofs = [x.dofs[0] for x in joints]
+    dofs, r = [x.dofs[0] for x in joints], W.shape[-1]
     _check_signals(joints, c)
     forces = natural_units(robot.model).forces
     # in units in which signals are as large as forces of the robot
     unit = np.ones(c.shape[1])
     unit[dofs] = np.sqrt((c[:, dofs] ** 2).mean(axis=0)) / forces[dofs]
     c = c / unit
-    alone = np.array([_alone(W[:, [k]], c[:, [k]], f[:, [k]], forces[k], method) for k in dofs])
-    values, errors = alone.T
-    relative = errors / np.abs(values)
-    open_ones = np.flatnonzero(~(relative < GAIN_ALONE))
-    if 0 < open_ones.size < len(dofs):
-        known = np.ones(c.shape[1])
-        known[dofs] = np.where(relative < GAIN_ALONE, values, 1)
-        unknown = [dofs[k] for k in open_ones]
-        values[open_ones], errors[open_ones] = _shared(W, c / known, f, unknown, forces, method)
-        # errors of the gains that were used
-        common = float(np.max(relative[relative < GAIN_ALONE]))
-        errors[open_ones] = np.hypot(errors[open_ones], common * np.abs(values[open_ones]))
-    return _determined(_gains(joints, values * unit[dofs], errors * unit[dofs], "payload"))
 
+    def by_joint(x: Array) -> Array:
+        """Columns, (rows, n, k), with the entries of x at each joint."""
+        columns = np.zeros((*c.shape, len(dofs)))
+        columns[:, dofs, np.arange(len(dofs))] = x[:, dofs]
+        return columns
 
-def _alone(W: Array, c: Array, f: Array, force: float, method: Method) -> tuple[float, float]:
-    """Gain of one joint and its standard error; infinite if the payload does not load the joint."""
-    kept, _ = separable(W, np.array([force]), np.ones(W.shape[-1]))
-    rows = np.concatenate([W[..., kept], f[..., None]], axis=-1)
-    try:
-        solution = fit(rows, c, method, forces=force)
-    except SingularityError:
-        return 1.0, np.inf
-    return float(solution.beta[-1]), float(solution.standard_error[-1])
+    solution = fit(np.concatenate([by_joint(c), -W], axis=-1), f, method, forces=forces)
+    a, beta = np.split(solution.beta, [len(dofs)])
+    g, full = 1 / np.where(np.abs(a) > 1e-6, a, 1e-6), np.ones(c.shape[1])
+    for _ in range(50):  # ten are enough
+        full[dofs] = g
+        y = c + full * (W @ beta)
+        rows = np.concatenate([full[:, None] * W, by_joint(W @ beta + f)], axis=-1)
+        solution = fit(rows, y, method, forces=forces * np.abs(full))
+        step = solution.beta[r:] - g
+        share = min(1.0, 0.5 / max(float(np.abs(step / g).max()), 1e-300))  # by half at most
+        beta, g = beta + share * (solution.beta[:r] - beta), g + share * step
+        if share == 1 and np.all(np.abs(step) < 1e-3 * solution.standard_error[r:]):
+            break
+    covariance = solution.covariance[r:, r:] * np.outer(unit[dofs], unit[dofs])
+    return _determined(Gains(*_names(joints), g * unit[dofs], covariance))
 
 
 def described_gains(
@@ -309,41 +304,6 @@ def described_gains(
         solution = fit(rows[:, None], c[:, dof, None], method, forces=size)
         values[k], errors[k] = solution.beta[0], solution.standard_error[0]
     return _determined(_gains(joints, values, errors, "description"))
-
-
-def _shared(
-    W: Array, c: Array, f: Array, dofs: list[int], forces: Array, method: Method
-) -> tuple[Array, Array]:
-    """Gains of some joints and their standard errors, (k,), if all others have the gain 1."""
-    r, k = W.shape[-1], len(dofs)
-    others = np.setdiff1d(np.arange(c.shape[1]), dofs)
-
-    def by_joint(x: Array) -> Array:
-        """Columns, (rows, n, k), with the entries of x at each joint."""
-        columns = np.zeros((*c.shape, k))
-        columns[:, dofs, np.arange(k)] = x[:, dofs]
-        return columns
-
-    y = f.copy()
-    y[:, others] -= c[:, others]
-    start = fit(np.concatenate([by_joint(c), -W], axis=-1), y, method, forces=forces).beta
-    a, beta = start[:k], start[k:]
-    g, errors = 1 / np.where(np.abs(a) > 1e-6, a, 1e-6), np.zeros(k)
-    for _ in range(50):
-        full = np.ones(c.shape[1])
-        full[dofs] = g
-        known = W @ beta
-        y = c + full * known
-        y[:, others] -= (known + f)[:, others]
-        rows = np.concatenate([full[:, None] * W, by_joint(known + f)], axis=-1)
-        solution = fit(rows, y, method, forces=forces * np.abs(full))
-        errors, step = solution.standard_error[r:], solution.beta[r:] - g
-        longest = float(np.abs(step / g).max())
-        share = min(1.0, 0.5 / longest) if longest > 0 else 1.0
-        beta, g = beta + share * (solution.beta[:r] - beta), g + share * step
-        if share == 1 and np.all(np.abs(step) < 1e-3 * errors):
-            break
-    return g, errors
 
 
 def _driven(model: Model) -> list[Joint]:

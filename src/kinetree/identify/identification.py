@@ -14,12 +14,13 @@ from kinetree.files.description.friction import Friction
 from kinetree.files.description.records import Spring
 from kinetree.identify.band import bands_of, in_band
 from kinetree.identify.base import Base
-from kinetree.identify.diagnose import Cause, still_joints
+from kinetree.identify.diagnose import Cause
 from kinetree.identify.gains import Gains
 from kinetree.identify.least_squares import Fit, Method
 from kinetree.identify.loops import motor_dofs
 from kinetree.identify.physical import Estimate
 from kinetree.identify.recording import Recording
+from kinetree.identify.rest import still_joints
 from kinetree.identify.select import Choice
 from kinetree.identify.unknowns import Unknowns
 from kinetree.present.tables import Table, markdown_table, markdown_text

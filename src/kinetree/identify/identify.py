@@ -17,7 +17,7 @@ from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.band import in_band
 from kinetree.identify.checks import STILL_RANGE, named
-from kinetree.identify.diagnose import find_cause, without_rest
+from kinetree.identify.diagnose import find_cause
 from kinetree.identify.gains import GainChoice, Gains, in_forces
 from kinetree.identify.identification import WORSE, Identification
 from kinetree.identify.laws import AutoChoices, FrictionChoice, chosen_laws
@@ -27,6 +27,7 @@ from kinetree.identify.loops import check_closed, motor_dofs
 from kinetree.identify.physical import possible_robot
 from kinetree.identify.rates import HIGHEST_CUTOFF
 from kinetree.identify.recording import Recording, joined_recordings
+from kinetree.identify.rest import without_rest
 from kinetree.identify.rows import make_rows
 from kinetree.identify.select import (
     PLAIN_CUTOFF,
@@ -140,7 +141,7 @@ def identify(
     options.report("physically possible robot")
     estimate = possible_robot(solved, prior)
     options.report("causes of errors")
-    causes = find_cause(solved, (train, held), torque_cutoff)
+    causes = find_cause(solved, held, torque_cutoff)
     result = Identification(
         Robot(solved.params.model(estimate.x)), robot, solved.params, solved.base, solved.fit,
         estimate, method, train, held, plain, True,

@@ -156,9 +156,12 @@ def _sandwich(W: Array, u: Array, method: Method, breaks: list[int]) -> tuple[Ar
         u = np.clip(u, -HUBER, HUBER)
     T = len(u)
     bread = np.linalg.inv(np.einsum("tjr,tj,tjs->rs", W, slope, W, optimize=True))
-    parts, size = pieces(W, breaks), padded(max(breaks))
+    parts = pieces(W, breaks)
+    size = padded(max(map(len, parts)))
     values, vectors = np.linalg.eigh((bread + bread.T) / 2 * float(slope.mean()))
     root = vectors * np.sqrt(np.maximum(values, 0))
     noise = fit_noise(u, breaks, leverage_of(parts, root, T, size))
     covariance = bread @ summed_covariance(parts, noise, size) @ bread
+    used = float(slope.mean())  # few rows: Huber's correction, 1 without clipping
+    covariance *= (1 + W.shape[-1] / u.size * (1 - used) / used) ** 2
     return (covariance + covariance.T) / 2, noise

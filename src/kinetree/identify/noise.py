@@ -58,10 +58,6 @@ class Noise:
                 found[:, j] -= c * x[p - k : len(x) - k, j]
         return found
 
-    def density(self, f: Array) -> Array:
-        """Power of the errors, (n, k), at frequencies f, (k,), in periods per row, 0 to 0.5."""
-        return np.abs(self.gains(f)) ** 2 * np.diag(self.innovations)[:, None]
-
 
 def pieces(x: Array, breaks: Iterable[int]) -> list[Array]:
     """Stretches of rows, (k, ...), of at most `BLOCK` rows; `breaks`: their lengths."""

@@ -13,7 +13,6 @@ without this friction.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -24,6 +23,7 @@ from kinetree.core.options import typed
 from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Dahl, Friction, LuGre
+from kinetree.identify.least_squares import fit
 from kinetree.model import Model
 from kinetree.model.edit import with_friction
 from kinetree.model.model import HasModel, model_of
@@ -34,8 +34,6 @@ from kinetree.robot import Robot
 NOISE_WIDTH = 6.0  # standard deviations of q: a way back within them is no reversal
 NOISY = 0.02  # noise of q in the way F/k; from 0.05 on, intervals of twins cover less than 80 %
 LEAST_BEND = 8  # samples on the way 2 F/k after reversals; with fewer, k rests on single samples
-MAX_ITERATIONS = 60
-CONVERGED = 1e-10  # relative change of the sum of squares
 Z = NormalDist().inv_cdf(0.975)
 
 
@@ -93,101 +91,61 @@ def identify_presliding(
     viscous = Friction(chosen.friction.viscous)
     bare = Robot(with_friction(model, {joint: viscous}))
     (d,), (coord,) = chosen.dofs, chosen.coords
-    force = (
-        motion.tau[:, d] - np.asarray(bare.inverse_dynamics(motion.q, motion.dq, motion.ddq))[:, d]
-    )
-    bend = _Bend.of(motion.q[:, coord], motion.dq[:, d], joint)
-    theta, residual, J = _fitted(bend, force, law == "LuGre")
-    error = _errors(J, residual)
-    level, stiffness = np.exp(theta[:2])
-    damping, offset = float(theta[3]) if law == "LuGre" else 0.0, float(theta[2])
-    values = {"stiffness": float(stiffness), "level": float(level), "offset": offset}
-    factors = np.exp(Z * np.minimum(error[:2], 50.0))  # of the logarithms, and finite
-    spans = {"stiffness": stiffness, "level": level}
-    intervals = {
-        name: (float(x / factor), float(x * factor))
-        for (name, x), factor in zip(spans.items(), factors[::-1], strict=True)
-    }
-    intervals["offset"] = offset - Z * float(error[2]), offset + Z * float(error[2])
-    notes: list[str] = []
-    if law == "LuGre":
-        values["damping"] = damping
-        intervals["damping"] = damping - Z * float(error[3]), damping + Z * float(error[3])
-        if intervals["damping"][0] <= 0:
-            notes.append("the damping is not seen in this motion, and left out of the friction")
-            damping = 0.0
-    near = bend.samples_within(2 * values["level"] / values["stiffness"])
-    if near < LEAST_BEND or factors[1] > 2:
+    known = np.asarray(bare.inverse_dynamics(motion.q, motion.dq, motion.ddq))
+    force = motion.tau[:, d] - known[:, d]
+    bend = _bend_of(motion.q[:, coord], motion.dq[:, d], joint)
+    names = ("level", "stiffness", "offset", "start", "damping")[: 4 + (law == "LuGre")]
+    theta, residual, J = _fitted(bend, force, len(names))
+    error = fit(J[:, None], residual[:, None]).standard_error  # with autocorrelated noise
+    ends = np.stack([theta - Z * error, theta + Z * error])
+    theta[:2], ends[:, :2] = np.exp(theta[:2]), np.exp(np.clip(ends[:, :2], -50, 50))
+    values = {x: float(theta[k]) for k, x in enumerate(names) if x != "start"}
+    intervals = {x: (float(ends[0, k]), float(ends[1, k])) for k, x in enumerate(names)
+                 if x != "start"}  # fmt: skip
+    level, stiffness, damping = values["level"], values["stiffness"], values.get("damping", 0.0)
+    notes = list[str]()
+    if law == "LuGre" and intervals["damping"][0] <= 0:
+        notes.append("the damping is not seen in this motion, and left out of the friction")
+        damping = 0.0
+    near = sum(int((np.abs(bend.x[a:b] - bend.x[a]) <= 2 * level / stiffness).sum()) - 1
+               for a, b, _ in bend.stretches[1:])  # fmt: skip
+    if near < LEAST_BEND or ends[1, 1] > 2 * stiffness:
         notes.append(
             f"{counted(near, 'sample')} lie on the ways of {2 * level / stiffness:.2g} rad or m in "
             "which the friction turns, so the stiffness is doubtful; reverse more slowly, more "
             "often, or sample faster"
         )
-    if bend.noise * values["stiffness"] > NOISY * values["level"]:
+    if bend.noise * stiffness > NOISY * level:
         notes.append(
             f"positions have a noise of {bend.noise:.2g} rad or m, which the intervals do not "
             "count; smooth q, or take a better sensor"
         )
-    found = LuGre(values["stiffness"], damping) if law == "LuGre" else Dahl(values["stiffness"])
+    found = LuGre(stiffness, damping) if law == "LuGre" else Dahl(stiffness)
     return PreslidingFit(
-        Friction(viscous.viscous, values["level"], presliding=found),
-        values,
-        intervals,
-        sqrt(float(residual @ residual) / len(residual)),
-        "; ".join(notes),
-    )
+        Friction(viscous.viscous, level, presliding=found), values, intervals,
+        float(np.sqrt((residual**2).mean())), "; ".join(notes),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class _Bend:
-    """The way of a joint in stretches of one direction: the numbers of their first samples.
+    """The way of a joint in stretches of one direction.
 
-    x: positions, (T,). noise: their standard deviation. v: rates, (T,). starts: of the stretches.
-    signs: their directions.
+    x: positions, (T,). noise: their standard deviation. v: rates, (T,). stretches: first sample of
+    each, the one after its last, and its direction.
     """
 
     x: Array
     noise: float
     v: Array
-    starts: list[int]
-    signs: list[float]
-
-    @staticmethod
-    def of(x: Array, v: Array, joint: str) -> "_Bend":
-        """The way of measured positions, (T,); raise InputError if it does not reverse."""
-        noise = float(np.median(np.abs(np.diff(x, 2)))) / 0.6745 / sqrt(6)
-        counts = np.abs(np.diff(x))
-        width = max(NOISE_WIDTH * noise, 1.5 * float(counts[counts > 0].min(initial=0.0)))
-        starts, sign, extreme = [0], 0.0, 0
-        for k in range(1, len(x)):
-            if sign * (x[k] - x[extreme]) > 0 or (not sign and abs(x[k] - x[0]) > width):
-                sign, extreme = sign or float(np.sign(x[k] - x[0])), k
-            elif sign * (x[extreme] - x[k]) > width:
-                starts.append(extreme)
-                sign, extreme = -sign, k
-        if len(starts) < 2:
-            raise InputError(
-                f"joint {joint!r} does not reverse in this motion; expected a slow motion back and "
-                "forth."
-            )
-        first = sign * (-1) ** (len(starts) - 1)
-        return _Bend(x, noise, v, starts, [first * (-1) ** k for k in range(len(starts))])
-
-    def samples_within(self, way: float) -> int:
-        """Count the samples that are no further than a way behind a reversal."""
-        count = 0
-        for a, b in self._spans()[1:]:
-            count += int((np.abs(self.x[a:b] - self.x[a]) <= way).sum()) - 1
-        return count
-
-    def _spans(self) -> list[tuple[int, int]]:
-        return list(zip(self.starts, [*self.starts[1:], len(self.x)], strict=True))
+    stretches: list[tuple[int, int, float]]
 
     def forces(self, theta: Array) -> Array:
-        """b at all samples, (T,), of (log F, log k, offset, c, force of the bristles at start)."""
-        level, stiffness, c = np.exp(theta[0]), np.exp(theta[1]), theta[3]
-        b, start = np.empty(len(self.x)), theta[4]
-        for (a, stop), sign in zip(self._spans(), self.signs, strict=True):
+        """b at all samples, (T,), of (log F, log k, offset, force of the bristles at start, c)."""
+        level, stiffness = np.exp(np.clip(theta[:2], -50, 50))
+        c = theta[4] if len(theta) > 4 else 0.0
+        b, start = np.empty(len(self.x)), theta[3]
+        for a, stop, sign in self.stretches:
             until = min(stop + 1, len(self.x))
             way = np.maximum(sign * (self.x[a:until] - self.x[a]), 0)
             bent = sign * level + (start - sign * level) * np.exp(-stiffness * way / level)
@@ -197,78 +155,39 @@ class _Bend:
         return b + theta[2]
 
 
-def _fitted(bend: _Bend, force: Array, damped: bool) -> tuple[Array, Array, Array]:
-    """theta of least squares by Levenberg and Marquardt, residuals (T,) and their slopes (T, p)."""
-    low, high = (float(np.quantile(force, x)) for x in (0.1, 0.9))
+def _bend_of(x: Array, v: Array, joint: str) -> _Bend:
+    """The way of measured positions, (T,); raise InputError if it does not reverse."""
+    noise = float(np.median(np.abs(np.diff(x, 2)))) / 0.6745 / np.sqrt(6)
+    counts = np.abs(np.diff(x))
+    width = max(NOISE_WIDTH * noise, 1.5 * float(counts[counts > 0].min(initial=0.0)))
+    starts, sign, extreme = [0], 0.0, 0
+    for k in range(1, len(x)):
+        if sign * (x[k] - x[extreme]) > 0 or (not sign and abs(x[k] - x[0]) > width):
+            sign, extreme = sign or float(np.sign(x[k] - x[0])), k
+        elif sign * (x[extreme] - x[k]) > width:
+            starts.append(extreme)
+            sign, extreme = -sign, k
+    if len(starts) < 2:
+        raise InputError(
+            f"joint {joint!r} does not reverse in this motion; expected a slow motion back and "
+            "forth."
+        )
+    signs = [sign * (-1) ** (len(starts) - 1 - k) for k in range(len(starts))]
+    return _Bend(x, noise, v, list(zip(starts, [*starts[1:], len(x)], signs, strict=True)))
+
+
+def _fitted(bend: _Bend, force: Array, count: int) -> tuple[Array, Array, Array]:
+    """theta of least squares, residuals (T,) and slopes of the forces by theta, (T, p)."""
+    from scipy.optimize import least_squares
+
+    low, high = np.quantile(force, [0.1, 0.9])
     level, offset = max((high - low) / 2, 1e-12), (high + low) / 2
-    free = [0, 1, 2, 3, 4] if damped else [0, 1, 2, 4]
-    best: tuple[float, Array] = inf, np.zeros(5)
-    reach = float(np.ptp(bend.x))
+    reach, solutions = float(np.ptp(bend.x)), list[Any]()
     for share in (0.3, 0.03, 0.003):  # way of F/k in the whole way: the valley is narrow
-        start = force[0] - offset
-        theta = np.array([np.log(level), np.log(level / (share * reach)), 0.0, 0.0, start])
-        linear = [k for k in free if k in (2, 3)]
-        J = _slopes(bend, theta, linear)
-        theta[linear] = np.linalg.lstsq(J, force - bend.forces(theta), rcond=None)[0]
-        cost, theta = _descended(bend, force, theta, free)
-        best = (cost, theta) if cost < best[0] else best
-    theta = best[1]
-    return theta, force - bend.forces(theta), _slopes(bend, theta, free)
-
-
-def _descended(bend: _Bend, force: Array, theta: Array, free: list[int]) -> tuple[float, Array]:
-    damping = 1e-3
-    residual = force - bend.forces(theta)
-    cost = float(residual @ residual)
-    for _ in range(MAX_ITERATIONS):
-        J = _slopes(bend, theta, free)
-        H, g = J.T @ J, J.T @ residual
-        step = np.linalg.solve(H + damping * np.diag(np.diag(H) + 1e-30), g)
-        changed = theta.copy()
-        changed[free] += np.clip(step, -1.0, 1.0) if np.isfinite(step).all() else 0
-        left = force - bend.forces(changed)
-        now = float(left @ left)
-        if now < cost:
-            done = cost - now < CONVERGED * cost
-            theta, residual, cost, damping = changed, left, now, damping / 5
-            if done:
-                break
-        else:
-            damping *= 5
-            if damping > 1e10:
-                break
-    return cost, theta
-
-
-def _slopes(bend: _Bend, theta: Array, free: list[int]) -> Array:
-    """d b/d theta of the free entries, (T, p), by central differences."""
-    columns: list[Any] = []
-    for k in free:
-        h = np.zeros(5)
-        h[k] = 1e-6 * max(1.0, abs(theta[k]))
-        columns.append((bend.forces(theta + h) - bend.forces(theta - h)) / (2 * h[k]))
-    return np.stack(columns, -1)
-
-
-def _errors(J: Array, residual: Array) -> Array:
-    """Standard errors of the entries of theta that J, (T, p), has slopes of.
-
-    Errors that follow each other count up to twice the lag at which residuals first lose their
-    correlation, with weights that fall to 0 (Newey and West). Of errors alike at all samples and
-    errors as large as each residual, the wider result is taken: few samples decide the stiffness,
-    and a law that is wrong errs at reversals alone.
-    """
-    T = len(residual)
-    size = 1 << (2 * T - 1).bit_length()
-    correlation = np.fft.irfft(np.abs(np.fft.rfft(residual, size)) ** 2, size)[: T // 4 + 1] / T
-    lost = np.flatnonzero(correlation <= 0)
-    lags = 2 * int(lost[0]) if len(lost) else T // 4
-    bread = np.linalg.pinv(J.T @ J)
-    variances = []
-    for rows, level in ((J, correlation), (J * residual[:, None], np.ones(T))):
-        meat = level[0] * (rows.T @ rows)
-        for lag in range(1, min(lags, len(correlation))):
-            both = rows[lag:].T @ rows[:-lag]
-            meat = meat + (1 - lag / lags) * level[lag] * (both + both.T)
-        variances.append(np.diag(bread @ meat @ bread))
-    return np.sqrt(np.maximum(np.max(variances, axis=0), 0))
+        stiffness = level / (share * reach)
+        start = np.array([np.log(level), np.log(stiffness), offset, force[0] - offset, 0])[:count]
+        solutions.append(
+            least_squares(lambda x: force - bend.forces(x), start, jac="3-point", x_scale="jac")
+        )
+    best = min(solutions, key=lambda x: x.cost)
+    return best.x, best.fun, -best.jac

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,20 +10,16 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.containers import read_times
 from kinetree.core.options import count, typed
-from kinetree.core.text import counted
 from kinetree.errors import InputError, argument
 from kinetree.identify.checks import (
-    check_given_rates,
-    check_times,
     check_units,
     in_radians,
-    named,
     remarks,
     unit_quaternions,
     unwound,
     wild_forces,
 )
-from kinetree.identify.clock import Samples, evenly, gaps, held_rows, is_even, take
+from kinetree.identify.conditioning import LEAST_SAMPLES, conditioned
 from kinetree.identify.loops import (
     closed_motion,
     followed,
@@ -33,7 +28,6 @@ from kinetree.identify.loops import (
     motor_dofs,
     without_motor,
 )
-from kinetree.identify.rates import MARGIN, Rates, apply_rates, choose_rates, margin
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.motion.inputs import check_order
@@ -48,7 +42,6 @@ from kinetree.robot import Robot
 if TYPE_CHECKING:
     from kinetree.identify.excite import Excitation
 
-LEAST_SAMPLES = 16  # that follow each other: fewer have no spectrum
 AGAIN_SAMPLES = 200_000  # of a recording that is kept to be filtered with other cutoffs
 
 
@@ -262,23 +255,18 @@ def _made_of_tree(
     del checked, columns, zeros  # long recordings take much memory
     x, notes = unwound(model, unit_quaternions(model, x))
     check_units(model, x, way_out)
-    found = _conditioned(model, (times, x, given[0], given[1], forces), cutoff)
-    if found.cutoff is not None:  # a low-pass would spread them; else the robust fit finds them
-        clean, wild = wild_forces(model.dof_names, found.tau)
-        found, notes = replace(found, tau=clean), [*notes, *wild]
-    notes += [*found.notes, *remarks(model, times, (found.q, found.dq), found.tau)]
+    samples, used, more = conditioned(model, (times, x, given[0], given[1], forces), cutoff)
+    t, q, dq, ddq, tau = samples
+    assert dq is not None and ddq is not None
+    notes += more
     again = None
-    if cutoff is None and found.cutoff is not None and len(times) <= AGAIN_SAMPLES:
-        again = partial(_again, model, given_columns, degrees, way_out)
-    return replace(found, notes=tuple(notes), model=model, again=again)
-
-
-def _again(
-    model: Model, given_columns: tuple[Any, ...], degrees: bool, way_out: str, cutoff: float
-) -> Recording:
-    """The recording of `_made` with another cutoff."""
-    t, q, dq, ddq, tau = given_columns
-    return _made(model, (t, q, dq, ddq, tau), cutoff, degrees, way_out)
+    if used is not None:  # a low-pass would spread wild samples; else the robust fit finds them
+        tau, wild = wild_forces(model.dof_names, tau)
+        notes += wild
+        if cutoff is None and len(times) <= AGAIN_SAMPLES:
+            again = partial(_made, model, given_columns, degrees=degrees, way_out=way_out)
+    notes += remarks(model, times, (q, dq), tau)
+    return Recording(t, q, dq, ddq, tau, used, tuple(notes), model, again)
 
 
 @typed
@@ -362,108 +350,3 @@ def simulated_recording(
         return make_recording(robot, motion.t, motion.q, tau, motion.dq, motion.ddq)
     q = motion.q + encoder_noise * rng.normal(size=motion.q.shape)
     return make_recording(robot, motion.t, q, tau, cutoff=cutoff)
-
-
-def _conditioned(model: Model, samples: Samples, cutoff: float | None) -> Recording:
-    """The recording of checked samples: times, stretches, rates and accelerations."""
-    _, _, dq, ddq, _ = samples
-    t, q, rate, bend, _ = take(samples, _stretches(samples[0], None)[0])
-    if rate is not None:
-        check_given_rates(model, t, q, rate, bend)
-    elif model.n != model.nq:
-        raise InputError(
-            f"{model.name!r} has joints whose rates are not derivatives of q (quaternions); "
-            "expected dq with the recording."
-        )
-    if dq is not None and ddq is not None and not dq.any() and not ddq.any():
-        note = "all rates and accelerations are zero: rows are taken for positions held still"
-        return Recording(*_all(samples), notes=(note,))
-    notes = list[str]()
-    if model.n == model.nq and (held := held_rows(samples[1])).any():
-        notes.append(
-            f"{held.sum():,} of {len(held):,} rows repeat the row before within motion (held "
-            "samples); removed"
-        )
-        samples = take(samples, ~held)
-    recorded = dq is not None and ddq is not None
-    if not recorded:
-        check_times(model, samples[0])
-    longest = take(samples, _stretches(samples[0], cutoff)[0])
-    if recorded and model.n != model.nq and not is_even(longest[0]):
-        return Recording(*_all(samples), notes=tuple(notes))
-    rates = choose_rates(model, _even(model, longest)[0], cutoff)
-    if rates.cutoff is None:
-        return Recording(*_all(samples), notes=(*notes, *rates.notes))
-    return _filtered(model, samples, rates, notes)
-
-
-def _all(samples: Samples) -> tuple[Array, Array, Array, Array, Array]:
-    t, q, dq, ddq, tau = samples
-    assert dq is not None and ddq is not None
-    return t, q, dq, ddq, tau
-
-
-def _stretches(t: Array, cutoff: float | None) -> list[slice]:
-    """Rows between gaps, the longest stretch first."""
-    cuts = [0, *gaps(t, cutoff) + 1, len(t)]
-    stretches = sorted((slice(a, b) for a, b in pairwise(cuts)), key=lambda s: s.start - s.stop)
-    longest = stretches[0].stop - stretches[0].start
-    if longest < LEAST_SAMPLES:
-        raise InputError(
-            f"no more than {longest} samples follow each other without a gap; expected "
-            f"{LEAST_SAMPLES}."
-        )
-    return stretches
-
-
-def _even(model: Model, samples: Samples) -> tuple[Samples, str]:
-    """One stretch at even times, and a note."""
-    if model.n != model.nq and not is_even(samples[0]):
-        raise InputError(
-            f"the samples are not evenly spaced, and {model.name!r} has quaternions, which are "
-            "not resampled; expected even steps, or ddq with the recording."
-        )
-    return evenly(samples)
-
-
-def _filtered(model: Model, samples: Samples, rates: Rates, notes: list[str]) -> Recording:
-    """The stretches between gaps, each filtered by itself: nothing is interpolated over a gap.
-
-    Stretches too short for the filter are left out.
-    """
-    cutoff = rates.cutoff
-    assert cutoff is not None
-    stretches, parts, remarks = _stretches(samples[0], cutoff), list[Any](), list[str]()
-    lost = 0
-    for own in stretches:
-        if own.stop - own.start < LEAST_SAMPLES:
-            lost += own.stop - own.start
-            continue
-        part, remark = _even(model, take(samples, own))
-        t = part[0]
-        cut = margin(float((t[-1] - t[0]) / (len(t) - 1)), cutoff)
-        if len(t) < 2 * cut + LEAST_SAMPLES:
-            lost += len(t)
-            continue
-        remarks += [remark] * bool(remark)
-        parts.append(_all(take(apply_rates(model, part, rates), slice(cut, len(t) - cut))))
-    if not parts:
-        t = samples[0][stretches[0]]
-        raise InputError(
-            f"{len(t)} samples over {t[-1] - t[0]:.3g} s are too few for a low-pass at "
-            f"{cutoff:.3g} Hz. Record longer, or give dq and ddq."
-        )
-    parts.sort(key=lambda part: part[0][0])
-    columns = {x: [n for n, y in zip(model.dof_names, rates.sources, strict=True) if y == x]
-               for x in dict.fromkeys(rates.sources)}  # fmt: skip
-    own = "; ".join(f"of {named(y)} from {x}" if len(columns) > 1 else f"from {x}"
-                    for x, y in columns.items())  # fmt: skip
-    notes += [*dict.fromkeys(remarks), *rates.notes]
-    notes.append(
-        f"accelerations {own} by a zero-phase low-pass at {cutoff:.3g} Hz; "
-        f"{MARGIN / cutoff:.2g} s at each end are left out"
-    )
-    if lost:
-        notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")
-    t, q, dq, ddq, tau = (np.concatenate(x) for x in zip(*parts, strict=True))
-    return Recording(t, q, dq, ddq, tau, cutoff, tuple(notes))

@@ -28,7 +28,7 @@ class Rows:
         bands: filters of the stretches.
         plain: columns without those of laws with shapes, low-passed, (rows, n, p).
         y: joint forces less their known part, low-passed, (rows, n).
-        dq: joint rates, (T, n).
+        data: the samples.
         silent: unknowns whose columns are zero: friction and armature of joints that stand still.
     """
 
@@ -36,7 +36,7 @@ class Rows:
     bands: tuple[Band, ...]
     plain: Array
     y: Array
-    dq: Array
+    data: Recording
     silent: tuple[int, ...] = ()
 
     @property
@@ -44,14 +44,18 @@ class Rows:
         """Number of rows of each stretch."""
         return [band.rows for band in self.bands]
 
+    def filtered(self, samples: Array) -> Array:
+        """Rows of samples, (T, ...)."""
+        return rows_of(self.bands, samples)
+
     def at(self, shapes: Array) -> "Rows":
         """The same equations with columns at other shapes, (s,), each in its unit."""
         return replace(self, params=self.params.at(shapes))
 
     def curve(self, law: Law, shapes: Array) -> Array:
         """The column of a law at its degree of freedom, (rows,)."""
-        f = curve(law, law.ratio * self.dq[:, law.dof], shapes)
-        return rows_of(self.bands, law.ratio * f)
+        f = curve(law, law.ratio * self.data.dq[:, law.dof], shapes)
+        return self.filtered(law.ratio * f)
 
     def columns(self, kept: Sequence[int]) -> Array:
         """W, (rows, n, r), of some linear unknowns."""
@@ -69,11 +73,11 @@ class Rows:
         params = self.params
         D = np.zeros((*self.y.shape, len(params.shapes)))
         for law, at in zip(params.laws, params.places, strict=True):
-            rate, own = law.ratio * self.dq[:, law.dof], at - params.p
+            rate, own = law.ratio * self.data.dq[:, law.dof], at - params.p
             size = sum(sign * x[params.names.index(name)]
                        for name, sign in params.parts_of(law).items())  # fmt: skip
             slope = size * law.ratio * slopes(law, rate, params.shapes[own])
-            D[:, law.dof, own] = rows_of(self.bands, slope)
+            D[:, law.dof, own] = self.filtered(slope)
         return D
 
 
@@ -91,5 +95,5 @@ def make_rows(params: Unknowns, data: Recording, cutoff: float | None) -> Rows:
         rows.append(filtered(band, a, b, plain))
         y[own] = data.tau[own] - params.known(*some)
     return Rows(
-        params, bands, np.concatenate(rows), rows_of(bands, y), data.dq, tuple(silent.tolist())
+        params, bands, np.concatenate(rows), rows_of(bands, y), data, tuple(silent.tolist())
     )

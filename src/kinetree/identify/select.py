@@ -333,7 +333,7 @@ def _joint(rows: Rows, name: str, offsets: list[bool]) -> _Joint:
             continue
         (curved,) = laws_of(model, {name: law})
         candidates[label] = []
-        for shapes in grid(curved, curved.ratio * rows.dq[:, dof]):
+        for shapes in grid(curved, curved.ratio * rows.data.dq[:, dof]):
             columns.append(rows.curve(curved, shapes))
             own = [0, 1] if law == "stribeck" else [0]
             candidates[label].append(([*own, *more, len(columns) - 1], tuple(shapes.tolist())))

@@ -144,7 +144,7 @@ def _on_grid(rows: Rows, kept: list[int]) -> Rows:
         z = (rows.y / params.natural.forces).ravel()
         Q = np.linalg.qr(linear.reshape(-1, len(others)))[0]
         left, gain = z - Q @ (Q.T @ z), dict[float, Array]()
-        for tried in grid(law, law.ratio * rows.dq[:, law.dof]):
+        for tried in grid(law, law.ratio * rows.data.dq[:, law.dof]):
             c = np.zeros(rows.y.shape)
             c[:, law.dof] = rows.curve(law, tried) / params.natural.forces[law.dof]
             beside = c.ravel() - Q @ (Q.T @ c.ravel())

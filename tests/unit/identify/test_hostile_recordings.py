@@ -87,7 +87,7 @@ FLAGGED = {
     "other order of joints": (
         lambda: changed(q=PLAIN["q"][:, [0, 2, 1]], tau=PLAIN["tau"][:, [0, 2, 1]]), []
     ),
-    "other order of forces": (lambda: forces(order=(0, 2, 1)), ["'lift' fits 'bend'"]),
+    "other order of forces": (lambda: forces(order=(0, 2, 1)), ["columns exchanged"]),
     "sign of a force": (lambda: forces(factor=(1, -1, 1)), ["tau of 'lift'", "other sign"]),
     "sign of all forces": (lambda: forces(factor=(-1, -1, -1)), ["other sign"]),
     "sign of a position": (lambda: places(factor=(1, -1, 1)), []),
@@ -100,7 +100,7 @@ FLAGGED = {
     "drift": (drift, []),
     "negative gain": (lambda: forces(factor=(1, 1, -0.3)), ["tau of 'bend'"]),
     "units of a force": (lambda: forces(factor=(1, 1, 1000)), ["tau of 'bend'", "unit"]),
-    "units of all forces": (lambda: forces(factor=(0.02,) * 3), ["is it in N m"]),
+    "units of all forces": (lambda: forces(factor=(0.02,) * 3), ["times what the model", "unit"]),
 }  # fmt: skip
 HARMLESS = {"one joint moves", "gaps", "wild forces", "force of a joint missing", "half at rest"}
 

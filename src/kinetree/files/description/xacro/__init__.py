@@ -539,7 +539,8 @@ class _Reader:
         return self.evaluator.value(text, value)
 
     def _argument_in_eval(self, name: str) -> Any:
-        self.values[name]  # KeyError without one
+        if name not in self.values:
+            raise KeyError(name)
         return self._number_or_text(name)
 
     def _number_or_text(self, name: str) -> str | int | float | bool:
