@@ -7,6 +7,7 @@ after each, lead to its minimum.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def _projected(rows: Rows, kept: list[int]) -> Rows:
     def residual(shapes: Array) -> Array:
         return _linear(rows.at(shapes), kept, sigma)[1].ravel()
 
-    def slopes(shapes: Array) -> Array:
+    def derivative(shapes: Array) -> Array:
         beta, _, Q = _linear(rows.at(shapes), kept, sigma)
         x = np.zeros(params.p)
         x[kept] = beta
@@ -128,6 +129,7 @@ def _projected(rows: Rows, kept: list[int]) -> Rows:
     least = np.full(len(start), -np.inf)
     least[[at[0] - params.p for at in params.places]] = 0  # speeds and steepness
     shapes = np.maximum(rows.params.shapes, least + 1e-9)
+    slopes: Any = derivative  # the stubs of SciPy know its names of methods alone
     bounds = (least, np.full(len(least), np.inf))
     found = least_squares(residual, shapes, slopes, bounds, x_scale="jac", xtol=1e-6, max_nfev=30)
     return rows.at(found.x)
