@@ -155,7 +155,10 @@ class Run:
     @cached_property
     def break_times(self) -> Array:
         """Times at which steps of an adaptive method end, (K,), s."""
-        return numbers(() if self.breaks is None else self.breaks, "breaks", "times, s").ravel()
+        times = numbers(() if self.breaks is None else self.breaks, "breaks", "times, s").ravel()
+        if not np.isfinite(times).all():
+            raise InputError(f"breaks are {times.tolist()!s:.60}; expected finite times, s.")
+        return times
 
     @cached_property
     def solver_options(self) -> dict[str, float]:

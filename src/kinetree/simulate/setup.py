@@ -130,11 +130,6 @@ def read_setup(run: Run) -> Setup:
     external = external_inputs(model, acting, run.parameters or {})
     z0 = first_states(run, acting)
     batch = common_batch(q0, dq0, external, z0)
-    if 0 in batch:
-        raise ShapeError(
-            f"the leading axes of the rollouts are {batch}, which is no rollout at all; give at "
-            "least one state."
-        )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     check_start(model, parts[0], parts[1])
     check_ground(model, parts[0], run.parameters or {})
