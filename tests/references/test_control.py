@@ -308,3 +308,15 @@ def test_steps_of_the_observer_are_its_run_and_an_offset_is_subtracted():
     np.testing.assert_array_equal(batch[0], whole)
     shifted = MomentumObserver(robot, np.linspace(5, 80, 7), offset=0.3).run(t, q, dq, tau)
     np.testing.assert_allclose(shifted, observer.run(t, q, dq, tau - 0.3), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        controllers.ComputedTorque([0.0, 0.0], model=kt.robots.panda()),
+        controllers.OperationalSpace(2 * np.eye(4), 1.0, 1.0),
+    ],
+)
+def test_laws_of_another_robot_or_of_no_pose_are_refused(law):
+    with pytest.raises(KinetreeError, match="expected"):
+        kt.robots.double_pendulum().simulate([0.1, 0.2], controller=law, duration=0.01)

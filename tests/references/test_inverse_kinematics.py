@@ -268,6 +268,8 @@ BAD = {
     "q0 has shape": lambda: PANDA.inverse_kinematics(POSE, np.zeros(6)),
     "exclude everything": lambda: PANDA.inverse_kinematics(POSE, lower=np.full(7, 9.0)),
     "weights": lambda: PANDA.inverse_kinematics(POSE, weights=(-1, 1)),
+    "tolerance": lambda: PANDA.inverse_kinematics(POSE, tolerance=-1),
+    "restarts": lambda: PANDA.inverse_kinematics(POSE, restarts=-1),
 }  # fmt: skip
 
 

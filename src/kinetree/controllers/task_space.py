@@ -11,7 +11,7 @@ move the frame remains (Khatib).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from kinetree.scalars import Scalar
 from kinetree.simulate.controller import NamedFields, Reference, SignalValues, Stateless
 from kinetree.spatial import cross, unskew
 from kinetree.spatial.matrices import factor, solve
+from kinetree.spatial.se3 import check_pose
 
 ALL = (0, 1, 2, 3, 4, 5)
 
@@ -239,10 +240,5 @@ def rest(
 def as_pose(value: Reference) -> Callable[[Any], Array]:
     """Read a constant pose, as a function of time."""
     refuse_labels(value, "the reference of a frame", "a pose (4, 4)")
-    T = np.array(value, float)
-    if T.shape != (4, 4) or not np.isfinite(T).all():
-        raise ShapeError(
-            f"the reference of a frame has shape {T.shape}; expected a pose (4, 4), or a function "
-            "of t that returns one."
-        )
+    T = check_pose(cast(ArrayLike, value), "the reference of a frame")
     return lambda t: T

@@ -150,8 +150,18 @@ def model_for(robot: RobotLike | None, controlled: Model, law: str) -> Model:
     instead = "GravityCompensation, PD, PID and ComputedTorque do; or use a robot without them"
     without_constraints(controlled, f"The controller {law}", instead)
     require_motors(controlled, law)
-    model = controlled if robot is None else model_of(robot)
+    model = _same_joints(controlled if robot is None else model_of(robot), controlled, law)
     return without_constraints(model, f"The controller {law}", instead)
+
+
+def _same_joints(model: Model, controlled: Model, law: str) -> Model:
+    """The model; raise ModelError if it has other coordinates than the controlled robot."""
+    if (model.nq, model.n) != (controlled.nq, controlled.n):
+        raise ModelError(
+            f"the controller {law} computes with {model.name!r}, which has {model.n} degrees of "
+            f"freedom; expected the {controlled.n} of {controlled.name!r}, which it moves."
+        )
+    return model
 
 
 def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Model:
@@ -161,7 +171,7 @@ def moved_model_for(robot: RobotLike | None, controlled: Model, law: str) -> Mod
         ModelError: `robot` has other constraints or motors than the controlled robot, or its motors
             cannot give the forces of the law.
     """
-    model = controlled if robot is None else model_of(robot)
+    model = _same_joints(controlled if robot is None else model_of(robot), controlled, law)
     if model.constraints is None and controlled.constraints is None:
         return model
     if _described(model) != _described(controlled):

@@ -61,16 +61,9 @@ class Kernel:
 
     _public: PublicCall | None = None
 
-    def __new__(
-        cls,
-        graph: Graph,
-        name: str = "kernel",
-        doc: str = "",
-        dtypes: tuple[str, ...] = DTYPES,
-        more: More | None = None,
-        axes: Axes | None = None,
-    ) -> Self:
+    def __new__(cls, graph: Graph, *given: Any, **options: Any) -> Self:
         """Make a kernel that is entered in machine code where Python, NumPy and LLVM allow it."""
+        dtypes = given[2] if len(given) > 2 else options.get("dtypes", DTYPES)
         if cls is Kernel and "float64" in dtypes and c_api.trusted() and is_compiled(graph):
             return object.__new__(direct_kernel())  # type: ignore[return-value]
         return object.__new__(cls)

@@ -65,14 +65,6 @@ class Cost:
     _forces: ClassVar[bool] = False  # the last state has none
     _changes: ClassVar[bool] = False  # of forces from step to step
 
-    def with_target(self, target: ArrayLike) -> Self:
-        """The same cost with another target.
-
-        Args:
-            target: as in `Cost`.
-        """
-        return replace(self, target=target)
-
     def _residual(self, at: Stage, target: Array) -> Array:
         """r at a stage, (size,), over any scalars; target: its numbers, (k,)."""
         raise NotImplementedError

@@ -230,7 +230,7 @@ class Problem:
         Returns:
             The solution; `solution.reason` says why it ended.
         """
-        x0, single = self._start_of(q0, dq0, target)
+        x0, single = self._start(q0, dq0, target)
         p = self._data(len(x0))
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
         options: dict[str, Any] = {"tolerance": finite(tolerance, "tolerance")}
@@ -305,7 +305,7 @@ class Problem:
             The cheapest of the guess and of the plans of all iterations; its gains are zero. It is
             a good guess for `solve`.
         """
-        x0, single = self._start_of(q0, dq0, target)
+        x0, single = self._start(q0, dq0, target)
         B, N, p = len(x0), self.steps, self._data(len(x0))
         search = Search(method, samples, iterations, share, knots, seed)
         if knots is not None and knots > N:
@@ -334,21 +334,6 @@ class Problem:
         key = "solver", target, limited, transcription.key
         return remembered(self.model, key, lambda: Solver(transcription, limited, target))
 
-    def _start_of(
-        self, q0: ArrayLike | None, dq0: ArrayLike | None, target: str
-    ) -> tuple[Array, bool]:
-        """The same as `_start` of arrays that may be on the GPU."""
-        if target not in TARGETS:
-            raise InputError(f"target is {target!r:.60}; expected 'cpu' or 'cuda'.")
-        for name, x in (("q0", q0), ("dq0", dq0)):
-            if is_on_gpu(x) and target == "cpu":
-                raise InputError(
-                    f"{name} is on the GPU; expected target='cuda', or cupy.asnumpy(...) of it."
-                )
-        x0, single = self._start(on_cpu(q0), on_cpu(dq0))
-        check_quaternions(self.model, x0[0] if single else x0, "q0", UNIT)
-        return x0, single
-
     def _data(self, B: int) -> Array:
         """The numbers of the stages of B problems, (steps + 1, B, p)."""
         p = self._numbers
@@ -373,19 +358,25 @@ class Problem:
         tau[..., list(self.motors)] = u
         return tau
 
-    def _start(self, q0: ArrayLike | None, dq0: ArrayLike | None) -> tuple[Array, bool]:
-        """States (B, nx), and whether a single one was given."""
-        sizes = {"q0": self.model.nq, "dq0": self.model.n}
-        given = {"q0": q0, "dq0": dq0}
-        rest = {"q0": start_position(self.model), "dq0": np.zeros(self.model.n)}
+    def _start(
+        self, q0: ArrayLike | None, dq0: ArrayLike | None, target: str = "cpu"
+    ) -> tuple[Array, bool]:
+        """States (B, nx), and whether a single one was given; arrays may be on the GPU."""
+        if target not in TARGETS:
+            raise InputError(f"target is {target!r:.60}; expected 'cpu' or 'cuda'.")
         states, counts = list[Array](), list[tuple[int, ...]]()
         counts += [(self.many.count,)] if self.many else []
-        for name, size in sizes.items():
-            x = rest[name] if given[name] is None else numbers(given[name], name, "a state")
-            if x.ndim not in (1, 2) or x.shape[-1] != size or 0 in x.shape:
+        rest = start_position(self.model), np.zeros(self.model.n)
+        for name, given, still in zip(("q0", "dq0"), (q0, dq0), rest, strict=True):
+            if is_on_gpu(given) and target == "cpu":
+                raise InputError(
+                    f"{name} is on the GPU; expected target='cuda', or cupy.asnumpy(...) of it."
+                )
+            x = still if given is None else numbers(on_cpu(given), name, "a state")
+            if x.ndim not in (1, 2) or x.shape[-1] != still.size or 0 in x.shape:
                 raise ShapeError(
-                    f"{name} has shape {x.shape}; expected ({size},), or (B, {size}) for at least "
-                    "one start."
+                    f"{name} has shape {x.shape}; expected ({still.size},), or (B, {still.size}) "
+                    "for at least one start."
                 )
             states.append(array(x, x.shape, name))
             counts += [x.shape[:-1]] if x.ndim == 2 else []
@@ -394,6 +385,7 @@ class Problem:
                 f"q0, dq0 and the problem are for {', '.join(str(x[0]) for x in counts)} starts; "
                 "expected the same number, or one."
             )
+        check_quaternions(self.model, states[0], "q0", UNIT)
         batch = counts[0] if counts else (1,)
         parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in states]
         check_start(self.model, *parts)

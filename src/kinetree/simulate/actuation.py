@@ -277,13 +277,13 @@ def samples(delay: float, name: str, method: Method | None, times: Array) -> int
 
 def refuse_actuation(model: Model, what: str) -> None:
     """Raise InputError if drives of a robot change commands, which `what` cannot take."""
-    for joint in (x for x in model.joints if x.drive is not None):
-        drive = joint.drive
+    drives = [(x.name, x.drive) for x in model.joints if x.drive is not None]
+    for joint, drive in drives:
         parts = {"lag": drive.lag, "delay": drive.delay, "peak": drive.peak, "curve": drive.curve}
         names = [name for name, value in parts.items() if value]
         if names:
             raise InputError(
-                f"{what} cannot take the drive of joint {joint.name!r} into account "
+                f"{what} cannot take the drive of joint {joint!r} into account "
                 f"({', '.join(names)}). Leave drives out: robot.with_drives({{joint: None}})."
             )
 

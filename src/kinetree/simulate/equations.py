@@ -11,7 +11,6 @@ runs in Python, rollout by rollout.
 """
 
 import logging
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -299,15 +298,13 @@ def _with_python(equations: EquationsOfMotion) -> System:
         note = f"{note} Their slopes are not known, so each step takes them as constant."
         if acting.actuation is not None:
             note = f"{note} Slopes of actuators and drives count."
-    count = sum(math.prod(x.shapes[0]) for x in external.constants.values())
+    count = sum(x.size for x in external.constants.values())
     wider = external
     for name in acting.python:
-        size = space.model.n + space.extra
+        size = acting.inputs[name].size if name in acting.inputs else 0
         if name == "controller":
-            size -= len(bristles(space.model))
-            size -= 0 if acting.actuation is None else acting.actuation.size
-        else:
-            size = math.prod(acting.inputs[name].shapes[0])
+            memory = 0 if acting.actuation is None else acting.actuation.size
+            size = space.model.n + space.extra - len(bristles(space.model)) - memory
         wider = wider.with_constant(FROM_PYTHON + name, np.zeros(size))
     whole = replace(equations, external=wider)
     key = acting.key, acting.python, wider.code_key, acting.actuation, space.extra, space.dry
@@ -319,31 +316,11 @@ def _with_python(equations: EquationsOfMotion) -> System:
     kernel = recent(space.model, "robots", key, make)
 
     def rate(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        t, p, s = np.broadcast_to(t, len(x)), _rows(p, len(x)), _rows(s, len(x))
+        t = np.broadcast_to(t, len(x))
+        p, s = (np.broadcast_to(y, (len(x), y.shape[-1])) for y in (p, s))
         states = zip(t, x, p, s, strict=True)
         given = [equations.python_results(float(t), *arrays) for t, *arrays in states]
         return kernel(t, x, np.concatenate([p[:, :count], np.array(given)], -1), s)
 
-    return System(space, None, _reported(rate, space.model.name, note), note)
-
-
-def _reported(rate: Rate, name: str, note: str) -> Rate:
-    """The rate, which logs the note after its first result.
-
-    A wrong argument fails both when it is traced and when it is computed: its error comes alone.
-    """
-    is_logged = False
-
-    def reported(t: Array | float, x: Array, p: Array, s: Array) -> tuple[Array, Array]:
-        nonlocal is_logged
-        result = rate(t, x, p, s)
-        if not is_logged:
-            is_logged = True
-            log.warning("kinetree simulates %s slowly: %s", name, note)
-        return result
-
-    return reported
-
-
-def _rows(x: Array, count: int) -> Array:
-    return np.broadcast_to(x, (count, x.shape[-1]))
+    log.warning("kinetree simulates %s slowly: %s", space.model.name, note)
+    return System(space, None, rate, note)

@@ -256,8 +256,5 @@ def recent(model: Model, kind: str, key: Hashable, make: Callable[[], Code]) -> 
 
     The latest KEPT_LOOPS pieces are kept with the model.
     """
-
-    def empty() -> Recent[Code]:
-        return Recent(KEPT_LOOPS)
-
-    return remembered(model, ("simulate", kind), empty).find(key, make)
+    kept: Recent[Code] = remembered(model, ("simulate", kind), lambda: Recent(KEPT_LOOPS))
+    return kept.find(key, make)

@@ -31,13 +31,9 @@ from kinetree.simulate.setup import Setup, common_batch, first_states, read_posi
 UNIT_LENGTH = {4: 1e-6, 8: 1e-9}  # error of the length of a quaternion on a GPU, by bytes
 GPU_OPERATIONS, GPU_TABLE = 2_000_000_000_000, 64_000_000  # the same on a GPU
 
-AXES = {
-    "F_ext": 2,
-    "parameter com": 2,
-    "parameter inertia": 3,
-    "parameter friction": 2,
-    "parameter springs": 2,
-}
+# axes of arguments that have more than one
+AXES: dict[str, int] = {"F_ext": 2, "parameter com": 2, "parameter inertia": 3}
+AXES |= {"parameter friction": 2, "parameter springs": 2}
 
 
 NAMES = ("q0", "dq0", "tau", "F_ext", "controls", "activation", "drive_state", "friction_state")

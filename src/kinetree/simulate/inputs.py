@@ -436,6 +436,8 @@ def constant(value: Any, shape: Shape, name: str, names: str) -> Array:
             f"{name} has shape {x.shape}; expected (..., {', '.join(map(str, shape))}): {names}. "
             "Values over time are given as kinetree.simulate.signal(t, values)."
         )
+    if 0 in x.shape[:split]:
+        raise ShapeError(f"{name} has shape {x.shape}; expected at least one rollout.")
     bad = np.argwhere(~np.isfinite(x))
     if len(bad):
         at = tuple(int(i) for i in bad[0])

@@ -155,7 +155,10 @@ class Run:
     @cached_property
     def break_times(self) -> Array:
         """Times at which steps of an adaptive method end, (K,), s."""
-        return numbers(() if self.breaks is None else self.breaks, "breaks", "times, s").ravel()
+        times = numbers(() if self.breaks is None else self.breaks, "breaks", "times, s").ravel()
+        if not np.isfinite(times).all():
+            raise InputError(f"breaks are {times.tolist()!s:.60}; expected finite times, s.")
+        return times
 
     @cached_property
     def solver_options(self) -> dict[str, float]:
@@ -169,8 +172,7 @@ class Run:
     @cached_property
     def pull_time(self) -> float | None:
         """Time constant in which errors of constraints decay, s; None: states are projected."""
-        step = None if self.fixed is None else float(self.times[1] - self.times[0])
-        return read_closure_time(self.model, self.closure_time, self.method_name, step)
+        return read_closure_time(self.model, self.closure_time, float(self.times[1]))
 
     @property
     def saturates(self) -> bool:
@@ -332,16 +334,13 @@ def time_grid(duration: SupportsFloat, dt: SupportsFloat, name: str) -> Array:
     return np.append(times, duration)
 
 
-def read_closure_time(
-    model: Model, value: float | None, method: str, dt: float | None
-) -> float | None:
+def read_closure_time(model: Model, value: float | None, dt: float) -> float | None:
     """Check the time constant in which errors of the constraints decay.
 
     Args:
         model: the robot.
         value: as given, s; None: states are projected.
-        method: name of the method, for messages.
-        dt: length of a step, s; None: the method chooses its steps.
+        dt: length of a step, s.
     """
     if value is None:
         return None
@@ -351,11 +350,6 @@ def read_closure_time(
             "leave it out."
         )
     T = positive(value, "closure_time", "s")
-    if dt is None:
-        raise InputError(
-            f"closure_time is for fixed steps; method {method!r} projects every state onto the "
-            f"constraints. Leave it out, or choose one of {', '.join(METHODS)}."
-        )
     if T < LEAST_PULL * dt * (1 - 1e-12):
         raise InputError(
             f"closure_time is {T:g} s with steps of {dt:g} s; expected at least "

@@ -100,8 +100,7 @@ def recorded(
             count = len({v.rollout for v in lost})
             warn(
                 f"{count} of {len(outcome.first)} rollouts do not stay finite, the first at "
-                f"{lost[0]}; they are recorded at rest from there on. Take a smaller dt or another "
-                "method, such as 'implicit'."
+                f"{lost[0]}; they are recorded at rest from there on. Take a smaller dt."
             )
     if run.limits == "record" or (run.limits == "stop" and noted):
         meta["violations"] = tuple(noted)

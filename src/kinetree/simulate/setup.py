@@ -130,11 +130,6 @@ def read_setup(run: Run) -> Setup:
     external = external_inputs(model, acting, run.parameters or {})
     z0 = first_states(run, acting)
     batch = common_batch(q0, dq0, external, z0)
-    if 0 in batch:
-        raise ShapeError(
-            f"the leading axes of the rollouts are {batch}, which is no rollout at all; give at "
-            "least one state."
-        )
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q0, dq0, z0)]
     check_start(model, parts[0], parts[1])
     check_ground(model, parts[0], run.parameters or {})
@@ -300,8 +295,7 @@ def check_start(model: Model, q0: Array, dq0: Array) -> None:
             f"q0 does not satisfy the constraints of {model.name!r}{_rollout(at)}: constraint "
             f"{constraints.owner(row)!r} is open by {errors[at]:.3g} (row "
             f"{constraints.row_names[row]!r}, rad or m); expected at most "
-            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) gives a position near "
-            "it that does."
+            f"{constraints.tolerance:g}. kt.constraints.project(robot, q0) closes it."
         )
     J = value("constraint_jacobian")
     rates = np.abs(np.einsum("...ij,...j->...i", J, dq0))

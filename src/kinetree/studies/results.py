@@ -52,7 +52,7 @@ def _about(folder: Path) -> dict[str, Any]:
     raise InputError(f"{folder} is not the folder of a study: it has no readable {ABOUT}.")
 
 
-def whole(value: object, name: str, least: int) -> int:
+def whole(value: Any, name: str, least: int) -> int:
     """`value` as an integer; InputError unless it is whole and not below `least`."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not least <= value < 2**63:

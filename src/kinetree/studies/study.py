@@ -352,6 +352,8 @@ def run_study(name: str, study: Study, options: Options) -> Results:
         known = ", ".join(Options.__annotations__)
         raise InputError(f"{name} has no option {', '.join(sorted(unknown))}; it has {known}.")
     output, executor, part = (options.get(x) for x in ("output", "executor", "part"))
+    if not (executor is None or hasattr(executor, "submit")):
+        raise InputError(f"executor is {executor!r:.60}; expected a concurrent.futures.Executor.")
     arguments, folder = study.arguments, None if output is None else Path(output)
     samples = arguments.samples
     meta: dict[str, Any] = {

@@ -25,7 +25,7 @@ from kinetree.files.description.sdf.elements import shape_pose
 from kinetree.files.description.sdf.format import SDF as SDF_FORMAT
 from kinetree.files.description.source import RobotFile, path_text
 from kinetree.files.description.sources import own_package
-from kinetree.files.description.urdf.elements import URDF, origin_pose
+from kinetree.files.description.urdf import URDF, origin_pose
 from kinetree.files.description.xacro import expand_xacro
 from kinetree.files.description.xml import Element, parse_xml, show
 from kinetree.files.loading import MJCF, SDF, root_tag

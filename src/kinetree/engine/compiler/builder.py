@@ -121,17 +121,12 @@ class Builder:
             known = self.numbers[args[0]]
             assert known is not None
             number = -known
-        node = nodes[args] = len(self.ops)  # as `_append` does
-        if node > LONGEST:
+        if len(self.ops) > LONGEST:
             raise LongGraphError(
                 f"the traced function has more than {LONGEST:,} operations, too many for a graph; "
                 "kinetree.dynamics computes quantities of such robots state by state."
             )
-        self.ops.append(op)
-        self.args.append(args)
-        self.values.append(None)
-        self.numbers.append(number)
-        self.kinds.append(kind)
+        node = nodes[args] = self._append(op, args, None, number, kind)
         return node
 
     def _append(

@@ -16,7 +16,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.engine.compiler.graph import Graph, Port
-from kinetree.engine.compiler.interpret import exact_constant, interpret, parted, run
+from kinetree.engine.compiler.interpret import exact_constant, gather, interpret, parted, run
 from kinetree.engine.compiler.store import digest
 from kinetree.engine.compiler.trace import guarded, trace
 
@@ -106,13 +106,8 @@ class TracedLaw:
 
     def _shaped(self, values: Sequence[Any], dtype: type) -> tuple[Array, ...]:
         """The elements of all results as arrays."""
-        arrays: list[Array] = []
-        for port, part in zip(self.graph.outputs, parted(self.graph.outputs, values), strict=True):
-            flat = np.empty(port.size, dtype)
-            for k, value in enumerate(part):
-                flat[k] = value
-            arrays.append(flat.reshape(port.shape))
-        return tuple(arrays)
+        parts = zip(self.graph.outputs, parted(self.graph.outputs, values), strict=True)
+        return tuple(gather(port, part, (), np.dtype(dtype)) for port, part in parts)
 
 
 def _boxed(x: Any) -> Array:

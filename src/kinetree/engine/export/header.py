@@ -27,13 +27,6 @@ AXES = {
     "space": "The twist is in the space frame, of the point at its origin",
     "aligned": "The twist is that of the frame's origin, in the axes of the space frame",
 }
-COUNTED = (
-    (("add", "sub"), "add or subtract"),
-    (("mul",), "multiply"),
-    (("fma", "fms", "fnma"), "multiply and add (two each)"),
-    (("div",), "divide"),
-    (("neg",), "negate"),
-)
 
 
 def header(
@@ -77,7 +70,11 @@ def header(
     lines += joint_table(model, graph, first)
     if model.constraints is not None:
         lines += ["", *constraint_table(model.constraints, model, quantity, first)]
-    return [*lines, "", operations(graph)]
+    count = graph.count()
+    calls = ", ".join(
+        f"{count[op]} {op}" for op, x in OPERATIONS.items() if count[op] and not x.cost
+    )
+    return [*lines, "", f"{graph.operations} operations" + (f"; {calls}." if calls else ".")]
 
 
 def conventions(model: Model, graph: Graph, quantity: Quantity) -> Iterator[str]:
@@ -135,17 +132,6 @@ def constraint_table(
 
 def _dofs(model: Model, numbers: Sequence[int]) -> str:
     return ", ".join(plain(model.dof_names[d]) for d in numbers) or "none"
-
-
-def operations(graph: Graph) -> str:
-    """Number of operations, by kind."""
-    count = graph.count()
-    parts = [(sum(count[op] for op in ops), words) for ops, words in COUNTED]
-    text = ", ".join(f"{n} {words}" for n, words in parts if n)
-    counted = {op for ops, _ in COUNTED for op in ops}
-    calls = [f"{count[op]} {op}" for op in OPERATIONS if count[op] and op not in counted]
-    total = f"{graph.operations} operations" + (f": {text}" if text else "")
-    return "; ".join([total, ", ".join(calls)] if calls else [total]) + "."
 
 
 def _rows(names: Sequence[str], entries: Sequence[str], first: int) -> Iterator[str]:

@@ -49,7 +49,6 @@ class Request:
     order: int = 1
     sparse: bool = False
     quantity: Quantity = field(init=False, repr=False, compare=False)
-    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         quantity = find_quantity(read_name(self.name, "quantity"))
@@ -84,16 +83,9 @@ class Request:
                 f"{self.name} does not depend on external wrenches, but they were requested; "
                 "inverse_dynamics, forward_dynamics and bias_forces do."
             )
-        object.__setattr__(self, "_hash", hash(self._values()))
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, option.name) for option in fields(self) if option.init)
-
-    def __hash__(self) -> int:
-        return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Request, self._values()  # hashes of text differ between processes
+        return Request, tuple(getattr(self, x.name) for x in fields(self) if x.init)
 
     @property
     def choices(self) -> dict[str, Any]:

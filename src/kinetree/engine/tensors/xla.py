@@ -13,7 +13,8 @@ therefore a hash of the graph and never an address.
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,68 +29,29 @@ INTERNAL = 13  # XLA's code for an internal error
 HEAD = (("struct_size", ctypes.c_size_t), ("extension", ctypes.c_void_p))
 
 
-class Buffer(ctypes.Structure):
-    """An array: row-major numbers at `data`."""
-
-    _fields_ = (
-        *HEAD,
-        ("dtype", ctypes.c_int),
-        ("data", ctypes.c_void_p),
-        ("rank", ctypes.c_int64),
-        ("dims", ctypes.POINTER(ctypes.c_int64)),
-    )
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of its axes."""
-        return tuple(self.dims[: self.rank])
-
-
-class Buffers(ctypes.Structure):
-    """The arguments, or the results."""
-
-    _fields_ = (
-        *HEAD,
-        ("size", ctypes.c_int64),
-        ("types", ctypes.c_void_p),
-        ("items", ctypes.POINTER(ctypes.POINTER(Buffer))),
-    )
-
-    def __iter__(self) -> Iterator[Buffer]:
-        return (self.items[k].contents for k in range(self.size))
-
-
-class CallFrame(ctypes.Structure):
-    """The argument of a handler; attributes follow, which are not used."""
-
-    _fields_ = (
-        *HEAD,
-        ("api", ctypes.c_void_p),
-        ("context", ctypes.c_void_p),
-        ("stage", ctypes.c_int),
-        ("args", Buffers),
-        ("rets", Buffers),
-    )
-
-
 def structure(name: str, *fields: tuple[str, Any]) -> Any:
     """A structure of these fields."""
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
 SIZE, WORD, ADDRESS = ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p
+LONG = ctypes.c_int64
+# an array: row-major numbers at `data`
+BUFFER = ("dtype", WORD), ("data", ADDRESS), ("rank", LONG), ("dims", ctypes.POINTER(LONG))
+Buffer = structure("Buffer", *HEAD, *BUFFER)
+ITEMS = ("items", ctypes.POINTER(ctypes.POINTER(Buffer)))
+# the arguments, or the results
+Buffers = structure("Buffers", *HEAD, ("size", LONG), ("types", ADDRESS), ITEMS)
+# the argument of a handler; attributes follow, which are not used
+ARRAYS = ("args", Buffers), ("rets", Buffers)
+CALLER = ("api", ADDRESS), ("context", ADDRESS), ("stage", WORD)
+CallFrame = structure("CallFrame", *HEAD, *CALLER, *ARRAYS)
 Version = structure("Version", *HEAD, ("major", WORD), ("minor", WORD))
 # the version and traits that a handler reports, and the request for them
-Metadata = structure(
-    "Metadata", ("struct_size", SIZE), ("version", Version), ("traits", ctypes.c_uint32)
-)
-MetadataExtension = structure(
-    "MetadataExtension",
-    ("struct_size", SIZE),
-    ("type", WORD),
-    ("next", ADDRESS),
-    ("metadata", ctypes.POINTER(Metadata)),
-)
+TRAITS = ("traits", ctypes.c_uint32)
+Metadata = structure("Metadata", ("struct_size", SIZE), ("version", Version), TRAITS)
+ASKED = ("type", WORD), ("next", ADDRESS), ("metadata", ctypes.POINTER(Metadata))
+MetadataExtension = structure("MetadataExtension", ("struct_size", SIZE), *ASKED)
 # the beginning of the table of functions that XLA offers
 FUNCTIONS = ("internal", "error_create", "error_message", "error_destroy", "register", "stream_get")
 Api = structure("Api", *HEAD, ("version", Version), *((name, ADDRESS) for name in FUNCTIONS))
@@ -97,11 +59,18 @@ Api = structure("Api", *HEAD, ("version", Version), *((name, ADDRESS) for name i
 ErrorRequest = structure("ErrorRequest", *HEAD, ("message", ctypes.c_char_p), ("code", WORD))
 StreamRequest = structure("StreamRequest", *HEAD, ("context", ADDRESS), ("stream", ADDRESS))
 
+
+def arrays(buffers: Any) -> list[tuple[int, tuple[int, ...]]]:
+    """The address and the shape of each array."""
+    items = [buffers.items[k].contents for k in range(buffers.size)]
+    return [(x.data, tuple(x.dims[: x.rank])) for x in items]
+
+
 HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(CallFrame))
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 
-def python_handler(run: Callable[[CallFrame], None]) -> Any:
+def python_handler(run: Callable[[Any], None]) -> Any:
     """Return a handler that runs Python and waits for the interpreter's lock on each call."""
 
     def handle(frame: Any) -> int | None:
@@ -117,7 +86,7 @@ def python_handler(run: Callable[[CallFrame], None]) -> Any:
     return HANDLER(handle)
 
 
-def answered(frame: CallFrame) -> bool:
+def answered(frame: Any) -> bool:
     """Answer a request for the version; return False if the call is another one."""
     if not frame.extension:
         return False
@@ -129,13 +98,13 @@ def answered(frame: CallFrame) -> bool:
     return True
 
 
-def failure(frame: CallFrame, message: str) -> int | None:
+def failure(frame: Any, message: str) -> int | None:
     """An error that XLA raises in the caller."""
     request = ErrorRequest(ctypes.sizeof(ErrorRequest), None, message.encode(), INTERNAL)
     return FUNCTION(Api.from_address(frame.api).error_create)(ctypes.addressof(request))
 
 
-def stream(frame: CallFrame) -> int:
+def stream(frame: Any) -> int:
     """The GPU's stream on which XLA wants the work to be queued."""
     request = StreamRequest(ctypes.sizeof(StreamRequest), None, frame.context, None)
     problem = FUNCTION(Api.from_address(frame.api).stream_get)(ctypes.addressof(request))
@@ -171,21 +140,20 @@ def cpu_handler(operation: Operation, dtype: str) -> Any:
     """The call of the kernel on XLA's buffers."""
     operation.dispatch(dtype).loop(dtype)  # compiled now, not in the middle of XLA's work
 
-    def run(frame: CallFrame) -> None:
-        outs = tuple(on_host(buffer, dtype) for buffer in frame.rets)
-        operation.call(*(on_host(buffer, dtype) for buffer in frame.args), out=outs)
+    def run(frame: Any) -> None:
+        outs = tuple(on_host(*x, dtype) for x in arrays(frame.rets))
+        operation.call(*(on_host(*x, dtype) for x in arrays(frame.args)), out=outs)
 
     return python_handler(run)
 
 
-def on_host(buffer: Buffer, dtype: str) -> Array:
-    """Return a buffer as an array of NumPy, without a copy."""
-    count = int(np.prod(buffer.shape, dtype=np.int64))
+def on_host(address: int, shape: tuple[int, ...], dtype: str) -> Array:
+    """Return memory of XLA as an array of NumPy, without a copy."""
+    count = prod(shape)
     if not count:
-        return np.empty(buffer.shape, dtype)
-    size = count * np.dtype(dtype).itemsize
-    memory: Any = (ctypes.c_char * size).from_address(buffer.data)
-    return np.frombuffer(memory, dtype).reshape(buffer.shape)
+        return np.empty(shape, dtype)
+    memory: Any = (ctypes.c_char * (count * np.dtype(dtype).itemsize)).from_address(address)
+    return np.frombuffer(memory, dtype).reshape(shape)
 
 
 def cuda_handler(operation: Operation, dtype: str) -> Any:
@@ -193,15 +161,15 @@ def cuda_handler(operation: Operation, dtype: str) -> Any:
     cp = need("cupy", "cuda", f"{operation.name} of JAX arrays on a GPU")
     kernel = operation.cuda
 
-    def run(frame: CallFrame) -> None:
-        args, rets = list(frame.args), list(frame.rets)
-        first = rets[0].data
+    def run(frame: Any) -> None:
+        args, rets = arrays(frame.args), arrays(frame.rets)
+        first = rets[0][0]
         if not first:
             return  # no states
         device = cp.cuda.runtime.pointerGetAttributes(first).device
         with on_stream(cp, stream(frame), device):
-            outs = tuple(view(cp, x.data, x.shape, dtype, device) for x in rets)
-            kernel(*(view(cp, x.data, x.shape, dtype, device) for x in args), out=outs)
+            outs = tuple(view(cp, *x, dtype, device) for x in rets)
+            kernel(*(view(cp, *x, dtype, device) for x in args), out=outs)
 
     # compiled here and now, not in the middle of XLA's work
     kernel.launch(dtype)

@@ -11,7 +11,7 @@ from kinetree.errors import InputError, ModelError
 from kinetree.files.description import joints
 from kinetree.files.description.collisions import unused
 from kinetree.files.description.records import Limits
-from kinetree.files.description.urdf.elements import NO_LIMIT
+from kinetree.files.description.urdf import NO_LIMIT
 from kinetree.files.write import losses as lost
 from kinetree.files.write.losses import Losses, Policy
 from kinetree.files.write.xml import Tag, document, numbers

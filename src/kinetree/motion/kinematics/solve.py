@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, ArrayLike, StateLike, scalar
+from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import count, numbers
 from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
@@ -21,6 +21,7 @@ from kinetree.files.description.joints import FREE, REVOLUTE, SPHERICAL
 from kinetree.model import HasModel, Joint, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of
 from kinetree.model.inputs import coordinate_axis, coordinates
+from kinetree.motion.inputs import positive
 from kinetree.motion.kinematics.descent import descent_kernel
 from kinetree.motion.kinematics.gradient import package_of, with_gradient
 from kinetree.motion.kinematics.result import IKResult
@@ -143,7 +144,7 @@ def read_problem(
         targets.flat(shape),
         descent_kernel(model, targets.tasks),
         _weights(weights, len(targets.tasks)),
-        float(scalar(tolerance, "tolerance")),
+        positive(tolerance, "tolerance", "rad and m"),
         count(seed, "seed"),
     )
     q = np.broadcast_to(start, (*shape, model.nq)).reshape(-1, model.nq)

@@ -83,7 +83,7 @@ def _numbered(source: Source, request: ReadRequest) -> list[str]:
         if len(heads) == width:
             return heads
     first = (request.names("q") or ("JOINT",))[0]
-    takes = f"{request.owner} takes {' or '.join(expected)}" if expected else "they are needed"
+    takes = f"{request.owner} takes {' or '.join(expected)}" if expected else "expected names"
     raise ParseError(
         f"{source.where}: {counted(width, 'column')} without names; {takes}. Name them in the "
         f"first line: t, q:{first}, ...; or map them by their numbers, such as {by_hand('1', 't')}."
@@ -271,7 +271,8 @@ class _Header:
             return ", ".join(
                 f"{self.heads[k]} is {joint}" for k, joint in zip(order, names, strict=True)
             )
-        return f"{self.heads[order[0]]} to {self.heads[order[-1]]} are {quantity}"
+        ends = " to ".join(dict.fromkeys([self.heads[order[0]], self.heads[order[-1]]]))
+        return f"{ends} {'is' if len(order) == 1 else 'are'} {quantity}"
 
     def joints(self) -> tuple[str, ...]:
         """Names of the entries of q: of the robot, or of the columns in their order."""
@@ -307,7 +308,9 @@ class _Header:
             if known and not missing:
                 places[quantity] = [at[quantity, x] for x in known]
         if "q" in self.request.required and "q" not in places:
-            self.fail("no column of q; expected q:JOINT for every joint.")
+            self.fail(
+                "no column of q; expected q:JOINT for every joint, or the robot, which names them."
+            )
         return places
 
     def note_unused(self) -> None:

@@ -12,7 +12,6 @@ motion, and a solver integrates each of them:
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -174,25 +173,6 @@ def normal_states(space: StateSpace) -> Callable[[Array], Array]:
     return Kernel(graph, "normal", dtypes=("float64",))
 
 
-class Step:
-    """A step of a solver: times t0 and t1, and the states between, (K, x), projected."""
-
-    def __init__(self, solver: Any, normal: Callable[[Array], Array]) -> None:
-        self.t0, self.t1, self.solver, self.normal = solver.t_old, solver.t, solver, normal
-
-    @cached_property
-    def _dense(self) -> Callable[[Array], Array]:
-        return self.solver.dense_output()
-
-    def times(self, shares: Array) -> Array:
-        """Times at shares of the step, (K,)."""
-        return np.minimum(self.t0 + shares * (self.t1 - self.t0), self.t1)
-
-    def at(self, t: Array) -> Array:
-        """States at times within the step."""
-        return self.normal(np.ascontiguousarray(self._dense(t).T))
-
-
 class StuckError(Exception):
     """A motion that cannot go on: a number is not finite, or steps became too short."""
 
@@ -217,6 +197,8 @@ class Motion:
         self.sides, self.found = np.zeros(len(run.found_events)), list[Occurrence]()
         self.ended, self.last = np.inf, None  # by a terminal event or a halt: time, and x, k and y
         self.done, self.steps, self.evaluations, self.judged = 0, 0, 0, 0.0
+        self.solver: Any = None  # of the last step, and its states in between
+        self.dense: Any = None
         self.jammed: float | None = None  # time at which steps became too short
         self.dq = self.space.split(setup.x0[row])[1]
         self.ddq, self.change = np.full(run.model.n, np.nan), np.zeros(run.model.n)
@@ -291,13 +273,13 @@ class Motion:
             return after, x
         solver = self._solver(t, x, before)
         while True:
-            step = self._step(solver)
-            cut = self._cut(step)
-            stop, end = (step.t1, self.loop.normal(solver.y)) if cut is None else cut
-            self._find_events(step, stop)
+            self._step(solver)
+            cut = self._cut()
+            stop, end = (solver.t, self.loop.normal(solver.y)) if cut is None else cut
+            self._find_events(stop)
             if self.run.halted and self.ended == np.inf:
                 self._end(stop, end)
-            self._record_results(step, stop)
+            self._record_results(stop)
             show(stop)
             if cut is not None or self.ended < np.inf:
                 return stop, end
@@ -313,8 +295,8 @@ class Motion:
         with np.errstate(all="ignore"):
             return kind(self.slope(until), t, x, until, vectorized=many, **self.options, **options)
 
-    def _step(self, solver: Any) -> Step:
-        """The next step of a solver; raise StuckError if there is none."""
+    def _step(self, solver: Any) -> None:
+        """Take the next step of a solver; raise StuckError if there is none."""
         with np.errstate(all="ignore"):  # a step that runs away is rejected
             solver.step()
         self.steps += 1
@@ -330,7 +312,18 @@ class Motion:
         if hopeless or solver.status == "failed":
             self.jammed = solver.t
             raise StuckError
-        return Step(solver, self.loop.normal)
+        self.solver, self.dense = solver, None
+
+    def _within(self, shares: Array) -> Array:
+        """Times at shares of the last step, (K,)."""
+        t0, t1 = self.solver.t_old, self.solver.t
+        return np.minimum(t0 + shares * (t1 - t0), t1)
+
+    def _at(self, t: Array) -> Array:
+        """States at times within the last step, (K, x), projected."""
+        if self.dense is None:
+            self.dense = self.solver.dense_output()
+        return self.loop.normal(np.ascontiguousarray(self.dense(t).T))
 
     def _projected(self, solver: Any, x: Array, until: float) -> Any:
         """The solver in a projected state x, or a new one that begins there."""
@@ -342,15 +335,15 @@ class Motion:
             return self._solver(solver.t, x, until, first_step=first)
         return solver
 
-    def _record_results(self, step: Step, stop: float) -> None:
+    def _record_results(self, stop: float) -> None:
         """Record the results in a step before a time."""
         # a result at a break belongs to the step after it, with the forces that follow
         last = self.ended if self.ended <= stop else stop * (1 - NEAR)
         due = int(np.searchsorted(self.times[:-1], last, "right"))
         if due <= self.done:
             return
-        t = np.clip(self.times[self.done : due], step.t0, step.t1)
-        x = step.at(t)
+        t = np.clip(self.times[self.done : due], self.solver.t_old, self.solver.t)
+        x = self._at(t)
         if self.dry is not None:  # a joint that stops may have passed rest by `atol`
             rates = x[:, self.space.model.nq + self.dry.dofs]
             back = (self.modes * rates < 0) & (abs(rates) <= 2 * self.options["atol"])
@@ -370,18 +363,19 @@ class Motion:
 
     # events and dry friction
 
-    def _find_events(self, step: Step, stop: float) -> None:
+    def _find_events(self, stop: float) -> None:
         """Find all zeros of events in a step before a time; a terminal one ends the motion."""
-        events, length = self.run.found_events, step.t1 - step.t0
+        events, begin = self.run.found_events, self.solver.t_old
+        length = self.solver.t - begin
         if not events or not length:
             return
 
         def values(shares: Array) -> Array:
-            t = step.times(shares)
-            return measure(events, t, *self.space.split(step.at(t))[:2])
+            t = self._within(shares)
+            return measure(events, t, *self.space.split(self._at(t))[:2])
 
-        end = min((stop - step.t0) / length, 1.0)
-        results = (self.times - step.t0) / length  # for a g too narrow for the polynomial
+        end = min((stop - begin) / length, 1.0)
+        results = (self.times - begin) / length  # for a g too narrow for the polynomial
         results = results[(results > 0) & (results < end)]
         measured = with_samples(values, *samples(values, 0.0, end), results)
         changes, self.sides = crossings(*measured, self.sides)
@@ -389,38 +383,37 @@ class Motion:
         for change in changes:
             event = events[change.index]
             if event.wanted(change.rising):
-                t = step.times(np.array([close(values, change)]))
-                q, dq, _ = self.space.split(step.at(t))
+                t = self._within(np.array([close(values, change)]))
+                q, dq, _ = self.space.split(self._at(t))
                 zeros.append((event, Occurrence(event.name, float(t[0]), q[0], dq[0])))
         over = min((x.t for event, x in zeros if event.terminal), default=np.inf)
         self.found += sorted((x for _, x in zeros if x.t <= over), key=lambda x: x.t)
         if over < np.inf:
-            self._end(over, step.at(np.array([over]))[0])
+            self._end(over, self._at(np.array([over]))[0])
 
-    def _cut(self, step: Step) -> tuple[float, Array] | None:
+    def _cut(self) -> tuple[float, Array] | None:
         """The time in a step at which the mode ends first, and the state there; None: it stays."""
         if self.dry is None:
             return None
-        guards = partial(self._guards, step)
-        shares, values = samples(guards, 0.0, 1.0)
+        shares, values = samples(self._guards, 0.0, 1.0)
         changes, _ = crossings(shares, values, np.ones(values.shape[1]))
         first = np.inf
         for change in changes:
             if not change.rising and change.low < first:
-                first = min(first, close(guards, change))
+                first = min(first, close(self._guards, change))
         if first == np.inf:
             return None
-        t = step.times(np.array([first]))
-        state = step.at(t)[0]
+        t = self._within(np.array([first]))
+        state = self._at(t)[0]
         stopped = self.dry.stopped(self.modes, self.space.split(state)[1])
         state[self.space.model.nq + np.append(stopped, self.dry.dofs[self.modes == 0])] = 0.0
         return float(t[0]), state
 
-    def _guards(self, step: Step, shares: Array) -> Array:
+    def _guards(self, shares: Array) -> Array:
         """The functions that end the mode where they pass zero, (K, G), at shares of a step."""
         assert self.dry is not None
-        t, n = step.times(shares), self.space.model.n
-        x = step.at(t)
+        t, n = self._within(shares), self.space.model.n
+        x = self._at(t)
         friction = np.zeros((len(shares), len(self.modes)))  # sliding joints need none
         if (self.modes == 0).any():
             friction = self.rates(t, x)[1][:, n : n + len(self.modes)]

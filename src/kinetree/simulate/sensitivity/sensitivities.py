@@ -159,9 +159,8 @@ def check_tied(model: Model, names: Collection[str]) -> None:
         )
     if model.contacts is not None and "friction" in names:
         raise InputError(
-            f"wrt has 'friction', and {model.name!r} has contacts: joints without dry friction are "
-            "at a corner of its law, where motions have no derivative. Compare motions of robots "
-            "with other friction, robot.with_friction."
+            f"wrt has 'friction', and {model.name!r} has contacts, with which motions have no "
+            "derivative by friction. Compare motions of robots with other friction."
         )
     dry = dry_dofs(model) if model.contacts is None else ()
     if model.constraints is not None and dry:
@@ -191,6 +190,5 @@ def check_sliding(model: Model, friction: ArrayLike | None, motion: Trajectory) 
         raise InputError(
             f"joint {model.dof_names[dofs[k]]!r} stands still or is stopped by its Coulomb "
             f"friction at t = {motion.t[row]:.6g} s, where its motion has no derivative. Start "
-            "with dq0 that is not 0, end before it rests, or take the Coulomb friction out of the "
-            "robot."
+            "with dq0 that is not 0, end before it rests, or take the friction out of the robot."
         )

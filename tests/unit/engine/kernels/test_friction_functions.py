@@ -113,7 +113,7 @@ def test_forces_that_are_no_function_of_the_rate_are_refused():
         return dq * len(calls)
 
     for law in (lambda dq: dq + random.normal(), counting):
-        with pytest.raises(InputError, match=r"not a function of dq alone.*Stateful"):
+        with pytest.raises(InputError, match="Stateful"):
             kt.friction.Friction(function=law)
 
     def caught(dq):

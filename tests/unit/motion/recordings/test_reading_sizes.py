@@ -15,8 +15,6 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError, ParseError
 from kinetree.motion import read
-from kinetree.motion.recordings import ReadRequest
-from kinetree.motion.recordings.read import read_table
 
 ROBOT = kt.robots.planar_2r()
 SWITCH = "KINETREE_RECORDING_SIZE"
@@ -227,17 +225,18 @@ def test_a_parquet_file_takes_memory_of_few_copies(tmp_path):
     count = 300_000
     zeros = np.zeros(count)
     path = tmp_path / "a.parquet"
-    columns = {"t": np.arange(count) / 1000, "q1": zeros, "q2": zeros}
+    columns = {"t": np.arange(count) / 1000}
+    columns |= {f"{x}{k}": zeros for x in ("q", "dq", "ddq") for k in (1, 2)}
     pq.write_table(pa.table(columns), path, row_group_size=30_000)
-    read_table(path, ReadRequest(ROBOT.model))  # imports
+    read(path, ROBOT)  # imports
     tracemalloc.start()
     try:
-        table = read_table(path, ReadRequest(ROBOT.model))
+        motion = read(path, ROBOT)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert table.values["q"].shape == (count, 2)
-    assert peak < 2 * 8 * 3 * count + (8 << 20)
+    assert motion.q.shape == (count, 2)
+    assert peak < 3 * 8 * 7 * count + (8 << 20)
 
 
 def test_damaged_metadata_of_a_parquet_column_does_not_end_the_process(tmp_path):

@@ -67,60 +67,27 @@ def test_an_expression_has_python_s_value(expression):
     assert found == expected and type(found) is type(expected)
 
 
-REFUSED = {
-    "1 +": "it is not an expression",
-    "unknown + 1": "name 'unknown' is not defined",
-    "d['q']": "there is no key 'q'",
-    "d.q": "the dictionary has no key 'q'",
-    "dict(colour=1).color": "Did you mean 'colour'",
-    "math.nothing": "namespace 'math' has no 'nothing'",
-    "math.factorial(5)": "has no 'factorial'",
-    "v[7]": "list index out of range",
-    "x[0]": "int has no entries",
-    "cos()": r"^math.cos\(\) cannot be called so",
-    "x(1)": "int 3 is not a function",
-    "s.format(1)": "str has no attribute 'format'",
-    "s.__class__": "str has no attribute '__class__'",
-    "v.append(1)": "list has no attribute 'append'",
-    "x.real": "int has no attribute 'real'",
-    "[i for i in x]": "int has no entries",
-    "[i for i in sin]": "Function has no entries",
-    "list(math)": "Namespace has no entries",
-    "[0 for d[0] in v]": "a loop sets names only",
-    "1 << 3": "LShift is not allowed",
-    "[[1]] @ 2": "MatMult is not allowed",
-    "1j": "complex is not allowed",
-    "b'a'": "bytes is not allowed",
-    "...": "ellipsis is not allowed",
-    "{**d}": r"\*\* is not allowed",
-    "dict(**d)": r"\*\* is not allowed",
-    "lambda: 1": "Lambda is not allowed",
-    "{i for i in v}": "SetComp is not allowed",
-    "(yield)": "it is not an expression|not allowed",
-    "(q := 1)": "NamedExpr is not allowed",
-    "1 / 0": "division by zero",
-    "sqrt(-1)": "math domain error",
-    "'a' + 1": "concatenate",
-    "int('x')": "invalid literal",
-    "2 ** 5000": "a power would have more than",
-    "(-2) ** -5000": "a power would have more than",
-    "'a' * 200000": "a value would have 200000 entries",
-    "200000 * [0]": "a value would have 200000 entries",
-    "range(200000)": "a range has 200000 entries",
-    "'%9999d' % 1": "is too wide",
-    "'%*d' % (9, 1)": "is too wide",
-    "f'{x:9999}'": "is too wide",
-    "round(1.5, 500)": "expected at most 400",
-    "('a' * 1000).join(['b'] * 1000)": "a joined text would be too long",
-    "('a' * 1000).replace('a', 'b' * 1000)": "would be too long",
-    "'é' * 60000 + 'é' * 60000": "more than 100000 characters or entries",
-}
+REFUSED = [  # what is not of the language, has no value, or would be too large
+    "1 +", "unknown + 1", "d['q']", "d.q", "math.nothing", "math.factorial(5)", "v[7]", "x[0]",
+    "cos()", "x(1)", "s.format(1)", "s.__class__", "v.append(1)", "x.real", "[i for i in x]",
+    "[i for i in sin]", "list(math)", "[0 for d[0] in v]", "1 << 3", "[[1]] @ 2", "1j", "b'a'",
+    "...", "{**d}", "dict(**d)", "lambda: 1", "{i for i in v}", "(yield)", "(q := 1)", "1 / 0",
+    "sqrt(-1)", "'a' + 1", "int('x')", "2 ** 5000", "(-2) ** -5000", "'a' * 200000",
+    "200000 * [0]", "range(200000)", "'%9999d' % 1", "'%*d' % (9, 1)", "f'{x:9999}'",
+    "round(1.5, 500)", "('a' * 1000).join(['b'] * 1000)",
+    "('a' * 1000).replace('a', 'b' * 1000)", "'é' * 60000 + 'é' * 60000",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("expression", REFUSED)
-def test_what_is_not_of_the_language_is_refused_with_the_reason(expression):
-    with pytest.raises(ExpressionError, match=REFUSED[expression]):
+def test_what_is_not_of_the_language_is_refused(expression):
+    with pytest.raises(ExpressionError):
         value(expression)
+
+
+def test_a_near_key_is_named():
+    with pytest.raises(ExpressionError, match="'colour'"):
+        value("dict(colour=1).color")
 
 
 def test_what_is_just_within_the_limits_is_allowed():
