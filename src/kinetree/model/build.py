@@ -129,7 +129,7 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
         if joint.type == FIXED:
             parts.places[joint.child] = Frame(place.link, T)
             note = f"fixed joint {joint.name!r}: link {joint.child!r} merged into {joint.parent!r}"
-            parts.notes += [Note(note, joint.where), *idle_drive(joint)]
+            parts.notes += [Note(note, joint.where, code="merged"), *idle_drive(joint)]
         else:
             i = len(parts.joints)
             parts.joints.append(joint)
@@ -240,7 +240,8 @@ def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
     if not dust.any():
         return M
     cleared = counted(int(dust.sum()), "entry", "snapped to 0 or 1")
-    notes.append(Note(f"rotation of joint {joint.name!r}: {cleared}", joint.where))
+    text = f"rotation of joint {joint.name!r}: {cleared}"
+    notes.append(Note(text, joint.where, code="snapped"))
     return np.block([[np.where(dust, nearest, R), M[:3, 3:]], [M[3:]]])
 
 
