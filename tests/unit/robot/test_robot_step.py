@@ -32,6 +32,7 @@ def state(robot, count=None):
     return q, rng.normal(size=(*lead, robot.n)), rng.normal(size=(*lead, robot.n))
 
 
+@pytest.mark.filterwarnings("ignore:.*is off by about")  # steps are long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_repeated_steps_are_those_of_simulate_to_the_last_bit(name, method):
@@ -97,7 +98,7 @@ def test_names_align_the_arguments():
 
 
 def test_float32_stays_float32():
-    robot = ROBOTS["arm"]
+    robot = kt.robots.planar_2r()  # without rows, whose solver needs float64
     single = [np.float32(x) for x in state(robot, 3)]
     found = robot.step(*single, 0.001)
     exact = robot.step(*[x.astype(float) for x in single], 0.001)
