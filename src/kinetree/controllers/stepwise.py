@@ -52,16 +52,17 @@ class Stepwise:
         model = self._model
         labelled = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq"), (z, None, "z")]
         alignment = Alignment(labelled)
-        q, dq, z = (x if x is None else np.asarray(x, float) for x in alignment.values)
-        z = self.start if z is None else z
+        plain_q, plain_dq, z = alignment.values
+        z = self.start if z is None else np.asarray(z, float)
+        now = np.asarray(plain_q, float), np.asarray(plain_dq, float), z
         times = np.array([t], float)
         s = self._external.table(times, np.array([False]), ())[0, 0]
         p = self._external.params(())[0]
         if self._kernel is None:
-            tau, dz = self._by_python(float(t), q, dq, z, self._external.named(p, s))
+            tau, dz = self._by_python(float(t), *now, self._external.named(p, s))
         else:
             padded = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], -1)
-            tau, dz = self._kernel(float(t), q, dq, padded, p, s)
+            tau, dz = self._kernel(float(t), *now[:2], padded, p, s)
         dz = dz[..., : self.start.shape[-1]]
         return alignment.label(tau, [dof_axis(model)], "tau"), dz
 
