@@ -1,4 +1,4 @@
-"""Inverse kinematics: positions of joints that bring frames to poses, within limits, for batches."""
+"""Inverse kinematics: joint positions that bring frames to poses, for batches, within limits."""
 
 from dataclasses import replace
 from functools import partial
