@@ -55,7 +55,8 @@ def test_negative_verdicts_have_code_1(ready):
     ready("check planar_2r calm.csv --effort 1", code=1)
     ready("check planar_2r calm.csv --effort 1 --json", code=1)
     ready("check planar_2r calm.csv --effort 1e5")
-    ready("simulate panda", code=1)
+    ready("simulate panda --limits error", code=1)
+    ready("simulate panda")
     ready("simulate panda --duration 0.01")
     # a number that is not finite is no verdict on the robot
     lost = "simulate cart_pole --q hinge=0.1 --dq 0 1e160 --duration 100 --dt 1 --method euler"

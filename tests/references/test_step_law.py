@@ -53,6 +53,8 @@ def round_cone(mu):
 
 def state_of(robot, rng, speed):
     q = kt.dynamics.start_position(robot) + rng.normal(size=robot.nq) * 0.1
+    limits = [x.limits for x in robot.model.joints if x.dofs]
+    q = np.clip(q, [x.lower + 0.01 for x in limits], [x.upper - 0.01 for x in limits])
     return q, rng.normal(size=robot.n) * speed
 
 
@@ -183,6 +185,7 @@ def test_tops_keep_their_energy(method):
     assert np.abs(energy[-30:].mean(0) - energy[:30].mean(0)).max() < 2e-3 * energy[0].max()
 
 
+@pytest.mark.filterwarnings("ignore:.*is off by about")  # the motion is chaotic
 @pytest.mark.parametrize("method", ["time_stepping", "rk4"])
 def test_double_pendulums_keep_their_energy(method):
     robot, rng = kt.robots.planar_2r(), np.random.default_rng(2)
@@ -241,9 +244,11 @@ def test_what_limits_do_is_a_choice():
     assert [x.quantity for x in stopped.meta["violations"]] == ["velocity"]
 
 
-@pytest.mark.parametrize("name", ["quadruped", "humanoid"])
-def test_limp_robots_fall_without_gaining_energy_and_stay_within_their_stops(name):
+@pytest.mark.parametrize(("name", "dry"), [("quadruped", 0), ("quadruped", 0.3), ("humanoid", 0)])
+def test_limp_robots_fall_without_gaining_energy_and_stay_within_their_stops(name, dry):
     plain = getattr(kt.robots, name)()
+    rubbing = {x: kt.friction.Friction(coulomb=dry) for x in plain.joint_names[1:] if dry}
+    plain = plain.with_friction(rubbing)
     robot = plain.with_contacts([ContactPoint(x, x) for x in plain.model.tips])
     rng, count = np.random.default_rng(0), 8
     limits = [x.limits for x in robot.model.joints if x.dofs][1:]

@@ -43,7 +43,7 @@ TOLERANCE = 1e-8  # of the residual
 LEAST = 1e-12  # m/s or rad/s: velocities that count as rounding, which nothing has to change
 FINE = 1e-10  # the same where one more round reaches it: pads move velocities by SHARING alone
 ROUNDS = 80  # 1 of 10,000 steps of G1 needs more, with joint rows up to 70; see the record
-DAMPED, SHORTER = ((20, 40), (60, 80)), 0.3  # rounds that try this share of a step, too
+DAMPED, SHORTER = ((20, 40), (60, 80)), (0.3, 0.1)  # rounds that try these shares of a step, too
 # first rounds with rows that are stiffer by eps: it helps there, and robots in gimbal lock never
 # come to the end with it
 STIFFER = 20
@@ -313,10 +313,14 @@ def _shortened(
     damped = sum(
         where(rounds - first + 0.5, 1, 0) * where(end - 0.5 - rounds, 1, 0) for first, end in DAMPED
     )
-    shorter, reached = start + (r - start) * SHORTER, old + (w - old) * SHORTER
-    other = problem.error(shorter, reached)
-    better = damped * where(error - last, 1, 0) * where(error - other, 1, 0)
-    return where(better, shorter, r), where(better, reached, w), where(better, other, error)
+    end, new, grows = r, w, damped * where(error - last, 1, 0)
+    for part in SHORTER:
+        shorter, reached = start + (end - start) * part, old + (new - old) * part
+        other = problem.error(shorter, reached)
+        better = grows * where(error - other, 1, 0)
+        r, w = where(better, shorter, r), where(better, reached, w)
+        error = where(better, other, error)
+    return r, w, error
 
 
 def _eliminated(rows: Array, right: Array) -> Array:

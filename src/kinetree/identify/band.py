@@ -28,9 +28,6 @@ from kinetree.identify.recording import Recording
 FORCE_BAND = 5.0  # cutoff of joint forces over that of the motion: products and sign changes
 WIDEST_FORCES = 50.0  # Hz: above it, a recording has many more rows and hardly more to tell
 FINEST_CUTOFF = 0.2  # periods per sample: above it, every sample is a row
-REACH = 2.0  # half length of the kernel, times 1 / cutoff
-KAISER_SHAPE = 6.0  # 60 dB beyond 1.5 times the cutoff
-ROW_GROUP = 48  # rows that are computed by one product of matrices
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class Band:
 def _weights(reach: int, step: int, cutoff: float, rows: int, low: int, high: int) -> Array:
     """Weights of samples low to high - 1, counted from the first row, in some rows."""
     s = np.arange(-reach, reach + 1)
-    kernel = np.sinc(2 * cutoff * s) * np.i0(KAISER_SHAPE * np.sqrt(1 - (s / (reach + 1)) ** 2))
+    kernel = np.sinc(2 * cutoff * s) * np.i0(6.0 * np.sqrt(1 - (s / (reach + 1)) ** 2))
     weights = np.zeros((rows, high - low))
     for k in range(rows):
         a, b = max(low, k * step - reach), min(high, k * step + reach + 1)
@@ -114,7 +111,7 @@ def _band(t: Array, a: int, b: int, cutoff: float | None) -> Band:
         return Band(a, b - a)
     dt = float((t[b - 1] - t[a]) / (b - 1 - a))
     check_cutoff(cutoff, dt)
-    reach = max(1, round(REACH / (cutoff * dt)))
+    reach = max(1, round(2 / (cutoff * dt)))
     step = max(1, int(0.5 / (cutoff * dt) * (1 + 1e-9)))  # 3.9999999999 counts as 4
     return Band(a, b - a, reach, step, cutoff * dt)
 
@@ -143,8 +140,8 @@ def _groups(band: Band, a: int, b: int) -> list[tuple[slice, slice, Array]]:
     """Groups of rows a to b - 1: their places, those of their samples in `window`, and weights."""
     low, _ = band.window(a, b)
     groups: list[tuple[slice, slice, Array]] = []
-    for c in range(a, b, ROW_GROUP):
-        d = min(c + ROW_GROUP, b)
+    for c in range(a, b, 48):
+        d = min(c + 48, b)
         first, last = band.window(c, d)
         groups.append((slice(c - a, d - a), slice(first - low, last - low), band.weights(c, d)))
     return groups

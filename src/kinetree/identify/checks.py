@@ -19,6 +19,7 @@ from kinetree.model import Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.inputs import check_quaternions
 
+BLOCK = 8192  # samples whose columns are computed together, which bounds the memory
 STILL_RANGE = 1e-3  # rad, or times the robot's own length: a joint that moves less stands still
 FAR_STEPS = 1.5  # times the robot's own time of about 0.3 s: longer steps are mostly ms, not s
 
@@ -77,10 +78,9 @@ def check_times(model: Model, t: Array) -> None:
         )
 
 
-def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> list[str]:
-    """Notes on data that look odd and can still be used; `motion` is q and dq."""
+def remarks(model: Model, t: Array, q: Array, tau: Array) -> list[str]:
+    """Notes on data that look odd and can still be used."""
     bounds, units, notes = bounds_of(model), natural_units(model), list[str]()
-    q, dq = motion
     steps = np.diff(t)
     if np.median(steps) > FAR_STEPS * units.time:
         notes.append(f"samples are {np.median(steps):.3g} apart: is t in s, not in ms?")
@@ -89,17 +89,6 @@ def remarks(model: Model, t: Array, motion: tuple[Array, Array], tau: Array) -> 
         at = t[int(steps.argmax())]
         notes.append(f"no samples for {steps.max():.3g} s after t = {at:.6g} s{more}")
     names = np.array(bounds.names, object)
-    for what, x, limit, question in (
-        ("tau", tau, bounds.effort, "is it in N m (N)?"),
-        ("dq", dq, bounds.velocity, "are t in s and q in rad (m)?"),
-    ):
-        reached = np.abs(x).max(axis=0)
-        if np.any(far := np.isfinite(limit) & (reached > 1.5 * limit)):
-            worst = int(np.argmax(np.where(far, reached / np.maximum(limit, 1e-300), 0)))
-            notes.append(
-                f"{what} of {named(names[far])} is far beyond its limit, "
-                f"{reached[worst]:.4g} of {limit[worst]:.4g} for {names[worst]!r}: {question}"
-            )
     if np.any(flat := np.ptp(tau, axis=0) == 0):
         notes.append(f"tau of {named(names[flat])} never changes: was it measured?")
     x = positions(bounds, q)

@@ -10,7 +10,7 @@ from kinetree.core.text import counted
 from kinetree.errors import InputError
 from kinetree.identify.checks import check_given_rates, check_times, named
 from kinetree.identify.clock import Samples, evenly, gaps, held_rows, is_even, take
-from kinetree.identify.rates import MARGIN, Rates, apply_rates, choose_rates, margin
+from kinetree.identify.rates import Rates, apply_rates, choose_rates, margin
 from kinetree.model import Model
 
 LEAST_SAMPLES = 16  # that follow each other: fewer have no spectrum
@@ -108,7 +108,7 @@ def _filtered(model: Model, samples: Samples, rates: Rates, notes: list[str]) ->
     notes += [*dict.fromkeys(remarks), *rates.notes]
     notes.append(
         f"accelerations {own} by a zero-phase low-pass at {cutoff:.3g} Hz; "
-        f"{MARGIN / cutoff:.2g} s at each end are left out"
+        f"{1 / cutoff:.2g} s at each end are left out"
     )
     if lost:
         notes.append(f"left out: {counted(lost, 'sample')} in short stretches between gaps")

@@ -20,8 +20,9 @@ from kinetree.identify.checks import STILL_RANGE, named
 from kinetree.identify.diagnose import find_cause
 from kinetree.identify.gains import GainChoice, Gains, in_forces
 from kinetree.identify.identification import WORSE, Identification
+from kinetree.identify.lag import choose_lag, without_lag
 from kinetree.identify.laws import AutoChoices, FrictionChoice, chosen_laws
-from kinetree.identify.least_squares import METHODS, Method
+from kinetree.identify.least_squares import Method
 from kinetree.identify.loads import Body
 from kinetree.identify.loops import check_closed, motor_dofs
 from kinetree.identify.physical import possible_robot
@@ -35,11 +36,9 @@ from kinetree.identify.select import (
     block_losses,
     choose_cutoff,
     choose_friction,
-    choose_lag,
     matched,
     plain_fit,
     plain_unknowns,
-    without_lag,
 )
 from kinetree.identify.solve import Solved, solve
 from kinetree.identify.unknowns import Unknowns, unknowns
@@ -51,7 +50,7 @@ MOST_NUMBERS = 25_000_000  # in the columns of a fit, 200 MB: longer recordings 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of `identify` that several stages use, checked; report: `watch`, or nothing."""
+    """Options of `identify` that several stages use; report: `watch`, or nothing."""
 
     friction: AutoChoices
     armature: bool
@@ -60,17 +59,7 @@ class Options:
     method: Method
     cutoff: float | None
     hold_out: float
-    prior: float
-    lag: float | None
     report: Callable[[str], None]
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(f"method is {self.method!r}; expected one of {', '.join(METHODS)}.")
-        if not 0 <= self.hold_out <= 0.8:
-            raise InputError(f"hold_out is {self.hold_out}; expected a share from 0 to 0.8.")
-        if not self.prior > 0:
-            raise InputError(f"prior is {self.prior}; expected a number above 0, 1 by default.")
 
 
 @typed
@@ -118,8 +107,12 @@ def identify(
         lag: time by which measured joint forces are later than the motion, s; None: chosen.
         watch: is called with the name of each stage.
     """
+    if not 0 <= hold_out <= 0.8:
+        raise InputError(f"hold_out is {hold_out}; expected a share from 0 to 0.8.")
+    if not prior > 0:
+        raise InputError(f"prior is {prior}; expected a number above 0, 1 by default.")
     options = Options(
-        friction, armature, springs, offsets, method, torque_cutoff, hold_out, prior, lag,
+        friction, armature, springs, offsets, method, torque_cutoff, hold_out,
         watch or (lambda text: None),
     )  # fmt: skip
     simple = plain_unknowns(robot, armature, springs)

@@ -10,7 +10,7 @@ steepness k with the offset d are shapes: `shapes` finds them around the linear 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.natural_units import NaturalUnits
 from kinetree.errors import InputError, NameLookupError
-from kinetree.files.description.friction import Friction
+from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
 from kinetree.identify.loops import motor_dofs
 from kinetree.model import Model
@@ -67,6 +67,13 @@ class Law:
         """Name of the linear unknown."""
         return f"{SIZES[self.kind]}[{self.joint}]"
 
+    @property
+    def parts(self) -> dict[str, int]:
+        """Unknowns whose columns have the curve of the law, and its sign in each."""
+        if self.kind == "stribeck":  # coulomb + (static - coulomb) f
+            return {self.size: 1, f"coulomb[{self.joint}]": -1}
+        return {self.size: 1}
+
 
 def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
     """The choice of every joint of one degree of freedom, by name, checked.
@@ -89,6 +96,9 @@ def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
             where = f" of {name!r}" if isinstance(friction, Mapping) else ""
             raise InputError(f"friction{where} is {choice!r}; expected one of {choices}.")
     chosen: dict[str, AutoChoice] = {name: given.get(name, "symmetric") for name in own}
+    for name, joint in own.items():
+        if chosen[name] == "auto" and joint.follows is not None:
+            chosen[name] = "symmetric"
     return chosen if model.constraints is None else _linear_beside_motors(model, chosen)
 
 
@@ -155,13 +165,24 @@ def shape_units(law: Law, units: NaturalUnits) -> Array:
     return np.array({"stribeck": [rate], "sigmoid": [1 / rate, rate]}[law.kind])
 
 
-def described_shapes(law: Law, friction: Friction) -> Array | None:
-    """Shapes of the law in a description, (s,); None if it has no such law."""
+def described(law: Law, friction: Friction) -> tuple[float | None, Array | None]:
+    """Size and shapes, (s,), of the law in a description; None where it has no such law."""
     if law.kind == "stribeck":
         bend = friction.stribeck
-        return None if bend is None else np.array([bend.speed], float)
+        static = friction.coulomb if bend is None else bend.static
+        size = float(np.mean(np.array(static, float)))
+        return size, None if bend is None else np.array([bend.speed], float)
     bow = friction.sigmoid
-    return None if bow is None else np.array([bow.steepness, bow.offset], float)
+    if bow is None:
+        return None, None
+    return float(bow.size), np.array([bow.steepness, bow.offset], float)
+
+
+def with_law(law: Law, friction: Friction, size: float, shapes: list[float]) -> Friction:
+    """Friction with the law of these numbers."""
+    if law.kind == "stribeck":
+        return replace(friction, stribeck=Stribeck((size, size), shapes[0], law.exponent))
+    return replace(friction, sigmoid=Sigmoid(size, *shapes))
 
 
 def grid(law: Law, rate: Array) -> list[Array]:
@@ -173,12 +194,3 @@ def grid(law: Law, rate: Array) -> list[Array]:
     if law.kind == "stribeck":
         return [np.array([x]) for x in speeds]
     return [np.array([2 / x, 0.0]) for x in speeds]  # tanh(dq / x), symmetric
-
-
-def moved(law: Law, shapes: Array, step: Array) -> Array:
-    """Shapes after a step; positive ones change by a factor of 2 at most and stay positive."""
-    factor = np.exp(np.clip(step[0] / shapes[0], -np.log(2), np.log(2)))
-    if law.kind == "stribeck":
-        return shapes * factor
-    shift = np.clip(step[1], -1 / shapes[0], 1 / shapes[0])
-    return np.array([shapes[0] * factor, shapes[1] + shift])

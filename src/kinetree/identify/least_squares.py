@@ -28,7 +28,6 @@ from kinetree.identify.noise import (
 Method = Literal["ordinary", "weighted", "robust"]
 METHODS: tuple[Method, ...] = get_args(Method)
 HUBER = 1.345  # 95 % as efficient as least squares when there are no outliers
-ROUNDS = 50  # of weights; about ten are enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +101,7 @@ def fit(
         )
     weights = np.ones((T, n))
     beta, sigma, settled = np.zeros(r), np.ones(n), False
-    for _ in range(ROUNDS):
+    for _ in range(50):  # about ten are enough
         old, (beta, R) = beta, _weighted(W, y, weights)
         error = np.linalg.norm(np.linalg.inv(R), axis=1)
         residual = y - W @ beta

@@ -22,6 +22,7 @@ from kinetree.dynamics.constraints.dynamics import check_sufficient
 from kinetree.dynamics.natural_units import natural_units
 from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
+from kinetree.identify.checks import BLOCK
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.model.constrain import constraints_of, tree_of
@@ -29,7 +30,6 @@ from kinetree.model.reshape import lock
 from kinetree.model.units import entry_names
 from kinetree.robot import Robot
 
-BLOCK = 8192  # samples that are closed together, which bounds the memory
 DEAD_CENTRE = 1e-4  # of S_m: motors that move the mechanism by less do not determine its motion
 
 

@@ -12,7 +12,7 @@ from kinetree.dynamics.parameters import LINK, ParameterLayout
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import Base, separable
-from kinetree.identify.checks import named
+from kinetree.identify.checks import BLOCK, named
 from kinetree.identify.identify import check_joints
 from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.loops import check_closed
@@ -23,7 +23,6 @@ from kinetree.present.tables import Table
 from kinetree.robot import Robot
 
 UNDETERMINED = "not determined"
-BLOCK = 4096  # samples whose regressor of the whole robot is in memory at once
 WEAK_PRIOR = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
 FLATTEST = 1e-8  # squared gyration radius, in lengths of the robot, of a body kept as found
 POOR = 0.1  # error over joint force from which a joint is named
@@ -154,27 +153,17 @@ def identify_payload(
 
 
 def _unexplained(robot: Robot, data: Recording, found: Fit) -> Iterator[str]:
-    """Sentences on joints whose force robot and payload do not explain, and on their friction."""
+    """A sentence on joints whose force robot and payload do not explain."""
     bands, names = bands_of(data), robot.model.dof_names
     size = np.sqrt((rows_of(bands, data.tau) ** 2).mean(axis=0))
     error = np.sqrt((found.residual**2).mean(axis=0))
     poor = (error > POOR * size) & (error > 1.5 * found.innovation)
-    rubbing = list[str]()
-    for dof in np.flatnonzero(poor):
-        rate, left = data.dq[:, dof], found.residual[:, dof]
-        friction = rows_of(bands, np.stack([rate, np.sign(rate)], axis=1))
-        rest = left - friction @ np.linalg.lstsq(friction, left, rcond=None)[0]
-        if (rest @ rest) < 0.5 * (left @ left):  # half of the power is friction
-            rubbing.append(names[dof])
     if poor.any():
         joints = named(x for x, own in zip(names, poor, strict=True) if own)
         yield (
             f"robot and payload leave up to {(error / np.maximum(size, 1e-300))[poor].max():.0%} "
-            f"of the forces of {joints} unexplained"
-        )
-    if rubbing:
-        yield (
-            f"friction of {named(rubbing)} is not that of the robot: find it first, with `identify`"
+            f"of the forces of {joints} unexplained: find the robot's friction first, with "
+            "`identify`"
         )
 
 

@@ -24,7 +24,6 @@ from kinetree.identify.solve import Solved
 from kinetree.spatial.inertia import pseudo_inertia, second_moment
 
 LAST_MU = 1e-3  # the cost is that far from its minimum for each unknown: far below a deviation
-NEWTON_STEPS = 40  # for each mu; some ten are enough
 THINNEST_BODY = 0.1  # smallest gyration radius of a prior body, relative to its largest
 SMALLEST_BODY = 0.02  # gyration radius of a point mass as a prior, in lengths of the robot
 ZERO_DRIVE = 0.02  # of its prior uncertainty: what the barrier alone keeps above zero
@@ -149,7 +148,7 @@ def inside(A: Array, b: Array, x: Array, links: int, above: Array) -> Array:
     H0, g0 = 2 * A.T @ A, 2 * A.T @ b
     first = np.ceil(np.log10(max(float(((A @ x - b) ** 2).mean()), 1.0)))
     for mu in 10.0 ** np.arange(first, np.log10(LAST_MU) - 0.5, -1):
-        for _ in range(NEWTON_STEPS):
+        for _ in range(40):  # some ten are enough
             height, g, H = _wall(x, links, above)
             g, H = H0 @ x - g0 + mu * g, H0 + mu * H
             d = 1 / np.sqrt(np.diag(H))

@@ -24,7 +24,6 @@ from kinetree.identify.clock import Samples
 from kinetree.model import Model
 
 ORDER = 4  # of the filter: steep enough for motion and noise an octave apart, with short ends
-MARGIN = 1.0  # times 1 / cutoff: accelerations closer to an end than this are not reliable
 HIGHEST_CUTOFF = 0.25  # times the sampling frequency: above it, the ends are poor
 
 
@@ -64,7 +63,7 @@ def _end_cubic(x: Array, dt: float, cutoff: float) -> Array:
 
 def margin(dt: float, cutoff: float) -> int:
     """Number of samples at each end whose accelerations are not reliable."""
-    return ceil(MARGIN / (cutoff * dt) * (1 - 1e-9)) + 5  # where the spline ends
+    return ceil(1 / (cutoff * dt) * (1 - 1e-9)) + 5  # of the filter, and of the spline
 
 
 def check_cutoff(cutoff: float, dt: float) -> None:

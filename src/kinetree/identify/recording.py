@@ -265,7 +265,7 @@ def _made_of_tree(
         notes += wild
         if cutoff is None and len(times) <= AGAIN_SAMPLES:
             again = partial(_made, model, given_columns, degrees=degrees, way_out=way_out)
-    notes += remarks(model, times, (q, dq), tau)
+    notes += remarks(model, times, q, tau)
     return Recording(t, q, dq, ddq, tau, used, tuple(notes), model, again)
 
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.identify.band import Band, bands_of, blocks_of, filtered, rows_of
+from kinetree.identify.checks import BLOCK
 from kinetree.identify.laws import Law, curve, slopes
 from kinetree.identify.recording import Recording
 from kinetree.identify.unknowns import Unknowns
-
-SAMPLES = 8192  # whose columns are computed together, which bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class Rows:
         W = self.plain[..., list(kept)]
         for law, at in zip(params.laws, params.places, strict=True):
             f = self.curve(law, params.shapes[at - params.p])
-            for name, sign in params.parts_of(law).items():
+            for name, sign in law.parts.items():
                 if (k := params.names.index(name)) in kept:
                     W[:, law.dof, list(kept).index(k)] += sign * f
         return W
@@ -75,7 +74,7 @@ class Rows:
         for law, at in zip(params.laws, params.places, strict=True):
             rate, own = law.ratio * self.data.dq[:, law.dof], at - params.p
             size = sum(sign * x[params.names.index(name)]
-                       for name, sign in params.parts_of(law).items())  # fmt: skip
+                       for name, sign in law.parts.items())  # fmt: skip
             slope = size * law.ratio * slopes(law, rate, params.shapes[own])
             D[:, law.dof, own] = self.filtered(slope)
         return D
@@ -87,7 +86,7 @@ def make_rows(params: Unknowns, data: Recording, cutoff: float | None) -> Rows:
     silent = params.at_rest(data.q)
     rows = list[Array]()
     y = data.tau.copy()
-    for band, a, b in blocks_of(bands, SAMPLES):
+    for band, a, b in blocks_of(bands, BLOCK):
         own = slice(*band.window(a, b))
         some = [x[own] for x in state]
         plain = params.plain(*some)

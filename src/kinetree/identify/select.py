@@ -15,17 +15,15 @@ of that joint among those of all joints. So all candidates need one pass over th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise, product
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.identify.band import in_band
 from kinetree.identify.base import find_base, separable
-from kinetree.identify.checks import unit_quaternions
 from kinetree.identify.laws import FrictionChoice, grid, laws_of
-from kinetree.identify.least_squares import noise_size
+from kinetree.identify.least_squares import fit
 from kinetree.identify.rates import HIGHEST_CUTOFF
 from kinetree.identify.recording import Recording
 from kinetree.identify.rows import Rows, make_rows
@@ -35,7 +33,6 @@ from kinetree.robot import Robot
 BLOCKS, FOLDS = 20, 4
 WORSE_Z = 2.0  # standard errors: a candidate that is not needed is taken once in forty times
 PLAIN_CUTOFF = 10.0  # Hz, of plain least squares: a common choice for arms
-LONGEST_LAG = 0.1  # s: buses and filters of drives; longer ones are errors of the log
 
 
 def is_better(simple: Array, other: Array) -> bool:
@@ -98,15 +95,9 @@ def plain_fit(params: Unknowns, data: Recording, cutoff: float | None) -> Plain:
     kept, forces = list(find_base(params).kept), params.natural.forces
     W = rows.columns(kept)
     own, _ = separable(W, forces, params.scale[kept])
-    kept, W, sigma = [kept[k] for k in own], W[..., own], forces
-    beta = np.zeros(len(kept))
-    for _ in range(3):  # the noise of joints and the fit agree after two rounds
-        X = (W / sigma[:, None]).reshape(-1, len(kept))
-        length = np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-        beta = np.linalg.lstsq(X / length, (rows.y / sigma).ravel(), rcond=None)[0] / length
-        largest = float(np.abs(rows.y).max(initial=0))
-        sigma = noise_size(rows.y - W @ beta, len(kept), "weighted", largest)
-    return Plain(W, rows.y, sigma, beta, kept, params)
+    W = W[..., own]
+    found = fit(W, rows.y, breaks=rows.breaks, forces=forces)
+    return Plain(W, rows.y, found.sigma, found.beta, [kept[k] for k in own], params)
 
 
 # cutoff of rates and accelerations
@@ -153,87 +144,6 @@ def _rows_of_all(params: Unknowns, data: Sequence[Recording]) -> Plain:
     whole = joined_recordings(data)
     cutoff = min(PLAIN_CUTOFF, 0.4 / whole.dt)
     return plain_fit(params, whole, cutoff)
-
-
-# lag of the joint forces
-
-
-def choose_lag(params: Unknowns, data: Recording, cutoff: float | None) -> float:
-    """Time by which joint forces are later than the motion, s; 0 if that predicts them as well.
-
-    Whole samples are tried first; the derivative of the predicted forces as one more column then
-    gives the fraction.
-    """
-    most = int(min(LONGEST_LAG, 0.02 * (data.t[-1] - data.t[0])) / data.dt)
-    if most < 1:
-        return 0.0
-    plain = plain_fit(params, data, cutoff)
-    known = in_band(data, data.tau, cutoff) - plain.y
-    Q = np.linalg.qr((plain.W / plain.sigma[:, None]).reshape(-1, len(plain.kept)))[0]
-
-    def forces(samples: int) -> Array:
-        moved = [np.interp(data.t + samples * data.dt, data.t, x) for x in data.tau.T]
-        return in_band(data, np.stack(moved, axis=1), cutoff) - known
-
-    def left(samples: int) -> Array:
-        z = (forces(samples) / plain.sigma).ravel()
-        return z - Q @ (Q.T @ z)
-
-    shifts = np.unique(np.linspace(0, most, 21).round().astype(int))
-    best = int(min(shifts, key=lambda k: float(left(k) @ left(k))))
-    gap = int(shifts[1] - shifts[0])
-    near = range(max(best - gap, 0), min(best + gap, most) + 1)
-    best = int(min(near, key=lambda k: float(left(k) @ left(k))))
-    late = _late_columns(plain, data, cutoff)
-    losses = (
-        block_losses(plain.W, forces(0), plain.sigma).sum(axis=1),
-        block_losses(np.concatenate([plain.W, late], axis=-1), forces(best), plain.sigma).sum(1),
-    )
-    if not is_better(*losses):
-        return 0.0
-    lag = best * data.dt
-    for _ in range(2):  # friction steps, so the first fraction is rough
-        moved = without_lag(data, lag)
-        plain = plain_fit(params, moved, cutoff)
-        X = np.concatenate([plain.W, _late_columns(plain, moved, cutoff)], axis=-1)
-        X = (X / plain.sigma[:, None]).reshape(-1, X.shape[-1])
-        rest = np.linalg.lstsq(X, (plain.y / plain.sigma).ravel(), rcond=1e-10)[0][-1]
-        lag = max(lag + float(np.clip(rest, -data.dt, data.dt)), 0.0)
-    return lag if lag > 0.1 * data.dt else 0.0
-
-
-def _late_columns(plain: Plain, data: Recording, cutoff: float | None) -> Array:
-    """Derivative of the predicted forces by the lag, (rows, n, 1)."""
-    x = np.zeros(len(plain.params.names))
-    x[plain.kept] = plain.beta
-    forces = plain.params.linear_forces(data.q, data.dq, data.ddq, x)
-    return in_band(data, -np.gradient(forces, data.t, axis=0), cutoff)[..., None]
-
-
-def without_lag(data: Recording, lag: float) -> Recording:
-    """The recording with the motion to which its joint forces belong, a lag before.
-
-    The motion is smooth; interpolated forces would lose noise and the steps of friction.
-    """
-    if lag == 0:
-        return data
-    from scipy.interpolate import CubicHermiteSpline
-
-    at = data.t - lag
-    k = np.searchsorted(data.t, at, side="right") - 1
-    inside = (k >= 0) & (k < len(data) - 1)
-    inside &= np.diff(data.t, append=np.inf)[np.maximum(k, 0)] < 1.5 * data.dt
-    t, at = data.t, at[inside]
-    bend = np.gradient(data.ddq, t, axis=0)
-    dq = CubicHermiteSpline(t, data.dq, data.ddq)(at)
-    ddq = CubicHermiteSpline(t, data.ddq, bend)(at)
-    if data.q.shape == data.dq.shape:
-        q = CubicHermiteSpline(t, data.q, data.dq)(at)
-    else:
-        q = np.stack([np.interp(at, t, x) for x in data.q.T], axis=1)
-    if data.model is not None:
-        q = unit_quaternions(data.model, q)
-    return replace(data.part(inside), q=q, dq=dq, ddq=ddq)
 
 
 # friction and offsets
@@ -347,10 +257,9 @@ class _Search:
         self.joints, self.dofs, self.r = joints, dofs, W.shape[-1]
         length = np.maximum(np.linalg.norm(W, axis=(0, 1)), 1e-300)
         edges = edges_of(len(y))
-        own: dict[int, list[Array]] = {d: [] for d in range(y.shape[1])}
-        for joint, d in zip(joints, dofs, strict=True):
-            own[d].append(joint.columns)
-        rows = [np.concatenate([W[:, d] / length, *own[d], y[:, d, None]], axis=1)
+        own = dict(zip(dofs, (x.columns for x in joints), strict=True))
+        none = np.zeros((len(y), 0))
+        rows = [np.concatenate([W[:, d] / length, own.get(d, none), y[:, d, None]], axis=1)
                 for d in range(y.shape[1])]  # fmt: skip
         self.size = np.diff(edges)
         self.grams = [
@@ -378,14 +287,11 @@ class _Search:
         return self.table[k]
 
     def columns(self, d: int, changed: Mapping[int, list[int]]) -> list[int]:
-        """Columns of a degree of freedom that belong to its joints."""
-        found, start = list[int](), self.r
-        for k, (joint, dof) in enumerate(zip(self.joints, self.dofs, strict=True)):
-            if dof == d:
-                own = changed.get(k, self.variant[k][0])
-                found += [start + x for x in own]
-                start += joint.columns.shape[1]
-        return found
+        """Columns of the friction of a degree of freedom."""
+        if d not in self.dofs:
+            return []
+        k = self.dofs.index(d)
+        return [self.r + x for x in changed.get(k, self.variant[k][0])]
 
     def losses(self, changed: Mapping[int, list[int]]) -> Array:
         """Mean squared error of blocks left out, (B, n), in units of the noise."""

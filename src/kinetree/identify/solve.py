@@ -7,19 +7,19 @@ after each, lead to its minimum.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.identify.base import Base, find_base, separable
-from kinetree.identify.laws import Law, grid, moved, reference
+from kinetree.identify.laws import Law, grid, reference
 from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.recording import Recording
 from kinetree.identify.rows import Rows, make_rows
 from kinetree.identify.unknowns import Unknowns
 
 WIDEST_SHAPE = 0.5  # relative standard error from which a shape counts as not determined
-STEPS = 30  # of Gauss and Newton; five to ten are enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,35 +101,48 @@ def _separated(whole: Base, rows: Rows) -> Base:
 
 
 def _projected(rows: Rows, kept: list[int]) -> Rows:
-    """The rows at the shapes of the smallest residual."""
-    params, forces = rows.params, rows.params.natural.forces
+    """The rows at the shapes of the smallest residual, by variable projection.
+
+    With Q an orthonormal basis of the columns and D the tangent, the residual of the linear fit
+    changes with the shapes by -(1 - Q Q^T) D (Kaufman).
+    """
+    from scipy.optimize import least_squares
+
+    params = rows.params
     start = np.concatenate([reference(law, params.natural) for law in params.laws])
     seen = rows.at(np.where(np.isnan(params.shapes), start, params.shapes))
-    own, _ = separable(seen.columns(kept), forces, params.scale[kept])
+    own, _ = separable(seen.columns(kept), params.natural.forces, params.scale[kept])
     kept = [kept[k] for k in own]
     rows = _on_grid(rows, kept)
-    residual, beta, sigma = _residual(rows, kept, forces)
-    for _ in range(STEPS):
+    sigma = np.maximum(_linear(rows, kept, params.natural.forces)[1].std(axis=0), 1e-300)
+
+    def residual(shapes: Array) -> Array:
+        return _linear(rows.at(shapes), kept, sigma)[1].ravel()
+
+    def derivative(shapes: Array) -> Array:
+        beta, _, Q = _linear(rows.at(shapes), kept, sigma)
         x = np.zeros(params.p)
         x[kept] = beta
-        D = rows.tangent(x) / sigma[:, None]
-        W = np.concatenate([rows.columns(kept) / sigma[:, None], D], axis=-1)
-        flat = W.reshape(-1, W.shape[-1])
-        length = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
-        solution = np.linalg.lstsq(flat / length, (residual / sigma).ravel(), rcond=1e-8)[0]
-        step, cost = (solution / length)[len(kept) :], float(((residual / sigma) ** 2).sum())
-        for share in 0.5 ** np.arange(8):
-            trial = rows.at(_moved(rows.params, share * step))
-            left, new_beta, _ = _residual(trial, kept, sigma)
-            if (now := float(((left / sigma) ** 2).sum())) < cost:
-                rows, residual, beta = trial, left, new_beta
-                break
-        else:
-            return rows
-        if cost - now < 1e-3:  # in units of the noise: far below a standard error
-            return rows
-        sigma = np.maximum(np.sqrt((residual**2).mean(axis=0)), 1e-12 * forces)
-    return rows
+        D = (rows.at(shapes).tangent(x) / sigma[:, None]).reshape(len(Q), -1)
+        return Q @ (Q.T @ D) - D
+
+    least = np.full(len(start), -np.inf)
+    least[[at[0] - params.p for at in params.places]] = 0  # speeds and steepness
+    shapes = np.maximum(rows.params.shapes, least + 1e-9)
+    slopes: Any = derivative  # the stubs of SciPy know its names of methods alone
+    bounds = (least, np.full(len(least), np.inf))
+    found = least_squares(residual, shapes, slopes, bounds, x_scale="jac", xtol=1e-6, max_nfev=30)
+    return rows.at(found.x)
+
+
+def _linear(rows: Rows, kept: list[int], unit: Array) -> tuple[Array, Array, Array]:
+    """Least squares at given shapes: beta, residual (rows, n) in units, and the basis Q."""
+    W, y = rows.columns(kept) / unit[:, None], rows.y / unit
+    flat = W.reshape(-1, len(kept))
+    length = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
+    Q, R = np.linalg.qr(flat / length)
+    beta = np.linalg.lstsq(R, Q.T @ y.ravel(), rcond=1e-10)[0] / length
+    return beta, y - W @ beta, Q
 
 
 def _on_grid(rows: Rows, kept: list[int]) -> Rows:
@@ -153,27 +166,6 @@ def _on_grid(rows: Rows, kept: list[int]) -> Rows:
     return rows.at(shapes)
 
 
-def _moved(params: Unknowns, step: Array) -> Array:
-    """All shapes after a step, (s,)."""
-    shapes = params.shapes.copy()
-    for law, at in zip(params.laws, params.places, strict=True):
-        own = at - params.p
-        shapes[own] = moved(law, shapes[own], step[own])
-    return shapes
-
-
-def _residual(rows: Rows, kept: list[int], unit: Array) -> tuple[Array, Array, Array]:
-    """Residual of weighted least squares, (rows, n), its solution, and the noise, (n,)."""
-    W = rows.columns(kept) / unit[:, None]
-    flat = W.reshape(-1, len(kept))
-    length = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
-    z = (rows.y / unit).ravel()
-    beta = np.linalg.lstsq(flat / length, z, rcond=1e-10)[0] / length
-    residual = rows.y - rows.columns(kept) @ beta
-    least = 1e-12 * rows.params.natural.forces
-    return residual, beta, np.maximum(np.sqrt((residual**2).mean(axis=0)), least)
-
-
 def _with_columns_beside(params: Unknowns, seen: list[int]) -> Iterator[Law]:
     """Laws with a shape that the recording cannot tell from other unknowns."""
     for law, at in zip(params.laws, params.places, strict=True):
@@ -189,7 +181,7 @@ def _open_laws(params: Unknowns, linear: list[int], both: Fit) -> tuple[Law, ...
         own = len(linear) + at - params.p
         unit = np.array([beta[own[0]], *[1 / beta[own[0]]] * (len(own) - 1)])
         slope = np.zeros(len(beta))
-        for name, sign in params.parts_of(law).items():
+        for name, sign in law.parts.items():
             if (k := names.index(name)) in linear:
                 slope[linear.index(k)] = sign
         size, spread = float(slope @ beta), float(np.sqrt(slope @ both.covariance @ slope))

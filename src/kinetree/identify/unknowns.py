@@ -20,9 +20,9 @@ from kinetree.dynamics.joints.motors import with_motor_friction
 from kinetree.dynamics.natural_units import NaturalUnits, natural_units, parameter_units
 from kinetree.dynamics.parameters import JOINT, ParameterLayout, motor_entries, with_parameters
 from kinetree.errors import InputError, NameLookupError
-from kinetree.files.description.friction import Friction, Sigmoid, Stribeck
+from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import PRISMATIC, SCREW_TYPES
-from kinetree.identify.checks import least_motion
+from kinetree.identify.checks import BLOCK, least_motion
 from kinetree.identify.laws import (
     SIZES,
     FrictionChoice,
@@ -30,10 +30,11 @@ from kinetree.identify.laws import (
     Law,
     chosen_laws,
     curve,
-    described_shapes,
+    described,
     laws_of,
     reference,
     shape_units,
+    with_law,
 )
 from kinetree.identify.loops import forces_at_motors, motor_dofs
 from kinetree.model import GearedMotor, Joint, Model
@@ -49,7 +50,6 @@ Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
 COULOMB = JOINT.index("coulomb+")  # among the parameters of a joint
-REGRESSOR_BLOCK = 8192  # samples whose columns are computed together, which bounds the memory
 SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
 
@@ -148,7 +148,7 @@ class Unknowns:
         Y = self.plain(q, dq, ddq)
         for law, at in zip(self.laws, self.places, strict=True):
             f = law.ratio * curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
-            for name, sign in self.parts_of(law).items():
+            for name, sign in law.parts.items():
                 Y[..., law.dof, self.names.index(name)] += sign * f
         return Y
 
@@ -180,16 +180,6 @@ class Unknowns:
         found[list(self.offset)] = x[self.offset_places]
         return found
 
-    def parts_of(self, law: Law) -> dict[str, int]:
-        """Unknowns whose columns have the curve of a law, and its sign in each.
-
-        Args:
-            law: one of `laws`.
-        """
-        if law.kind == "stribeck":  # coulomb + (static - coulomb) f
-            return {law.size: 1, f"coulomb[{law.joint}]": -1}
-        return {law.size: 1}
-
     def linear_forces(self, q: Array, dq: Array, ddq: Array, x: Array) -> Array:
         """Y x, (T, n), of `regressor`, without its columns in memory.
 
@@ -199,7 +189,7 @@ class Unknowns:
         """
         found = self.robot.regressor(q, dq, ddq) @ (self.S @ x) + self.sensor_offsets(x)
         for law, at in zip(self.laws, self.places, strict=True):
-            size = sum(s * x[self.names.index(k)] for k, s in self.parts_of(law).items())
+            size = sum(s * x[self.names.index(k)] for k, s in law.parts.items())
             f = curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
             found[..., law.dof] += size * law.ratio * f
         return found
@@ -267,15 +257,9 @@ class Unknowns:
         count = np.maximum(self.S.sum(axis=0), 1)
         found = self.S.T @ np.asarray(parameters(model), float) / count
         for law, at in zip(self.laws, self.places, strict=True):
-            friction = model.joints[law.index].friction
-            if law.kind == "stribeck":
-                bend = friction.stribeck
-                static = friction.coulomb if bend is None else bend.static
-                found[self.names.index(f"static[{law.joint}]")] = np.mean(np.array(static, float))
-            elif law.kind == "sigmoid" and friction.sigmoid is not None:
-                found[self.names.index(f"size[{law.joint}]")] = float(friction.sigmoid.size)
-            own = described_shapes(law, friction)
-            found[at] = 0 if own is None else own
+            size, shapes = described(law, model.joints[law.index].friction)
+            found[self.names.index(law.size)] = size or 0
+            found[at] = 0 if shapes is None else shapes
         return found
 
     def lacks(self, model: Model) -> Array:
@@ -286,7 +270,7 @@ class Unknowns:
         """
         found = np.zeros(len(self.names), bool)
         for law, at in zip(self.laws, self.places, strict=True):
-            found[at] = described_shapes(law, model.joints[law.index].friction) is None
+            found[at] = described(law, model.joints[law.index].friction)[1] is None
         return found
 
     def model(self, x: Array) -> Model:
@@ -302,22 +286,17 @@ class Unknowns:
             for joint in found.joints
         ]
         for law, at in zip(self.laws, self.places, strict=True):
-            own, shapes = joints[law.index].friction, x[at].tolist()
-            size = float(x[self.names.index(law.size)])
-            if law.kind == "stribeck":
-                bend = Stribeck((size, size), shapes[0], law.exponent)
-                own = dataclasses.replace(own, stribeck=bend)
-            else:
-                own = dataclasses.replace(own, sigmoid=Sigmoid(size, *shapes))
-            joints[law.index] = dataclasses.replace(joints[law.index], friction=own)
+            size, joint = float(x[self.names.index(law.size)]), joints[law.index]
+            own = with_law(law, joint.friction, size, x[at].tolist())
+            joints[law.index] = dataclasses.replace(joint, friction=own)
         return found.replace(joints=tuple(joints))
 
 
 def in_blocks(of: Callable[[Array, Array, Array], Array], q: Array, dq: Array, ddq: Array) -> Array:
     """A quantity of q, dq and ddq of every sample, (T, n), in blocks, which bounds the memory."""
-    if q.ndim != 2 or len(q) <= REGRESSOR_BLOCK:
+    if q.ndim != 2 or len(q) <= BLOCK:
         return of(q, dq, ddq)
-    parts = [slice(k, k + REGRESSOR_BLOCK) for k in range(0, len(q), REGRESSOR_BLOCK)]
+    parts = [slice(k, k + BLOCK) for k in range(0, len(q), BLOCK)]
     return np.concatenate([of(q[own], dq[own], ddq[own]) for own in parts])
 
 

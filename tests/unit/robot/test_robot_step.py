@@ -32,6 +32,7 @@ def state(robot, count=None):
     return q, rng.normal(size=(*lead, robot.n)), rng.normal(size=(*lead, robot.n))
 
 
+@pytest.mark.filterwarnings("ignore:the motion of 'arm' is off")  # a joint that is braked hard
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_repeated_steps_are_those_of_simulate_to_the_last_bit(name, method):
@@ -96,13 +97,13 @@ def test_names_align_the_arguments():
         assert [got[name] for name in names] == list(wanted)
 
 
-def test_float32_stays_float32():
-    robot = ROBOTS["arm"]
-    single = [np.float32(x) for x in state(robot, 3)]
-    found = robot.step(*single, 0.001)
-    exact = robot.step(*[x.astype(float) for x in single], 0.001)
-    for got, wanted in zip(found, exact, strict=True):
-        assert got.dtype == np.float32 and np.allclose(got, wanted, rtol=0, atol=1e-6)
+def test_float32_stays_float32_but_where_friction_is_solved():
+    for robot, kind in ((kt.robots.planar_2r(), np.float32), (ROBOTS["rubbing"], np.float64)):
+        single = [np.float32(x) for x in state(robot, 3)]
+        found = robot.step(*single, 0.001)
+        exact = robot.step(*[x.astype(float) for x in single], 0.001)
+        for got, wanted in zip(found, exact, strict=True):
+            assert got.dtype == kind and np.allclose(got, wanted, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["semi_implicit_euler", "implicit"])

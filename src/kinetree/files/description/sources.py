@@ -20,6 +20,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from glob import glob
 from itertools import takewhile
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from kinetree.files.description.source import (
 )
 from kinetree.files.description.xml import Bounds, Element, parse_xml
 
+PATTERN = re.compile(r"[*?[]")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 IGNORED = {"COLCON_IGNORE", "CATKIN_IGNORE", "AMENT_IGNORE"}  # files that take a folder out
 MODEL_FILES = ("model.config", "model.sdf")
@@ -172,6 +174,13 @@ class Sources:
         allowed = [path for path in paths if self.may_read(path)]
         there = [path for path in allowed if path.exists()]
         return self.check((*there, *allowed, *paths)[0], name, where)
+
+    def matches(self, pattern: str, folder: Path, where: str) -> list[Path]:
+        """The files that a name with *, ? or [ means, from a folder; all may be read."""
+        place = self.locate(pattern, [folder], where)
+        fixed = takewhile(lambda part: not PATTERN.search(part), place.parts)
+        self.check(Path(*fixed), pattern, where)
+        return [self.check(path, pattern, where) for path in sorted(map(Path, glob(str(place))))]
 
     # packages
 

@@ -25,6 +25,7 @@ from kinetree.motion.curve.splines import (
 
 Motion = tuple[Array, Array, Array]
 JUMP_TOLERANCE = 1e-9  # share of the largest acceleration: a smaller change at a knot is rounding
+ROUNDED = 1e-13  # of positions; over the square of a short piece it is the rounding of ddq
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,9 @@ class Polynomials:
         left, right = self(inner, before=True)[2], 2 * self.c[2, 1:-1]
         most = np.max(np.abs([left, right]), initial=0.0)
         change = np.max(np.abs(right - left), axis=tuple(range(1, left.ndim)), initial=0.0)
-        return inner[change > JUMP_TOLERANCE * most]
+        shortest = np.diff(self.t).min(initial=np.inf)
+        noise = ROUNDED * np.max(np.abs(self.c[0]), initial=0.0) / shortest**2
+        return inner[change > JUMP_TOLERANCE * most + noise]
 
     def rollout(self, index: tuple[int, ...]) -> Self:
         """Pieces of one motion of a batch."""
@@ -74,7 +77,6 @@ class Interpolant:
     and ddq a straight line: they stay between the samples, also where the acceleration jumps or
     q, dq and ddq do not quite belong together, as after steps of Euler.
 
-    smooth: True if the motion is known to be smooth; dq and ddq are the derivatives of q then.
     model: needed if q is not a vector; quaternions and planar positions move at a constant rate
     from sample to sample.
     """
@@ -83,7 +85,6 @@ class Interpolant:
     q: Array
     dq: Array
     ddq: Array
-    smooth: bool = False
     model: Model | None = None
     jumps = np.zeros(0)  # of ddq; none are known
 
@@ -101,12 +102,11 @@ class Interpolant:
         (dq0, dq1), (ddq0, ddq1) = ((x[k], x[k + 1]) for x in (self.dq, self.ddq))
         if self.model is None:
             ends = self.q[k], dq0, ddq0, self.q[k + 1], dq1, ddq1
-            q, dq, ddq = evaluate(quintic_coefficients(h, *ends), s)
+            q = evaluate(quintic_coefficients(h, *ends), s)[0]
         else:
-            q, dq, ddq = self._on_manifold(self.model, t), dq0, ddq0
-        if not self.smooth:
-            dq = evaluate(cubic_coefficients(h, dq0, ddq0, dq1, ddq1), s)[0]
-            ddq = ddq0 + (ddq1 - ddq0) * (s / h)
+            q = self._on_manifold(self.model, t)
+        dq = evaluate(cubic_coefficients(h, dq0, ddq0, dq1, ddq1), s)[0]
+        ddq = ddq0 + (ddq1 - ddq0) * (s / h)
         for x, samples in ((q, self.q), (dq, self.dq), (ddq, self.ddq)):
             put(x, self.t, samples, t)
         return q, dq, ddq
@@ -191,48 +191,35 @@ def polynomials(
     return Polynomials(t, c)
 
 
+def smooth_pieces(t: Array, q: Array, dq: Array, ddq: Array) -> Polynomials:
+    """Quintics through samples of a smooth motion: t, (T,), the others (T, n)."""
+    h = column(np.diff(t), q.ndim)
+    c = quintic_coefficients(h, q[:-1], dq[:-1], ddq[:-1], q[1:], dq[1:], ddq[1:])
+    return polynomials(t, np.array(c), end=(q[-1], dq[-1], ddq[-1]))
+
+
 def to_arrays(pieces: Pieces | None) -> dict[str, Array]:
-    """The pieces as named arrays for files; empty for None."""
-    if pieces is None:
+    """The polynomials of a plan as named arrays for files; empty for samples alone."""
+    if not isinstance(pieces, Polynomials):
         return {}
-    if isinstance(pieces, Polynomials):
-        return {"pieces_t": pieces.t, "pieces_c": pieces.c}
-    arrays = {f"samples_{name}": getattr(pieces, name) for name in ("t", "q", "dq", "ddq")}
-    return arrays | {"samples_smooth": np.array(pieces.smooth)}
+    return {"pieces_t": pieces.t, "pieces_c": pieces.c}
 
 
-def from_arrays(found: Mapping[str, ArrayLike], model: Model | None = None) -> Pieces | None:
-    """The pieces that `to_arrays` wrote, or None if `found` has none.
-
-    model: needed if q is not a vector, see `Interpolant`.
-    """
-    if "pieces_t" in found:
-        t, c = _arrays(found, "pieces_t", "pieces_c")
-        if c.ndim < 3 or len(c) < 3 or c.shape[1] != len(t):
-            raise ShapeError(
-                f"pieces_c has shape {c.shape}; expected (degree + 1, {len(t)}, ..., n), of "
-                "degree 2 or more."
-            )
-        return Polynomials(t, c)
-    if "samples_t" in found:
-        names = [f"samples_{name}" for name in ("t", "q", "dq", "ddq", "smooth")]
-        t, q, dq, ddq, smooth = _arrays(found, *names)
-        return Interpolant(t, q, dq, ddq, bool(smooth), model)
-    return None
-
-
-def _arrays(found: Mapping[str, ArrayLike], first: str, *names: str) -> list[Array]:
-    """Increasing times and arrays over these times, all finite."""
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise InputError(f"no array {missing[0]}, but {first}; expected both.")
-    t, *rest = (_numbers(found[name], name) for name in (first, *names))
+def from_arrays(found: Mapping[str, ArrayLike]) -> Polynomials | None:
+    """The polynomials that `to_arrays` wrote, or None if `found` has none."""
+    if "pieces_t" not in found:
+        return None
+    if "pieces_c" not in found:
+        raise InputError("no array pieces_c, but pieces_t; expected both.")
+    t, c = _numbers(found["pieces_t"], "pieces_t"), _numbers(found["pieces_c"], "pieces_c")
     if t.ndim != 1 or not len(t) or np.any(np.diff(t) <= 0):
-        raise InputError(f"{first} has shape {t.shape}; expected times that increase, (P,).")
-    for name, x in zip(names, rest, strict=True):
-        if name not in ("samples_smooth", "pieces_c") and (x.ndim < 2 or len(x) != len(t)):
-            raise ShapeError(f"{name} has shape {x.shape}; expected ({len(t)}, ..., n).")
-    return [t, *rest]
+        raise InputError(f"pieces_t has shape {t.shape}; expected times that increase, (P,).")
+    if c.ndim < 3 or len(c) < 3 or c.shape[1] != len(t):
+        raise ShapeError(
+            f"pieces_c has shape {c.shape}; expected (degree + 1, {len(t)}, ..., n), of degree 2 "
+            "or more."
+        )
+    return Polynomials(t, c)
 
 
 def _numbers(value: ArrayLike, name: str) -> Array:

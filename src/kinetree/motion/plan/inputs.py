@@ -12,7 +12,7 @@ from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.constrain import without_constraints
-from kinetree.motion.curve.pieces import Interpolant, Motion, Pieces
+from kinetree.motion.curve.pieces import Motion, Pieces, smooth_pieces
 from kinetree.motion.inputs import check_screws, sample_times
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.labels import Axis, own_axis, vector_by_name
@@ -94,5 +94,5 @@ def planned(
         _check_names(model, names)
     made = Trajectory(t=t, q=q, dq=dq, ddq=ddq, joint_names=names, name=name, model=model)
     if pieces is None:
-        pieces = Interpolant(made.t, made.q, made.dq, made.ddq, smooth=True)
+        pieces = smooth_pieces(made.t, made.q, made.dq, made.ddq)
     return made.replace(pieces=pieces)

@@ -43,8 +43,7 @@ OTHERS = {  # programs whose files are not read, by their first bytes or endings
     ".ods": "a spreadsheet; save it as CSV UTF-8",
 }
 LONGEST_SIGNATURE = 16
-# further arrays of an NPZ file whose last axis are the joints
-PIECES = ("samples_q", "samples_dq", "samples_ddq", "pieces_c", "forces_tau")
+PIECES = "pieces_c"  # a further array of an NPZ file whose last axis are the joints
 LONG_STEP_S = 1.0  # s between samples, beyond which the unit of the times is doubtful
 Column = tuple[str, str]  # quantity and joint
 
@@ -306,8 +305,8 @@ def _own_trajectory(path: Path, arrays: dict[str, Array], request: ReadRequest) 
             f"{path.name} has joints with several coordinates ({', '.join(coordinates)}); they "
             "need their robot: kt.motion.read(path, robot)."
         )
-    for key in (key for key in (*SIGNALS, *PIECES) if key in arrays):
-        quantity = "q" if key in ("q", "samples_q", "pieces_c") else "dq"
+    for key in (key for key in (*SIGNALS, PIECES) if key in arrays):
+        quantity = "q" if key in ("q", PIECES) else "dq"
         names = coordinates if quantity == "q" else dofs
         wanted = names if model is None else entry_names(model, quantity)
         arrays[key] = _ordered(arrays[key], names, wanted, f"{path.name}: {key}")
@@ -321,7 +320,7 @@ def _own_trajectory(path: Path, arrays: dict[str, Array], request: ReadRequest) 
             name=str(arrays.get("name", path.stem)),
             model=model,
             meta=meta,
-            pieces=from_arrays(arrays, model if model is not None and curved(model) else None),
+            pieces=from_arrays(arrays),
         )  # fmt: skip
     except ShapeError as error:
         raise ShapeError(f"{path.name}: {error}") from None

@@ -1,21 +1,17 @@
 """Xacro -> the elements of a URDF, by an interpreter without state between expansions.
 
 The language: https://github.com/ros/xacro/wiki. Elements keep the file and line that they come
-from. Expressions cannot run code (see `expressions`). A file can make the reader open XML and YAML
-files in its own package, in packages that it uses and in folders that the caller names (see
-`Sources`), and sees environment variables only if the caller allows it: a variable may be a secret,
-and the name of a link would show it.
+from. Expressions cannot run code (see `expressions`). A file opens other files as `Sources` allows,
+and sees environment variables only if the caller allows it: the name of a link could show a secret.
 
 Relative paths are relative to the file that is being read, as in ROS; where the text stands in
 another file (the body of a macro, a property that is evaluated later) and only that file's folder
 has the path, it is taken from there. The current folder never counts.
 """
 
-import glob
 import os
 import re
 from collections.abc import Callable, Mapping
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +19,7 @@ from kinetree.core.text import nearest
 from kinetree.errors import ParseError, argument
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.source import RobotFile, decode, environment, path_text, seen_path
-from kinetree.files.description.sources import Sources
+from kinetree.files.description.sources import PATTERN, Sources
 from kinetree.files.description.xacro.expressions import (
     Evaluator,
     ExpressionError,
@@ -40,7 +36,6 @@ from kinetree.files.description.xml import Element, clip, parse_xml, show
 PREFIX = "xacro:"
 NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NAME = re.compile(r"[A-Za-z_][\w.:-]*")
-PATTERN = re.compile(r"[*?[]")
 MOST_ELEMENTS = 200_000  # visited, those of macros each time
 DEEPEST = 40  # files that include each other in a row
 YAML_SIZE = 2**19  # bytes of a YAML file: PyYAML takes seconds for a megabyte
@@ -64,9 +59,6 @@ def expand_xacro(file: RobotFile, findings: Findings) -> tuple[Element, tuple[st
     reader = _Reader(file, sources, findings)
     try:
         root = reader.expand()
-    except ParseError as error:
-        unknown = reader.unknown()
-        raise type(error)(f"{error} {unknown}" if unknown else str(error)) from None
     except RecursionError:
         text = "macros, blocks or expressions are nested too deeply; does a macro call itself?"
         raise ParseError(f"{reader.main.name}: {text}") from None
@@ -109,7 +101,6 @@ class _Reader:
         self.evaluator.functions |= self._own_functions()
 
     def expand(self) -> Element:
-        """The root of the expanded file."""
         source, scope = self.load(self.main), Scope(None)
         root = Element(source.tag, {}, source.file, source.line, source.column)
         self.read(self.main, source, root, scope)
@@ -121,7 +112,6 @@ class _Reader:
     # files and arguments
 
     def load(self, path: Path) -> Element:
-        """The root of an XML file; the arguments that it declares are remembered."""
         if path in self.roots:
             return self.roots[path]
         ends = ("/".join(path.parts[-k:]) for k in range(1, len(path.parts)))
@@ -149,7 +139,6 @@ class _Reader:
         return self.reading[-1].parent
 
     def read(self, path: Path, source: Element, out: Element, scope: Scope) -> None:
-        """Expand the content of a file, which another one may include."""
         if len(self.reading) >= DEEPEST:
             chain = ", ".join(file.name for file in self.reading[-3:])
             text = f"{len(self.reading)} files include each other in a row ({chain})"
@@ -165,18 +154,6 @@ class _Reader:
         near = [file.parent for file in files if not (is_text and file == self.main)]
         near += self.sources.folders if is_text else []
         return self.sources.locate(name, near, element.where)
-
-    def matches(self, name: str, element: Element) -> list[Path]:
-        """The files that a name means; several if it is a pattern with *, ? or [."""
-        if not PATTERN.search(name):
-            return [self.located(name, element)]
-        pattern = self.sources.locate(name, [self.folder], element.where)
-        fixed = takewhile(lambda part: not PATTERN.search(part), pattern.parts)
-        self.sources.check(Path(*fixed), name, element.where)
-        found = sorted(map(Path, glob.glob(str(pattern))))
-        if not found:
-            self.findings.warn(element, f"no file matches {clip(name, 200)!r}.")
-        return [self.sources.check(path, name, element.where) for path in found]
 
     def argument_value(self, name: str) -> str:
         """The value of an argument; ExpressionError if it has none."""
@@ -196,7 +173,7 @@ class _Reader:
         return f"The arguments of {file} are {', '.join(each)}." if each else f"{file} has none."
 
     def unknown(self) -> str:
-        """A sentence about the first given argument that no file read so far has, or nothing."""
+        """A sentence about the first given argument that no file has, or nothing."""
         names = (x for x in self.given if x not in self.declared)
         text = f"{self.main.name} has no argument {{!r}}."
         return next((text.format(x) + nearest(x, self.declared) for x in names), "")
@@ -308,12 +285,19 @@ class _Reader:
             name = str(self.evaluated(child, "ns", "", scope))
             scope.values[name] = inside = Scope(scope, namespace=name)
         name = str(self.evaluated(child, "filename", "", scope))
-        for path in self.matches(name, child):
+        paths = self._matches(name, child) if PATTERN.search(name) else [self.located(name, child)]
+        for path in paths:
             if path.is_file():
                 self.read(path, self.load(path), out, inside)
             elif not optional:
                 text = f"names the file {clip(name, 200)!r}, which is not there: {path}."
                 raise ParseError(f"{child.place}: <xacro:include> {text} {self._why_missing()}")
+
+    def _matches(self, name: str, element: Element) -> list[Path]:
+        found = self.sources.matches(name, self.folder, element.where)
+        if not found:
+            self.findings.warn(element, f"no file matches {clip(name, 200)!r}.")
+        return found
 
     def insert_block(self, child: Element, out: Element, scope: Scope) -> None:
         name = self.required(child, "name")
@@ -338,7 +322,6 @@ class _Reader:
         out.attributes[name] = self.text(child.attributes["value"], scope, child, "value")
 
     def _name_in(self, child: Element, key: str, scope: Scope, what: str) -> str:
-        """The name in an attribute, one that XML allows."""
         name = str(self.evaluated(child, key, "", scope))
         if not NAME.fullmatch(name):
             raise self.fault(child, key, f"expected the name of {what}")
@@ -423,7 +406,6 @@ class _Reader:
     # texts
 
     def text(self, text: str, scope: Scope, element: Element, what: str) -> str:
-        """A text of the expanded file; raise ParseError if XML has no such characters."""
         expanded = str(self.evaluate(text, scope, element, what))
         if wrong := NOT_XML.search(expanded):
             reason = f"its value has the character {wrong[0]!r}, which XML does not allow"
@@ -431,7 +413,6 @@ class _Reader:
         return expanded
 
     def evaluated(self, element: Element, key: str, default: str, scope: Scope) -> Any:
-        """The value of an attribute."""
         return self.evaluate(element.attributes.get(key, default), scope, element, key)
 
     def evaluate(self, text: str, scope: Scope, element: Element, what: str) -> Any:
@@ -481,7 +462,6 @@ class _Reader:
     def fault(
         self, element: Element, what: str, reason: str, text: str | None = None
     ) -> ParseError:
-        """The error of a text that cannot be evaluated: where, what and why."""
         text = element.attributes.get(what, "") if text is None else text
         what = f"<{clip(element.tag)}> {what}={show(text)}"
         return ParseError(f"{element.place}: {what}: {reason.rstrip('.')}.")
@@ -489,13 +469,14 @@ class _Reader:
     # substitutions and functions
 
     def substitution(self, text: str, properties: Scope) -> str:
-        """The text that $(TEXT) stands for."""
         word, _, rest = text.strip().partition(" ")
         values, calls = rest.split(), self._substitutions()
         if word == "eval":
             return str(self._eval(rest, properties))
         if word == "optenv" and values:
             return self._variable(values[0], " ".join(values[1:]))
+        if word == "cwd":
+            self.findings.note(self.current, "$(cwd) is the current folder of the process.")
         if word in calls and len(values) == (word not in ("cwd", "dirname")):
             return str(calls[word](*values))
         raise ExpressionError(f"$({clip(text)}) is not known; expected one of {KNOWN}")
@@ -503,16 +484,12 @@ class _Reader:
     def _substitutions(self) -> dict[str, Callable[..., str]]:
         return {
             "arg": self.argument_value,
-            "cwd": self._current_folder,
+            "cwd": lambda: seen_path(Path.cwd()),
             "dirname": lambda: seen_path(self.folder),
             "find": lambda name: seen_path(self.sources.package(str(name), self.current.where)),
             "env": lambda name: self._variable(str(name), None),
             "optenv": lambda name, default="": self._variable(str(name), str(default)),
         }
-
-    def _current_folder(self) -> str:
-        self.findings.note(self.current, "$(cwd) is the current folder of the process.")
-        return seen_path(Path.cwd())
 
     def _eval(self, text: str, properties: Scope) -> Any:
         """The value of $(eval TEXT), which sees the arguments and no properties, as in ROS."""
@@ -596,12 +573,10 @@ class _Reader:
         return yaml_of(text, path.name, self.evaluator)
 
     def _why_missing(self) -> str:
-        """A hint for a file that is not there: paths are often made of arguments."""
         text = "Relative paths start from the folder of the file that names them."
         return f"{text} {self.listed()}" if self.declared else text
 
     def _report(self, add: Callable[[Element, str], None], texts: tuple[object, ...]) -> str:
-        """Add a message of the file itself to the findings; the expression's value is empty."""
         add(self.current, f"the file says: {clip(' '.join(map(str, texts)), 400)}")
         return ""
 
