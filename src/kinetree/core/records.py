@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from dataclasses import field as dataclass_field
 from functools import cache, partial
+from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -33,6 +34,13 @@ RANGES: dict[str, Callable[[float], bool]] = {
 }
 
 
+def mapping(value: Any, what: str, example: str) -> Mapping[str, Any]:
+    """The value, if it is a mapping from names; else raise InputError with an example of one."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} is {value!r:.60}; expected {example}.")
+    return value  # type: ignore[return-value]
+
+
 def number(unit: str, low: str = "", *, default: Any = MISSING, **metadata: Any) -> Any:
     """A field of a record that holds a number, or a pair of numbers.
 
@@ -48,6 +56,8 @@ def number(unit: str, low: str = "", *, default: Any = MISSING, **metadata: Any)
 def checked(record: Any, kind: type[Record], what: str) -> Record:
     """The record, if it is of a kind, its words are known and its numbers in their ranges.
 
+    Records in its fields are checked alike.
+
     Args:
         record: what a user gave.
         kind: class of records.
@@ -61,6 +71,16 @@ def checked(record: Any, kind: type[Record], what: str) -> Record:
         old, name, words = getattr(record, x.name), f"{x.name} of {what}", get_args(x.type)
         if get_origin(x.type) is Literal and old not in words:
             raise InputError(f"{name} is {old!r:.60}; expected one of {', '.join(words)}.")
+        if old is None and NoneType in words:
+            continue
+        kinds: list[Any] = list(filter(is_dataclass, words or (x.type,)))
+        if kinds:
+            changes[x.name] = checked(old, type(old) if type(old) in kinds else kinds[0], name)
+        if isinstance(old, tuple) and "low" in x.metadata and len(old) != 2:
+            raise InputError(
+                f"{name} has {len(old)} entries; expected one number, or a pair (positive "
+                "direction, negative direction)."
+            )
         if "low" in x.metadata:
             read = scalar
             if x.type is float:  # which cannot be a symbol

@@ -23,10 +23,10 @@ from kinetree.present.tables import Table
 
 MOST_JOINTS, MOST_REMARKS = 20, 8  # that are shown; the rest is counted
 
-# remarks that come once per joint are counted: their beginning, and the words of the count
+# remarks that come once per joint are counted: their code, and the words of the count
 TOGETHER = {
-    "fixed joint": ("link", "merged at fixed joints; the frames are kept"),
-    "rotation of joint": ("home rotation", "cleared of entries that were rounding"),
+    "merged": ("link", "merged at fixed joints; the frames are kept"),
+    "snapped": ("home rotation", "cleared of entries that were rounding"),
 }
 
 
@@ -121,12 +121,12 @@ class Report:
             return
         yield ""
         yield f"  {counted(len(remarks), title)}"
-        single = [note for note in remarks if not note.text.startswith(tuple(TOGETHER))]
+        single = [note for note in remarks if note.code not in TOGETHER]
         yield from (f"  - {_remark(note)}" for note in single[:MOST_REMARKS])
         if len(single) > MOST_REMARKS:
             yield f"  ... and {len(single) - MOST_REMARKS} more in report.{title}s"
-        for beginning, words in TOGETHER.items():
-            if count := sum(note.text.startswith(beginning) for note in remarks):
+        for code, words in TOGETHER.items():
+            if count := sum(note.code == code for note in remarks):
                 yield f"  - {counted(count, *words)}"
 
 

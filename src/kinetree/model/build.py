@@ -13,12 +13,9 @@ from kinetree.errors import InertiaError, ModelError, warn
 from kinetree.files.description.joints import FIXED
 from kinetree.files.description.records import (
     JointDescription,
-    Limits,
     LinkDescription,
-    Mimic,
     Note,
     RobotDescription,
-    Rotor,
 )
 from kinetree.files.description.tree import check_tree, check_unique
 from kinetree.model.contacts import moving_contacts
@@ -123,15 +120,16 @@ def _walk(description: RobotDescription, root: str, unphysical: str) -> Parts:
     parts = Parts(places={root: Frame(WORLD, HOME)})
     links = {link.name: link for link in description.links}
     _add_bodies(parts, links[root], unphysical)
-    for joint in outward(description):
-        check_joint(joint)
+    for described in outward(description):
+        joint = checked(described, JointDescription, f"joint {described.name!r}")
+        _check_limits(joint)
         M_pc = check_pose(joint.M_pc, f"home pose of joint {joint.name!r}")
         place = parts.places[joint.parent]
         T = times(place.T_if, snap(M_pc, parts.notes, joint))
         if joint.type == FIXED:
             parts.places[joint.child] = Frame(place.link, T)
             note = f"fixed joint {joint.name!r}: link {joint.child!r} merged into {joint.parent!r}"
-            parts.notes += [Note(note, joint.where), *idle_drive(joint)]
+            parts.notes += [Note(note, joint.where, code="merged"), *idle_drive(joint)]
         else:
             i = len(parts.joints)
             parts.joints.append(joint)
@@ -194,12 +192,12 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
     place = parts.places[link.name]
     at_home = place.T_if is HOME or np.array_equal(place.T_if, HOME)
     for body in link.bodies:
-        checked = check_body(body.m, body.com, body.I_com, f"link {link.name!r}")
-        fault = check_link(link.name, checked[0], checked[2], unphysical)
+        numbers = check_body(body.m, body.com, body.I_com, f"link {link.name!r}")
+        fault = check_link(link.name, numbers[0], numbers[2], unphysical)
         if fault is not None:
             source = "model" if at_home and len(link.bodies) == 1 else "file"
             parts.warnings.append(Note(fault, link.where, source, "body"))
-        moved = checked if at_home else move_body(*checked, place.T_if)
+        moved = numbers if at_home else move_body(*numbers, place.T_if)
         parts.bodies[place.link].append(moved)
 
 
@@ -242,7 +240,8 @@ def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
     if not dust.any():
         return M
     cleared = counted(int(dust.sum()), "entry", "snapped to 0 or 1")
-    notes.append(Note(f"rotation of joint {joint.name!r}: {cleared}", joint.where))
+    text = f"rotation of joint {joint.name!r}: {cleared}"
+    notes.append(Note(text, joint.where, code="snapped"))
     return np.block([[np.where(dust, nearest, R), M[:3, 3:]], [M[3:]]])
 
 
@@ -285,12 +284,7 @@ def check_link(name: str, m: Scalar, I_com: Array, unphysical: str) -> str | Non
     return message
 
 
-def check_joint(joint: JointDescription) -> None:
-    """Raise unless limits, rotor and mimic are records of their types with possible numbers."""
-    checked(joint.limits, Limits, f"limits of joint {joint.name!r}")
-    for name, kind in (("rotor", Rotor), ("mimic", Mimic)):
-        if getattr(joint, name) is not None:
-            checked(getattr(joint, name), kind, f"{name} of joint {joint.name!r}")
+def _check_limits(joint: JointDescription) -> None:
     if joint.limits.lower > joint.limits.upper:
         raise ModelError(
             f"joint {joint.name!r} has lower limit {joint.limits.lower} above its upper limit "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, known, scalar
-from kinetree.core.records import checked
+from kinetree.core.records import checked, mapping
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ModelError, NameLookupError
 from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
@@ -188,11 +188,7 @@ def _check_apart(model: Model, name: str, a: Frame, b: Frame, names: tuple[str, 
 
 
 def _coupling(model: Model, name: str, record: Couple) -> Coupling:
-    if not isinstance(record.by, Mapping):
-        raise InputError(
-            f"'by' of constraint {name!r} is {record.by!r:.60}; expected {{joint: coefficient}}, "
-            "such as {'crank': 0.5}, or {'crank': (0.5, 0.1)} for 0.5 q + 0.1 q^2."
-        )
+    mapping(record.by, f"'by' of constraint {name!r}", "{'crank': 0.5}")
     terms = [_term(model, name, record.joint, (1,))]
     for joint, coefficients in record.by.items():
         several = isinstance(coefficients, Sequence) or np.ndim(np.asarray(coefficients)) == 1

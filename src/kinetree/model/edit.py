@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.records import mapping
 from kinetree.core.text import look_up
 from kinetree.errors import InputError, ModelError, ShapeError
 from kinetree.files.description.actuators import Actuator
@@ -27,6 +28,7 @@ from kinetree.scalars import Scalar
 from kinetree.spatial.inertia import BodyParts, check_physical, compose, move_body
 
 Record = TypeVar("Record")
+FRICTION = "Friction(...), of all joints alike, or {name: Friction(...)}"
 
 
 def edited(model: Model, **changes: Any) -> Model:
@@ -47,9 +49,7 @@ def changed_by_name(
         changes: records by name.
         example: what the error for changes that are no mapping expects.
     """
-    if not isinstance(changes, Mapping):
-        raise InputError(f"{kind}s are {changes!r:.60}; expected them by name, {example}.")
-    for name, record in changes.items():
+    for name, record in mapping(changes, f"{kind}s", f"them by name, {example}").items():
         if record is None:
             look_up(own, name, f"the {kind} to remove")
     merged = {**own, **changes}
@@ -147,9 +147,8 @@ def payload_parameters(
         batch = np.broadcast_shapes(*(x.shape[: x.ndim - k] for k, x in enumerate(given)))
     except ValueError as problem:
         raise ShapeError(
-            f"leading axes of m, com and I_com of payloads do not broadcast: "
-            f"{str(problem).rstrip('.')}. Expected such as m (100,), com (3,) and I_com "
-            "(100, 3, 3)."
+            f"leading axes of payloads do not broadcast: {str(problem).rstrip('.')}. Expected such "
+            "as m (100,), com (3,) and I_com (100, 3, 3)."
         ) from None
     payloads = [np.broadcast_to(x, (*batch, *(3,) * k)) for k, x in enumerate(given)]
     own = {"mass": model.m, "com": model.com, "inertia": model.I_com}
@@ -165,10 +164,8 @@ def payload_parameters(
 
 def _with_joint_parts(model: Model, part: str, changes: Mapping[str, Any], example: str) -> Model:
     """The robot with other friction or drives of some joints, by name."""
-    if not isinstance(changes, Mapping):
-        raise InputError(f"{part} is {changes!r:.60}; expected {example}.")
     own = {joint.name: joint for joint in model.joints}  # mimic joints can have friction too
-    for name in changes:
+    for name in mapping(changes, part, example):
         look_up(own, name, f"a joint in {part}")
     joints = tuple(
         replace(x, **{part: changes[x.name]}) if x.name in changes else x
@@ -189,8 +186,7 @@ def with_friction(model: Model, friction: Friction | Mapping[str, Friction]) -> 
     if isinstance(friction, Friction):
         rubbing = (x.name for x in model.leaders if x.type != FREE)
         friction = dict.fromkeys(rubbing, friction)
-    example = "Friction(...), of all joints alike, or {name: Friction(...)}"
-    return _with_joint_parts(model, "friction", friction, example)
+    return _with_joint_parts(model, "friction", friction, FRICTION)
 
 
 @edit
@@ -208,8 +204,7 @@ def with_drives(model: Model, drives: Mapping[str, Drive | None]) -> Model:
         >>> arm.model.joint("joint1").drive.curve
         ((0.0, 80.0), (3.0, 80.0), (6.0, 0.0))
     """
-    example = "{name: Drive(...)}; for all alike {name: drive for name in robot.joint_names}"
-    return _with_joint_parts(model, "drive", drives, example)
+    return _with_joint_parts(model, "drive", drives, "{name: Drive(...)}")
 
 
 def _with_named(model: Model, kind: str, changes: Mapping[str, Any], example: str) -> Model:
@@ -232,8 +227,7 @@ def with_springs(model: Model, springs: Mapping[str, Spring | None]) -> Model:
         >>> arm.spring_forces([0, 0])
         array([  0., -25.])
     """
-    example = "{joint name: Spring(...)}, or a new name for a spring between joints"
-    return _with_named(model, "spring", springs, example)
+    return _with_named(model, "spring", springs, "{joint name: Spring(...)}")
 
 
 @edit
@@ -252,8 +246,7 @@ def with_actuators(model: Model, actuators: Mapping[str, Actuator | None]) -> Mo
         >>> arm.model.actuator_names
         ('elbow',)
     """
-    example = "such as {'servo': Actuator.position('knee', kp=100)}"
-    return _with_named(model, "actuator", actuators, example)
+    return _with_named(model, "actuator", actuators, "{name: Actuator.position('knee', kp=100)}")
 
 
 @edit
@@ -264,8 +257,7 @@ def with_motors(model: Model, motors: Mapping[str, Motor | None]) -> Model:
         model: the robot.
         motors: by name, {"motor6": Motor({"joint5": 1, "joint6": 1}, inertia=0.02)}.
     """
-    example = "such as {'motor6': Motor({'joint5': 1, 'joint6': 1}, inertia=0.02)}"
-    return _with_named(model, "motor", motors, example)
+    return _with_named(model, "motor", motors, "{name: Motor({'joint5': 1, 'joint6': 1})}")
 
 
 @edit
@@ -306,8 +298,7 @@ def with_contacts(
     if feet is None:
         if any(x is not None for x in (ground, friction, compliance)):
             raise InputError(
-                "feet is None, which takes all contacts away, but more was given; expected feet: "
-                "names of links or shapes, or contact points."
+                "feet is None, which takes all contacts away, but more was given; expected feet."
             )
         return model.replace(contacts=None)
     points = chosen_contacts(model.collisions, feet, model.frames, friction)

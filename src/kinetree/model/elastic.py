@@ -13,13 +13,13 @@ motor.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from kinetree.core.arrays import known, scalar
+from kinetree.core.arrays import known_number, scalar
 from kinetree.core.options import names
-from kinetree.core.records import check_range, checked, number
+from kinetree.core.records import check_range, checked
 from kinetree.core.text import look_up
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.friction import Friction
@@ -27,6 +27,7 @@ from kinetree.files.description.joints import FREE
 from kinetree.files.description.records import (
     JointDescription,
     LinkDescription,
+    Rotor,
     Spring,
 )
 from kinetree.model.constrain import without_constraints
@@ -34,16 +35,6 @@ from kinetree.model.edit import edited
 from kinetree.model.joint import check_one_dof, is_plain
 from kinetree.model.model import Model, edit
 from kinetree.scalars import Scalar
-
-
-@dataclass(frozen=True)
-class ElasticJoint:
-    """The gear of an elastic joint; see `with_elastic_joint`."""
-
-    stiffness: Scalar = number("N m/rad or N/m", "above 0")
-    damping: Scalar = number("N m s/rad or N s/m", "at least 0")
-    play: Scalar = number("rad or m", "at least 0")
-
 
 DEFLECTION, CARRIER = "_elastic", "_motor"  # after the joint's name: the new joint, the new link
 
@@ -82,10 +73,12 @@ def with_elastic_joint(
     """
     without_constraints(model, "with_elastic_joint")
     _check_joint(model, joint)
-    gear = checked(ElasticJoint(stiffness, damping, play), ElasticJoint, f"elastic joint {joint!r}")
-    spring, damper = Spring(gear.stiffness), gear.damping
+    what = f"elastic joint {joint!r}"
+    gear = checked(Spring(stiffness, damping=damping, play=play), Spring, what)
+    check_range(gear.stiffness, f"stiffness of {what}", "above 0", "N m/rad or N/m")
+    spring, damper = replace(gear, damping=0), gear.damping
     if not is_plain(gear.play, 0):  # there is no damping within the play
-        spring, damper = Spring(gear.stiffness, damping=gear.damping, play=gear.play), 0
+        spring, damper = gear, 0
     description = model.description
     at = next(k for k, x in enumerate(description.joints) if x.name == joint)
     record = description.joints[at]
@@ -114,16 +107,12 @@ def _with_inertia(record: JointDescription, inertia: Scalar | None) -> JointDesc
         name = f"motor_inertia of the elastic joint {record.name!r}"
         check_range(scalar(inertia, name), name, "above 0", "kg m^2 or kg")
         return replace(record, armature=inertia, rotor=None)
-    rotor = record.rotor
-    total = record.armature
-    if rotor is not None:
-        total = total + rotor.inertia * rotor.ratio * rotor.ratio
-    value = known(np.asarray(total))
-    if value is not None and value == 0:
+    rotor = record.rotor or Rotor(0)
+    total = record.armature + rotor.inertia * rotor.ratio * rotor.ratio
+    if known_number(total) == 0:
         raise ModelError(
-            f"joint {record.name!r} has no motor inertia, so nothing would move between the force "
-            "of the motor and the spring; expected an armature or a rotor. Give motor_inertia: the "
-            "inertia of the rotor times the square of the gear ratio, kg m^2 (kg if it slides)."
+            f"joint {record.name!r} has no motor inertia; expected an armature or a rotor. Give "
+            "motor_inertia: rotor inertia times the square of the gear ratio, kg m^2 or kg."
         )
     return record
 
@@ -137,21 +126,13 @@ def _on_link(name: str, spring: Spring, joint: str) -> Spring:
 
 
 def _check_joint(model: Model, name: str) -> None:
-    """Raise unless the joint moves by itself, is followed by no other, and new names are free."""
+    """Raise unless the joint moves by itself and is followed by no other."""
     check_one_dof(model.joint(name).type, f"joint {name!r} shall be elastic")
     for follower in model.joints:
         if follower.follows is not None and name in (follower.name, follower.follows):
             raise ModelError(
-                f"joint {follower.name!r} follows {follower.follows!r}, so the deflection of "
-                f"{name!r} would have two meanings; expected a joint that moves by itself and is "
-                "followed by no other. Build the robot without this mimic joint."
-            )
-    names = {joint.name for joint in model.joints} | {x.name for x in model.springs}
-    for new in (name + DEFLECTION, name + CARRIER):
-        if new in names | model.frames.keys():
-            raise ModelError(
-                f"{model.name!r} has a part {new!r} already; expected this name to be free for the "
-                f"elastic joint {name!r}. A joint can be made elastic once."
+                f"joint {follower.name!r} follows {follower.follows!r}; expected an elastic joint "
+                "that moves by itself and is followed by no other."
             )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, scalar
-from kinetree.core.records import checked
+from kinetree.core.records import checked, mapping
 from kinetree.core.text import look_up
 from kinetree.errors import InputError
 from kinetree.files.description.actuators import (
@@ -180,8 +180,7 @@ def build_motor(name: str, motor: Motor, joints: Sequence[Joint], _: Frames) -> 
     friction = checked_friction(x.friction, name, kind="motor")
     if not is_zero(friction.load):
         raise InputError(
-            f"motor {name!r} has load friction; expected friction that depends on its rate. Give "
-            "the load friction to the joints that it drives."
+            f"motor {name!r} has load friction. Give it to the joints that the motor drives."
         )
     over, _shift = _joint_arms("motor", name, x.joints, joints)
     return GearedMotor(name, *over, x.inertia, friction)
@@ -192,11 +191,9 @@ def _joint_arms(
 ) -> tuple[Over, Scalar]:
     """Joints that move by themselves, their entries of q and dq and coefficients; the constant."""
     owner = f"{kind} {name!r}"
-    if not isinstance(coefficients, Mapping) or not coefficients:
-        raise InputError(
-            f"joints of {owner} are {coefficients!r:.60}; expected {{joint: coefficient}}, "
-            "such as {'hip': 1, 'knee': -1}."
-        )
+    example = "{joint: coefficient}, such as {'hip': 1, 'knee': -1}"
+    if not mapping(coefficients, f"joints of {owner}", example):
+        raise InputError(f"{owner} has no joints; expected {example}.")
     by_name = {joint.name: joint for joint in joints}
     arms: dict[Joint, Scalar] = {}
     shift: Scalar = 0
@@ -205,10 +202,7 @@ def _joint_arms(
         check_one_dof(joint.type, f"{owner} acts on joint {key!r}")
         coefficient = scalar(value, f"coefficient of joint {key!r} in {owner}")
         if is_plain(coefficient, 0):
-            raise InputError(
-                f"coefficient of joint {key!r} in {owner} is 0; expected another number, or leave "
-                "the joint out."
-            )
+            raise InputError(f"coefficient of joint {key!r} in {owner} is 0; leave the joint out.")
         leader = joint if joint.follows is None else by_name[joint.follows]
         if leader is not joint and not is_plain(joint.offset, 0):
             shift = shift + coefficient * joint.offset
@@ -242,10 +236,7 @@ def _path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[P
         )
     for first, last in pairwise(points):
         if first == last:
-            raise InputError(
-                f"{owner} passes the same point of {first.name!r} twice in a row; expected points "
-                "that are apart."
-            )
+            raise InputError(f"{owner} passes the same point of {first.name!r} twice in a row.")
     return tuple(points)
 
 

@@ -14,62 +14,33 @@ from kinetree.core.arrays import known_number
 from kinetree.core.records import checked
 from kinetree.errors import InputError
 from kinetree.files.description.friction import (
-    SMOOTH,
-    Dahl,
     Friction,
-    LuGre,
     Pair,
     Stribeck,
     law_numbers,
     smooth_laws,
 )
 
-LAWS = {"stribeck": Stribeck, **SMOOTH}  # the records in a Friction, by the name of their field
-
 
 def checked_friction(friction: Friction, joint: str, kind: str = "joint") -> Friction:
     """The friction of a joint, or of another `kind`, with numbers that are possible."""
     owner = f"{kind} {joint!r}"
-    if isinstance(friction, Friction):
-        _check_shapes(friction, owner)
     found = checked(friction, Friction, f"friction of {owner}")
-    records = {name: getattr(found, name) for name in LAWS}
-    laws = {
-        name: checked(record, LAWS[name], f"{name} of the friction of {owner}")
-        for name, record in records.items()
-        if record is not None
-    }
-    found = replace(found, **laws)
+    if not (found.function is None or callable(found.function)):
+        raise InputError(
+            f"friction function of {owner} is {found.function!r}; expected a function b(dq)."
+        )
     if found.stribeck is not None:
         found = replace(found, stribeck=_stribeck(found.stribeck, found.coulomb, owner))
     if found.presliding is not None:
-        found = replace(found, presliding=_presliding(found, owner, kind))
+        _check_presliding(found, owner, kind)
     braking = known_number(found.load[1])
     if braking is not None and braking >= 1:
         raise InputError(
-            f"load of the friction of {owner} is {braking} where the force brakes the motion; "
-            "expected below 1 there, since friction of the whole load would stop any motion. Give "
-            "a pair (driving, braking); a gear of efficiency eta has (1/eta - 1, 1 - eta)."
+            f"load friction of {owner} is {braking} where the force brakes the motion; expected "
+            "below 1. A gear of efficiency eta has the pair (1/eta - 1, 1 - eta)."
         )
     return found
-
-
-def _check_shapes(friction: Friction, owner: str) -> None:
-    """Raise InputError for what is no pair, and for a friction function that cannot be called."""
-    if not (friction.function is None or callable(friction.function)):
-        raise InputError(
-            f"friction function of {owner} is {friction.function!r}; expected a function b(dq)."
-        )
-    bend = friction.stribeck
-    pairs = {x: getattr(friction, x) for x in ("viscous", "coulomb", "load")}
-    if isinstance(bend, Stribeck):
-        pairs["static"] = bend.static
-    for name, pair in pairs.items():
-        if len(pair) != 2:
-            raise InputError(
-                f"{name} of the friction of {owner} has {len(pair)} entries; expected one number, "
-                "or a pair (positive direction, negative direction)."
-            )
 
 
 def _stribeck(bend: Stribeck, coulomb: Pair, owner: str) -> Stribeck:
@@ -78,15 +49,13 @@ def _stribeck(bend: Stribeck, coulomb: Pair, owner: str) -> Stribeck:
         if difference is not None and difference < 0:
             raise InputError(
                 f"static friction of {owner} is {most}, below its coulomb friction {least}; "
-                "expected at least that much, in both directions (friction at the start of a "
-                "motion is the larger one)."
+                "expected at least that much, in both directions."
             )
     whole = float(bend.exponent).is_integer()  # exact powers of symbols stay exact
     return replace(bend, exponent=int(bend.exponent) if whole else bend.exponent)
 
 
-def _presliding(friction: Friction, owner: str, kind: str) -> Any:
-    record, what = friction.presliding, f"presliding of {owner}"
+def _check_presliding(friction: Friction, owner: str, kind: str) -> None:
     if kind != "joint":
         raise InputError(
             f"friction of {owner} has presliding, whose state belongs to joints; expected friction "
@@ -96,10 +65,9 @@ def _presliding(friction: Friction, owner: str, kind: str) -> Any:
         number = known_number(level)
         if number is not None and number <= 0:
             raise InputError(
-                f"{what} needs Coulomb friction, which is {level}; expected above 0 in both "
-                "directions, the friction that it approaches in sliding."
+                f"presliding of {owner} needs Coulomb friction, which is {level}; expected above "
+                "0 in both directions."
             )
-    return checked(record, Dahl if isinstance(record, Dahl) else LuGre, what)
 
 
 def with_coefficients(friction: Friction, viscous: Pair, coulomb: Pair) -> Friction:

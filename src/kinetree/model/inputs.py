@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array, is_numeric, known
+from kinetree.core.records import mapping
 from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.files.description.joints import FREE, SPHERICAL
@@ -186,12 +187,9 @@ def link_wrenches(model: Model, F_ext: Wrenches, F_tip: TipWrench = None) -> lis
 
 def frame_wrenches(model: Model, onto: Mapping[str, ArrayLike]) -> Array:
     """F_ext, (links, 6), of wrenches (6,) from the world ONTO named frames, in these frames."""
-    if not isinstance(onto, Mapping):
-        raise InputError(
-            f"wrenches were given as {onto!r:.60}; expected them by the names of frames, such as "
-            f"{{{model.tool or model.tips[0]!r}: (0, 0, 0, 0, 0, -10)}}."
-        )
-    exerted = {name: -array(F, (6,), f"wrench onto {name!r}") for name, F in onto.items()}
+    example = f"{{{model.tool or model.tips[0]!r}: (0, 0, 0, 0, 0, -10)}}"
+    given = mapping(onto, "wrenches", example)
+    exerted = {name: -array(F, (6,), f"wrench onto {name!r}") for name, F in given.items()}
     return np.array(link_wrenches(model, None, exerted), float).reshape(-1, 6)
 
 

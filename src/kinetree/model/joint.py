@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, frozen, known, times, unit
-from kinetree.core.records import checked
 from kinetree.core.text import listing, look_up
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import UNLIMITED, Range
@@ -22,7 +21,7 @@ from kinetree.files.description.joints import (
     SPHERICAL,
     check_kind,
 )
-from kinetree.files.description.records import JointDescription, Limits, Mimic, Note, Rotor
+from kinetree.files.description.records import JointDescription, Limits, Note
 from kinetree.model.friction import checked_friction, is_zero
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import check_screw, exp_se3, inverse, pose
@@ -175,7 +174,6 @@ def _joint(
     coords: Mapping[str, tuple[int, ...]],
     dofs: Mapping[str, tuple[int, ...]],
 ) -> Joint:
-    joint = checked(joint, JointDescription, f"joint {joint.name!r}")
     source, scale, offset = resolve_mimic(joint, by_name)
     _check_force(joint)
     return Joint(
@@ -248,7 +246,7 @@ def resolve_mimic(
     """The joint at the end of a chain of mimic joints, with the scale and offset on the way."""
     scale, offset, trail = 1, 0, [joint.name]
     while joint.mimic is not None:
-        mimic = checked(joint.mimic, Mimic, f"mimic of joint {joint.name!r}")
+        mimic = joint.mimic
         target = look_up(by_name, mimic.joint, f"the joint that {joint.name!r} follows")
         trail.append(target.name)
         if target.name in trail[:-1]:
@@ -282,7 +280,7 @@ def build_rotors(
         if joint.rotor is None:
             continue
         owner = f"rotor of joint {joint.name!r}"
-        rotor = checked(joint.rotor, Rotor, owner)
+        rotor = joint.rotor
         check_one_dof(joint.type, f"joint {joint.name!r} has a rotor")
         carrier = joint.parent if rotor.link is None else rotor.link
         link, T = look_up(places, carrier, f"link of the {owner}")

@@ -12,8 +12,8 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, scalar, times
 from kinetree.core.containers import SERIES, label_kind
-from kinetree.core.records import renamed
-from kinetree.core.text import listing, look_up
+from kinetree.core.records import mapping, renamed
+from kinetree.core.text import look_up
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.actuators import Actuator
 from kinetree.files.description.joints import FIXED, SCREW_TYPES
@@ -29,13 +29,12 @@ from kinetree.model.contacts import contacts_on, joined_contacts, shapes_on
 from kinetree.model.edit import edited, with_payload
 from kinetree.model.elements import shifted_law
 from kinetree.model.inputs import check_quaternion
-from kinetree.model.joint import COORDINATES, Joint, joint_pose
+from kinetree.model.joint import COORDINATES, joint_pose
 from kinetree.model.model import WORLD, Frame, HasModel, Model, edit, model_of
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import inverse, placement
 
 Record = TypeVar("Record", Spring, Actuator, Motor)
-ELEMENTS = ("springs", "actuators", "motors")  # fields of a description, by name
 AFTERWARDS = "Change the tree first, and add the constraints to the result"
 
 
@@ -57,12 +56,8 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
     without_constraints(model, "lock", AFTERWARDS)
     if label_kind(type(values)) == SERIES:
         values = dict(values.items())
-    if not isinstance(values, Mapping):
-        raise InputError(
-            f"lock needs a mapping from joint names to positions, such as {{'joint1': 0.5}}; found "
-            f"{values!r}."
-        )
-    held = {name: _position(_lockable(model, name), value) for name, value in values.items()}
+    values = mapping(values, "positions to lock", "{'joint1': 0.5}")
+    held = {name: _position(model, name, value) for name, value in values.items()}
     description = model.description
     joints: list[JointDescription] = []
     notes = list(description.notes)
@@ -72,15 +67,12 @@ def lock(model: Model, values: Mapping[str, ArrayLike]) -> Model:
             joints.append(record)
             continue
         M_pc = times(record.M_pc, joint_pose(joint, q))
-        fixed = JointDescription(
-            name=joint.name, type=FIXED, parent=record.parent, child=record.child, M_pc=M_pc
-        )
-        joints.append(fixed)
+        joints.append(_weld(joint.name, record.parent, record.child, M_pc))
         at = f"with {joint.follows!r}" if joint.follows else f"at {', '.join(map(str, q.tolist()))}"
         notes.append(Note(f"joint {joint.name!r} locked {at}"))
     parts = {
-        kind: {name: _held(x, held) for name, x in getattr(description, kind).items()}
-        for kind in ELEMENTS
+        kind: {name: _held(x, held) for name, x in records.items()}
+        for kind, records in elements_of(description).items()
     }
     return edited(model, joints=tuple(joints), notes=tuple(notes), **parts)
 
@@ -100,19 +92,18 @@ def _held(record: Record, held: Mapping[str, Array]) -> Record:
     return replace(record, joints=moving, **changes)
 
 
-def _lockable(model: Model, name: str) -> Joint:
-    joint = model.joint(name)
+def _weld(name: str, parent: str, child: str, T: Array) -> JointDescription:
+    return JointDescription(name=name, type=FIXED, parent=parent, child=child, M_pc=T)
+
+
+def _position(model: Model, name: str, value: ArrayLike) -> Array:
+    """The joint's own coordinates, checked."""
+    joint, what = model.joint(name), f"position of joint {name!r}"
     if joint.follows is not None:
         raise ModelError(
-            f"joint {name!r} follows {joint.follows!r} and has no position of its own; expected a "
-            f"joint that moves by itself. Lock {joint.follows!r}, and {name!r} is locked with it."
+            f"joint {name!r} follows {joint.follows!r} and has no position of its own. Lock "
+            f"{joint.follows!r}, and {name!r} is locked with it."
         )
-    return joint
-
-
-def _position(joint: Joint, value: ArrayLike) -> Array:
-    """The joint's own coordinates, checked."""
-    what = f"position of joint {joint.name!r}"
     if joint.type in SCREW_TYPES:
         return np.array([scalar(value, f"{what} ({joint.type}, one number)")])
     parts = COORDINATES[joint.type]
@@ -128,80 +119,53 @@ def subtree(model: Model, link: str) -> Model:
     Gravity keeps its three components, now in the axes of `link`: the new base stands in the world
     as the old one did, and so does the ground of its contacts. `with_gravity` sets another. The
     tool is kept where it belongs to the part. A rotor that drives one of the joints from a link
-    that is left out is put on the base. A spring, actuator or motor between joints of the part and
-    joints that are left out raises ModelError.
+    that is left out is put on the base; one that drives a joint that is left out stands still. What
+    connects joints of the part with others, as springs, motors and mimic joints do, is an error.
 
     Args:
         model: the robot.
         link: name of a link that moves, or of the base.
     """
     without_constraints(model, "subtree", AFTERWARDS)
-    names, root = model.names, _link_number(model, link)
+    names, numbers = model.names, {name: i for i, name in model.names.items()}
+    root = look_up(numbers, link, "link")
     if root == WORLD:
         return model
     kept = [i for i in model.links if i != root and root in model.path(i)]
-    _check_followers(model, kept, link)
     inside = {names[i] for i in (root, *kept)}
     description = model.description
     inner = {model.joints[i].name for i in kept}
     joints = [_carried(model, root, description.joints[i], inside) for i in kept]
     frames = [frame for frame in description.frames if frame.link in inside]
     known = inside | {frame.name for frame in frames}
-    notes = [Note(f"link {link!r} is the base, a part of {model.name!r}")]
-    notes += [
-        Note(f"rotor of joint {model.joints[rotor.joint].name!r} stands still with its joint")
-        for rotor in model.rotors
-        if names[rotor.link] in inside and rotor.joint not in kept
-    ]
+    note = Note(f"link {link!r} is the base, a part of {model.name!r}")
+    elements = {
+        kind: {name: x for name, x in records.items() if _is_part(name, x, inner, inside)}
+        for kind, records in elements_of(description).items()
+    }
     return edited(
         model,
         links=tuple(x for x in description.links if x.name in inside),
         joints=tuple(joints),
         frames=tuple(frames),
         tool=model.tool if model.tool in known else None,
-        **{x: _within(x[:-1], getattr(description, x), inner, link, inside) for x in ELEMENTS},
-        notes=(*model.notes, *notes),
+        **elements,
+        notes=(*model.notes, note),
         contacts=contacts_on(description.contacts, known),
         collisions=shapes_on(description.collisions, known),
     )
 
 
-def _link_number(model: Model, link: str) -> int:
-    return look_up({name: i for i, name in model.names.items()}, link, "link")
+def elements_of(description: RobotDescription) -> dict[str, dict[str, Any]]:
+    """Springs, actuators and motors by the field of the description, each by name."""
+    return {x: dict(getattr(description, x)) for x in ("springs", "actuators", "motors")}
 
 
-def _check_followers(model: Model, kept: list[int], link: str) -> None:
-    names = {model.joints[i].name for i in kept}
-    for joint in (model.joints[i] for i in kept):
-        if joint.follows not in {None, *names}:
-            raise ModelError(
-                f"joint {joint.name!r} follows {joint.follows!r}, which is not part of the tree "
-                f"from link {link!r}; expected both in it. Lock {joint.follows!r} first, or build "
-                "the robot without this mimic joint."
-            )
-
-
-def _within(
-    kind: str, records: Mapping[str, Record], joints: Set[str], link: str, links: Set[str]
-) -> dict[str, Record]:
-    """Springs, actuators or motors of `joints` or points of `links` alone, the tree from `link`."""
-    kept: dict[str, Record] = {}
-    for name, record in records.items():
-        points = None if isinstance(record, Motor) else record.points
-        if points is None:
-            ends, inside = {name} if record.joints is None else {*record.joints}, joints
-        else:
-            ends, inside = {point[0] for point in points}, links
-        outside = sorted(ends - inside)
-        if outside and ends & inside:
-            raise ModelError(
-                f"{kind} {name!r} acts on {', '.join(sorted(ends & inside))} and on "
-                f"{', '.join(outside)}, which is not part of the tree from link {link!r}; expected "
-                f"all its ends in it. Lock the joints outside first, or remove the {kind}."
-            )
-        if not outside:
-            kept[name] = record
-    return kept
+def _is_part(name: str, record: Any, joints: Set[str], links: Set[str]) -> bool:
+    """Whether an element acts on some of the joints, or passes points of some of the links."""
+    if getattr(record, "points", None) is not None:
+        return any(of in links for of, _ in record.points)
+    return not joints.isdisjoint(record.joints or (name,))
 
 
 def _carried(
@@ -212,7 +176,8 @@ def _carried(
     if rotor is None or rotor.link in inside:
         return joint
     home = _home_poses(model)
-    R = times(inverse(home[root]), home[_link_number(model, str(rotor.link))])[:3, :3]
+    carrier = next(i for i, name in model.names.items() if name == rotor.link)
+    R = times(inverse(home[root]), home[carrier])[:3, :3]
     moved = replace(rotor, axis=times(R, np.asarray(rotor.axis)), link=model.link_names[root])
     return replace(joint, rotor=moved)
 
@@ -250,13 +215,12 @@ def with_tool(
     """
     if not isinstance(name, str):
         raise InputError(
-            f"the name of the tool is a {type(name).__name__}; expected a text, with the pose "
-            "after it: with_tool('gripper', pose)."
+            f"the name of the tool is {name!r:.60}; expected a text, as in "
+            "with_tool('gripper', pose)."
         )
     if name in model.frames:
         raise ModelError(
-            f"{model.name!r} has a frame {name!r} already; expected a new name for the tool, other "
-            f"than {', '.join(model.frames)}."
+            f"{model.name!r} has a frame {name!r} already; expected a new name for the tool."
         )
     place = model.frame(frame)
     T = placement(at, f"'at' of frame {name!r}")
@@ -291,21 +255,20 @@ def attach(
         without_constraints(robot, "attach", AFTERWARDS)
     place, ours = model.frame(frame), model.description
     theirs = renamed(other.description, lambda name: prefix + name)
-    for kind in ("frame", "joint", "spring", "actuator", "motor"):
-        _check_clash(kind, _names(kind, ours), _names(kind, theirs), model, other)
-    taken = _names("joint", ours) | _names("joint", theirs)
-    base = f"{prefix}{other.base_name}"
-    weld = JointDescription(
-        name=_unused(f"{base}/fixed", taken),
-        type=FIXED,
-        parent=model.names[place.link],
-        child=base,
-        M_pc=place.T_if,
-    )
+    both = sorted(_named_parts(ours) & _named_parts(theirs))
+    if both:
+        raise ModelError(
+            f"{model.name!r} and {other.name!r} both have a {both[0]}; expected every name once. "
+            f"Pass a prefix for the attached robot, such as prefix='{other.name}/'."
+        )
+    base, name = f"{prefix}{other.base_name}", f"{prefix}{other.base_name}/fixed"
+    while f"joint {name!r}" in _named_parts(ours) | _named_parts(theirs):
+        name += "'"
+    weld = _weld(name, model.names[place.link], base, place.T_if)
     shapes = (*ours.collisions.shapes, *theirs.collisions.shapes)
     lists = ("links", "frames", "notes", "warnings")
     joined: dict[str, Any] = {x: (*getattr(ours, x), *getattr(theirs, x)) for x in lists}
-    joined |= {x: {**getattr(ours, x), **getattr(theirs, x)} for x in ELEMENTS}
+    joined |= {x: {**records, **getattr(theirs, x)} for x, records in elements_of(ours).items()}
     return edited(
         model,
         **joined,
@@ -316,24 +279,9 @@ def attach(
     )
 
 
-def _names(kind: str, x: RobotDescription) -> Set[str]:
-    if kind in ("frame", "joint"):
-        parts = (*x.links, *x.frames) if kind == "frame" else x.joints
-        return {part.name for part in parts}
-    return getattr(x, f"{kind}s").keys()
-
-
-def _check_clash(kind: str, ours: Set[str], theirs: Set[str], model: Model, other: Model) -> None:
-    both = sorted(ours & theirs)
-    if both:
-        raise ModelError(
-            f"{model.name!r} and {other.name!r} both have a {kind} called {listing(both, 5)}; "
-            "expected every name once. Pass a prefix for the attached robot, such as "
-            f"prefix='{other.name}/'."
-        )
-
-
-def _unused(name: str, taken: Set[str]) -> str:
-    while name in taken:
-        name += "'"
-    return name
+def _named_parts(x: RobotDescription) -> set[str]:
+    """The kind and name of every part that needs a name of its own."""
+    named = {"frame": (*x.links, *x.frames), "joint": x.joints}
+    parts = {f"{kind} {part.name!r}" for kind, several in named.items() for part in several}
+    elements = elements_of(x).items()
+    return parts | {f"{kind[:-1]} {name!r}" for kind, records in elements for name in records}

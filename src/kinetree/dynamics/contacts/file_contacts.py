@@ -34,8 +34,6 @@ from kinetree.model import WORLD, Model
 TOUCHING = 1e-3  # m: depth at which an unmodelled shape counts as touching; files round to this
 LOWEST_CORNERS = 200  # of a mesh that are compared with ground that is not a plane
 MAX_NAMES = 6  # in a message
-# remarks of the reader of MJCF that do not hold for a robot with contacts
-WITHOUT_CONTACTS = ("contacts between geoms are not part", "contact pairs are ignored")
 CHOOSE = (
     "Choose the contacts yourself: load without contacts='file', then robot.with_contacts([names "
     "of links, of collision shapes, or points], ground, friction=...)."
@@ -63,7 +61,7 @@ def with_file_contacts(model: Model, file: RobotFile) -> Model:
     robot = model.replace(contacts=contacts)
     notes = [*_notes(robot, left_out), *_unmodelled(robot, left_out, file)]
     kept, warnings = (
-        [x for x in remarks if not x.text.startswith(WITHOUT_CONTACTS)]
+        [x for x in remarks if x.code != "contacts"]  # which says that there are none
         for remarks in (model.notes, model.warnings)
     )
     return robot.replace(notes=(*kept, *notes), warnings=tuple(warnings))

@@ -34,7 +34,11 @@ def warnings_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple
         ("equalities", equality.ignored, "equality constraints of tendons and flexes are ignored"),
     ]
     notes = [
-        Note(f"{text}: {listing(names, MAX_NAMES)}", _first_place(compiled, elements, names))
+        Note(
+            f"{text}: {listing(names, MAX_NAMES)}",
+            _first_place(compiled, elements, names),
+            code="contacts" if elements == "pairs" else "",
+        )
         for elements, names, text in ignored
         if names
     ]
@@ -93,7 +97,7 @@ def notes_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[No
         source = f"{clip(part)!r} of {source}" if part else source
         notes.append(Note(f"<attach> puts {source} here, names begin with {prefix!r}", x.where))
     if m.ngeom and any(m.geom_contype) and any(m.geom_conaffinity):
-        notes.append(Note("contacts between geoms are not part of the dynamics"))
+        notes.append(Note("contacts between geoms are not part of the dynamics", code="contacts"))
     return tuple(notes)
 
 
