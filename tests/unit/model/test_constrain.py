@@ -22,7 +22,7 @@ BAD = {
     "length": (Rod("pin", "tip", 0), InputError, "expected above 0.*Loop of kind 'point'"),
     "no joint": (Couple("crank", {"rodd": 1}), NameLookupError, "joints are crank, rod, slide"),
     "own joint": (Couple("crank", {"crank": 2}), ModelError, "uses twice"),
-    "nothing": (Couple("crank", None), InputError, "{joint: coefficient}"),
+    "nothing": (Couple("crank", None), InputError, "expected {'crank': 0.5}"),
     "no powers": (Couple("crank", {"rod": ()}), InputError, "no coefficient"),
     "record": ("loop", InputError, "expected a Loop, Hold, Couple or Rod"),
     "NaN": (Rod("pin", "tip", float("nan")), InputError, "length of constraint"),

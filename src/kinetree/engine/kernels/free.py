@@ -90,7 +90,7 @@ def check_free(model: Model, name: str, values: Array) -> None:
 
 
 def _negative(model: Model, rows: Array) -> Array:
-    return (rows < 0).reshape(*rows.shape[:2], -1).any(-1)
+    return np.asarray((rows < 0).reshape(*rows.shape[:2], -1).any(-1))
 
 
 def _not_physical(model: Model, rows: Array) -> Array:
