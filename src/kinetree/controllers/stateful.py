@@ -16,6 +16,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.core.containers import refuse_labels
+from kinetree.core.options import numbers
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.scalars import Scalar
@@ -80,22 +81,15 @@ class Stateful(ByFunction):
 
 def read_state(value: ArrayLike) -> Array:
     """Read finite numbers (..., m), as a read-only copy."""
-    refuse_labels(value, "the initial state of a Stateful law")
-    try:
-        x = np.array(value, float)
-    except (TypeError, ValueError) as problem:
-        raise InputError(
-            f"the initial state of a Stateful law is {value!r}; expected numbers (..., m): "
-            f"{problem}."
-        ) from None
+    name = "the initial state of a Stateful law"
+    refuse_labels(value, name)
+    x = np.array(numbers(value, name, "numbers (..., m)"))
     if x.ndim == 0:
         raise ShapeError(
-            f"the initial state of a Stateful law is {float(x):g}; expected an array (..., m), "
+            f"{name} is {float(x):g}; expected an array (..., m), "
             f"such as [{float(x):g}] for a single number."
         )
     if not np.isfinite(x).all():
-        raise InputError(
-            f"the initial state of a Stateful law is {x.tolist()}; expected finite numbers."
-        )
+        raise InputError(f"{name} is {x.tolist()}; expected finite numbers.")
     x.flags.writeable = False
     return x

@@ -52,22 +52,19 @@ class Stepwise:
         model = self._model
         labelled = [(q, coordinate_axis(model), "q"), (dq, dof_axis(model), "dq"), (z, None, "z")]
         alignment = Alignment(labelled)
-        tau, dz = self._plain(t, *alignment.values)
-        return alignment.label(tau, [dof_axis(model)], "tau"), dz
-
-    def _plain(
-        self, t: float, q: StateLike, dq: StateLike, z: ArrayLike | None
-    ) -> tuple[Array, Array]:
-        q, dq = np.asarray(q, float), np.asarray(dq, float)
+        plain_q, plain_dq, z = alignment.values
         z = self.start if z is None else np.asarray(z, float)
+        now = np.asarray(plain_q, float), np.asarray(plain_dq, float), z
         times = np.array([t], float)
         s = self._external.table(times, np.array([False]), ())[0, 0]
         p = self._external.params(())[0]
         if self._kernel is None:
-            return self._by_python(float(t), q, dq, z, self._external.named(p, s))
-        padded = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], -1)
-        tau, dz = self._kernel(float(t), q, dq, padded, p, s)
-        return tau, dz[..., : self.start.shape[-1]]
+            tau, dz = self._by_python(float(t), *now, self._external.named(p, s))
+        else:
+            padded = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], -1)
+            tau, dz = self._kernel(float(t), *now[:2], padded, p, s)
+        dz = dz[..., : self.start.shape[-1]]
+        return alignment.label(tau, [dof_axis(model)], "tau"), dz
 
     def _by_python(
         self, t: float, q: Array, dq: Array, z: Array, inputs: NamedParts

@@ -34,7 +34,6 @@ from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.rows import TINY, FrictionRow, Row, Seat, StopRow
 from kinetree.dynamics.step_system import StepSystem
 from kinetree.dynamics.tree import Tree
-from kinetree.errors import InputError
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Joint, Model
 from kinetree.scalars import Scalar, maximum, where
@@ -94,7 +93,6 @@ def row_forces(at: Bodies, system: StepSystem, a: Array) -> RowForces:
 
     system: the equations of the step. a: accelerations without rows, (n,).
     """
-    _check_symmetric(at, system)
     model, h = at.tree.model, at.h
     contacts = touches(at.tree, at.places) if at.places else []
     J, seats = seated(at.tree, contacts) if contacts else (np.zeros((0, model.n), int), [])
@@ -125,18 +123,6 @@ def row_forces(at: Bodies, system: StepSystem, a: Array) -> RowForces:
     dry = dict(zip(at.dry, zip(rubbing, r_friction, strict=True), strict=True))
     results = [*records, r_stops / h, np.array([solution.residual])]
     return RowForces(J.T @ solution.carried / h, dry, results)
-
-
-def _check_symmetric(at: Bodies, system: StepSystem) -> None:
-    """Raise InputError for rows whose response the solver cannot invert."""
-    if system.symmetric or not (at.places or system.kkt is not None):
-        return
-    rows = "contacts" if at.places else "constraints, with dry friction or limits of joints,"
-    raise InputError(
-        f"{at.tree.model.name!r} has {rows} and forces whose slopes are not symmetric, such as a "
-        "controller that couples joints; an implicit step cannot take both. Use method "
-        "'semi_implicit_euler'."
-    )
 
 
 def _joint_carriers(at: Bodies, J: Array) -> tuple[list[Seat], list[Seat], Array]:

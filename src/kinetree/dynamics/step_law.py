@@ -276,5 +276,11 @@ def _ahead(method: Method, s: Step, now: StepSystem, b: Array) -> tuple[StepSyst
         return now, b
     positions, springs = method.positions, s.tree.springs
     slopes = StepSlopes.of(s.model, s.dq, s.gains, positions=positions, springs=springs)
+    if not slopes.symmetric and (s.items or s.places):
+        raise InputError(
+            f"{s.model.name!r} has {'contacts' if s.places else 'constraints'} and forces whose "
+            "slopes are not symmetric, such as a controller that couples joints; an implicit step "
+            "cannot take both. Use method 'semi_implicit_euler'."
+        )
     system = replace(now, M=slopes.added(now.M, s.h), symmetric=slopes.symmetric)
     return system, slopes.moved(b, s.dq, s.h)

@@ -10,7 +10,8 @@ from kinetree.errors import ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import coordinates
 from kinetree.motion.inputs import positive
-from kinetree.motion.kinematics.solve import SEARCH_PROGRESS, SEARCH_ROUNDS, State, read_problem
+from kinetree.motion.kinematics.problem import SEARCH_PROGRESS, SEARCH_ROUNDS, State
+from kinetree.motion.kinematics.solve import read_problem
 from kinetree.motion.kinematics.targets import Target
 
 

@@ -13,7 +13,8 @@ from kinetree.model.constrain import without_constraints
 from kinetree.model.inputs import coordinates
 from kinetree.motion.curve.splines import evaluate, quintic_coefficients
 from kinetree.motion.inputs import check_screws, sample_times
-from kinetree.motion.kinematics.solve import POLISH_PROGRESS, SEARCH_ROUNDS, State, read_problem
+from kinetree.motion.kinematics.problem import POLISH_PROGRESS, SEARCH_ROUNDS, State
+from kinetree.motion.kinematics.solve import read_problem
 from kinetree.motion.plan.inputs import planned
 from kinetree.motion.trajectory import Trajectory
 from kinetree.spatial.se3 import check_pose, pose
