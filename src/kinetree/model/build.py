@@ -27,6 +27,7 @@ from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body, 
 from kinetree.spatial.se3 import check_pose
 
 HOME = frozen(np.eye(4, dtype=int))
+NO_BODY: BodyParts = 0.0, np.zeros(3), np.zeros((3, 3))
 UNPHYSICAL = ("error", "warn", "allow")
 ELEMENTS = {"spring": build_spring, "actuator": build_actuator, "motor": build_motor}
 
@@ -56,7 +57,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
     root = check_tree(description.links, description.joints, description.name)
     parts = _walk(description, root, unphysical)
-    base, *bodies = (compose(*(of_link or [_no_body()])) for of_link in parts.bodies.values())
+    base, *bodies = (compose(*(of_link or [NO_BODY])) for of_link in parts.bodies.values())
     frames = _frames(description, parts.places)
     tool = _default_tool(parts, root) if description.tool is None else description.tool
     if tool is not None:
@@ -71,7 +72,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
     }
     contacts, idle = moving_contacts(description.contacts, frames)
     parts.notes += [*idle, *unused_limits(parts.joints)]
-    parts.warnings += massless(parts, [_inertial(body) for body in bodies])
+    parts.warnings += massless(parts, [m + np.trace(I_com) for m, _, I_com in bodies])
     return Model(
         name=description.name,
         joints=joints,
@@ -195,7 +196,10 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
 
 
 def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
-    """A warning for every joint that moves no mass at all; one if no link that moves has any."""
+    """A warning for every joint that moves no mass at all; one if no link that moves has any.
+
+    masses: mass plus moments of each link, exactly zero for a body without any inertia.
+    """
     beyond = list(masses)
     for i in reversed(range(len(beyond))):
         if parts.parent[i] != WORLD:
@@ -210,12 +214,6 @@ def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
     need = "forward dynamics needs mass or armature there."
     pairs = zip(texts, idle, strict=False)
     return [Note(f"{text}; {need}", x.where, "model", "massless") for text, x in pairs]
-
-
-def _inertial(body: BodyParts) -> Scalar:
-    """Mass plus moments: exactly zero for a body without any inertia."""
-    m, _, I_com = body
-    return m + I_com[0, 0] + I_com[1, 1] + I_com[2, 2]
 
 
 def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
@@ -252,10 +250,6 @@ def _default_tool(parts: Parts, root: str) -> str | None:
     tips = set(range(len(parts.joints))) - set(parts.parent)
     moved = [name for name, place in parts.places.items() if place.link in (tips or {WORLD})]
     return None if len(tips) > 1 else moved[-1] if tips else root
-
-
-def _no_body() -> BodyParts:
-    return 0.0, np.zeros(3), np.zeros((3, 3))
 
 
 def _stack(entries: list[Array] | list[Scalar], shape: tuple[int, ...]) -> Array:

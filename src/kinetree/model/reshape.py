@@ -30,7 +30,7 @@ from kinetree.model.edit import edited, with_payload
 from kinetree.model.elements import shifted_law
 from kinetree.model.inputs import check_quaternion
 from kinetree.model.joint import COORDINATES, home_rotation, joint_pose
-from kinetree.model.model import WORLD, Frame, HasModel, Model, edit, model_of
+from kinetree.model.model import ELEMENTS, WORLD, Frame, HasModel, Model, edit, model_of
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import placement
 
@@ -158,7 +158,7 @@ def subtree(model: Model, link: str) -> Model:
 
 def elements_of(description: RobotDescription) -> dict[str, dict[str, Any]]:
     """Springs, actuators and motors by the field of the description, each by name."""
-    return {x: dict(getattr(description, x)) for x in ("springs", "actuators", "motors")}
+    return {x: dict(getattr(description, x)) for x in ELEMENTS}
 
 
 def _is_part(name: str, record: Any, joints: Set[str], links: Set[str]) -> bool:
