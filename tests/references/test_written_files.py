@@ -301,7 +301,7 @@ def test_springs_armature_and_actuators_come_back_from_mjcf():
     assert_same_robot(found, robot)
     assert limits_of(found) == limits_of(robot)
     ours, theirs = robot.model.actuators[0], found.model.actuators[0]
-    for key in ("name", "gears", "gain", "bias", "dynamics", "force_range", "control_range"):
+    for key in ("name", "arms", "gain", "bias", "dynamics", "force_range", "control_range"):
         assert getattr(ours, key) == getattr(theirs, key), key
 
 

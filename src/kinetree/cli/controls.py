@@ -70,7 +70,7 @@ def in_si_units(model: Model, controls: Array, degrees: bool, option: str) -> Ar
         if not controls[..., k].any():  # 0 in any unit
             continue
         if goal_kind(model, x) is None:
-            ends = zip(x.coords, x.gears, strict=True)
+            ends = zip(x.coords, x.arms, strict=True)
             goal = " + ".join(f"{gear:g} {model.coordinate_names[j]}" for j, gear in ends)
             raise InputError(
                 f"{option} with --degrees: the control of servo {x.name!r} is a goal for {goal}, "

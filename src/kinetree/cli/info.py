@@ -382,7 +382,7 @@ def _actuator(model: Model, x: JointActuator, degrees: bool) -> dict[str, Any]:
     In SI units; with `degrees` ranges of goals that are angles are in degrees. The unit of a
     control that is not a goal is "".
     """
-    ends = zip(x.coords, x.gears, strict=True)
+    ends = zip(x.coords, x.arms, strict=True)
     fields = ("gain", "bias", "dynamics", "time_constant", "delay", "early", "force_range")
     ranges = {
         "control_range": _in_degrees(model, x, x.control_range, degrees),

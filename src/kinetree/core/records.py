@@ -86,7 +86,8 @@ def checked(record: Any, kind: type[Record], what: str) -> Record:
             if x.type is float:  # which cannot be a symbol
                 read = partial(finite, infinite=x.metadata.get("infinite", False))
             several = isinstance(old, tuple)
-            new = tuple(read(entry, name) for entry in (old if several else (old,)))
+            entries: Any = old if several else (old,)
+            new = tuple(read(entry, name) for entry in entries)
             for entry in new:
                 check_range(entry, name, **x.metadata)
             changes[x.name] = new if several else new[0]

@@ -43,13 +43,6 @@ class Parts:
     notes: list[Note] = field(default_factory=list)
     warnings: list[Note] = field(default_factory=list)
 
-    def home(self, i: int) -> Array:
-        """Pose of moving link i in {s} at q = 0."""
-        T = np.eye(4, dtype=int)
-        while i != WORLD:
-            T, i = times(self.M_pi[i], T), self.parent[i]
-        return T
-
 
 def build_model(description: RobotDescription, *, unphysical: str = "error") -> Model:
     """Build the model of a description.
@@ -76,7 +69,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         )
         for kind, build in ELEMENTS.items()
     }
-    contacts, idle = moving_contacts(description.contacts, frames, description.name)
+    contacts, idle = moving_contacts(description.contacts, frames)
     parts.notes += [*idle, *unused_limits(parts.joints)]
     parts.warnings += massless(parts, [_inertial(body) for body in bodies])
     return Model(
@@ -94,7 +87,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
             parts.joints,
             joints,
             {name: (place.link, place.T_if) for name, place in parts.places.items()},
-            parts.home,
+            parts,
         ),
         frames=frames,
         tool=tool,
@@ -234,8 +227,6 @@ def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
         return M
     R = M[:3, :3]
     nearest = np.round(R)
-    if R.tolist() == nearest.tolist():
-        return M
     dust = (R != nearest) & (np.abs(R - nearest) < 4 * np.finfo(float).eps)
     if not dust.any():
         return M

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, known, scalar
-from kinetree.core.records import checked, mapping
-from kinetree.core.text import listing
-from kinetree.errors import InputError, ModelError, NameLookupError
+from kinetree.core.arrays import Array, known_number, scalar
+from kinetree.core.records import check_range, checked, mapping
+from kinetree.core.text import listing, look_up
+from kinetree.errors import InputError, ModelError
 from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
-from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model.constraints import AXES, ROD, Closure, Constraints, Coupling, Term
+from kinetree.model.joint import check_one_dof
 from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import placement
@@ -87,18 +87,11 @@ def motor_dofs(
     weights: dict[int, Scalar] = {}
     for name in actuated:
         weight = actuated[name] if isinstance(actuated, Mapping) else 1
-        number = known(np.asarray(scalar(weight, f"weight of the motor of joint {name!r}")))
-        if number is not None and number <= 0:
-            raise InputError(
-                f"the weight of the motor of joint {name!r} is {weight}; expected a number > 0: "
-                "the cost of the square of its force."
-            )
+        what = f"weight of the motor of joint {name!r}"
+        check_range(scalar(weight, what), what, "above 0", "the cost of the square of its force")
         of_joint = dofs_named(model, name, "actuated")
         if set(of_joint) & weights.keys():
-            raise InputError(
-                f"actuated names joint {name!r} twice; expected every joint once, because it has "
-                "one motor."
-            )
+            raise InputError(f"actuated names joint {name!r} twice; expected every joint once.")
         weights.update(dict.fromkeys(of_joint, weight))
     _check_ratio(model, weights)
     dofs = sorted(weights)
@@ -106,15 +99,12 @@ def motor_dofs(
 
 
 def _check_ratio(model: Model, weights: Mapping[int, Scalar]) -> None:
-    numbers = {d: known(np.asarray(w)) for d, w in weights.items()}
-    sizes = {d: float(x) for d, x in numbers.items() if x is not None}
-    if not sizes:
-        return
-    low, high = min(sizes, key=lambda d: sizes[d]), max(sizes, key=lambda d: sizes[d])
-    if sizes[high] > LARGEST_RATIO * sizes[low]:
+    sizes = sorted((x, d) for d, w in weights.items() if (x := known_number(w)) is not None)
+    if sizes and sizes[-1][0] > LARGEST_RATIO * sizes[0][0]:
+        (least, low), (most, high) = sizes[0], sizes[-1]
         raise InputError(
             f"the weights of the motors of {model.dof_names[high]!r} and {model.dof_names[low]!r} "
-            f"are {sizes[high]:g} and {sizes[low]:g}; expected a ratio of {LARGEST_RATIO:g} at "
+            f"are {most:g} and {least:g}; expected a ratio of {LARGEST_RATIO:g} at "
             "most, which rounding can resolve. Leave a motor that shall not act out of `actuated`."
         )
 
@@ -127,12 +117,9 @@ def dofs_named(model: Model, name: str, what: str) -> tuple[int, ...]:
         if joint.name == name:
             raise ModelError(
                 f"{what} names joint {name!r}, which follows {joint.follows!r} and has no force of "
-                f"its own; expected a joint that moves by itself. Name {joint.follows!r}."
+                f"its own. Name {joint.follows!r}."
             )
-    if name in model.dof_names:
-        return (model.dof_names.index(name),)
-    known = ", ".join(dict.fromkeys([*model.joint_names, *model.dof_names]))
-    raise NameLookupError(f"{what} names {name!r}; the joints of {model.name!r} are {known}.")
+    return (look_up({x: d for d, x in enumerate(model.dof_names)}, name, what),)
 
 
 def _resolved(model: Model, name: str, record: Constraint) -> Closure | Coupling:
@@ -144,13 +131,14 @@ def _resolved(model: Model, name: str, record: Constraint) -> Closure | Coupling
             "kt.constraints."
         )
     x = checked(record, type(record), f"constraint {name!r}")
+    what = f"a frame of constraint {name!r}"
     if isinstance(x, Couple):
         return _coupling(model, name, x)
     if isinstance(x, Hold):
         a, names = Frame(WORLD, _held_at(name, x)), ("the world", x.frame)
     else:
-        a, names = _frame(model, name, x.frame_a), (x.frame_a, x.frame_b)
-    b = _frame(model, name, names[1])
+        a, names = look_up(model.frames, x.frame_a, what), (x.frame_a, x.frame_b)
+    b = look_up(model.frames, names[1], what)
     _check_apart(model, name, a, b, names)
     if isinstance(x, Rod):
         return Closure(name, ROD, a.link, a.T_if, b.link, b.T_if, length=x.length)
@@ -169,21 +157,12 @@ def _held_at(name: str, record: Hold) -> Array:
     return placement(record.at, f"'at' of constraint {name!r}")
 
 
-def _frame(model: Model, name: str, frame: str) -> Frame:
-    if not isinstance(frame, str) or frame not in model.frames:
-        raise NameLookupError(
-            f"constraint {name!r} names the frame {frame!r}, which {model.name!r} does not have; "
-            f"its frames are {', '.join(model.frames)}. robot.with_tool adds one."
-        )
-    return model.frames[frame]
-
-
 def _check_apart(model: Model, name: str, a: Frame, b: Frame, names: tuple[str, str]) -> None:
     if a.link == b.link:
         link = "the base" if a.link == WORLD else f"link {model.link_names[a.link]!r}"
         raise ModelError(
-            f"constraint {name!r} ties {names[0]!r} to {names[1]!r}, and both are fixed in {link}, "
-            "which cannot move relative to itself; expected frames of two different links."
+            f"constraint {name!r} ties {names[0]!r} to {names[1]!r}, and both are fixed in {link}; "
+            "expected frames of two different links."
         )
 
 
@@ -205,27 +184,14 @@ def _coupling(model: Model, name: str, record: Couple) -> Coupling:
         if numbers.count(term.dof) > 1:
             raise ModelError(
                 f"constraint {name!r} couples joint {record.joint!r} by {joint!r}, whose position "
-                "it uses twice (a joint that follows another one shares its position); expected "
-                "different joints that move by themselves."
+                "it uses twice; expected different joints that move by themselves."
             )
     return Coupling(name, tuple(terms), record.offset)
 
 
 def _term(model: Model, name: str, key: str, powers: tuple[Scalar, ...]) -> Term:
-    for joint in model.joints:
-        if joint.name != key:
-            continue
-        if joint.type not in SCREW_TYPES:
-            raise ModelError(
-                f"constraint {name!r} couples joint {key!r}, which is {joint.type}; expected "
-                f"joints of one degree of freedom ({', '.join(SCREW_TYPES)}). A Loop or Hold ties "
-                "frames of links with other joints."
-            )
-        moved = joint.follows is not None
-        scale, offset = (joint.scale, joint.offset) if moved else (1, 0)
-        return Term(joint.coords[0], joint.dofs[0], scale, offset, powers)
-    names = ", ".join(joint.name for joint in model.joints)
-    raise NameLookupError(
-        f"constraint {name!r} couples joint {key!r}, which {model.name!r} does not have; its "
-        f"joints are {names}."
-    )
+    by_name = {joint.name: joint for joint in model.joints}
+    joint = look_up(by_name, key, f"a joint of constraint {name!r}")
+    check_one_dof(joint.type, f"constraint {name!r} couples joint {key!r}")
+    scale, offset = (1, 0) if joint.follows is None else (joint.scale, joint.offset)
+    return Term(joint.coords[0], joint.dofs[0], scale, offset, powers)

@@ -35,7 +35,6 @@ SAME = (  # fields of an actuator that are those of its record
     *("control_range", "force_range", "activation_range"),
 )
 DEPENDENT = 1e-9  # share of a row of N left by the rows before it; rounding leaves 1e-15
-Over = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...], tuple[Scalar, ...]]
 Frames = Mapping[str, Any]  # of the model: a number of a link and T_if, the pose in it
 
 
@@ -48,20 +47,15 @@ class PathPoint:
     at: tuple[Scalar, ...]
 
 
-@dataclass(frozen=True)
-class JointSpring:
-    """A spring of the energy stiffness/2 (x - rest)^2, x = sum of arms[k] * q[coords[k]].
+@dataclass(frozen=True, kw_only=True)
+class Element:
+    """What acts over x = sum of arms[k] * q[coords[k]], or over the length of a path.
 
-    play: width of the range about `rest` without force, beyond which x - rest counts from its end.
-    joints, dofs: the joints and the entries of dq and tau that belong to `coords`. points: of a
-    spring between points, which has no arms: x is the length of the path through them.
+    joints, dofs: the joints and the entries of dq and tau that belong to `coords`. points: of the
+    path of an element without arms.
     """
 
     name: str
-    stiffness: Scalar
-    rest: Scalar
-    damping: Scalar = 0
-    play: Scalar = 0
     joints: tuple[str, ...] = ()
     coords: tuple[int, ...] = ()
     dofs: tuple[int, ...] = ()
@@ -69,28 +63,38 @@ class JointSpring:
     points: tuple[PathPoint, ...] = ()
 
     @property
+    def arm_of(self) -> dict[str, Scalar]:
+        """The arm of each joint, by name."""
+        return dict(zip(self.joints, self.arms, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointSpring(Element):
+    """A spring of the energy stiffness/2 (x - rest)^2.
+
+    play: width of the range about `rest` without force, beyond which x - rest counts from its end.
+    """
+
+    stiffness: Scalar
+    rest: Scalar
+    damping: Scalar = 0
+    play: Scalar = 0
+
+    @property
     def record(self) -> Spring:
         """The spring as a user gives it, on joints that move by themselves."""
         single = self.joints == (self.name,) and is_plain(self.arms[0], 1)
-        joints = None if single or self.points else dict(zip(self.joints, self.arms, strict=True))
+        joints = None if single or self.points else self.arm_of
         return Spring(
             self.stiffness, self.rest, joints, self.damping, _described(self.points), self.play
         )
 
 
-@dataclass(frozen=True)
-class JointActuator:
-    """An actuator of length x = sum of gears[k] * q[coords[k]] + shift; see `Actuator`.
+@dataclass(frozen=True, kw_only=True)
+class JointActuator(Element):
+    """An actuator of length x + shift; see `Actuator`."""
 
-    joints, dofs: the joints and the entries of dq and tau that belong to `coords`. points: of an
-    actuator between points, which has no gears: x is the length of the path through them.
-    """
-
-    name: str
-    joints: tuple[str, ...]
-    coords: tuple[int, ...]
-    dofs: tuple[int, ...]
-    gears: tuple[float, ...]
+    arms: tuple[float, ...] = ()
     shift: float
     gain: Coefficients
     bias: Coefficients
@@ -101,7 +105,6 @@ class JointActuator:
     control_range: Range
     force_range: Range
     activation_range: Range
-    points: tuple[PathPoint, ...] = ()
 
     @property
     def has_activation(self) -> bool:
@@ -111,33 +114,27 @@ class JointActuator:
     @property
     def record(self) -> Actuator:
         """The actuator as a user gives it; the shift of mimic joints is in its gain and bias."""
-        joints = dict(zip(self.joints, self.gears, strict=True))
         laws = shifted_law(self.gain, self.bias, self.shift) if self.shift else {}
         own = {x: getattr(self, x) for x in SAME} | laws
+        joints = dict(zip(self.joints, self.arms, strict=True))
         return Actuator(joints, points=_described(self.points), **own)
 
 
-@dataclass(frozen=True)
-class GearedMotor:
-    """A motor at the angle sum of arms[k] * q[coords[k]], and a constant of mimic joints.
+@dataclass(frozen=True, kw_only=True)
+class GearedMotor(Element):
+    """A motor at the angle x, and a constant of mimic joints.
 
     It turns at the sum of N_kj dq_j over its joints: coupled wrists, parallelograms and
-    differentials have several joints in a row of N. joints, dofs: the joints and the entries of dq
-    and tau that belong to `coords`.
+    differentials have several joints in a row of N, which are its arms.
     """
 
-    name: str
-    joints: tuple[str, ...]
-    coords: tuple[int, ...]
-    dofs: tuple[int, ...]
-    arms: tuple[Scalar, ...]
     inertia: Scalar
     friction: Friction
 
     @property
     def record(self) -> Motor:
         """The motor as a user gives it, on joints that move by themselves."""
-        return Motor(dict(zip(self.joints, self.arms, strict=True)), self.inertia, self.friction)
+        return Motor(self.arm_of, self.inertia, self.friction)
 
     def rate(self, dq: Array) -> Any:
         """The sum of arms times dq: of rates the motor's rate, of accelerations its own."""
@@ -148,15 +145,15 @@ class GearedMotor:
 
 def build_spring(name: str, spring: Spring, joints: Sequence[Joint], frames: Frames) -> JointSpring:
     """The spring over the joints and frames of a model."""
-    x = checked(spring, Spring, f"spring {name!r}")
-    if x.points is None:
-        over, shift = _joint_arms("spring", name, x.joints or {name: 1}, joints)
-        rest = x.rest if is_plain(shift, 0) else x.rest - shift
-        return JointSpring(name, x.stiffness, rest, x.damping, x.play, *over)
-    if x.joints is not None:
-        raise InputError(f"spring {name!r} has joints and points; expected one of them.")
-    points = _path_points("spring", name, x.points, frames)
-    return JointSpring(name, x.stiffness, x.rest, x.damping, x.play, points=points)
+    owner = f"spring {name!r}"
+    x = checked(spring, Spring, owner)
+    if x.points is not None and x.joints is not None:
+        raise InputError(f"{owner} has joints and points; expected one of them.")
+    place, shift = _place(owner, x.joints or {name: 1}, x.points, joints, frames)
+    rest = x.rest if is_plain(shift, 0) else x.rest - shift
+    return JointSpring(
+        name=name, stiffness=x.stiffness, rest=rest, damping=x.damping, play=x.play, **place
+    )
 
 
 def build_actuator(
@@ -165,16 +162,14 @@ def build_actuator(
     """The actuator over the joints and frames of a model."""
     if not isinstance(name, str) or not name:
         raise InputError(f"the name of an actuator is {name!r:.60}; expected a text.")
-    record = checked_actuator(actuator, name)
-    own = {x: getattr(record, x) for x in SAME}
-    if record.points is not None:
-        points = _path_points("actuator", name, record.points, frames)
-        return JointActuator(name, (), (), (), (), 0.0, points=points, **own)
-    (ends, coords, dofs, gears), shift = _joint_arms("actuator", name, record.joints, joints)
-    return JointActuator(name, ends, coords, dofs, tuple(map(float, gears)), float(shift), **own)
+    x = checked_actuator(actuator, name)
+    place, shift = _place(f"actuator {name!r}", x.joints, x.points, joints, frames)
+    place["arms"] = tuple(map(float, place.get("arms", ())))
+    law = {field: getattr(x, field) for field in SAME}
+    return JointActuator(name=name, shift=float(shift), **place, **law)
 
 
-def build_motor(name: str, motor: Motor, joints: Sequence[Joint], _: Frames) -> GearedMotor:
+def build_motor(name: str, motor: Motor, joints: Sequence[Joint], frames: Frames) -> GearedMotor:
     """The motor over the joints of a model."""
     x = checked(motor, Motor, f"motor {name!r}")
     friction = checked_friction(x.friction, name, kind="motor")
@@ -182,15 +177,20 @@ def build_motor(name: str, motor: Motor, joints: Sequence[Joint], _: Frames) -> 
         raise InputError(
             f"motor {name!r} has load friction. Give it to the joints that the motor drives."
         )
-    over, _shift = _joint_arms("motor", name, x.joints, joints)
-    return GearedMotor(name, *over, x.inertia, friction)
+    place, _ = _place(f"motor {name!r}", x.joints, None, joints, frames)
+    return GearedMotor(name=name, inertia=x.inertia, friction=friction, **place)
 
 
-def _joint_arms(
-    kind: str, name: str, coefficients: Mapping[str, Scalar], joints: Sequence[Joint]
-) -> tuple[Over, Scalar]:
-    """Joints that move by themselves, their entries of q and dq and coefficients; the constant."""
-    owner = f"{kind} {name!r}"
+def _place(
+    owner: str,
+    coefficients: Mapping[str, Scalar],
+    points: Points | None,
+    joints: Sequence[Joint],
+    frames: Frames,
+) -> tuple[dict[str, Any], Scalar]:
+    """Where an element acts: fields of `Element`; the constant part of its length."""
+    if points is not None:
+        return {"points": _path_points(owner, points, frames)}, 0
     example = "{joint: coefficient}, such as {'hip': 1, 'knee': -1}"
     if not mapping(coefficients, f"joints of {owner}", example):
         raise InputError(f"{owner} has no joints; expected {example}.")
@@ -208,13 +208,14 @@ def _joint_arms(
             shift = shift + coefficient * joint.offset
         arm = coefficient if is_plain(joint.scale, 1) else coefficient * joint.scale
         arms[leader] = arms[leader] + arm if leader in arms else arm
-    coords, dofs = tuple(x.coords[0] for x in arms), tuple(x.dofs[0] for x in arms)
-    return (tuple(x.name for x in arms), coords, dofs, tuple(arms.values())), shift
+    numbers = {x: tuple(getattr(joint, x)[0] for joint in arms) for x in ("coords", "dofs")}
+    named = {"joints": tuple(joint.name for joint in arms), "arms": tuple(arms.values())}
+    return {**named, **numbers}, shift
 
 
-def _path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[PathPoint, ...]:
+def _path_points(owner: str, pairs: Points, frames: Frames) -> tuple[PathPoint, ...]:
     """The points of a spring or actuator, checked, in the frames of their links."""
-    owner, points = f"{kind} {name!r}", list[PathPoint]()
+    points = list[PathPoint]()
     pair_like = isinstance(pairs, Sequence) and all(
         isinstance(x, Sequence) and len(x) == 2 and isinstance(x[0], str) for x in pairs
     )
@@ -229,11 +230,6 @@ def _path_points(kind: str, name: str, pairs: Points, frames: Frames) -> tuple[P
         moved = frame.T_if[:3, :3] @ at + frame.T_if[:3, 3]
         link = next(key for key, x in frames.items() if x.link == frame.link)
         points.append(PathPoint(link, frame.link, tuple(moved.tolist())))
-    if len({point.link for point in points}) == 1:
-        raise InputError(
-            f"all points of {owner} belong to one link, so that no joint changes its length; "
-            "expected points of two links or more."
-        )
     for first, last in pairwise(points):
         if first == last:
             raise InputError(f"{owner} passes the same point of {first.name!r} twice in a row.")

@@ -13,13 +13,7 @@ from typing import Any
 from kinetree.core.arrays import known_number
 from kinetree.core.records import checked
 from kinetree.errors import InputError
-from kinetree.files.description.friction import (
-    Friction,
-    Pair,
-    Stribeck,
-    law_numbers,
-    smooth_laws,
-)
+from kinetree.files.description.friction import Friction, Pair, Stribeck, law_numbers, smooth_laws
 
 
 def checked_friction(friction: Friction, joint: str, kind: str = "joint") -> Friction:

@@ -29,19 +29,9 @@ from kinetree.files.description.records import (
 from kinetree.model.constraints import Constraints
 from kinetree.model.contacts import check_places
 from kinetree.model.elements import GearedMotor, JointActuator, JointSpring, motor_matrix
-from kinetree.model.joint import (
-    Joint,
-    JointRotor,
-    coordinate_names,
-    rate_names,
-)
+from kinetree.model.joint import Joint, JointRotor, coordinate_names, rate_names
 from kinetree.present.tables import Table
-from kinetree.spatial.inertia import (
-    BodyParts,
-    Moments,
-    moments_of,
-    spatial_inertia,
-)
+from kinetree.spatial.inertia import BodyParts, Moments, moments_of, spatial_inertia
 
 WORLD = -1  # the number of the base in `parent` and in frames
 BODY = ("m", "com", "I_com")

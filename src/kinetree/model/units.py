@@ -77,7 +77,7 @@ def goal_kind(model: Model, x: JointActuator) -> str | None:
     if x.points:
         return METRE
     measured = [kinds(model, "q")[k] for k in x.coords]
-    if len(measured) == 1 and abs(x.gears[0]) == 1:
+    if len(measured) == 1 and abs(x.arms[0]) == 1:
         return measured[0]
     return None if RAD in measured else NUMBER
 

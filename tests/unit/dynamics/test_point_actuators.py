@@ -58,7 +58,7 @@ def test_changed_robots_keep_their_paths():
     whole = actuate(model, STATE[0], np.array([0, 0.7, -0.9]), STATE[2], np.zeros(0)).tau
     part = actuate(held, STATE[0][1:], STATE[1][1:], STATE[2], np.zeros(0)).tau
     assert part == pytest.approx(whole[1:], rel=1e-12)
-    with pytest.raises(kt.errors.KinetreeError, match=r"actuator 'winch' acts on .* and on base"):
+    with pytest.raises(kt.errors.KinetreeError, match="'winch' passes is 'base'"):
         CRANE.subtree("link1")
     pair = CRANE.attach(CRANE, prefix="b/").model
     assert pair.actuator_names[3:] == ("b/winch", "b/ram", "b/elbow")

@@ -307,9 +307,7 @@ def _forces(
     (bare, motors), mu = dofs, np.array([1, 1, 1] * len(friction), object)
     mu[1::3] = mu[2::3] = list(friction)
     X, u = J[:, bare] * mu[:, None], len(bare)
-    A = eliminated_rows(factor(M_u, None), X)
-    sizes = [sum(A[0][k] * A[1][k]) for k in range(len(X))]
-    soft = sum(sizes) * (SOFT / len(sizes)) + TINY
+    soft = sum(_responses(M_u, X)) * (SOFT / len(X)) + TINY if bare else 1
     M, pull = M_u, r[bare]
     if effort is not None:
         X = np.concatenate([X, J[:, motors] * mu[:, None]], axis=1)
@@ -317,8 +315,9 @@ def _forces(
         M[:u, :u] = M_u
         M[range(u, len(M)), range(u, len(M))] = 1 / (soft * effort)
         pull = np.concatenate([pull, r[list(motors)]])
+    sizes = [x + soft for x in _responses(M, X)]
     rows = [
-        LorentzRow(Seat(k, size=3), np.array([sum(sizes[k : k + 3]) + TINY, soft, soft * m * m]))
+        LorentzRow(Seat(k, size=3), np.array([sum(sizes[k : k + 3]), soft, soft * m * m]))
         for k, m in zip(range(0, len(X), 3), friction, strict=True)
     ]
     mass, x, optimality = factor(M, None), np.zeros(len(X), int), 0
@@ -369,6 +368,12 @@ def contact_inverse_dynamics_at_state(
     )
     arguments = (*state, F_ext, mask, actuated, effort)
     return ground_forces(model, arguments, [np.asarray(x, float) for x in terms])
+
+
+def _responses(M: Array, X: Array) -> list[Scalar]:
+    """The diagonal of X M^-1 X^T."""
+    Y, over_D = eliminated_rows(factor(M, None), X)
+    return [sum(a * b) for a, b in zip(Y, over_D, strict=True)]
 
 
 def _with_ridge(A: Array) -> Array:

@@ -94,8 +94,8 @@ def _length(model: Model, x: JointActuator, q: Array) -> tuple[Any, dict[int, An
     """The length of an actuator, and dx/dq by degree of freedom."""
     if x.points:
         return path_length(segments(placed_tree(model, q), x.points))
-    length = sum((_product(g, q[c]) for g, c in zip(x.gears, x.coords, strict=True)), x.shift)
-    return length, dict(zip(x.dofs, x.gears, strict=True))
+    length = sum((_product(g, q[c]) for g, c in zip(x.arms, x.coords, strict=True)), x.shift)
+    return length, dict(zip(x.dofs, x.arms, strict=True))
 
 
 def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> Gains:

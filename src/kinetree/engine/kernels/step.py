@@ -241,9 +241,6 @@ def rate_graph(
     The arguments are in the order in which `simulate` has them, because the order of inputs is that
     of the terms of a sum.
     """
-    from kinetree.engine.compiler.optimise import optimise
-    from kinetree.engine.compiler.trace import trace
-
     model, n = space.model, space.model.n
     data = free_ports(model, free)
     ports = [Port("x", (space.size,)), Port("tau", (n,))]
@@ -270,9 +267,6 @@ def rate_graph(
 
 def start_graph(space: StateSpace) -> Graph:
     """The end of a step, or NaN where its start x does not satisfy the constraints."""
-    from kinetree.engine.compiler.optimise import optimise
-    from kinetree.engine.compiler.trace import trace
-
     lean = lean_model(space.model)
     items = lean_items(lean)
 

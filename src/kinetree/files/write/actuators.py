@@ -92,7 +92,7 @@ def _forces(model: Model, joint: Joint) -> list[tuple[JointActuator, float]]:
         force = max(map(abs, x.force_range)) if is_written(x.force_range) else inf
         if _is_plain_motor(x) and is_written(x.control_range):
             force = min(force, abs(x.gain[0]) * max(map(abs, x.control_range)))
-        gears = [abs(g) for dof, g in zip(x.dofs, x.gears, strict=True) if (dof,) == joint.dofs]
+        gears = [abs(g) for dof, g in zip(x.dofs, x.arms, strict=True) if (dof,) == joint.dofs]
         forces += [(x, force * gear) for gear in gears]
     return forces
 

@@ -9,6 +9,7 @@ import kinetree as kt
 from kinetree import dynamics
 from kinetree.engine.kernels import FREE as ALL
 from kinetree.engine.kernels import free_values, with_free
+from kinetree.engine.kernels.free import check_free
 from random_robots import ALL_TYPES, random_model
 
 MODELS = {
@@ -79,3 +80,25 @@ def test_every_kind_of_free_data_is_read_and_written_in_its_own_place():
         for untouched in set(ALL) - {name}:
             found = free_values(other, untouched)
             np.testing.assert_array_equal(found, free_values(model, untouched))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("mass", (1,), -1.0),
+        ("inertia", (1, 0, 0), 100.0),  # above the sum of the other two
+        ("inertia", (1, 0, 1), 5.0),  # not symmetric
+        ("friction", (2, 3), -0.1),
+        ("springs", (0, 0), -1.0),
+    ],
+)
+def test_numbers_that_no_robot_has_are_refused(name, place, value):
+    model = MODELS["puma"]
+    values = np.stack([free_values(model, name)] * 3) * 1.5
+    if name == "inertia":  # those of this robot are no body's
+        values[...] = np.eye(3)
+    check_free(model, name, values)
+    values[(2, *place)] = value
+    with pytest.raises(kt.errors.ModelError, match=rf"{name}\[2\] of .* expected"):
+        check_free(model, name, values)
+    check_free(with_free(model, [name], [values[2]]), name, values[2:])  # it is so already
