@@ -108,10 +108,8 @@ def limit_vector(value: StateLike, names: tuple[str, ...], name: str) -> Array:
     if x.ndim == 0:
         x = np.full(len(names), x)
     if x.shape != (len(names),):
-        raise ShapeError(
-            f"{name} has shape {x.shape}; expected a number or ({len(names)},), one limit for "
-            f"each of {', '.join(names)}."
-        )
+        named = f"({len(names)},), one for each of {', '.join(names)}"
+        raise ShapeError(f"{name} has shape {x.shape}; expected a number or {named}.")
     if not np.all(x > 0):
         raise InputError(f"{name} is {x.tolist()}; expected limits above 0, inf for none.")
     return x

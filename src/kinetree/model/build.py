@@ -259,14 +259,12 @@ def _stack(entries: list[Array] | list[Scalar], shape: tuple[int, ...]) -> Array
 def check_link(name: str, m: Scalar, I_com: Array, unphysical: str) -> str | None:
     """The fault of an impossible mass distribution as a sentence, or None; symbols are trusted."""
     faults = physical_faults(m, I_com)
-    if not faults:
-        return None
     message = f"link {name!r} is not a physical body: {'; '.join(faults)}."
-    if unphysical == "error":
+    if faults and unphysical == "error":
         raise InertiaError(f"{message} To use the numbers nevertheless, pass unphysical='warn'.")
-    if unphysical == "warn":
+    if faults and unphysical == "warn":
         warn(message)
-    return message
+    return message if faults else None
 
 
 def _check_limits(joint: JointDescription) -> None:

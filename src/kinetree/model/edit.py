@@ -139,8 +139,8 @@ def payload_parameters(
     link = model.frame(frame).link
     if link == WORLD:
         raise InputError(
-            f"payload on {model.frame_name(frame)!r} is fixed to the base, which no joint moves; "
-            f"expected a frame on a link that moves ({', '.join(model.link_names)})."
+            f"payload on {model.frame_name(frame)!r} is fixed to the base; expected a frame on a "
+            f"link that moves ({', '.join(model.link_names)})."
         )
     given = [np.asarray(x) for x in (m, com, np.zeros((3, 3)) if I_com is None else I_com)]
     try:
@@ -151,15 +151,14 @@ def payload_parameters(
             "as m (100,), com (3,) and I_com (100, 3, 3)."
         ) from None
     payloads = [np.broadcast_to(x, (*batch, *(3,) * k)) for k, x in enumerate(given)]
-    own = {"mass": model.m, "com": model.com, "inertia": model.I_com}
-    found = {x: np.array(np.broadcast_to(v, (*batch, *v.shape)), float) for x, v in own.items()}
+    own = (model.m, model.com, model.I_com)
+    found = [np.array(np.broadcast_to(x, (*batch, *x.shape)), float) for x in own]
     for k in np.ndindex(batch):
-        m_k, com_k, I_k = (x[k] for x in payloads)
-        body = _payload(model, m_k, com_k, I_k, frame, k)
+        body = _payload(model, *(x[k] for x in payloads), frame=frame, k=k)
         loaded = compose((model.m[link], model.com[link], model.I_com[link]), body)
-        for x, value in zip(found.values(), loaded, strict=True):
+        for x, value in zip(found, loaded, strict=True):
             x[(*k, link)] = value
-    return found
+    return dict(zip(("mass", "com", "inertia"), found, strict=True))
 
 
 def _with_joint_parts(model: Model, part: str, changes: Mapping[str, Any], example: str) -> Model:

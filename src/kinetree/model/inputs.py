@@ -88,8 +88,7 @@ def _vector(model: Model, value: StateLike, name: str, axis: Axis) -> Array:
     if len(x) != len(names):
         raise ShapeError(
             f"{name} has {counted(len(x), 'entry')} but {model.name!r} needs {len(names)}: "
-            f"{', '.join(names)}. Fixed joints take no entry; see model.coordinate_names for the "
-            "order of q and model.dof_names for that of dq, ddq and tau."
+            f"{', '.join(names)}. Fixed joints take no entry."
         )
     return x
 
