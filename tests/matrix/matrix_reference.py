@@ -621,7 +621,7 @@ class Reference:
         _, first, second = trials
         part = first @ solve(M, first)
         later = (second - first) @ solve(M, second - first)
-        fade = 1 / (1 + (later / part) ** 3) if part else 1
+        fade = 1 / (1 + (later / (part + Decimal(2) ** -120)) ** 3)  # 1 where both vanish
         c = (first + second) / 2 * fade - now * (1 - fade)
         new = dq + (ddq - solve(M, c) + turning) * dt
         moved, rates = self.integrate(q, new * dt), np.array(new)

@@ -303,6 +303,14 @@ def test_gains_of_drives_are_found_by_a_known_payload():
     np.testing.assert_allclose(friction, [0.8, 0.75, 0.7], rtol=0.1)
 
 
+def test_gains_are_scaled_by_the_described_masses():
+    gains = np.array([0.08, -25.0, 1.7])
+    data = make_recording(TRUE, T, STATE[0], (FORCES + noise(0)) * gains, *STATE[1:])
+    found = identify(TRUE, data, gains="description", **FAST)
+    np.testing.assert_allclose(found.gains.values, gains, rtol=0.03)
+    assert found.gains.origin == "description"
+
+
 def test_friction_with_a_memory_is_found_by_slow_reversals():
     def hinge(law):
         built = kt.Builder("hinge").link("base")

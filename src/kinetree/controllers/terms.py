@@ -52,7 +52,7 @@ REFERENCE_OPEN = 1e-5  # rad or m: the most that a reference may miss the constr
 # the names along the fields of controllers that follow a motion of the joints
 BY_JOINT: NamedFields = {"reference": coordinate_axis, "kp": dof_axis, "kd": dof_axis}
 
-GAINS = ("kp", "kd", "ki", "lam", "K", "D")  # fields of controllers that are gains
+GAINS = ("kp", "kd", "ki", "K", "D", "damping")  # fields of controllers that are 0 or more
 
 
 def lean(model: Model) -> LeanModel:

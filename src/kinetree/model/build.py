@@ -27,6 +27,7 @@ from kinetree.spatial.inertia import BodyParts, check_body, compose, move_body, 
 from kinetree.spatial.se3 import check_pose
 
 HOME = frozen(np.eye(4, dtype=int))
+NO_BODY: BodyParts = 0.0, np.zeros(3), np.zeros((3, 3))
 UNPHYSICAL = ("error", "warn", "allow")
 ELEMENTS = {"spring": build_spring, "actuator": build_actuator, "motor": build_motor}
 
@@ -43,13 +44,6 @@ class Parts:
     notes: list[Note] = field(default_factory=list)
     warnings: list[Note] = field(default_factory=list)
 
-    def home(self, i: int) -> Array:
-        """Pose of moving link i in {s} at q = 0."""
-        T = np.eye(4, dtype=int)
-        while i != WORLD:
-            T, i = times(self.M_pi[i], T), self.parent[i]
-        return T
-
 
 def build_model(description: RobotDescription, *, unphysical: str = "error") -> Model:
     """Build the model of a description.
@@ -63,7 +57,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         raise ModelError(f"unphysical is {unphysical!r}; expected {', '.join(UNPHYSICAL)}.")
     root = check_tree(description.links, description.joints, description.name)
     parts = _walk(description, root, unphysical)
-    base, *bodies = (compose(*(of_link or [_no_body()])) for of_link in parts.bodies.values())
+    base, *bodies = (compose(*(of_link or [NO_BODY])) for of_link in parts.bodies.values())
     frames = _frames(description, parts.places)
     tool = _default_tool(parts, root) if description.tool is None else description.tool
     if tool is not None:
@@ -76,9 +70,9 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
         )
         for kind, build in ELEMENTS.items()
     }
-    contacts, idle = moving_contacts(description.contacts, frames, description.name)
+    contacts, idle = moving_contacts(description.contacts, frames)
     parts.notes += [*idle, *unused_limits(parts.joints)]
-    parts.warnings += massless(parts, [_inertial(body) for body in bodies])
+    parts.warnings += massless(parts, [m + np.trace(I_com) for m, _, I_com in bodies])
     return Model(
         name=description.name,
         joints=joints,
@@ -94,7 +88,7 @@ def build_model(description: RobotDescription, *, unphysical: str = "error") -> 
             parts.joints,
             joints,
             {name: (place.link, place.T_if) for name, place in parts.places.items()},
-            parts.home,
+            parts,
         ),
         frames=frames,
         tool=tool,
@@ -202,7 +196,10 @@ def _add_bodies(parts: Parts, link: LinkDescription, unphysical: str) -> None:
 
 
 def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
-    """A warning for every joint that moves no mass at all; one if no link that moves has any."""
+    """A warning for every joint that moves no mass at all; one if no link that moves has any.
+
+    masses: mass plus moments of each link, exactly zero for a body without any inertia.
+    """
     beyond = list(masses)
     for i in reversed(range(len(beyond))):
         if parts.parent[i] != WORLD:
@@ -219,12 +216,6 @@ def massless(parts: Parts, masses: list[Scalar]) -> list[Note]:
     return [Note(f"{text}; {need}", x.where, "model", "massless") for text, x in pairs]
 
 
-def _inertial(body: BodyParts) -> Scalar:
-    """Mass plus moments: exactly zero for a body without any inertia."""
-    m, _, I_com = body
-    return m + I_com[0, 0] + I_com[1, 1] + I_com[2, 2]
-
-
 def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
     """Clear rotation entries that differ from 0, 1 or -1 by rounding alone, with a note.
 
@@ -234,8 +225,6 @@ def snap(M: Array, notes: list[Note], joint: JointDescription) -> Array:
         return M
     R = M[:3, :3]
     nearest = np.round(R)
-    if R.tolist() == nearest.tolist():
-        return M
     dust = (R != nearest) & (np.abs(R - nearest) < 4 * np.finfo(float).eps)
     if not dust.any():
         return M
@@ -261,10 +250,6 @@ def _default_tool(parts: Parts, root: str) -> str | None:
     tips = set(range(len(parts.joints))) - set(parts.parent)
     moved = [name for name, place in parts.places.items() if place.link in (tips or {WORLD})]
     return None if len(tips) > 1 else moved[-1] if tips else root
-
-
-def _no_body() -> BodyParts:
-    return 0.0, np.zeros(3), np.zeros((3, 3))
 
 
 def _stack(entries: list[Array] | list[Scalar], shape: tuple[int, ...]) -> Array:

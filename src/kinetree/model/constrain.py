@@ -151,8 +151,8 @@ def _held_at(name: str, record: Hold) -> Array:
     shape = np.asarray(record.at).shape
     if record.kind == "pose" and shape != (4, 4):
         raise InputError(
-            f"'at' of constraint {name!r} has shape {shape}; expected a pose (4, 4), because kind "
-            "is 'pose'. A position is enough for kind='point'."
+            f"'at' of constraint {name!r} has shape {shape}; expected a pose (4, 4), or "
+            "kind='point'."
         )
     return placement(record.at, f"'at' of constraint {name!r}")
 
@@ -173,10 +173,7 @@ def _coupling(model: Model, name: str, record: Couple) -> Coupling:
         several = isinstance(coefficients, Sequence) or np.ndim(np.asarray(coefficients)) == 1
         values: list[Any] = list(coefficients) if several else [coefficients]  # type: ignore[arg-type]
         if not values:
-            raise InputError(
-                f"constraint {name!r} has no coefficient for joint {joint!r}; expected a number, "
-                "or the coefficients of q, q^2, and so on."
-            )
+            raise InputError(f"constraint {name!r} has no coefficient for joint {joint!r}.")
         powers = [scalar(c, f"coefficient of {joint!r} in constraint {name!r}") for c in values]
         terms.append(_term(model, name, joint, tuple(-c for c in powers)))
     numbers = [term.dof for term in terms]

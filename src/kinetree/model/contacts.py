@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, times
-from kinetree.core.text import listing
-from kinetree.errors import InputError, ModelError, NameLookupError, argument
-from kinetree.files.description.collisions import (
-    Collisions,
-    CollisionShape,
-    contacts_of,
-)
-from kinetree.files.description.contacts import (
-    Contact,
-    ContactRim,
-    Contacts,
-)
+from kinetree.core.text import listing, look_up
+from kinetree.errors import InputError, ModelError, argument
+from kinetree.files.description.collisions import Collisions, CollisionShape, contacts_of
+from kinetree.files.description.contacts import Contact, ContactRim, Contacts
 from kinetree.files.description.records import Note
 
 
@@ -55,9 +47,8 @@ def check_no_contacts(model: Any, what: str) -> None:
     if model.contacts is not None:
         raise ModelError(
             f"{what} leaves out contacts, and {model.name!r} has some: "
-            f"{listing(model.contacts.names, 6)}. Use robot.with_contacts(None) for the robot in "
-            "the air; steps of contacts with a compliance have derivatives: "
-            "robot.derivative('step_semi_implicit_euler', ['q', 'dq', 'tau'])."
+            f"{listing(model.contacts.names, 6)}. Use robot.with_contacts(None); steps have "
+            "derivatives: robot.derivative('step_semi_implicit_euler', ['q', 'dq', 'tau'])."
         )
 
 
@@ -70,35 +61,26 @@ def check_places(contacts: Contacts, frames: Mapping[str, Any], name: str) -> No
         name: of the robot.
     """
     for x in contacts.points:
-        if x.link not in frames:
-            raise NameLookupError(
-                f"contact {x.name!r} is on {x.link!r}, which is no link or frame of {name!r}; "
-                f"expected one of {', '.join(frames)}."
-            )
-        if frames[x.link].link < 0:
+        if look_up(frames, x.link, f"link of contact {x.name!r} of {name!r}").link < 0:
             raise ModelError(
-                f"contact {x.name!r} is on {x.link!r}, which is fixed to the world and cannot "
-                "touch the ground; expected a link that moves. Load a robot that can leave its "
-                f"place with {argument('floating', True)}."
+                f"contact {x.name!r} is on {x.link!r}, which is fixed to the world; expected a "
+                f"link that moves. Load a floating robot with {argument('floating', True)}."
             )
 
 
 def moving_contacts(
-    contacts: Contacts | None, frames: Mapping[str, Any], name: str
+    contacts: Contacts | None, frames: Mapping[str, Any]
 ) -> tuple[Contacts | None, list[Note]]:
     """The contacts of links that move, and notes on those that are fixed to the world.
 
     Args:
         contacts: as described; None: there are none.
         frames: of the robot: a link number, -1 for the base, and T_if, by name.
-        name: of the robot.
     """
     if contacts is None:
         return None, []
     fixed = {x.name for x in contacts.points if x.link in frames and frames[x.link].link < 0}
     kept = _kept(contacts, {x.name for x in contacts.points} - fixed)
-    if kept is not None:
-        check_places(kept, frames, name)
     return kept, [Note(f"contact {x!r} has no effect: it is fixed to the world") for x in fixed]
 
 
@@ -120,8 +102,8 @@ def joined_contacts(ours: Contacts | None, theirs: Contacts | None) -> Contacts 
         return ours or theirs
     if (ours.ground, ours.compliance) != (theirs.ground, theirs.compliance):
         raise ModelError(
-            "the two robots have contacts with different ground or compliance; expected the same, "
-            "because both stand in one world. Call with_contacts of one of them again."
+            "the two robots have contacts with different ground or compliance; expected the same. "
+            "Call with_contacts of one of them again."
         )
     kept = theirs.with_pairs(theirs.frictions, theirs.restitutions)
     return replace(ours, points=(*ours.points, *kept.points))
@@ -183,7 +165,5 @@ def _shapes_of(
             f"{listing(dict.fromkeys(x.link for x in shapes), 12) or 'the robot has none'}. Give "
             f"points instead: kt.contacts.ContactPoint('heel', {name!r}, (x, y, z))."
         )
-    raise NameLookupError(
-        f"there is no link or collision shape {name!r}; the shapes are "
-        f"{listing([x.name for x in shapes], 30) or 'none'}, the links {listing(links, 30)}."
-    )
+    known = dict.fromkeys([*links, *(x.name for x in shapes)], chosen)
+    return look_up(known, name, "the link or collision shape of a contact")

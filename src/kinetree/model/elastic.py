@@ -24,12 +24,7 @@ from kinetree.core.text import look_up
 from kinetree.errors import InputError, ModelError
 from kinetree.files.description.friction import Friction
 from kinetree.files.description.joints import FREE
-from kinetree.files.description.records import (
-    JointDescription,
-    LinkDescription,
-    Rotor,
-    Spring,
-)
+from kinetree.files.description.records import JointDescription, LinkDescription, Rotor, Spring
 from kinetree.model.constrain import without_constraints
 from kinetree.model.edit import edited
 from kinetree.model.joint import check_one_dof, is_plain

@@ -11,15 +11,9 @@ from numbers import Number
 from typing import Any
 
 from kinetree.core.arrays import known_number
-from kinetree.core.records import checked
+from kinetree.core.records import check_range, checked
 from kinetree.errors import InputError
-from kinetree.files.description.friction import (
-    Friction,
-    Pair,
-    Stribeck,
-    law_numbers,
-    smooth_laws,
-)
+from kinetree.files.description.friction import Friction, Pair, Stribeck, law_numbers, smooth_laws
 
 
 def checked_friction(friction: Friction, joint: str, kind: str = "joint") -> Friction:
@@ -62,12 +56,8 @@ def _check_presliding(friction: Friction, owner: str, kind: str) -> None:
             "without it."
         )
     for level in friction.coulomb:
-        number = known_number(level)
-        if number is not None and number <= 0:
-            raise InputError(
-                f"presliding of {owner} needs Coulomb friction, which is {level}; expected above "
-                "0 in both directions."
-            )
+        what = f"Coulomb friction of {owner}, which has presliding,"
+        check_range(level, what, "above 0", "in both directions")
 
 
 def with_coefficients(friction: Friction, viscous: Pair, coulomb: Pair) -> Friction:

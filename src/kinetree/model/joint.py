@@ -1,6 +1,6 @@
 """Joints and rotors: the motion of a link relative to its parent, and the drive of that motion."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
 from typing import Any
@@ -205,15 +205,14 @@ def _check_force(joint: JointDescription) -> None:
     if joint.mimic is not None and (lossy or joint.drive is not None):
         leader, part = joint.mimic.joint, "load friction" if lossy else "a drive"
         raise ModelError(
-            f"{owner} follows {leader!r} and has no force of its own, but {part}; expected it at "
-            f"the joint whose force moves both. Give it to {leader!r}."
+            f"{owner} follows {leader!r} and has no force of its own, but {part}. Give it to "
+            f"{leader!r}."
         )
     if joint.drive is not None:
         check_one_dof(joint.type, f"{owner} has a drive")
         if lossy and getattr(joint.drive, "efficiency", 1) != 1:
             raise InputError(
-                f"{owner} has load friction and a drive of efficiency below 1; expected one of "
-                "them, since both describe the loss in its gear."
+                f"{owner} has load friction and a drive of efficiency below 1; expected one."
             )
 
 
@@ -265,7 +264,7 @@ def build_rotors(
     described: Sequence[JointDescription],
     joints: Sequence[Joint],
     places: Mapping[str, tuple[int, Array]],
-    home: Callable[[int], Array],
+    tree: Any,
 ) -> tuple[JointRotor, ...]:
     """Rotors of the model.
 
@@ -273,7 +272,7 @@ def build_rotors(
         described: joints of the moving links.
         joints: the same joints as built.
         places: described link -> the moving link it is part of, and its pose there.
-        home: moving link -> its pose in {s} at q = 0.
+        tree: has `parent` and `M_pi` of the moving links, as a model.
     """
     rotors: list[JointRotor] = []
     for i, joint in enumerate(described):
@@ -287,12 +286,23 @@ def build_rotors(
         if rotor.axis is None:
             screw = _screw(joint)
             direction = screw[:3] if np.any(screw[:3] != 0) else screw[3:]
-            s = times(times(inverse(home(link)), home(i))[:3, :3], direction)
+            s = times(home_rotation(tree, link, i), direction)
         else:
             s = times(T[:3, :3], unit(rotor.axis, f"axis of the {owner}"))
         own, ratio = joints[i], rotor.ratio
         rotors.append(JointRotor(i, own.dofs[0], link, rotor.inertia, ratio * own.scale, s, ratio))
     return tuple(rotors)
+
+
+def home_rotation(tree: Any, i: int, j: int) -> Array:
+    """R_ij at q = 0 of two moving links; -1 is the base. tree: has `parent` and `M_pi`."""
+    poses: list[Array] = []
+    for k in (i, j):
+        T = np.eye(4, dtype=int)
+        while k >= 0:
+            T, k = times(tree.M_pi[k], T), tree.parent[k]
+        poses.append(T)
+    return times(inverse(poses[0]), poses[1])[:3, :3]
 
 
 def _screw(joint: JointDescription) -> Array:

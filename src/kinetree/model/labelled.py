@@ -17,12 +17,9 @@ import numpy as np
 from kinetree.core.containers import label_kind
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import (
-    activation_axis,
-    actuator_axis,
     check_one_state,
     coordinate_axis,
     dof_axis,
-    link_axis,
 )
 from kinetree.present.labels import Alignment, Axis
 
@@ -98,23 +95,18 @@ def _by_name(
 def letter_axis(model: Model, letter: str) -> Axis | None:
     """Return the names along a dimension with a letter of the notation; None if it has none."""
     constraints, contacts = model.constraints, model.contacts
-    match letter:
-        case "n":
-            return dof_axis(model)
-        case "nq":
-            return coordinate_axis(model)
-        case "l":
-            return link_axis(model)
-        case "u":
-            return actuator_axis(model)
-        case "a":
-            return activation_axis(model)
-        case "c" if contacts is not None:
-            return Axis(contacts.names, "contact", model.name)
-        case "m" if constraints is not None:
-            return Axis(constraints.row_names, "equation", model.name)
-        case "d" if constraints is not None:
-            names = tuple(model.dof_names[d] for d in constraints.independent)
-            return Axis(names, "joint", model.name)
-        case _:
-            return Axis(DIRECTIONS[letter], "axis") if letter in DIRECTIONS else None
+    if letter in ("n", "nq"):
+        return dof_axis(model) if letter == "n" else coordinate_axis(model)
+    if letter in DIRECTIONS:
+        return Axis(DIRECTIONS[letter], "axis")
+    named = {
+        "l": ("link", model.link_names),
+        "u": ("actuator", model.actuator_names),
+        "a": ("actuator", model.activation_names),
+    }
+    if contacts is not None:
+        named["c"] = "contact", contacts.names
+    if constraints is not None:
+        named["m"] = "equation", constraints.row_names
+        named["d"] = "joint", tuple(model.dof_names[d] for d in constraints.independent)
+    return Axis(named[letter][1], named[letter][0], model.name) if letter in named else None

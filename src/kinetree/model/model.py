@@ -29,22 +29,13 @@ from kinetree.files.description.records import (
 from kinetree.model.constraints import Constraints
 from kinetree.model.contacts import check_places
 from kinetree.model.elements import GearedMotor, JointActuator, JointSpring, motor_matrix
-from kinetree.model.joint import (
-    Joint,
-    JointRotor,
-    coordinate_names,
-    rate_names,
-)
+from kinetree.model.joint import Joint, JointRotor, coordinate_names, rate_names
 from kinetree.present.tables import Table
-from kinetree.spatial.inertia import (
-    BodyParts,
-    Moments,
-    moments_of,
-    spatial_inertia,
-)
+from kinetree.spatial.inertia import BodyParts, Moments, moments_of, spatial_inertia
 
+ELEMENTS = ("springs", "actuators", "motors")
+KEPT = ("name", "type", "friction", "armature", "limits", "drive", "actuation")  # of a joint
 WORLD = -1  # the number of the base in `parent` and in frames
-BODY = ("m", "com", "I_com")
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,9 +217,7 @@ class Model:
             ),
             tool=self.tool,
             gravity=self.gravity[3:],
-            springs={x.name: x.record for x in self.springs},
-            actuators={x.name: x.record for x in self.actuators},
-            motors={x.name: x.record for x in self.motors},
+            **{x: {y.name: y.record for y in getattr(self, x)} for x in ELEMENTS},
             notes=self.notes,
             warnings=tuple(x for x in self.warnings if x.source == "file"),
             constrained=None if held is None else Constrained(held.given, motors),
@@ -242,20 +231,14 @@ class Model:
         if rotor is not None:
             rotor = Rotor(rotor.inertia, rotor.gear, rotor.s, self.names[rotor.link])
         return JointDescription(
-            name=joint.name,
-            type=joint.type,
+            **{field: getattr(joint, field) for field in KEPT},
             parent=self.names[self.parent[i]],
             child=self.link_names[i],
             M_pc=self.M_pi[i],
             A=joint.screw,
             offset=0 if follows else joint.offset,
             mimic=None if follows is None else Mimic(follows, joint.scale, joint.offset),
-            friction=joint.friction,
-            armature=joint.armature,
             rotor=rotor,
-            limits=joint.limits,
-            drive=joint.drive,
-            actuation=joint.actuation,
         )
 
     @cached_property
@@ -361,16 +344,10 @@ class Model:
         """HTML table of the joints in the order of q, with the masses of the links they move."""
         head = ("joint", "type", "moves", "mass, kg", "lower", "upper", "speed", "effort")
         parts = zip(self.joints, self.link_names, self.m, strict=True)
-        rows = [
-            (
-                x.name,
-                x.type if x.follows is None else f"{x.type}, follows {x.follows}",
-                link,
-                m,
-                *(getattr(x.limits, end) for end in ("lower", "upper", "velocity", "effort")),
-            )
-            for x, link, m in parts
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for x, link, m in parts:
+            kind = x.type if x.follows is None else f"{x.type}, follows {x.follows}"
+            rows.append((x.name, kind, link, m, *dataclasses.astuple(x.limits)))
         size, warnings = counted(self.n, "degree", "of freedom"), len(self.warnings)
         title = f"{self.name}: {size}, base {self.base_name}, {tool_words(self)}"
         notes = [f"{counted(warnings, 'warning')}: see model.warnings."] if warnings else []

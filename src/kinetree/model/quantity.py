@@ -222,12 +222,10 @@ def _read_docstring(text: str) -> tuple[str, tuple[str, ...], dict[str, tuple[st
     about, _, example = cleandoc(text).partition("Example:\n")
     about, _, returns = about.partition("Returns:\n")
     title, *remarks = (" ".join(part.split()) for part in about.strip().split("\n\n"))
-    texts = {x: (meaning, unit) for x, meaning, unit in RESULT.findall(_unfolded(returns))}
+    texts = {
+        x: (meaning, unit) for x, meaning, unit in RESULT.findall(re.sub(r"\n {8}", " ", returns))
+    }
     return title, tuple(remarks), texts, textwrap.dedent(example)
-
-
-def _unfolded(text: str) -> str:
-    return re.sub(r"\n {8}", " ", text)
 
 
 def shape_text(dims: str) -> str:

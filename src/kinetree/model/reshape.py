@@ -29,10 +29,10 @@ from kinetree.model.contacts import contacts_on, joined_contacts, shapes_on
 from kinetree.model.edit import edited, with_payload
 from kinetree.model.elements import shifted_law
 from kinetree.model.inputs import check_quaternion
-from kinetree.model.joint import COORDINATES, joint_pose
-from kinetree.model.model import WORLD, Frame, HasModel, Model, edit, model_of
+from kinetree.model.joint import COORDINATES, home_rotation, joint_pose
+from kinetree.model.model import ELEMENTS, WORLD, Frame, HasModel, Model, edit, model_of
 from kinetree.scalars import Scalar
-from kinetree.spatial.se3 import inverse, placement
+from kinetree.spatial.se3 import placement
 
 Record = TypeVar("Record", Spring, Actuator, Motor)
 AFTERWARDS = "Change the tree first, and add the constraints to the result"
@@ -158,7 +158,7 @@ def subtree(model: Model, link: str) -> Model:
 
 def elements_of(description: RobotDescription) -> dict[str, dict[str, Any]]:
     """Springs, actuators and motors by the field of the description, each by name."""
-    return {x: dict(getattr(description, x)) for x in ("springs", "actuators", "motors")}
+    return {x: dict(getattr(description, x)) for x in ELEMENTS}
 
 
 def _is_part(name: str, record: Any, joints: Set[str], links: Set[str]) -> bool:
@@ -175,19 +175,10 @@ def _carried(
     rotor = joint.rotor
     if rotor is None or rotor.link in inside:
         return joint
-    home = _home_poses(model)
     carrier = next(i for i, name in model.names.items() if name == rotor.link)
-    R = times(inverse(home[root]), home[carrier])[:3, :3]
-    moved = replace(rotor, axis=times(R, np.asarray(rotor.axis)), link=model.link_names[root])
+    axis = times(home_rotation(model, root, carrier), np.asarray(rotor.axis))
+    moved = replace(rotor, axis=axis, link=model.link_names[root])
     return replace(joint, rotor=moved)
-
-
-def _home_poses(model: Model) -> dict[int, Array]:
-    """Pose of every link in {s} where all joints are at zero."""
-    T = {WORLD: np.eye(4, dtype=int)}
-    for i in model.links:
-        T[i] = times(T[model.parent[i]], model.M_pi[i])
-    return T
 
 
 @edit
