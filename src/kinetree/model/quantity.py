@@ -243,7 +243,8 @@ def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
 def task_rows(rows: Sequence[int] | None) -> list[int]:
     """Check the coordinates of a task: each of the six at most once; None is all six."""
     try:
-        chosen = list(range(6)) if rows is None else [index(k) for k in rows]
+        given = range(6) if rows is None else rows
+        chosen = [-1 if isinstance(k, bool) else index(k) for k in given]  # truth is no number
     except TypeError:
         chosen = list[int]()
     if not chosen or len({*chosen}) < len(chosen) or not {*chosen} <= {*range(6)}:

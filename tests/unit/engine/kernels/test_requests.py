@@ -25,7 +25,7 @@ REFUSED = {
     "rows": (
         "task_space",
         TASK,
-        (3, "34", [True, False], [0.0], [[0], [1]], np.zeros((2, 2)), {0: 1}, (9,), (3, 3), ()),
+        (3, "34", [True, False], [0.0], [[0], [1]], np.zeros((2, 2)), (9,), (3, 3), ()),
     ),
     "wrenches": ("inverse_dynamics", KERNEL, (*WRONG, 1)),
     "free": ("inverse_dynamics", KERNEL, ("mass", 7, [7], [["mass"]], None)),
