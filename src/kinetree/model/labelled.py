@@ -25,7 +25,6 @@ from kinetree.present.labels import Alignment, Axis
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-Letter = str | Callable[[Model], Axis]
 OfModel = Callable[Concatenate[Model, Given], Result]
 OfRobot = Callable[Concatenate[Model | HasModel, Given], Result]
 
@@ -43,12 +42,12 @@ DIRECTIONS = {
 
 
 def labelled(
-    *dims: Letter | tuple[Letter, ...],
+    *dims: str | tuple[str, ...],
 ) -> Callable[[OfModel[Given, Result]], OfRobot[Given, Result]]:
     """Let a function take a robot and labelled states.
 
-    dims: the letters of the axes of the result (n, nq, l, 3, 4, 6, or a function that makes the
-    axis of a model); or one tuple of letters for each of several results.
+    dims: the letters of the axes of the result (n, nq, l, 3, 4, 6); or one tuple of letters for
+    each of several results.
     """
 
     def decorate(function: OfModel[Given, Result]) -> OfRobot[Given, Result]:
@@ -67,7 +66,7 @@ def labelled(
 
 def _by_name(
     function: Callable[..., Any],
-    dims: Sequence[Letter | tuple[Letter, ...]],
+    dims: Sequence[str | tuple[str, ...]],
     args: tuple[Any, ...],
     options: Mapping[str, Any],
 ) -> Any:
@@ -82,8 +81,7 @@ def _by_name(
     result = function(*bound.args, **bound.kwargs)
 
     def with_names(x: Any, letters: Sequence[Any]) -> Any:
-        axes = [letter_axis(model, y) if isinstance(y, str) else y(model) for y in letters]
-        return alignment.label(x, axes, function.__name__)
+        return alignment.label(x, [letter_axis(model, y) for y in letters], function.__name__)
 
     several = [x for x in dims if isinstance(x, tuple)]
     if several:
