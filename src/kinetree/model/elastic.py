@@ -88,6 +88,8 @@ def with_elastic_joint(
     )
     motor = replace(_with_inertia(record, motor_inertia), child=joint + CARRIER)
     springs = {name: _on_link(name, x, joint) for name, x in description.springs.items()}
+    if joint + DEFLECTION in springs:  # names of joints and links are checked by the build
+        raise ModelError(f"{model.name!r} has a spring {joint + DEFLECTION!r} already.")
     return edited(
         model,
         links=(*description.links, LinkDescription(joint + CARRIER)),
