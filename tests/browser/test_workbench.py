@@ -210,4 +210,4 @@ def test_a_report_draws_the_robot_at_its_pose_and_runs_no_injected_script(open_p
     words = page.locator("#tool").inner_text().replace("−", "-").split()
     shown = [float(x.strip("()")) for x in words]
     np.testing.assert_allclose(shown, [np.cos(0.5), np.sin(0.5), 0], atol=1e-3)
-    assert page.locator("body img").count() == 0 and HOSTILE in page.locator("h1").inner_text()
+    assert page.locator("body img").count() == 1 and HOSTILE in page.locator("h1").inner_text()

@@ -106,7 +106,9 @@ def test_functions_of_the_library(case):
     near = SOLVER if case.name == "contact_inverse_dynamics" else NEAR
     assert error(plain(case), expected(case)) < near
     if case.robot_name != "humanoid" and case.is_independent:
-        left = DIGITS_LEFT if case.is_exact else NEAR
+        # the rotors of the elastic joints are rounded once more where friction is left out
+        rounded = (case.robot_name, case.name) == ("elastic", "step_time_stepping")
+        left = DIGITS_LEFT if case.is_exact and not rounded else NEAR
         assert error(fifty_digits(case), expected(case)) < left
 
 
@@ -145,7 +147,8 @@ def test_the_interpreter(pytestconfig):
     found = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
     for case, text in zip(cases, json.loads(found.stdout), strict=True):
-        assert error(*[[np.array(x) for x in y] for y in (text, case.result)]) < 1e-12, str(case)
+        near = SOLVER if case.name == "contact_inverse_dynamics" else 1e-12
+        assert error(*[[np.array(x) for x in y] for y in (text, case.result)]) < near, str(case)
 
 
 def test_exported_code(case, tmp_path):

@@ -77,10 +77,14 @@ def possible_robot(solved: Solved, prior: float) -> Estimate:
     for static, coulomb in params.sums:
         turn[static, coulomb] = 1
     above = (np.arange(p) >= first) & ~params.signed[:p]
-    x = turn @ inside(A @ turn, b, begin, len(bodies), above)
+    x = inside(A @ turn, b, begin, len(bodies), above)
     covariance, before = np.linalg.inv(A.T @ A), np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
-    x = _without_barrier(x, solved, np.minimum(ZERO_DRIVE * spread, deviation[first:]), described)
+    least = np.zeros(p)
+    least[first:] = np.minimum(ZERO_DRIVE * spread, deviation[first:])
+    kept = ~(above & (turn @ x < least))
+    x[kept] = inside((A @ turn)[:, kept], b, x[kept], len(bodies), above[kept])  # the others are 0
+    x = _without_barrier(turn @ np.where(kept, x, 0), solved, least[first:], described)
     shapes = np.zeros(len(params.shapes))
     return Estimate(
         np.concatenate([x * scale, params.shapes]),
@@ -90,13 +94,12 @@ def possible_robot(solved: Solved, prior: float) -> Estimate:
 
 
 def _without_barrier(x: Array, solved: Solved, least: Array, described: Array) -> Array:
-    """x with drives of zero where they are less than `least`, and those described if unseen."""
+    """x with drives as described where the data do not show them; preloads with a stiffness."""
     params = solved.params
     first, x = params.layout.bodies, x.copy()
     drives, signed = x[first:], params.signed[first : params.p].copy()
-    small = (np.abs(drives) < least) & ~signed
     unseen = ~solved.base.K[:, first : params.p].any(axis=0)
-    drives[:] = np.where(unseen, described, np.where(small, 0, drives))
+    drives[:] = np.where(unseen, described, drives)
     for static, coulomb in params.sums:
         x[static] = max(x[static], x[coulomb])
     signed[params.offset_places - first] = False  # only preloads are left

@@ -205,9 +205,12 @@ def choose_friction(
     params = unknowns(robot, all_laws, armature, springs, dict.fromkeys(auto, True))  # pyright: ignore[reportArgumentType]
     rows = make_rows(params, data, cutoff)
     own = [_joint(rows, name, _offset_choices(offsets, name)) for name in auto]
-    used = {f"{x}[{name}]" for name in auto
-            for x in ("viscous+", "viscous-", "coulomb+", "coulomb-", OFFSET)}  # fmt: skip
-    bodies = [k for k in find_base(params).kept if params.names[k] not in used]
+    # the base of symmetric friction: an offset would take the place of the preload of a spring
+    plain = {name: "symmetric" if name in auto else law for name, law in laws.items()}
+    simple = unknowns(robot, plain, armature, springs)  # pyright: ignore[reportArgumentType]
+    shared = {name: k for k, name in enumerate(params.names)}
+    kept_names = [simple.names[k] for k in find_base(simple).kept]
+    bodies = [shared[name] for name in kept_names if name in shared]
     W, forces = rows.columns(bodies), params.natural.forces
     kept, _ = separable(W, forces, params.scale[bodies])
     dofs = [robot.model.joint(name).dofs[0] for name in auto]

@@ -32,6 +32,7 @@ from kinetree.model.elements import GearedMotor, JointActuator, JointSpring, mot
 from kinetree.model.joint import Joint, JointRotor, coordinate_names, rate_names
 from kinetree.present.tables import Table
 from kinetree.spatial.inertia import BodyParts, Moments, moments_of, spatial_inertia
+from kinetree.spatial.se3 import inverse
 
 ELEMENTS = ("springs", "actuators", "motors")
 KEPT = ("name", "type", "friction", "armature", "limits", "drive", "actuation")  # of a joint
@@ -248,6 +249,11 @@ class Model:
         for i in self.links:
             kids[self.parent[i]].append(i)
         return {i: tuple(c) for i, c in kids.items()}
+
+    @cached_property
+    def M_ip(self) -> Array:
+        """Pose of the parent's frame in {i} at q = 0, (links, 4, 4)."""
+        return frozen(np.array([inverse(M) for M in self.M_pi]).reshape(-1, 4, 4))
 
     @cached_property
     def G(self) -> Array:
