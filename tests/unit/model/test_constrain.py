@@ -20,7 +20,7 @@ BAD = {
     "held pose": (Hold("tip", "pose", (0, 0, 0)), InputError, "expected a pose"),
     "held shape": (Hold("tip", "point", (0, 0)), ShapeError, r"position \(3,\) or a pose"),
     "length": (Rod("pin", "tip", 0), InputError, "expected above 0.*Loop of kind 'point'"),
-    "no joint": (Couple("crank", {"rodd": 1}), NameLookupError, "expected one of .crank., .rod., .slide."),
+    "no joint": (Couple("crank", {"rodd": 1}), NameLookupError, "expected one of .crank."),
     "own joint": (Couple("crank", {"crank": 2}), ModelError, "uses twice"),
     "nothing": (Couple("crank", None), InputError, "expected {'crank': 0.5}"),
     "no powers": (Couple("crank", {"rod": ()}), InputError, "no coefficient"),
