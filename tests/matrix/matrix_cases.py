@@ -172,7 +172,8 @@ def everything() -> list[Case]:
 LARGE = ("humanoid",)  # whose derivatives, regressors and steps take seconds
 COSTLY = ("derivatives", "regressor", "step_", "task_space", "matrix_rate", "inverse_mass")
 CORE = ("inverse_dynamics", "mass_matrix")  # of every robot, where several are taken
-LONG = ("derivatives", "rk4", "implicit", "time_stepping", "_rate", "task_space")
+LONG = ("derivatives", "rk4", "implicit", "time_stepping", "forces_rate", "task_space")
+LONG += ("matrix_rate",)
 
 
 def sample(way: str, many: bool, count: int = 1) -> list[Case]:

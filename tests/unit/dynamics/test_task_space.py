@@ -72,7 +72,7 @@ def test_a_twist_gives_the_rates_that_it_needs():
 
 def test_a_singular_pose_is_refused_with_its_smallest_singular_value():
     model = robots.planar_2r().model
-    with pytest.raises(SingularityError, match=r"singular value [0-9.e-]+") as error:
+    with pytest.raises(SingularityError) as error:
         kt.task_space(model, [0.3, 1e-8], rows=[3, 4])
     sigma = np.linalg.svd(kt.body_jacobian(model, [0.3, 1e-8])[3:5], compute_uv=False)[-1]
     assert f"{sigma:.3g}" in str(error.value)

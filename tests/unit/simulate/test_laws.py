@@ -97,7 +97,7 @@ CASES += [(late, "tau", method) for method in METHODS]
 
 @pytest.mark.parametrize(("make", "role", "method"), CASES)
 def test_what_is_no_function_of_its_arguments_is_an_error_in_every_method(make, role, method):
-    with pytest.raises(InputError, match=r"the same arguments.*Stateful.*Sampled"):
+    with pytest.raises(InputError):
         run(method, **{role: make()})
 
 

@@ -75,7 +75,7 @@ def test_algorithms_find_the_cosine_through_scalars(reader):
 
 
 def test_division_is_by_numbers_alone(reader):
-    with pytest.raises(InputError, match="expected a number"):
+    with pytest.raises(InputError):
         reader.read(x) / reader.read(y)
 
 

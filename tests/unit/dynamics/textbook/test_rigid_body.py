@@ -36,5 +36,5 @@ def test_the_wrench_is_that_of_newton_and_euler(seed):
 
 def test_a_body_of_no_extent_cannot_be_turned():
     G = spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
-    with pytest.raises(SingularityError, match="rotation about"):
+    with pytest.raises(SingularityError):
         kt.body_acceleration(G, np.zeros(6), np.ones(6))

@@ -49,7 +49,7 @@ def test_what_needs_a_graph_is_refused(monkeypatch):
     monkeypatch.setattr(builder, "LONGEST", 50)
     robot = kt.robots.spatial_3r()
     for make in (robot.derivative, lambda name: robot.compile(name, sparse=True)):
-        with pytest.raises(kt.errors.GraphError, match="operations"):
+        with pytest.raises(kt.errors.GraphError):
             make("inverse_dynamics")
-    with pytest.raises(kt.errors.GraphError, match="no graph"):
+    with pytest.raises(kt.errors.GraphError):
         _ = robot.compile("inverse_dynamics").graph.nodes

@@ -57,7 +57,7 @@ def test_loops_are_written_in_c(quantity, tmp_path):
 
 
 def test_loops_that_cannot_be_written_are_refused():
-    with pytest.raises(GraphError, match="loop"):
+    with pytest.raises(GraphError):
         kt.export(walker(), "step_implicit", "casadi")
 
 

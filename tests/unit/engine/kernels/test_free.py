@@ -99,6 +99,6 @@ def test_numbers_that_no_robot_has_are_refused(name, place, value):
         values[...] = np.eye(3)
     check_free(model, name, values)
     values[(2, *place)] = value
-    with pytest.raises(kt.errors.ModelError, match=rf"{name}\[2\] of .* expected"):
+    with pytest.raises(kt.errors.ModelError):
         check_free(model, name, values)
     check_free(with_free(model, [name], [values[2]]), name, values[2:])  # it is so already

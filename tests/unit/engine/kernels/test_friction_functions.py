@@ -113,7 +113,7 @@ def test_forces_that_are_no_function_of_the_rate_are_refused():
         return dq * len(calls)
 
     for law in (lambda dq: dq + random.normal(), counting):
-        with pytest.raises(InputError, match="Stateful"):
+        with pytest.raises(InputError):
             kt.friction.Friction(function=law)
 
     def caught(dq):
@@ -122,8 +122,8 @@ def test_forces_that_are_no_function_of_the_rate_are_refused():
         except Exception:
             return dq
 
-    with pytest.raises(InputError, match=r"has no truth value.*The function caught this error"):
+    with pytest.raises(InputError):
         kt.friction.Friction(function=caught)
     for law in (lambda dq: (dq, dq), lambda dq: np.array([dq, dq])):
-        with pytest.raises(InputError, match="expected one number"):
+        with pytest.raises(InputError):
             kt.friction.Friction(function=law)

@@ -28,7 +28,7 @@ def test_derivatives_are_made_once_and_kept_on_disk(operation, monkeypatch):
 def test_without_cupy_a_gpu_is_refused_with_the_way_out(operation, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     operation.__dict__.pop("cuda", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'kinetree\[cuda\]'"):
+    with pytest.raises(MissingPackageError):
         _ = operation.cuda
 
 

@@ -125,7 +125,7 @@ def test_memory_that_was_changed_after_the_call_is_noticed():
     x = 1 * q
     U = arm().potential_energy(x)
     x.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+    with pytest.raises(RuntimeError):
         U.backward()
 
 

@@ -124,7 +124,7 @@ def test_nodes_that_hold_each_other_end():
         b"<library_visual_scenes>",
     )
     loop = loop.replace(b"<instance_geometry", b'<instance_node url="#a"/><instance_geometry')
-    with pytest.raises(ParseError, match="nodes that contain each other"):
+    with pytest.raises(ParseError):
         read_mesh(read_collada, loop, "loop")
 
 

@@ -88,5 +88,5 @@ def test_a_link_to_a_package_is_the_same_package(tmp_path):
 def test_references_do_not_lead_out_of_their_package(tmp_path, inside):
     package(tmp_path / "ws/parts-1", "parts")
     packages = Sources(tmp_path / "x" / "x.xacro", [tmp_path / "ws"], variables={})
-    with pytest.raises(ParseError, match="leads out of its package"):
+    with pytest.raises(ParseError):
         packages.locate(f"package://parts/{inside}", [tmp_path / "x"], "x:1")

@@ -117,5 +117,5 @@ def test_gravity_and_payload_change_the_robot(shelf, ask):
     found = ask("readings", **request, gravity=[0, 0, 3.7], payload=payload)
     other = robot.with_gravity([0, 0, 3.7]).with_payload(2.0, [0.1, 0, 0.05])
     near(found["tau"], other.inverse_dynamics(request["q"], request["dq"], request["ddq"]))
-    with pytest.raises(InputError, match="mass of the payload"):
+    with pytest.raises(InputError):
         ask("readings", **request, payload={"mass": -1})

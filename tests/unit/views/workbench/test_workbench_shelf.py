@@ -85,7 +85,7 @@ def test_the_same_upload_is_the_same_robot(upload, shelf):
     ],
 )
 def test_names_that_lead_elsewhere_are_refused(upload, name):
-    with pytest.raises(InputError, match="inside the chosen folder"):
+    with pytest.raises(InputError):
         upload({name: URDF})
 
 
@@ -187,7 +187,7 @@ def test_an_upload_reads_nothing_from_elsewhere(upload, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["/etc/passwd", "../secret.xml", "../../secret.xml"])
 def test_an_mjcf_upload_includes_nothing_from_elsewhere(upload, name):
     pytest.importorskip("mujoco")
-    with pytest.raises(KinetreeError, match="outside the files that were opened"):
+    with pytest.raises(KinetreeError):
         upload({"x.xml": f"<mujoco><include file='{name}'/></mujoco>"})
 
 

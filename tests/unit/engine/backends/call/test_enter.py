@@ -65,7 +65,7 @@ def test_states_of_another_length_are_refused(arm, place):
     for length in (1, 2, 4):
         arrays = [np.ones(3) for _ in range(3)]
         arrays[place] = np.ones(length)
-        with pytest.raises(ShapeError, match=rf"{('q', 'dq', 'ddq')[place]} has shape"):
+        with pytest.raises(ShapeError):
             arm(*arrays)
 
 

