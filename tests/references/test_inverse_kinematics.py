@@ -130,6 +130,19 @@ def test_targets_out_of_reach_are_flagged_and_as_near_as_those_of_scipy(name):
         assert own @ own / 2 <= 1.01**2 * best
 
 
+def test_errors_are_those_of_the_position_that_is_found():
+    robot = kt.robots.planar_2r()
+    T = np.array(robot.pose([0.3, 0.4]))
+    T[:3, :3] = T[:3, :3] @ kt.spatial.exp_so3([0.5, 0.2, 0.0])  # out of the plane
+    T[2, 3] = 0.25
+    found = robot.inverse_kinematics(T)
+    T_q = robot.pose(found.q)
+    angle = np.arccos((np.trace(T_q[:3, :3].T @ T[:3, :3]) - 1) / 2)
+    assert not found.reached and angle > 0.1
+    assert found.rotation_error == pytest.approx(angle, rel=1e-9)
+    assert found.position_error == pytest.approx(np.linalg.norm(T_q[:3, 3] - T[:3, 3]), rel=1e-9)
+
+
 def test_near_its_start_the_nearest_solution_is_found():
     robot, starts = drawn("panda", 20)
     found = robot.inverse_kinematics(robot.pose(starts), starts)
