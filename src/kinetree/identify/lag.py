@@ -24,12 +24,7 @@ def choose_lag(plain: Plain, data: Recording, cutoff: float | None) -> float:
     most = min(0.1, 0.02 * (data.t[-1] - data.t[0]))  # s: longer ones are errors of the log
     lag, moved, now = 0.0, data, plain
     for _ in range(5):  # friction steps, so the first steps are rough
-        late = _late_column(now, moved, cutoff)
-        W = np.concatenate([now.W, late], axis=-1)
-        if now is plain:
-            losses = (Blocks(x, now.y, plain.sigma).losses() for x in (now.W, W))
-            if not is_better(*losses):
-                return 0.0
+        W = np.concatenate([now.W, _late_column(now, moved, cutoff)], axis=-1)
         X = (W / plain.sigma[:, None]).reshape(-1, W.shape[-1])
         step = np.linalg.lstsq(X, (now.y / plain.sigma).ravel(), rcond=1e-10)[0][-1]
         before, lag = lag, float(np.clip(lag + step, 0, most))
@@ -37,7 +32,8 @@ def choose_lag(plain: Plain, data: Recording, cutoff: float | None) -> float:
             break
         moved = without_lag(data, lag)
         now = plain_fit(plain.params, moved, cutoff)
-    return lag if lag > 0.1 * data.dt else 0.0
+    losses = [Blocks(x.W, x.y, plain.sigma).losses() for x in (plain, now)]
+    return lag if lag > 0.1 * data.dt and is_better(*losses) else 0.0
 
 
 def _late_column(plain: Plain, data: Recording, cutoff: float | None) -> Array:
