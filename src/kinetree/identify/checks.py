@@ -21,7 +21,6 @@ from kinetree.model.inputs import check_quaternions
 
 BLOCK = 8192  # samples whose columns are computed together, which bounds the memory
 STILL_RANGE = 1e-3  # rad, or times the robot's own length: a joint that moves less stands still
-FAR_STEPS = 1.5  # times the robot's own time of about 0.3 s: longer steps are mostly ms, not s
 
 
 def named(names: Iterable[object]) -> str:
@@ -68,10 +67,15 @@ def least_motion(units: NaturalUnits) -> Array:
     return np.where(units.sliding, STILL_RANGE * units.length, STILL_RANGE)
 
 
+def far_apart(model: Model, t: Array) -> float:
+    """Median step of the samples, s, if it is so long that times are mostly ms, not s; else 0."""
+    step = float(np.median(np.diff(t)))
+    return step if step > 1.5 * natural_units(model).time else 0.0  # about 0.3 s of an arm
+
+
 def check_times(model: Model, t: Array) -> None:
     """Refuse samples so far apart that no motion can be seen between them."""
-    step = float(np.median(np.diff(t)))
-    if step > FAR_STEPS * natural_units(model).time:
+    if step := far_apart(model, t):
         raise InputError(
             f"samples are {step:.3g} s apart, too far for rates and accelerations. Is t in ms? "
             "Expected s; or give dq and ddq with the recording."
@@ -82,8 +86,8 @@ def remarks(model: Model, t: Array, q: Array, tau: Array) -> list[str]:
     """Notes on data that look odd and can still be used."""
     bounds, units, notes = bounds_of(model), natural_units(model), list[str]()
     steps = np.diff(t)
-    if np.median(steps) > FAR_STEPS * units.time:
-        notes.append(f"samples are {np.median(steps):.3g} apart: is t in s, not in ms?")
+    if step := far_apart(model, t):
+        notes.append(f"samples are {step:.3g} apart: is t in s, not in ms?")
     if count := len(gaps(t)):
         more = f", and {count - 1} shorter gaps" if count > 1 else ""
         at = t[int(steps.argmax())]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.core.arrays import Array
 from kinetree.core.blas import one_blas_thread
 from kinetree.core.options import typed
 from kinetree.dynamics.natural_units import natural_units
@@ -26,12 +25,10 @@ from kinetree.identify.least_squares import Method
 from kinetree.identify.loads import Body
 from kinetree.identify.loops import check_closed, motor_dofs
 from kinetree.identify.physical import possible_robot
-from kinetree.identify.rates import HIGHEST_CUTOFF
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.rest import without_rest
 from kinetree.identify.rows import make_rows
 from kinetree.identify.select import (
-    PLAIN_CUTOFF,
     Choice,
     choose_cutoff,
     choose_friction,
@@ -115,8 +112,9 @@ def identify(
     simple = plain_unknowns(robot, armature, springs)
     train, held, drive = _prepared(robot, data, test, payloads, gains, simple, options)
     options.report("plain least squares")
-    plain_error = _plain_error(simple, train, held, torque_cutoff)
     plain = plain_fit(simple, train, torque_cutoff)
+    rows = make_rows(simple, held, torque_cutoff)
+    left = rows.y - rows.columns(plain.kept) @ plain.beta
     if lag is None:
         options.report("lag of joint forces behind the motion")
         lag = choose_lag(plain, train, torque_cutoff)
@@ -139,7 +137,7 @@ def identify(
     causes = find_cause(solved, held, torque_cutoff)
     result = Identification(
         Robot(solved.params.model(estimate.x)), robot, solved.params, solved.base, solved.fit,
-        estimate, method, train, held, plain_error, True,
+        estimate, method, train, held, np.sqrt((left**2).mean(axis=0)), True,
         tuple(x for x in choices.values() if x.errors), tuple(causes), solved.unidentified,
         torque_cutoff, lag, drive, (*train.notes, *notes),
     )  # fmt: skip
@@ -253,19 +251,6 @@ def check_motion(model: Model, data: Recording) -> None:
         raise InputError(
             "tau never changes in the recording; expected the measured forces of all joints."
         )
-
-
-def _plain_error(
-    simple: Unknowns, train: Recording, held: Recording, cutoff: float | None
-) -> Array:
-    """Held-out errors of plain least squares, (n,), with rates at 10 Hz where they are filtered."""
-    pairs = [train, held]
-    if all(x.again is not None and PLAIN_CUTOFF < HIGHEST_CUTOFF / x.dt for x in pairs):
-        both = [matched(x, PLAIN_CUTOFF) for x in pairs]
-        pairs = [replace(x, tau=own.tau, cutoff=own.cutoff) for own, x in both]  # in one band
-    plain = plain_fit(simple, pairs[0], cutoff)
-    rows = make_rows(simple, pairs[1], cutoff)
-    return np.sqrt(((rows.y - rows.columns(plain.kept) @ plain.beta) ** 2).mean(axis=0))
 
 
 def _determined(

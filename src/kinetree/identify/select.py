@@ -79,10 +79,7 @@ def is_better(simple: Array, other: Array) -> bool:
     By two standard errors: a candidate that is not needed is taken once in forty times.
     """
     gain = simple - other
-    return bool(
-        gain.mean()
-        > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain))
-    )
+    return bool(gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 @dataclass(frozen=True, eq=False)
