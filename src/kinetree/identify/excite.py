@@ -200,8 +200,6 @@ class _Space:
             return np.full(len(self.bounds.names), np.inf)
         motors = motor_dofs(self.robot.model)
         tau = self.robot.inverse_dynamics(*state)[:, motors]
-        if all(self.bounds.curve(k) is None for k in range(len(self.bounds.names))):
-            return np.abs(tau).max(axis=0) / self.bounds.effort
         return force_share(tau, *self.bounds.forces(state[1][:, motors])).max(axis=0)
 
     def shrink(self, c: Array, share: float) -> bool:

@@ -376,19 +376,20 @@ def unknowns(
 
 def offset_joints(model: Model, offsets: bool | Mapping[str, bool]) -> list[Joint]:
     """Joints whose measured force may have an offset, in the order of degrees of freedom."""
-    own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
-    own = [x for x in own if x.dofs[0] in motor_dofs(model)]
-    names = [x.name for x in own]
-    given: Mapping[str, bool] = (
-        offsets if isinstance(offsets, Mapping) else dict.fromkeys(names, bool(offsets))
-    )
+    motors = motor_dofs(model)
+    own = {
+        x.name: x
+        for x in model.joints
+        if x.type in SCREW_TYPES and x.follows is None and x.dofs[0] in motors
+    }
+    given = offsets if isinstance(offsets, Mapping) else dict.fromkeys(own, offsets)
     for name in given:
-        if name not in names:
+        if name not in own:
             raise NameLookupError(
                 f"offsets names the joint {name!r}; {model.name!r} has measured joint forces at "
-                f"{', '.join(names)}."
+                f"{', '.join(own)}."
             )
-    return sorted((x for x in own if given.get(x.name, False)), key=lambda x: x.dofs[0])
+    return sorted((x for x in own.values() if given.get(x.name)), key=lambda x: x.dofs[0])
 
 
 def _force_unit(joint: Joint) -> str:
