@@ -44,11 +44,7 @@ MOTION = (
     r"+ \text{friction} = \tau"
 )
 CONSTRAINED = r" + J^T \lambda, \qquad J \ddot\theta + \dot J \dot\theta = 0"
-TITLES = {
-    "M": "Mass matrix",
-    "C": "Coriolis matrix (of Christoffel symbols)",
-    "g": "Gravity",
-}
+TITLES = {"M": "Mass matrix", "C": "Coriolis matrix (of Christoffel symbols)", "g": "Gravity"}
 
 
 def report_page(

@@ -21,7 +21,6 @@ function createPlayer() {
   const player = {
     get active() { return bench.scene.run !== null && runs.has(bench.scene.run); },
     get time() { return time; },
-    get weightless() { return runs.get(bench.scene.run).weightless; },
     get running() { return running; },
     state: () => motionAt(bench.robot, motion(), time),
     play(on) {

@@ -76,5 +76,13 @@ function motionAt(robot, motion, time) {
     const own = q.slice(handle.coord, handle.coord + 4), length = Math.hypot(...own) || 1;
     own.forEach((x, k) => { q[handle.coord + k] = x / length; });
   }
-  return { q, dq: mixed(motion.dq, place), ddq: motion.ddq ? mixed(motion.ddq, place) : zeros(robot.n) };
+  return { q, dq: mixed(motion.dq, place), ddq: mixed(motion.ddq, place), ...forcesAt(motion, place) };
+}
+
+// Forces of contacts and stops at a place in time, by name.
+function forcesAt({ contacts, stops }, place) {
+  const found = {};
+  if (contacts) found.contact_forces = Object.fromEntries(contacts.names.map((name, c) => [name, mixed(contacts.forces.map((row) => row[c]), place)]));
+  if (stops) found.stop_forces = Object.fromEntries(Object.entries(stops).map(([name, x]) => [name, mixed(x.map((y) => [y]), place)[0]]));
+  return found;
 }

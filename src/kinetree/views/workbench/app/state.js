@@ -72,7 +72,8 @@ function createStore(first, changed) {
 
 // Only what the server needs to answer.
 function stateOf(scene, robot, at) {
-  return { robot: robot.id, q: at.q, dq: at.dq, ddq: at.ddq, push: scene.push, gravity: presentGravity(), payload: scene.payload };
+  const { q, dq, ddq, contact_forces, stop_forces } = at;
+  return { robot: robot.id, q, dq, ddq, contact_forces, stop_forces, push: scene.push, gravity: scene.gravity, payload: scene.payload };
 }
 
 // The scene as it is stored: runs as recipes, files of motions and robots as they were opened.
