@@ -108,7 +108,7 @@ class Explanation:
         from kinetree.symbols.exact import exact_model
 
         model = exact_model(self.model, SNAP)[0]
-        exact = {name: _exact(x) for name, x in self.arguments.items()}
+        exact: dict[str, Any] = {name: _exact(x) for name, x in self.arguments.items()}
         return _shortest(explain(model, **exact), model, exact)
 
     @property

@@ -90,7 +90,7 @@ def taper(model: Model, i: int) -> float:
     depths: dict[int, int] = {WORLD: 0}
     for k in model.links:
         depths[k] = depths[model.parent[k]] + 1
-    return 1 - TAPER * depths[i] / max(depths.values())
+    return 1 - TAPER * depths[i] / max(1, *depths.values())
 
 
 def body_shapes(model: Model, extent: float) -> Iterator[Shape]:
@@ -137,7 +137,7 @@ def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
             axis = np.asarray(joint.screw, float)[:3]
             size, ring = (1.15 * radius, 2.7 * radius), (1.2 * radius, 0.3 * radius)
             yield Shape("cylinder", "joint", i, along(p, p + axis, 0.0), size, HOUSING, joint.name)
-            for place in (-1.1 * radius, 1.1 * radius):
+            for place in (-1.21 * radius, 1.21 * radius):
                 T = along(p, p + axis, place)
                 yield Shape("cylinder", "joint", i, T, ring, JOINT, joint.name)
 

@@ -129,7 +129,7 @@ def tie_lines(model: Model, poses: dict[int, Array]) -> Array:
 def closed_rest(robot: Robot) -> Array:
     """Positions to show a robot at, (k, nq): the first at first, all in view of the camera.
 
-    Without constraints this is the position of `shown_position`; with them, a closed position, and some around.
+    Without constraints this is that of `shown_position`; with them, a closed one, and some around.
     """
     model, rng = robot.model, np.random.default_rng(0)
     q = shown_position(model)

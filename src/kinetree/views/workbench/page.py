@@ -9,11 +9,13 @@ from kinetree.files.loading import ROBOT_FILES
 from kinetree.views.page.document import document
 
 # scripts shared with other pages, then the workbench's own in app/, run one after the other
-SHARED = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js", "unfold.js")
+SHARED = (
+    "kinematics.js", "closure.js", "pose.js", "orbit.js", "viewer.js", "plot.js", "unfold.js",
+)  # fmt: skip
 APP_SCRIPTS = (
-    "dom.js", "api.js", "state.js", "pose.js", "marks.js", "layout.js", "stage.js", "sliders.js",
-    "torques.js", "matrix.js", "unfolding.js", "push.js", "drag.js", "recursion.js", "run.js", "player.js",
-    "panels.js", "files.js", "keyboard.js", "main.js",
+    "dom.js", "api.js", "state.js", "marks.js", "layout.js", "stage.js", "sliders.js",
+    "torques.js", "matrix.js", "unfolding.js", "push.js", "drag.js", "recursion.js", "run.js",
+    "player.js", "panels.js", "files.js", "keyboard.js", "main.js",
 )  # fmt: skip
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 

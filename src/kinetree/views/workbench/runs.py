@@ -1,15 +1,17 @@
 """Runs: a preset simulated from a state, with contacts, pushes and stops at limits of joints."""
 
+import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.core.text import number
+from kinetree.core.text import listing, number
 from kinetree.dynamics import forward_kinematics
-from kinetree.errors import InputError
+from kinetree.errors import InputError, KinetreeWarning
 from kinetree.model import Model
 from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
@@ -25,6 +27,7 @@ LONGEST_RUN_S = 20.0  # of computing time, after which a run ends with what it h
 STEP = 0.002  # s of a step
 MAX_SAMPLES = 1500  # of a run
 MAX_REMARKS = 8  # below a run
+SLIGHT = 1e-6  # of the largest force of a stop: less is rounding
 STILL = 1e-9  # rad or m: less is no motion
 
 
@@ -49,26 +52,29 @@ def simulated(law: Law, state: State, *, stops: bool, ended: Callable[[], bool])
     if not SHORTEST <= law.duration <= LONGEST:
         raise InputError(f"duration is {law.duration:g} s; expected {SHORTEST:g} to {LONGEST:g} s.")
     end, remarks = time.monotonic() + LONGEST_RUN_S, list[str]()
-    try:
-        trajectory = state.robot.simulate(
-            state.q,
-            state.dq,
-            duration=law.duration,
-            method=STEP_LAW,
-            dt=STEP,
-            every=max(1, round(law.duration / STEP / MAX_SAMPLES)),
-            controller=controller(law, state),
-            F_ext=steady(state.push, state.robot.model),
-            limits="stop" if stops else "record",
-            events=Halt(asked=lambda: ended() or time.monotonic() > end),
-            progress=False,
-        )
-    except SimulationError as error:
-        if error.trajectory is None or len(error.trajectory) < 2:
-            raise
-        trajectory = error.trajectory
-        remarks.append(f"The run ended early: {error}")
-    if trajectory.t[-1] < law.duration - STEP and not remarks:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", KinetreeWarning)
+        try:
+            trajectory = state.robot.simulate(
+                state.q,
+                state.dq,
+                duration=law.duration,
+                method=STEP_LAW,
+                dt=STEP,
+                every=math.ceil(law.duration / STEP / (MAX_SAMPLES - 1)),
+                controller=controller(law, state),
+                F_ext=steady(state.push, state.robot.model),
+                limits="stop" if stops else "record",
+                events=Halt(asked=lambda: ended() or time.monotonic() > end),
+                progress=False,
+            )
+        except SimulationError as error:
+            if error.trajectory is None or len(error.trajectory) < 2:
+                raise
+            trajectory = error.trajectory
+            remarks.append(f"The run ended early: {error}")
+    remarks += [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
+    if trajectory.t[-1] < law.duration - STEP and (ended() or time.monotonic() > end):
         why = f"after {LONGEST_RUN_S:g} s of computing" if time.monotonic() > end else "by you"
         remarks.append(f"The run was stopped {why}, at t = {number(trajectory.t[-1])} s.")
     if np.ptp(trajectory.q, axis=0).max(initial=0.0) <= STILL:
@@ -95,13 +101,10 @@ def limit_remarks(trajectory: Trajectory) -> list[str]:
     """Sentences on joints that rest at a stop and on limits that were exceeded."""
     stuck = [str(x) for x in trajectory.meta.get("stuck", ())]
     texts = [*stuck, *(violation_words(x) for x in trajectory.meta.get("violations", ()))]
-    for name, force in trajectory.meta.get("stop_forces", {}).items():
-        at = int(np.flatnonzero(force)[0]) if np.any(force) else 0
-        most = float(np.abs(force).max())
-        texts.append(
-            f"{name} is at its stop from t = {number(trajectory.t[at])} s on, which pushes with "
-            f"{number(most, 3)} N m or N at most."
-        )
+    pushes = {x: float(np.abs(y).max()) for x, y in trajectory.meta.get("stop_forces", {}).items()}
+    most = max(pushes.values(), default=0.0)
+    names = [name for name, x in pushes.items() if x > SLIGHT * most]
+    texts += [f"At their stops: {listing(names, 6)}."] if names else []
     more = len(texts) - MAX_REMARKS
     return texts[:MAX_REMARKS] + ([f"and {more} more limits."] if more > 0 else [])
 

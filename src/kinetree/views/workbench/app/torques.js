@@ -74,7 +74,7 @@ function showTorqueRow(row, dof, d, tau, limit, used, parts, scale) {
   if (limit !== null && limit <= scale) for (const sign of [-1, 1]) pieces.push(piece("limit-mark", 50 + sign * 49 * limit / scale, null));
   pieces.push(piece("total-mark", 50 + 49 * clamp(tau / scale, -1, 1), null));
   row.bar.replaceChildren(...pieces);
-  const shown = Math.abs(tau) < 1e-9 * scale ? 0 : tau; // rounding of larger forces
+  const shown = Math.abs(tau) < 1e-6 * scale ? 0 : tau; // rounding of larger forces, between samples
   row.value.textContent = `${numberText(shown, Math.abs(tau) < 0.1 ? 3 : 4)} ${dof.torque_unit}`;
   row.value.dataset.value = tau;
   row.share.textContent = limit === null ? "" : `${Math.round(100 * Math.abs(tau) / limit)} %`;
