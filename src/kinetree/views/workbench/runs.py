@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.scalars import Scalar
 from kinetree.simulate.events import Halt
 from kinetree.simulate.limits import SimulationError, Violation
-from kinetree.simulate.options import STEP_LAW
+from kinetree.simulate.options import STEP_LAW, MethodName
 from kinetree.spatial import cross
 from kinetree.views.workbench.presets import ARRIVAL, GO, Law, controller, planned_duration
 from kinetree.views.workbench.state import Push, State
@@ -52,27 +52,36 @@ def simulated(law: Law, state: State, *, stops: bool, ended: Callable[[], bool])
     if not SHORTEST <= law.duration <= LONGEST:
         raise InputError(f"duration is {law.duration:g} s; expected {SHORTEST:g} to {LONGEST:g} s.")
     end, remarks = time.monotonic() + LONGEST_RUN_S, list[str]()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", KinetreeWarning)
+
+    def run(method: MethodName | None) -> Trajectory:
         try:
-            trajectory = state.robot.simulate(
+            return state.robot.simulate(
                 state.q,
                 state.dq,
                 duration=law.duration,
-                method=STEP_LAW,
+                method=method,
                 dt=STEP,
                 every=math.ceil(law.duration / STEP / (MAX_SAMPLES - 1)),
                 controller=controller(law, state),
                 F_ext=steady(state.push, state.robot.model),
-                limits="stop" if stops else "record",
+                limits="stop" if stops and method == STEP_LAW else "record",
                 events=Halt(asked=lambda: ended() or time.monotonic() > end),
                 progress=False,
             )
         except SimulationError as error:
             if error.trajectory is None or len(error.trajectory) < 2:
                 raise
-            trajectory = error.trajectory
             remarks.append(f"The run ended early: {error}")
+            return error.trajectory
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", KinetreeWarning)
+        # steps with stops are of first order; a motion that meets no stop has better ones
+        trajectory = run(STEP_LAW if state.robot.model.contacts is not None else None)
+        violations: Sequence[Violation] = trajectory.meta.get("violations", ())
+        if stops and any(x.quantity == "position" for x in violations):
+            remarks.clear()
+            trajectory = run(STEP_LAW)
     remarks += [str(x.message) for x in caught if issubclass(x.category, KinetreeWarning)]
     if trajectory.t[-1] < law.duration - STEP and (ended() or time.monotonic() > end):
         why = f"after {LONGEST_RUN_S:g} s of computing" if time.monotonic() > end else "by you"
