@@ -22,7 +22,6 @@ from kinetree.files.description.actuators import UNLIMITED
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.sampling import inverse
 from kinetree.optimal.transcription import Bounds, Transcription, compiled
 
 Costs = dict[str, Cost] | Sequence[Cost]
@@ -273,7 +272,7 @@ def first_noise(problem: Any, noise: ArrayLike | None, q: Array) -> Array:
     motors, m = list(problem.motors), len(problem.motors)
     if noise is None and not problem.controls:
         lightness = np.asarray(problem.robot.inverse_mass_matrix(q))[:, motors][:, :, motors]
-        return np.array([inverse(x) for x in lightness]) / (problem.steps * problem.dt) ** 2
+        return np.linalg.inv(lightness) / (problem.steps * problem.dt) ** 2
     if noise is None:
         low, high = control_ranges(problem.model)
         spread, wide = (high - low) / 4, ~np.isfinite(high - low)

@@ -93,14 +93,12 @@ class MPC:
                 f"an MPC was given {self.problem!r:.60}; expected a kinetree.optimal.Problem."
             )
         self._check_single()
-        self.iterations = count(self.iterations, "iterations")
-        if self.iterations < 1:
+        if count(self.iterations, "iterations") < 1:
             raise InputError(f"iterations is {self.iterations}; expected at least 1.")
         if self.deadline is not None:
             self.deadline = positive(self.deadline, "deadline of an MPC", "s")
-        self._period: float | None = None
-        if self.rate is not None:
-            self._period = 1 / positive(self.rate, "rate of an MPC", "1/s")
+        rate = None if self.rate is None else positive(self.rate, "rate of an MPC", "1/s")
+        self._period = self.problem.dt if rate is None else 1 / rate
         self._horizon: Horizon | None = None
         self._age = self._ticks = 0
 
@@ -141,7 +139,7 @@ class MPC:
 
     def _steps(self, ticks: int) -> float:
         """The time of some ticks in steps of the problem."""
-        return float(ticks) if self._period is None else ticks * self._period / self.problem.dt
+        return ticks * (self._period / self.problem.dt)
 
     def between(self, q: ArrayLike, dq: ArrayLike, after: float = 0.0) -> Array:
         """Joint forces, (n,), between two ticks: those of the plan and its feedback, within limits.
@@ -165,8 +163,8 @@ class MPC:
     @property
     def plan(self) -> Solution | None:
         """The last good plan; None before the first tick."""
-        done = self._horizon is not None and self._horizon.good is not None
-        return self._planned().solution() if done else None
+        horizon = self._horizon
+        return None if horizon is None or horizon.good is None else horizon.solution()
 
     def _planned(self) -> "Horizon":
         if self._horizon is None:
@@ -185,7 +183,7 @@ class MPC:
             self.tick, self._horizon, self._age = run.tick, run._horizon, run._age
             return tau
 
-        return Sampled(law, self._period or self.problem.dt, initial=lambda: replace(self))
+        return Sampled(law, self._period, initial=lambda: replace(self))
 
 
 class Horizon:
@@ -252,12 +250,10 @@ class Horizon:
             until: no iteration begins that would end later but the first, of perf_counter.
         """
         memory = self.memory
+        state = self._state(q, dq)
         try:
-            state = self._state(q, dq)
-            state = array(state, state.shape, "the state")
+            array(state, state.shape, "the state")
             check_start(self.problem.model, *np.split(state[None], [self.problem.model.nq], 1))
-        except ShapeError:
-            raise
         except KinetreeError as problem:  # not finite, or no state of the robot
             self.reason = str(problem).rstrip(".")
             return False
