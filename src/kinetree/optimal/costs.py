@@ -15,13 +15,12 @@ import numpy as np
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
 from kinetree.dynamics.joints.configuration import rest_position
-from kinetree.dynamics.state import quaternions
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw, traced_law
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
-from kinetree.model.quantity import check_expressed
+from kinetree.model.inputs import check_quaternions
 from kinetree.optimal.chart import deviation, quaternion_of, rotation_vector
 from kinetree.scalars import absolute, maximum
 from kinetree.spatial.so3 import check_rotation
@@ -77,8 +76,7 @@ class Cost:
 
     def _check(self, model: Model) -> None:
         """Raise for a robot that the cost does not fit."""
-        frame = getattr(self, "frame", None)
-        if frame is not None:
+        for frame in filter(None, (getattr(self, "frame", None), *getattr(self, "frames", ()))):
             model.frame(frame)  # an unknown frame names the known ones
 
     def _check_target(self, model: Model, x: Array) -> None:
@@ -111,13 +109,7 @@ class Posture(Cost):
         return (model.nq,)
 
     def _check_target(self, model: Model, x: Array) -> None:
-        for entries in quaternions(model):
-            size = np.linalg.norm(x[..., entries], axis=-1)
-            if not (np.abs(size - 1) <= UNIT).all():
-                raise InputError(
-                    f"the target of Posture has a quaternion of length {np.ravel(size)[0]:.9g}; "
-                    "expected length 1, in the order (w, x, y, z)."
-                )
+        check_quaternions(model, x, "the target of Posture", UNIT)
 
 
 class Rates(Cost):
@@ -243,10 +235,6 @@ class FrameTwist(Cost):
         state = at.model, at.q, at.dq, self.frame
         return dynamics.frame_velocity(*state, expressed=self.expressed) - target
 
-    def _check(self, model: Model) -> None:
-        Cost._check(self, model)
-        check_expressed(self.expressed)
-
 
 class Momentum(Cost):
     """Momentum of the robot in the axes of the space frame minus a target.
@@ -366,10 +354,6 @@ class Residual(Cost):
 
     def _shape(self, model: Model, m: int) -> tuple[int, ...]:
         return (0,) if self.target is None else np.asarray(self.target).shape[-1:] or (1,)
-
-    def _check(self, model: Model) -> None:
-        for frame in self.frames:
-            model.frame(frame)
 
     def _key(self) -> tuple[Hashable, ...]:
         return *Cost._key(self), () if self.target is None else np.asarray(self.target).shape[-1:]

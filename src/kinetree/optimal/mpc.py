@@ -32,7 +32,6 @@ NO_STEP = "no better step"  # of a tick
 FAR = 1e-3  # of the cost: a decrease that is expected, from which a tick shall find a step
 LARGEST_GAP = 1e-3  # rad, m, rad/s or m/s of a plan that is good
 INTEGER = 1e-9  # steps: times nearer to a step of the plan are that step
-NO_PLAN = "there is no plan yet; call the MPC with a state first."
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -167,8 +166,8 @@ class MPC:
         return None if horizon is None or horizon.good is None else horizon.solution()
 
     def _planned(self) -> "Horizon":
-        if self._horizon is None:
-            raise InputError(NO_PLAN)
+        if self._horizon is None or self._horizon.good is None:
+            raise InputError("there is no plan yet; call the MPC with a state first.")
         return self._horizon
 
     def controller(self) -> Sampled:
@@ -319,8 +318,7 @@ class Horizon:
 
     def at(self, later: float) -> tuple[Array, Array, Array]:
         """State, u and K of the good plan so many steps after its start."""
-        if self.good is None:
-            raise InputError(NO_PLAN)
+        assert self.good is not None
         good, s = self.good[0], self.solver.sizes
         k = min(int(later + INTEGER), len(good) - 2)
         x, row = good[:, : s.nx], good[k]

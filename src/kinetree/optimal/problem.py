@@ -232,8 +232,10 @@ class Problem:
         x0, single = self._start(q0, dq0, target)
         p = self._data(len(x0))
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
-        tolerance = finite(tolerance, "tolerance")
-        seconds = finite(seconds, "seconds", infinite=True)
+        tolerance, seconds = (
+            finite(tolerance, "tolerance"),
+            finite(seconds, "seconds", infinite=True),
+        )
         if tolerance < 0 or seconds < 0 or tries < 1:
             raise InputError(
                 f"tolerance is {tolerance:g}, seconds {seconds:g} and tries {tries}; expected at "
@@ -243,18 +245,11 @@ class Problem:
         if tries > 1:
             p = np.repeat(p, tries, axis=1)
             x, u = self._varied(x, u, p, tries, count(seed, "seed"))
+        options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance}
+        options |= {"seconds": seconds, "stay": is_on_gpu(q0)}
         with Progress("solving", iterations, progress, ROUNDS) as bar:
-            plans = self._solver(target).solve(
-                x,
-                u,
-                p,
-                self._bounds,
-                iterations=iterations,
-                tolerance=tolerance,
-                seconds=seconds,
-                each=bar.update,
-                stay=is_on_gpu(q0),
-            )
+            solver = self._solver(target)
+            plans = solver.solve(x, u, p, self._bounds, **options, each=bar.update)
         return Solution(self, plans.cheapest(tries) if tries > 1 else plans, single)
 
     def _varied(self, x: Array, u: Array, p: Array, tries: int, seed: int) -> tuple[Array, Array]:
