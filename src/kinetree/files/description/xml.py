@@ -1,6 +1,7 @@
 """A thin reader of XML on the standard library's expat: bounded, no DTD, positions everywhere."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -60,6 +61,14 @@ class Element:
     def all(self, tag: str) -> list["Element"]:
         """Children of one tag."""
         return [child for child in self.children if child.tag == tag]
+
+    def below(self) -> Iterator["Element"]:
+        """All elements inside it, in the order of the file."""
+        waiting = self.children[::-1]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.children)
 
 
 def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
