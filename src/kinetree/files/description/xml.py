@@ -20,7 +20,6 @@ class Bounds:
     elements: int = 500_000
     attributes: int = 200
     value: int = 65_536
-    deep: str = ""  # a further sentence of the message on the depth
 
 
 BOUNDS = Bounds()
@@ -183,14 +182,14 @@ class _Builder:
         if self.count > bounds.elements:
             self.refuse(element, "elements in one file", bounds.elements)
         if len(self.stack) >= bounds.depth:
-            self.refuse(element, "elements nested in each other", bounds.depth, bounds.deep)
+            self.refuse(element, "elements nested in each other", bounds.depth)
         if len(attributes) > bounds.attributes:
             self.refuse(element, "attributes of one element", bounds.attributes)
         if any(len(key) + len(value) > bounds.value for key, value in attributes.items()):
             self.refuse(element, "characters in one attribute", bounds.value)
 
-    def refuse(self, element: Element, what: str, limit: int, more: str = "") -> None:
-        text = f"<{clip(element.tag)}> goes beyond the limit of {limit} {what}.{more}"
+    def refuse(self, element: Element, what: str, limit: int) -> None:
+        text = f"<{clip(element.tag)}> goes beyond the limit of {limit} {what}."
         raise ParseError(f"{element.place}: {text}")
 
     def position(self) -> tuple[int, int]:

@@ -151,12 +151,9 @@ class _Robot:
         if moving:
             owner.warn(f"it is <static>: its {len(moving)} joints do not move.")
         self.springs = {}
-        self.joints = [
-            JointDescription(
-                name=x.name, type=FIXED, parent=x.parent, child=x.child, M_pc=x.M_pc, where=x.where
-            )
-            for x in self.joints
-        ]
+        keys = ("name", "parent", "child", "M_pc", "where")
+        kept = ({key: getattr(x, key) for key in keys} for x in self.joints)
+        self.joints = [JointDescription(type=FIXED, **x) for x in kept]
 
     def _stand(self, chosen: Candidate, owner: Part, robot: Frame, frames: Sequence[Frame]) -> None:
         """Add the world as the base, and joints to it from links that no joint connects to it.
