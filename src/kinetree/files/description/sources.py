@@ -27,18 +27,8 @@ from pathlib import Path
 from kinetree.core.system import path_in_uri
 from kinetree.core.text import clip, listing, nearest
 from kinetree.errors import ParseError
+from kinetree.files.description import source
 from kinetree.files.description.records import Note
-from kinetree.files.description.source import (
-    MAX_SIZE,
-    check_inside,
-    decode,
-    environment,
-    is_confined,
-    lies_in,
-    path_text,
-    read_bytes,
-    real_path,
-)
 from kinetree.files.description.xml import Bounds, Element, parse_xml
 
 PATTERN = re.compile(r"[*?[]")
@@ -101,10 +91,10 @@ class Sources:
         own: bool = True,
         variables: Mapping[str, str] | None = None,
     ) -> None:
-        self.file = None if file is None else Path(os.path.abspath(path_text(file)))
-        self.folders = [Path(os.path.abspath(path_text(folder))) for folder in folders]
+        self.file = None if file is None else Path(os.path.abspath(source.path_text(file)))
+        self.folders = [Path(os.path.abspath(source.path_text(folder))) for folder in folders]
         self.readable = list(self.folders)
-        self.variables = environment() if variables is None else variables
+        self.variables = source.environment() if variables is None else variables
         self.notes: list[Note] = []
         self.count, self.size = 0, 0
         self._packages: dict[str, Path] = {}
@@ -114,9 +104,9 @@ class Sources:
 
     # files
 
-    def read(self, path: Path, limit: int = MAX_SIZE) -> bytes:
+    def read(self, path: Path, limit: int = source.MAX_SIZE) -> bytes:
         """The bytes of a file, all files of the description together bounded."""
-        data = read_bytes(path, min(limit, MAX_SIZE - self.size))
+        data = source.read_bytes(path, min(limit, source.MAX_SIZE - self.size))
         self.size += len(data)
         return data
 
@@ -125,12 +115,12 @@ class Sources:
         self.count += 1
         if self.count > MOST_FILES:
             raise ParseError(f"{where}: the robot consists of more than {MOST_FILES} files.")
-        return parse_xml(decode(self.read(path), label), label, bounds)
+        return parse_xml(source.decode(self.read(path), label), label, bounds)
 
     def may_read(self, path: Path) -> bool:
         """Return True if a file lies in a folder that may be read, links followed."""
         try:
-            return lies_in(path, self.readable)
+            return source.lies_in(path, self.readable)
         except (OSError, RuntimeError, ValueError):  # a loop of links, a name that is not a path
             return False
 
@@ -138,7 +128,7 @@ class Sources:
         """`path`; NotFoundError if it leads out of the folders that may be read."""
         if self.may_read(path):
             return path
-        check_inside(path)
+        source.check_inside(path)
         places = ", ".join(map(str, dict.fromkeys(self.readable))) or "none, for a text"
         found, there = (clip(os.path.normpath(x), 200) for x in (path, path.parent))
         text = f"{clip(name, 200)!r} is {found!r}, outside the folders that may be read ({places})"
@@ -165,7 +155,7 @@ class Sources:
             )
             raise NotFoundError(f"{where}: {text}package:// or model://. Nothing is downloaded.")
         plain = path_in_uri(rest.removeprefix("localhost")) if separator else name
-        plain = real_path(plain)
+        plain = source.real_path(plain)
         places = [Path(os.sep)] if os.path.isabs(plain) else list(dict.fromkeys(near))
         if not places:
             text = f"{clip(name, 200)!r} is a relative path, and a text lies in no folder"
@@ -259,7 +249,7 @@ class Sources:
         self.notes.append(Note(f"package {name!r} is {folder} ({why}).", where))
         above = [] if self.file is None else folders_above(self.file.parent)
         is_named = place_name(folder) is not None or place in self.readable
-        if lies_in(folder, [place] if is_named else filter(is_repository, above)):
+        if source.lies_in(folder, [place] if is_named else filter(is_repository, above)):
             self.readable.append(folder)
         return folder
 
@@ -270,7 +260,7 @@ class Sources:
     def _searched(self, name: str) -> str:
         """The places that were searched, a near name, and the remedy."""
         places = [place.title for place in self._places.values()]
-        if not is_confined():
+        if not source.is_confined():
             places += ["AMENT_PREFIX_PATH", *SEARCHED]
         known = {known: path for p in self._places.values() for known, path in p.packages.items()}
         renamed = (x for x, paths in known.items() for path in paths if path.name == name)
@@ -325,7 +315,9 @@ def package_name(folder: Path) -> str | None:
     if not file.is_file():
         return folder.name if (folder / "manifest.xml").is_file() else None
     try:
-        root = parse_xml(decode(read_bytes(file, MANIFEST_SIZE), "package.xml"), "package.xml")
+        root = parse_xml(
+            source.decode(source.read_bytes(file, MANIFEST_SIZE), "package.xml"), "package.xml"
+        )
         names = [element.value for element in root.all("name")]
     except ParseError:
         return None

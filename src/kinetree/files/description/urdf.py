@@ -17,6 +17,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.errors import ParseError
+from kinetree.files.description import joints as kinds
 from kinetree.files.description import records
 from kinetree.files.description.collisions import CollisionShape
 from kinetree.files.description.element import (
@@ -31,15 +32,6 @@ from kinetree.files.description.element import (
 )
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.joints import (
-    FIXED,
-    FREE,
-    PLANAR,
-    PRISMATIC,
-    REVOLUTE,
-    SCREW_TYPES,
-    joint_screw,
-)
 from kinetree.files.description.source import RobotFile
 from kinetree.files.description.tree import free_frames, listed, robot_of
 from kinetree.files.description.xacro import expand_xacro
@@ -238,12 +230,12 @@ def link_shapes(root: Element, findings: Findings) -> list[CollisionShape]:
 # joints
 
 TYPES = {
-    "revolute": REVOLUTE,
-    "continuous": REVOLUTE,
-    "prismatic": PRISMATIC,
-    "fixed": FIXED,
-    "floating": FREE,
-    "planar": PLANAR,
+    "revolute": kinds.REVOLUTE,
+    "continuous": kinds.REVOLUTE,
+    "prismatic": kinds.PRISMATIC,
+    "fixed": kinds.FIXED,
+    "floating": kinds.FREE,
+    "planar": kinds.PLANAR,
 }
 DEFAULT_AXIS = (1.0, 0.0, 0.0)
 NO_LIMIT = 1e30  # means "no limit" outright; urdfdom needs a number, and float32 can hold this one
@@ -266,7 +258,7 @@ def read_joint(element: Element, findings: Findings) -> records.JointDescription
         parent=_end(joint, "parent"),
         child=_end(joint, "child"),
         M_pc=M_pc,
-        A=joint_screw(kind, _axis(joint, kind), 0, (0, 0, 0), name),
+        A=kinds.joint_screw(kind, _axis(joint, kind), 0, (0, 0, 0), name),
         mimic=_mimic(joint, kind),
         friction=_friction(joint, kind),
         limits=_limits(joint, word),
@@ -284,15 +276,15 @@ def _end(joint: Part, tag: str) -> str:
 
 def _axis(joint: Part, kind: str) -> tuple[float, ...]:
     """Unit axis of a revolute or prismatic joint; joints of other types do not use it."""
-    if kind in (FIXED, FREE):
+    if kind in (kinds.FIXED, kinds.FREE):
         return DEFAULT_AXIS
     axis = joint.child("axis")
     if axis is None:
-        if kind in SCREW_TYPES:
+        if kind in kinds.SCREW_TYPES:
             joint.note("no <axis>; the default 1 0 0 is used.")
         return DEFAULT_AXIS
     entries = axis.numbers("xyz", 3)
-    if kind != PLANAR:
+    if kind != kinds.PLANAR:
         return axis.unit(entries, "axis")
     if entries[:2] != (0, 0):
         text = f"axis {show(axis.text('xyz'))} of a planar joint is not used"
@@ -305,14 +297,14 @@ def _friction(joint: Part, kind: str) -> Friction:
     dynamics = joint.child("dynamics")
     if dynamics is None:
         return Friction()
-    if kind == FIXED:
+    if kind == kinds.FIXED:
         if dynamics.number("damping", 0.0) or dynamics.number("friction", 0.0):
             dynamics.count("<dynamics> of a fixed joint has no effect: nothing moves")
         return Friction()
     friction = dynamics.friction()
-    if kind not in SCREW_TYPES and friction != Friction():
+    if kind not in kinds.SCREW_TYPES and friction != Friction():
         dynamics.warn(f"<dynamics> of a {kind} joint is not used.")
-    return friction if kind in SCREW_TYPES else Friction()
+    return friction if kind in kinds.SCREW_TYPES else Friction()
 
 
 def _mimic(joint: Part, kind: str) -> records.Mimic | None:
@@ -322,10 +314,10 @@ def _mimic(joint: Part, kind: str) -> records.Mimic | None:
         return None
     leader = mimic.name("joint")
     multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
-    if kind == FIXED:
+    if kind == kinds.FIXED:
         mimic.warn_together("the joint is fixed; its <mimic> is ignored.", "mimic-fixed")
         return None
-    if kind not in SCREW_TYPES:
+    if kind not in kinds.SCREW_TYPES:
         text = f"<mimic> needs a joint with one coordinate, this one is {kind}; delete <mimic>."
         raise mimic.fault(text)
     mimic.lock_if_still(multiplier, offset)
@@ -406,7 +398,7 @@ def add_rotors(
         joint = by_name.get(names[0]) if len(names) == len(element.all("actuator")) == 1 else None
         if joint is None:
             part.warn("its rotor inertia is not used; expected one actuator and one joint.")
-        elif joint.type not in SCREW_TYPES or joint.name in rotors:
+        elif joint.type not in kinds.SCREW_TYPES or joint.name in rotors:
             why = "has a rotor already" if joint.name in rotors else f"is {joint.type}"
             part.warn(f"its rotor inertia is not used, joint {show(joint.name)} {why}.")
         else:

@@ -69,8 +69,8 @@ def _body(link: Part, frame: Frame) -> records.Body:
         return records.Body(m, T[:3, 3], np.eye(3))
     if absent := [tag for tag in MOMENTS if not inertia.has(tag)]:
         inertia.warn_together(f"no <{'>, <'.join(absent)}>: 1 kg m^2 by the rules of SDF.")
-    if least := min(0.0, *(inertia.number(tag, 1.0) for tag in MOMENTS)):
-        raise inertia.fault(f"a moment is {least:g} kg m^2; expected >= 0.")
+    if negative := [tag for tag in MOMENTS if inertia.number(tag, 1.0) < 0]:
+        raise inertia.fault(f"<{negative[0]}> is less than zero; expected >= 0 kg m^2.")
     return inertia.body(m, T, 1.0)
 
 

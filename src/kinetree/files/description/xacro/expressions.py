@@ -278,7 +278,7 @@ def _functions() -> dict[str, Any]:
 
 
 def _refuse_size() -> None:
-    text = f"a value has more than {MOST_ENTRIES} characters or entries, or {MOST_BITS} bits"
+    text = f"a power, text or list has more than {MOST_BITS} bits or {MOST_ENTRIES} entries"
     raise ExpressionError(text)
 
 
