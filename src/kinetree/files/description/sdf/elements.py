@@ -69,8 +69,9 @@ def _body(link: Part, frame: Frame) -> records.Body:
         return records.Body(m, T[:3, 3], np.eye(3))
     if absent := [tag for tag in MOMENTS if not inertia.has(tag)]:
         inertia.warn_together(f"no <{'>, <'.join(absent)}>: 1 kg m^2 by the rules of SDF.")
-    if negative := [tag for tag in MOMENTS if inertia.number(tag, 1.0) < 0]:
-        raise inertia.fault(f"<{negative[0]}> is less than zero; expected >= 0 kg m^2.")
+    for tag in MOMENTS:
+        if (moment := inertia.number(tag, 1.0)) < 0:
+            raise inertia.fault(f"<{tag}> is {moment:g}; expected >= 0 kg m^2.")
     return inertia.body(m, T, 1.0)
 
 
@@ -308,6 +309,7 @@ def _mimic(axis: Part, frame: Frame) -> records.Mimic | None:
         raise mimic.fault(f"<mimic> follows <{word}> of {leader.label}, which is {kind}.")
     multiplier = mimic.number("multiplier")
     offset, reference = mimic.number("offset", 0.0), mimic.number("reference", 0.0)
-    mimic.lock_if_still(multiplier, offset)
+    if multiplier == 0:
+        mimic.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
     whole = f"{leader.name}/{word}" if kind in TWO_AXES else leader.name
     return records.Mimic(whole, multiplier, offset - multiplier * reference)
