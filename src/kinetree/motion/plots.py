@@ -163,13 +163,13 @@ def _joint_charts(drawing: Drawing, panel: str) -> list[Chart]:
             limits=limits[k],
             reference=(wanted["t"], wanted["q"][:, k]) if wanted else None,
         )
-        for k, line in enumerate(_lines(trajectory.t, names, x))
+        for k, line in enumerate(lines_of(trajectory.t, names, x))
     ]
     unit = [trajectory.units[panel]] * len(names) if model is None else units(model, panel)
     return _by_unit(NAMES[panel], lines, unit, _beyond(drawing.report, panel))
 
 
-def _lines(t: Array, names: Sequence[str], x: Array) -> list[Series]:
+def lines_of(t: Array, names: Sequence[str], x: Array) -> list[Series]:
     """Columns of (T, ..., k) as lines; of a batch the median, and the range as a band."""
     flat = x.reshape(len(t), -1, x.shape[-1])
     batch = x.ndim > 2
@@ -208,7 +208,7 @@ def _error_charts(drawing: Drawing, panel: str) -> list[Chart]:
     t, wanted = (trajectory.meta["reference"][name] for name in ("t", "q"))
     q = trajectory.q[np.searchsorted(trajectory.t, t)]
     away = np.array([difference(model, a, b) for a, b in zip(wanted, q, strict=True)])
-    lines = _lines(t, model.dof_names, without_rounding(away, 1.0))
+    lines = lines_of(t, model.dof_names, without_rounding(away, 1.0))
     return _by_unit("position minus reference", lines, kinds(model, "dq"))
 
 
@@ -217,7 +217,7 @@ def _friction_charts(drawing: Drawing, panel: str) -> list[Chart]:
     trajectory = drawing.trajectory
     lines: list[Series] = []
     for name, z in trajectory.meta[panel].items():
-        lines += _lines(trajectory.t, [name], np.asarray(z)[..., None])
+        lines += lines_of(trajectory.t, [name], np.asarray(z)[..., None])
     return [Chart("deflection of bristles", trajectory.units["q"], tuple(lines))]
 
 
@@ -283,7 +283,7 @@ def _contact_charts(drawing: Drawing, panel: str) -> list[Chart]:
     for name, force in drawing.trajectory.meta["contact_forces"].items():
         size = np.linalg.norm(np.asarray(force, float), axis=-1)
         if size.any():
-            lines += _lines(t, [name], size[..., None])
+            lines += lines_of(t, [name], size[..., None])
     return [Chart("contact force", "N", tuple(lines))]
 
 

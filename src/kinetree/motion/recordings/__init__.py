@@ -59,6 +59,11 @@ class ReadRequest:
         return "the file" if self.model is None else repr(self.model.name)
 
     @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the entries of q and dq; () without a robot."""
+        return tuple(dict.fromkeys([*self.names("q"), *self.names("dq")]))
+
+    @property
     def plain(self) -> bool:
         """Whether every joint has one degree of freedom, so that a number can state it."""
         return self.model is None or self.model.coordinate_names == self.model.dof_names

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from kinetree.files.write import to_urdf
 from kinetree.model import Model
 from kinetree.motion.curve.pieces import curved
 from kinetree.motion.curve.splines import cubic_spline
-from kinetree.motion.recordings.read import TEXT, from_columns, kind_of, read
+from kinetree.motion.recordings.read import TEXT, kind_of, read
 from kinetree.motion.recordings.write import write_csv
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
@@ -237,11 +238,8 @@ def recorded(robot: Robot, kept: Sequence[tuple[float, Array]]) -> Trajectory:
     grid = np.arange(0.0, t[-1] - t[0] + 2 * (REACH + SAMPLE), SAMPLE)
     q = np.stack([smoothed(held(t - t[0] + REACH, x, grid)) for x in q.T], axis=1)
     q = of_length_one(model, q)
-    columns = {("q", name): q[:, k] for k, name in enumerate(model.coordinate_names)}
-    if curved(model):
-        dq = rates(model, grid, q)
-        columns |= {("dq", name): dq[:, k] for k, name in enumerate(model.dof_names)}
-    return from_columns(grid, columns, robot, "recording", "the recording")
+    dq = rates(model, grid, q) if curved(model) else None
+    return Trajectory(t=grid, q=q, dq=cast("Array", dq), model=model, name="recording")
 
 
 def held(t: Array, x: Array, grid: Array) -> Array:
