@@ -85,19 +85,18 @@ def _chain(
     kinds: Sequence[str],
     bodies: Sequence[Body],
     parent: Sequence[int],
-    tool: Array | None,
     unphysical: Unphysical,
     options: JointOptions,
 ) -> Robot:
     """A chain or tree.
 
     Args:
-        poses: M_pi, pose of each link in its parent at q = 0.
+        poses: M_pi, pose of each link in its parent at q = 0; one more is that of the tool in the
+            last link.
         screws: joint screws in the frames of their links.
         kinds: joint types.
         bodies: bodies of the links, in their frames.
         parent: number of each link's parent, -1: the base.
-        tool: pose of the tool in the last link; None: no tool frame.
         unphysical: reaction to a mass or inertia that no body can have.
         options: names and drives.
     """
@@ -106,35 +105,36 @@ def _chain(
             text = ", ".join(JointOptions.__annotations__)
             raise InputError(f"there is no option {option!r}; expected one of {text}.")
     n = len(screws)
-    given = per_joint(options.get("link_names"), n, None, "link_names")
-    names = [options.get("base_name", "base")]
-    names += [name or f"link{i + 1}" for i, name in enumerate(given)]
-    given = per_joint(options.get("joint_names"), n, None, "joint_names")
+
+    def named(of: str) -> list[str]:
+        given = per_joint(options.get(f"{of}_names"), n, None, f"{of}_names")
+        return [name or f"{of}{i}" for i, name in enumerate(given, 1)]
+
+    links = [options.get("base_name", "base"), *named("link")]
     columns = {
         field: per_joint(options.get(key), n, default, key)
         for key, (field, default) in PER_JOINT.items()
     }
     joints = tuple(
         records.JointDescription(
-            name=given[i] or f"joint{i + 1}",
+            name=name,
             type=kinds[i],
-            parent=names[parent[i] + 1],
-            child=names[i + 1],
+            parent=links[parent[i] + 1],
+            child=links[i + 1],
             M_pc=poses[i],
             A=screws[i],
             **{field: column[i] for field, column in columns.items()},
         )
-        for i in range(n)
+        for i, name in enumerate(named("joint"))
     )
-    links = [records.LinkDescription(names[0])]
-    links += [records.LinkDescription(names[i + 1], (bodies[i],)) for i in range(n)]
-    frames = () if tool is None else (records.FrameDescription(TOOL, names[n], tool),)
+    frames = tuple(records.FrameDescription(TOOL, links[n], tool) for tool in poses[n:])
+    carried = [(), *((body,) for body in bodies)]
     description = records.RobotDescription(
         name=options.get("name", "robot"),
-        links=tuple(links),
+        links=tuple(map(records.LinkDescription, links, carried)),
         joints=joints,
         frames=frames,
-        tool=None if tool is None else TOOL,
+        tool=TOOL if frames else None,
         gravity=options.get("gravity", (0, 0, -9.81)),
     )
     return Robot(build_model(description, unphysical=unphysical))
@@ -188,14 +188,19 @@ def from_screws(
     """
     given = array(S, (None, 6), "S")
     n = len(given)
-    M_si = _poses(M, n)
-    parent = check_parents(parent, n)
-    poses = [times(inverse(M_si[p]), M_si[i]) if p >= 0 else M_si[i] for i, p in enumerate(parent)]
-    S_s = [check_screw(given[i], f"S[{i}]") for i in range(n)]
-    screws = [move_twist(inverse(M_si[i]), S_s[i]) for i in range(n)]
+    M_si, parent = _poses(M, n), check_parents(parent, n)
+    S_s = [check_screw(x, f"S[{i}]") for i, x in enumerate(given)]
+    screws = [move_twist(inverse(T), x) for T, x in zip(M_si, S_s, strict=False)]
     kinds = [joint_type(x) for x in S_s]  # of S: in {i} the rounding of Ad may look like a pitch
-    tool = times(inverse(M_si[n - 1]), M_si[n]) if len(M_si) > n else None
-    return _chain(poses, screws, kinds, bodies_of(G, n), parent, tool, unphysical, options)
+    M_pi = _in_parents(M_si, parent)
+    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, unphysical, options)
+
+
+def _in_parents(M_si: Sequence[Array], parent: Sequence[int]) -> list[Array]:
+    """Poses of the links, and of the tool if there is one more, in their parents."""
+    carriers = [*parent, len(parent) - 1]
+    pairs = zip(carriers, M_si, strict=False)
+    return [T if p < 0 else times(inverse(M_si[p]), T) for p, T in pairs]
 
 
 def from_transforms(
@@ -221,22 +226,19 @@ def from_transforms(
         options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
             friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
-    if S is not None and A is None:
-        letter, given = "S", array(S, (None, 6), "S")
-    elif A is not None and S is None:
-        letter, given = "A", array(A, (None, 6), "A")
-    else:
+    if (S is None) == (A is None):
         text = "give the joint screws as S (in the parents' frames) or as A (in the links' own)"
         raise ModelError(f"{text}; found {'neither' if S is None else 'both'}.")
-    n = len(given)
+    letter = "A" if S is None else "S"
+    given: Any = A if S is None else S
+    rows = array(given, (None, 6), letter)
+    screws = [check_screw(x, f"{letter}[{i}]") for i, x in enumerate(rows)]
+    n, kinds = len(screws), [joint_type(screw) for screw in screws]
     M_pi = _poses(M, n)
-    screws = [check_screw(given[i], f"{letter}[{i}]") for i in range(n)]
-    kinds = [joint_type(screw) for screw in screws]
     if A is None:
-        screws = [move_twist(inverse(M_pi[i]), screws[i]) for i in range(n)]
-    tool = M_pi[n] if len(M_pi) > n else None
-    bodies, parent = bodies_of(G, n), check_parents(parent, n)
-    return _chain(M_pi[:n], screws, kinds, bodies, parent, tool, unphysical, options)
+        screws = [move_twist(inverse(T), x) for T, x in zip(M_pi, screws, strict=False)]
+    parent = check_parents(parent, n)
+    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, unphysical, options)
 
 
 def bodies_of(G: ArrayLike, n: int) -> list[Body]:
@@ -308,17 +310,10 @@ def from_dh(
         for (a, alpha, d, theta), kind in zip(rows, kinds, strict=True)
     ]
     masses, centres = array(m, (n,), "m"), array(com, (n, 3), "com")
-    bodies = zip(masses, centres, array(I_com, (n, 3, 3), "I_com"), strict=True)
-    return _chain(
-        [M for M, _ in frames],
-        [A for _, A in frames],
-        kinds,
-        [Body(*body) for body in bodies],
-        check_parents(None, n),
-        None if tool is None else check_pose(tool, "tool"),
-        unphysical,
-        options,
-    )
+    bodies = list(map(Body, masses, centres, array(I_com, (n, 3, 3), "I_com")))
+    M_pi, screws = [M for M, _ in frames], [A for _, A in frames]
+    M_pi += [] if tool is None else [check_pose(tool, "tool")]
+    return _chain(M_pi, screws, kinds, bodies, check_parents(None, n), unphysical, options)
 
 
 def standard_row(
@@ -386,27 +381,23 @@ def from_points(
         options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
             friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
-    points, centres = array(P, (None, 3), "P"), array(C, (None, 3), "C")
-    axes = array(k, (None, 3), "k")
+    axes, points = array(k, (None, 3), "k"), array(P, (None, 3), "P")
     n = len(axes)
-    if len(centres) != n or len(points) not in (n, n + 1):
-        text = f"there are {n} axes k, {len(points)} points P and {len(centres)} centres C"
+    if len(points) not in (n, n + 1):
+        text = f"there are {n} axes k and {len(points)} points P"
         raise ShapeError(f"{text}; expected equally many, or one more point (the tip).")
-    masses, inertias = array(m, (n,), "m"), array(I_com, (n, 3, 3), "I_com")
+    centres, masses = array(C, (n, 3), "C"), array(m, (n,), "m")
+    inertias = array(I_com, (n, 3, 3), "I_com")
     turns = np.array([np.eye(3, dtype=int)] * n) if R is None else array(R, (n, 3, 3), "R")
     R_si = [check_rotation(turns[i], f"R[{i}]") for i in range(n)]
     kinds, pitches = _kinds(types, n, SCREW_TYPES), per_joint(pitch, n, 0, "pitch")
-    parent = check_parents(parent, n)
-    M_si = [pose(R_si[i], points[i]) for i in range(n)]
     screws: list[Array] = []
-    for i in range(n):
+    for i, kind in enumerate(kinds):
         axis = times(R_si[i].T, unit(axes[i], f"k[{i}]"))
-        screws.append(screw_axis(kinds[i], axis, pitches[i], (0, 0, 0), f"joint{i + 1}"))
+        screws.append(screw_axis(kind, axis, pitches[i], (0, 0, 0), f"joint{i + 1}"))
     bodies = [
         Body(masses[i], times(R_si[i].T, centres[i] - points[i]), inertias[i]) for i in range(n)
     ]
-    poses = [times(inverse(M_si[p]), M_si[i]) if p >= 0 else M_si[i] for i, p in enumerate(parent)]
-    tool = None
-    if len(points) > n:
-        tool = pose(np.eye(3, dtype=int), times(R_si[-1].T, points[n] - points[n - 1]))
-    return _chain(poses, screws, kinds, bodies, parent, tool, unphysical, options)
+    parent, M_si = check_parents(parent, n), list(map(pose, [*R_si, *R_si[-1:]], points))
+    M_pi = _in_parents(M_si, parent)
+    return _chain(M_pi, screws, kinds, bodies, parent, unphysical, options)
