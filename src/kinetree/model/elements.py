@@ -67,6 +67,11 @@ class Element:
         """The arm of each joint, by name."""
         return dict(zip(self.joints, self.arms, strict=True))
 
+    @property
+    def arm_of_dof(self) -> dict[int, Scalar]:
+        """The arm of each joint, by its entry of dq."""
+        return dict(zip(self.dofs, self.arms, strict=True))
+
 
 @dataclass(frozen=True, kw_only=True)
 class JointSpring(Element):
