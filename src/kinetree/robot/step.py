@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.options import numbers
 from kinetree.dynamics.joints.actuation import check_step_actuators
 from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernel import Kernel, PublicCall, with_public_call
@@ -212,14 +213,11 @@ def option_name(model: Model, method: str, names: Sequence[str]) -> str:
             f"activation is given without controls; expected controls of the actuators of "
             f"{model.name!r}: {', '.join(model.actuator_names)}."
         )
-    if "activation" not in names and states:
+    if ("activation" in names) != bool(states):
         raise InputError(
-            f"activation is missing: actuators of {model.name!r} have a state ({states}). Give "
-            "activation=..., 0 at the start, and the third result of a step to the next one."
-        )
-    if "activation" in names and not states:
-        raise InputError(
-            f"activation is given, but no actuator of {model.name!r} has a state; leave it out."
+            f"activation is {'missing' if states else 'given'}, and the actuators of "
+            f"{model.name!r} with a state are: {states or 'none'}. Expected a value for each, 0 at "
+            "the start, then the third result of the step before."
         )
     if {"kp", "kd"} & {*names}:
         raise InputError(
@@ -233,22 +231,12 @@ def option_name(model: Model, method: str, names: Sequence[str]) -> str:
 def checked_length(dt: object) -> object:
     """Return dt, as a float if it is a number; raise InputError unless it is positive and finite.
 
-    Arrays of NumPy, lists and numbers are looked at. Tensors are not: their values may be on
-    another device, or not yet known.
+    Tensors are not looked at: their values may be on another device, or not yet known.
     """
-    if isinstance(dt, bool | str) or dt is None:
-        raise InputError(f"dt is {dt!r}; expected the length of a step in seconds, such as 0.001.")
-    if not isinstance(dt, complex | float | int | list | tuple | np.ndarray | np.generic):
+    if hasattr(dt, "dtype") and not isinstance(dt, np.ndarray | np.generic):
         return dt
-    values = np.asarray(dt)
-    if values.dtype.kind not in "fiu":
-        raise InputError(f"dt has values of type {values.dtype}; expected seconds as numbers.")
-    bad = ~((values > 0) & np.isfinite(values))
-    if bad.any():
-        at = tuple(int(k) for k in np.argwhere(bad)[0]) if values.ndim else ()
-        where = f"dt{list(at)}" if at else "dt"
-        raise InputError(
-            f"{where} is {float(values[at]):g}; expected the length of a step in seconds, positive "
-            "and finite."
-        )
-    return float(values) if isinstance(dt, int | float | np.integer) else dt
+    expected = "the length of a step in seconds, positive and finite"
+    values = numbers(dt, "dt", expected)
+    if isinstance(dt, bool) or not ((values > 0) & np.isfinite(values)).all():
+        raise InputError(f"dt is {dt!r:.60}; expected {expected}.")
+    return values if values.ndim else float(values)

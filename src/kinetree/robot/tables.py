@@ -23,6 +23,7 @@ from kinetree.files.description.records import Body
 from kinetree.model import build_model
 from kinetree.present.labels import Axis, by_name
 from kinetree.robot import Robot
+from kinetree.robot.builder import Unphysical
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial.inertia import inertia_parts, spatial_inertia
 from kinetree.spatial.se3 import (
@@ -36,7 +37,6 @@ from kinetree.spatial.se3 import (
 )
 from kinetree.spatial.so3 import check_rotation, rotation
 
-Unphysical = Literal["error", "warn", "allow"]
 TOOL = "tool"
 
 
@@ -52,6 +52,7 @@ class JointOptions(TypedDict, total=False):
     joint_names: Sequence[str] | None
     link_names: Sequence[str] | None
     base_name: str
+    unphysical: Unphysical
     friction: Friction | Sequence[Friction | None] | None
     armature: ArrayLike
     rotors: records.Rotor | Sequence[records.Rotor | None] | None
@@ -63,7 +64,7 @@ def per_joint(value: Any, n: int, default: object, name: str) -> list[Any]:
     """One entry per joint, from one value for all, a list, or None."""
     refuse_labels(value, name, "a list with an entry for each joint")
     if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
-        return [default if value is None else value] * n
+        value = [value] * n
     if len(value) != n:
         text = f"{name} has {counted(len(value), 'entry')}"
         raise ShapeError(f"{text}; expected {n}, one for each joint.")
@@ -85,7 +86,6 @@ def _chain(
     kinds: Sequence[str],
     bodies: Sequence[Body],
     parent: Sequence[int],
-    unphysical: Unphysical,
     options: JointOptions,
 ) -> Robot:
     """A chain or tree.
@@ -97,7 +97,6 @@ def _chain(
         kinds: joint types.
         bodies: bodies of the links, in their frames.
         parent: number of each link's parent, -1: the base.
-        unphysical: reaction to a mass or inertia that no body can have.
         options: names and drives.
     """
     for option in options:
@@ -137,7 +136,7 @@ def _chain(
         tool=TOOL if frames else None,
         gravity=options.get("gravity", (0, 0, -9.81)),
     )
-    return Robot(build_model(description, unphysical=unphysical))
+    return Robot(build_model(description, unphysical=options.get("unphysical", "error")))
 
 
 def _kinds(types: str | Sequence[str], n: int, known: Sequence[str]) -> list[str]:
@@ -152,12 +151,9 @@ def check_parents(parent: Sequence[int] | None, n: int) -> list[int]:
     """Parents as checked numbers from -1 (the base) to n - 1; None is a chain."""
     if parent is None:
         return list(range(-1, n - 1))
-    if np.ndim(parent) != 1 or len(parent) != n:
-        raise ShapeError(f"parent is {parent!r}; expected {n} numbers, one for each link.")
-    for i, p in enumerate(parent):
-        if p not in range(-1, n):
-            expected = f"expected an integer, -1 (the base) to {n - 1}"
-            raise ModelError(f"parent[{i}] is {p!r}; {expected}.")
+    if np.shape(parent) != (n,) or any(p not in range(-1, n) for p in parent):
+        expected = f"{n} whole numbers, one for each link, -1 (the base) to {n - 1}"
+        raise ModelError(f"parent is {parent!r:.60}; expected {expected}.")
     return [int(p) for p in parent]
 
 
@@ -170,7 +166,6 @@ def from_screws(
     G: ArrayLike,
     *,
     parent: Sequence[int] | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from screw axes and home poses in {s} at q = 0, and spatial inertias.
@@ -182,9 +177,9 @@ def from_screws(
             the tool.
         G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
         parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     given = array(S, (None, 6), "S")
     n = len(given)
@@ -193,7 +188,7 @@ def from_screws(
     screws = [move_twist(inverse(T), x) for T, x in zip(M_si, S_s, strict=False)]
     kinds = [joint_type(x) for x in S_s]  # of S: in {i} the rounding of Ad may look like a pitch
     M_pi = _in_parents(M_si, parent)
-    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, unphysical, options)
+    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, options)
 
 
 def _in_parents(M_si: Sequence[Array], parent: Sequence[int]) -> list[Array]:
@@ -210,7 +205,6 @@ def from_transforms(
     S: ArrayLike | None = None,
     A: ArrayLike | None = None,
     parent: Sequence[int] | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from the pose of each link in its parent's frame at q = 0.
@@ -222,9 +216,9 @@ def from_transforms(
         S: screw axes in the parents' frames, shape (n, 6), rad and m for a unit of q; or
         A: screw axes in the links' own frames, shape (n, 6), rad and m for a unit of q.
         parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     if (S is None) == (A is None):
         text = "give the joint screws as S (in the parents' frames) or as A (in the links' own)"
@@ -238,7 +232,7 @@ def from_transforms(
     if A is None:
         screws = [move_twist(inverse(T), x) for T, x in zip(M_pi, screws, strict=False)]
     parent = check_parents(parent, n)
-    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, unphysical, options)
+    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, options)
 
 
 def bodies_of(G: ArrayLike, n: int) -> list[Body]:
@@ -266,7 +260,6 @@ def _poses(M: ArrayLike, n: int) -> list[Array]:
 
 # Denavit-Hartenberg parameters
 
-CONVENTIONS = ("standard", "modified")
 COLUMNS = Axis(("a", "alpha", "d", "theta"), "column")  # of a data frame
 
 
@@ -279,7 +272,6 @@ def from_dh(
     convention: Literal["standard", "modified"] = "standard",
     types: str | Sequence[str] = "revolute",
     tool: ArrayLike | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from a Denavit-Hartenberg table.
@@ -295,16 +287,15 @@ def from_dh(
         types: "revolute" or "prismatic", one for all or one per row.
         tool: pose of the tool in the last DH frame, shape (4, 4), position in m; None: that
             frame.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     rows = array(by_name(table, COLUMNS, "DH table"), (None, 4), "DH table")
     n = len(rows)
     if convention not in CONVENTIONS:
         raise ModelError(f"convention is {convention!r}; expected {' or '.join(CONVENTIONS)}.")
-    kinds = _kinds(types, n, (REVOLUTE, PRISMATIC))
-    row = standard_row if convention == "standard" else modified_row
+    kinds, row = _kinds(types, n, (REVOLUTE, PRISMATIC)), CONVENTIONS[convention]
     frames = [
         row(a, alpha, d, theta, kind)
         for (a, alpha, d, theta), kind in zip(rows, kinds, strict=True)
@@ -313,7 +304,7 @@ def from_dh(
     bodies = list(map(Body, masses, centres, array(I_com, (n, 3, 3), "I_com")))
     M_pi, screws = [M for M, _ in frames], [A for _, A in frames]
     M_pi += [] if tool is None else [check_pose(tool, "tool")]
-    return _chain(M_pi, screws, kinds, bodies, check_parents(None, n), unphysical, options)
+    return _chain(M_pi, screws, kinds, bodies, check_parents(None, n), options)
 
 
 def standard_row(
@@ -331,6 +322,9 @@ def modified_row(
     """Home pose Rx(alpha) Tx(a) Rz(theta) Tz(d), and z_i as a screw in frame {i}."""
     M = times(_turn(0, alpha), translation((a, 0, 0)), _turn(2, theta), translation((0, 0, d)))
     return M, screw((0, 0, 0), (0, 0, 1), np.inf if kind == PRISMATIC else 0)
+
+
+CONVENTIONS = {"standard": standard_row, "modified": modified_row}
 
 
 def _turn(k: int, angle: Scalar) -> Array:
@@ -359,7 +353,6 @@ def from_points(
     pitch: ArrayLike = 0,
     R: ArrayLike | None = None,
     parent: Sequence[int] | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from joint points, mass centres and axes in {s} at q = 0.
@@ -377,9 +370,9 @@ def from_points(
         R: orientation of each link frame in {s}, rotations of shape (n, 3, 3); None: parallel
             to {s}.
         parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     axes, points = array(k, (None, 3), "k"), array(P, (None, 3), "P")
     n = len(axes)
@@ -400,4 +393,4 @@ def from_points(
     ]
     parent, M_si = check_parents(parent, n), list(map(pose, [*R_si, *R_si[-1:]], points))
     M_pi = _in_parents(M_si, parent)
-    return _chain(M_pi, screws, kinds, bodies, parent, unphysical, options)
+    return _chain(M_pi, screws, kinds, bodies, parent, options)
