@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, known_number, scalar
+from kinetree.core.arrays import Array, scalar
 from kinetree.core.records import check_range, checked, mapping
 from kinetree.core.text import listing, look_up
 from kinetree.errors import InputError, ModelError
@@ -21,7 +21,6 @@ from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import placement
 
 CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
-LARGEST_RATIO = 1e3  # of weights of motors
 
 
 def tree_of(model: Model) -> Model:
@@ -93,20 +92,8 @@ def motor_dofs(
         if set(of_joint) & weights.keys():
             raise InputError(f"actuated names joint {name!r} twice; expected every joint once.")
         weights.update(dict.fromkeys(of_joint, weight))
-    _check_ratio(model, weights)
     dofs = sorted(weights)
     return tuple(dofs), tuple(weights[k] for k in dofs)
-
-
-def _check_ratio(model: Model, weights: Mapping[int, Scalar]) -> None:
-    sizes = sorted((x, d) for d, w in weights.items() if (x := known_number(w)) is not None)
-    if sizes and sizes[-1][0] > LARGEST_RATIO * sizes[0][0]:
-        (least, low), (most, high) = sizes[0], sizes[-1]
-        raise InputError(
-            f"the weights of the motors of {model.dof_names[high]!r} and {model.dof_names[low]!r} "
-            f"are {most:g} and {least:g}; expected a ratio of {LARGEST_RATIO:g} at "
-            "most, which rounding can resolve. Leave a motor that shall not act out of `actuated`."
-        )
 
 
 def dofs_named(model: Model, name: str, what: str) -> tuple[int, ...]:

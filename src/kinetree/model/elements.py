@@ -248,10 +248,7 @@ def _described(points: Sequence[PathPoint]) -> list[tuple[str, ArrayLike]] | Non
 
 def motor_matrix(motors: Sequence[GearedMotor], n: int) -> Array:
     """N, (k, n): the rates of the motors are N dq."""
-    rows: list[list[Any]] = [[0] * n for _ in motors]
-    for row, motor in zip(rows, motors, strict=True):
-        for d, arm in zip(motor.dofs, motor.arms, strict=True):
-            row[d] = arm
+    rows = [[x.arm_of_dof.get(d, 0) for d in range(n)] for x in motors]
     return np.array(rows).reshape(len(motors), n)
 
 
