@@ -49,10 +49,9 @@ class Bounds:
         least, most = (np.array(np.broadcast_to(x, dq.shape)) for x in (-self.effort, self.effort))
         for k in range(len(self.names)):
             if (curve := self.curve(k)) is not None:
-                speeds, forces = np.array(curve).T
-                ahead, behind = (np.interp(x, speeds, forces, right=0.0) for x in (dq, -dq))
-                most[..., k] = np.minimum(most[..., k], ahead[..., k])
-                least[..., k] = np.maximum(least[..., k], 0 - behind[..., k])  # not -0
+                ahead, behind = (curve_values(curve, x) for x in (dq[..., k], -dq[..., k]))
+                most[..., k] = np.minimum(most[..., k], ahead)
+                least[..., k] = np.maximum(least[..., k], 0 - behind)  # not -0
         return least, most
 
     def curve(self, k: int) -> Curve | None:
@@ -148,6 +147,12 @@ def curve_slope(curve: Curve, speed: Scalar) -> Any:
     for (v0, f0), (v1, f1) in reversed(list(pairwise(curve))):
         value = where(v1 - speed, (f1 - f0) / (v1 - v0), value)
     return value
+
+
+def curve_values(curve: Curve, speed: Array) -> Array:
+    """Forces of a torque-speed curve at speeds, as an array; below 0 that at standstill."""
+    speeds, forces = np.array(curve).T
+    return np.interp(speed, speeds, forces, right=0.0)
 
 
 def force_share(tau: Array, least: Array, most: Array) -> Array:
