@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, scalar
+from kinetree.core.arrays import Array, known_number, scalar
 from kinetree.core.records import check_range, checked, mapping
 from kinetree.core.text import listing, look_up
 from kinetree.errors import InputError, ModelError
@@ -20,6 +20,7 @@ from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import placement
 
+LARGEST_RATIO = 1e3  # of weights of motors
 CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
 
 
@@ -92,6 +93,13 @@ def motor_dofs(
         if set(of_joint) & weights.keys():
             raise InputError(f"actuated names joint {name!r} twice; expected every joint once.")
         weights.update(dict.fromkeys(of_joint, weight))
+    sizes = [x for weight in weights.values() if (x := known_number(weight)) is not None]
+    if sizes and max(sizes) > LARGEST_RATIO * min(sizes):
+        raise InputError(
+            f"weights of motors are {min(sizes):g} to {max(sizes):g}; expected a ratio of "
+            f"{LARGEST_RATIO:g} at most, which rounding can resolve. Leave a motor that shall not "
+            "act out of `actuated`."
+        )
     dofs = sorted(weights)
     return tuple(dofs), tuple(weights[k] for k in dofs)
 
