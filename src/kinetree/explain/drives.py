@@ -7,6 +7,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import friction_force
+from kinetree.dynamics.joints.gains import arm_rate
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.rotors import armature
 from kinetree.explain.bodies import Bodies
@@ -24,7 +25,8 @@ def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     """Force against every spring that pulls at a degree of freedom."""
     nodes: list[Node] = []
     for pull in Springs(model, x.q).acting:
-        spring, rate, arm = pull.spring, float(pull.rate(x.dq)), float(pull.arms.get(dof, 0))
+        rate = float(arm_rate(pull.arms, x.dq))
+        spring, arm = pull.spring, float(pull.arms.get(dof, 0))
         force = pull.extension * spring.stiffness + rate * pull.damping
         latex = r"a\, (k\, (x - x_0) + c\, \dot x)"
         numbers = {
