@@ -192,11 +192,12 @@ def identify(
                 return recording_of(path, described, request, cutoff=cutoff)
 
         recordings = [read(name) for name in data]
+        status.update("identifying")
         result = library.identify(
             described, recordings, test=None if test is None else read(str(test)),
             hold_out=1 / 3 if hold_out is None else hold_out, method=method, friction=laws,
             armature=armature, offsets=offsets, payloads=loads, gains=drives, lag=lag, prior=prior,
-            torque_cutoff=torque_cutoff, watch=lambda text: status.update(escape(text)),
+            torque_cutoff=torque_cutoff,
         )  # fmt: skip
     urdf = output.suffix.lower() in URDF
     text = to_urdf(result.robot) if urdf else to_mjcf(result.robot)

@@ -16,14 +16,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.base import WORST_CONDITION
-from kinetree.identify.noise import (
-    Noise,
-    fit_noise,
-    leverage_of,
-    padded,
-    pieces,
-    summed_covariance,
-)
+from kinetree.identify.noise import Noise, fit_noise, leverage_of, padded, pieces, summed_covariance
 
 Method = Literal["ordinary", "weighted", "robust"]
 METHODS: tuple[Method, ...] = get_args(Method)

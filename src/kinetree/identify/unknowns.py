@@ -40,10 +40,7 @@ from kinetree.identify.loops import forces_at_motors, motor_dofs
 from kinetree.model import GearedMotor, Joint, Model
 from kinetree.model.bounds import bounds_of, positions
 from kinetree.model.elements import spring_units
-from kinetree.model.friction import (
-    beyond_coefficients,
-    has_more_laws,
-)
+from kinetree.model.friction import beyond_coefficients, has_more_laws
 from kinetree.robot import Robot
 
 Column = tuple[str, str, list[int]]  # name, unit, indices in pi
