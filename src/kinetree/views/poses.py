@@ -22,9 +22,6 @@ START: dict[str, list[float] | dict[str, float]] = {
     "KUKA LBR iiwa 14 R820": [0, pi / 6, 0, -pi / 2, 0, pi / 3, 0],
     "Puma 560": [0.4, 1.14, -3.1, 0, 0.4, 0],
     "SCARA": [0.4, 0.9, -0.05, 0],
-    "spatial 3R": [0.5, 0.6, 0.7],
-    "planar 2R": [0.6, 0.9],
-    "RP": [0.5, 0.6],
     "quadruped": {"swing": 0.7, "knee": -1.4},
     "hand": {"index_bend": 0.5, "middle_bend": 0.5, "ring_bend": 0.5, "little_bend": 0.5},
 }
