@@ -43,7 +43,7 @@ def shown_position(model: Model) -> Array:
 
 
 def standing(robot: Robot) -> Robot:
-    """A built-in robot with legs on level ground: feet, and the corners of the trunk."""
+    """A built-in robot with legs on level ground: feet, and what else hits it in a fall."""
     model, points = robot.model, list[ContactPoint]()
     if model.contacts is not None:
         return robot
@@ -56,4 +56,6 @@ def standing(robot: Robot) -> Robot:
     elif robot.name == "humanoid":
         for side, (name, x) in product(("left", "right"), {"heel": -0.06, "toe": 0.17}.items()):
             points.append(ContactPoint(f"{side} {name}", f"{side}_sole", (x, 0, 0)))
+        for part in ("head", "pelvis", "left_shank", "right_shank", "left_hand", "right_hand"):
+            points.append(ContactPoint(part, part, radius=0.06))
     return robot.with_contacts(points, friction=FRICTION) if points else robot
