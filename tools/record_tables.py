@@ -113,7 +113,7 @@ def gpu() -> str:
 
 
 def accuracy() -> str:
-    """Errors against fifty digits, from their record."""
+    """Errors against 50 digits, from their record."""
     name, record = newest("*-accuracy.json")
     quantities = ("tau", "M", "T", "ddq")
     rows = [
@@ -123,7 +123,7 @@ def accuracy() -> str:
     ]
     note = (
         f"`python tools/accuracy.py` of {record['date']}: worst of {record['states']} states, "
-        "kernels in float64 against the same code in fifty digits, in eps = 2.2e-16 of the terms "
+        "kernels in float64 against the same code in 50 digits, in eps = 2.2e-16 of the terms "
         f"that add up ([record](RESULTS/{name}))."
     )
     return f"{table(['robot', 'joints', *quantities], rows)}\n\n{note}"
