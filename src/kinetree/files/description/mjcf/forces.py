@@ -293,14 +293,13 @@ class Forces:
     ) -> str:
         """Why an actuator is left out; empty if it is read."""
         m, kind, mujoco = self.m, int(self.m.actuator_trntype[a]), self.compiled.mujoco
-        laws = {
-            mujoco.mjtDyn(int(m.actuator_dyntype[a])): len(DYNAMICS),
-            mujoco.mjtGain(int(m.actuator_gaintype[a])): LAWS,
-            mujoco.mjtBias(int(m.actuator_biastype[a])): LAWS,
-        }
-        unknown = [
-            law.name.removeprefix("mj").lower() for law, known in laws.items() if law >= known
+        laws = [
+            (mujoco.mjtDyn, int(m.actuator_dyntype[a]), len(DYNAMICS)),
+            (mujoco.mjtGain, int(m.actuator_gaintype[a]), LAWS),
+            (mujoco.mjtBias, int(m.actuator_biastype[a]), LAWS),
         ]
+        unknown = [enum(k).name.removeprefix("mj").lower() for enum, k, known in laws if k >= known]
+        place = mujoco.mjtTrn(kind).name.partition("_")[2].lower()
         on_path = tendon is not None and bool(self.tendons[tendon].points)
         is_fixed = tendon is not None and self.is_fixed(tendon)
         group, delay = int(m.actuator_group[a]), m.actuator_delay[a]
@@ -310,7 +309,7 @@ class Forces:
         reasons = {
             "plugin": int(m.actuator_plugin[a]) >= 0,
             ", ".join(unknown): bool(unknown),
-            f"on a {mujoco.mjtTrn(kind).name.partition('_')[2].lower()} that is no hinge, slide or path": (
+            f"on a {place} that is no hinge, slide, sum of joints or path": (
                 joint is None and not (is_fixed or on_path)
             ),
             "several controls, outputs or activations": any(x != 1 for x in several),
