@@ -79,7 +79,7 @@ def check_all_names(model: Model, format: str) -> None:
 
 def told(record: Any) -> str:
     """The values of a record that are not its defaults: 'stiffness 3, rest 0.5'."""
-    values = {x.name: (getattr(record, x.name), x.default) for x in fields(record)}
+    values: dict[str, Any] = {x.name: (getattr(record, x.name), x.default) for x in fields(record)}
     given = {k: x for k, (x, default) in values.items() if not np.array_equal(x, default)}
     texts = {k.replace("_", " "): _text(x) for k, x in given.items() if x is not None}
     return ", ".join(f"{k} {text}" for k, text in texts.items() if text)
