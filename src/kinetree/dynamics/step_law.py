@@ -137,7 +137,6 @@ class Step:
         h: length of the step, s.
         items, places: constraints and contacts in the frames of the tree.
         gains: slopes of tau, for an implicit method; None: tau is constant in the step.
-        T: time constant in which errors of the constraints decay, s; None: they stay.
         stops: limits of joints stop them, in a method that moves q with the new rates.
     """
 
@@ -149,7 +148,6 @@ class Step:
     items: Items = ()
     places: Places = ()
     gains: Gains | None = None
-    T: Scalar | None = None
     stops: bool = False
 
     @property
@@ -217,7 +215,7 @@ def rate_in_mode(s: Step, mode: Array) -> tuple[Array, Array]:
     T = np.eye(s.model.n, dtype=int) if motors is None else motors.T
     M, stiff = stiffened(now.M, held, T)
     b = b - sum(T[d] * x for d, x in slipping.items())
-    ddq, y = replace(now, M=M).accelerate(b)
+    ddq, y = now.with_matrix(M).accelerate(b)
     turned = T @ ddq
     friction = [x + stiff[d] * turned[d] for d, x in slipping.items()]
     still = np.array([held.get(d, 0) * x for d, x in enumerate(turned)])
@@ -267,7 +265,7 @@ def _equations(s: Step) -> tuple[StepSystem, Array]:
     b = s.tau - smooth_bias(s.tree, s.dq)
     if kkt is None:
         return StepSystem(s.model, mass_matrix(s.tree)), b
-    return StepSystem(s.model, kkt.matrix, kkt, kkt.wanted(s.dq, s.T)), b
+    return StepSystem(s.model, kkt.matrix, kkt), b
 
 
 def _ahead(method: Method, s: Step, now: StepSystem, b: Array) -> tuple[StepSystem, Array]:
@@ -282,5 +280,5 @@ def _ahead(method: Method, s: Step, now: StepSystem, b: Array) -> tuple[StepSyst
             "slopes are not symmetric, such as a controller that couples joints; an implicit step "
             "cannot take both. Use method 'semi_implicit_euler'."
         )
-    system = replace(now, M=slopes.added(now.M, s.h), symmetric=slopes.symmetric)
+    system = now.with_matrix(slopes.added(now.M, s.h), symmetric=slopes.symmetric)
     return system, slopes.moved(b, s.dq, s.h)

@@ -105,21 +105,6 @@ class StepSlopes:
                 right_side[i] = right_side[i] - sum(parts[1:], parts[0]) * h
         return np.array(right_side)
 
-    def forces(self, a: Array, dq: Array, h: Scalar) -> Array:
-        """h (D + kd) a + h D c + h (K + kp) (dq + h a), (n,): added to friction and springs."""
-        n = len(dq)
-        moved = [dq[j] + a[j] * h for j in range(n)]
-        forces: list[Any] = [0] * n
-        for i in range(n):
-            for X, v in ((self.by_rate, a), (self.by_position, moved)):
-                for j in range(n):
-                    slope = self._entry(X, i, j)
-                    if not is_zero(slope):
-                        forces[i] = forces[i] + slope * v[j] * h
-            if not is_zero(self.turning[i]):
-                forces[i] = forces[i] + self.turning[i] * h
-        return np.array(forces)
-
     def _position(self, i: int, j: int) -> Scalar:
         """An entry of K + kp."""
         return self._entry(self.by_position, i, j)

@@ -184,10 +184,9 @@ class EquationsOfMotion:
         tree, dq, tau = lean_tree(lean, loads.q, loads.F_ext), loads.dq, loads.moving
         items, method = lean_items(lean), self.method
         if method is not None:
-            T = inputs["closure time"][0][0] if "closure time" in inputs else None
             h = inputs["step"][0][0] if "step" in inputs else 0
             rows = items, lean_places(lean)
-            step = Step(tree, loads.q, dq, tau, h, *rows, gains, T, stops=self.stops)
+            step = Step(tree, loads.q, dq, tau, h, *rows, gains, stops=self.stops)
             k, more = step_rate(method, step)
             return dq, k[len(dq) :], more
         moving = coordinate_rates(self.space.model, loads.q, dq)

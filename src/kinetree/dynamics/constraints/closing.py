@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike
+from kinetree.core.arrays import Array
 from kinetree.core.text import listing
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
@@ -28,8 +28,6 @@ from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of, dofs_named
 from kinetree.model.constraints import Closure, Constraints, Coupling
-from kinetree.model.inputs import coordinates
-from kinetree.model.labelled import labelled
 
 Evaluate = Callable[[Array], tuple[Array, Array]]  # q to Phi (m,) and J (m, n), of floats
 
@@ -53,32 +51,6 @@ class Closed:
     q: Array
     residual: float
     Phi: Array
-
-
-@labelled("nq")
-def project(
-    model: Model,
-    q: StateLike,
-    *,
-    keep: Sequence[str] = (),
-    tolerance: float = TOLERANCE,
-) -> Array:
-    """A position near q, (nq,), at which all constraints are satisfied; not always the nearest.
-
-    From a position without a slope towards closing, such as stretched bars, positions around it are
-    tried, always the same ones.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        keep: names of joints that stay where they are.
-        tolerance: largest entry of Phi to accept, rad or m.
-
-    Raises:
-        InputError: no such position is found; the message has the residual and the constraint.
-    """
-    q = np.array(coordinates(model, q), float)
-    return closed_position(model, q, textbook(model), keep=keep, tolerance=tolerance)
 
 
 def closed_position(

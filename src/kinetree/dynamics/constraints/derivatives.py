@@ -48,7 +48,7 @@ def constrained_forward_derivatives(
     model = tree.model
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
     h = inverse_dynamics(tree, dq, zeros(model.n))
-    ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)
+    ddq, lam = kkt.accelerate(tau - h)
     if kkt.dependent:  # other forces with the same sum change with q in other ways
         lam = kkt.shared(lam)[kkt.rows]
     by_q, by_dq = inverse_dynamics_derivatives(tree, dq, ddq)

@@ -286,12 +286,9 @@ def lean_closing(model: Model) -> Close | None:
     return closing(model, lambda q: lean_tree(lean, q), lean_items(lean))
 
 
-def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = True) -> Graph:
-    """The graph of stage i: h, x and the rates k_1, ... so far to the next state.
-
-    closed: move the end of the step onto the constraints of a robot that has some.
-    """
-    close = lean_closing(space.model) if closed else None
+def stage_graph(space: StateSpace, method: Method, i: int) -> Graph:
+    """The graph of stage i: h, x and the rates k_1, ... so far to the next state."""
+    close = lean_closing(space.model)
 
     def function(h: Scalar, x: Array, *k: Array) -> Array:
         return take_stage(method, i, space, h, x, k, close)
