@@ -24,7 +24,6 @@ from kinetree.dynamics.contacts.impacts import (
     contact_rows,
     contact_sizes,
     impulses_with_rebound,
-    separate_trees,
 )
 from kinetree.dynamics.contacts.points import Places, curvatures, seated, touches
 from kinetree.dynamics.dry_friction import CoulombPairs
@@ -170,8 +169,6 @@ def _with_contacts(
     blocks = [block(x.carrier) for x in seats]
     rows = [*contact_rows(contacts, seats, blocks, of.frictions, soft), *joint_rows]
     near = approach(of, contacts, seats, curvatures(at.tree, at.places, contacts, at.dq), speeds, h)
-    dofs = [*at.dry, *(x.dofs[0] for x in at.stopped)]
-    trees = [0] * len(rows) if at.items else separate_trees(at.tree, contacts, dofs)
     smooth = of.compliance is not None
-    solution = impulses_with_rebound(response, rows, near, rates, trees, smooth=smooth)
+    solution = impulses_with_rebound(response, rows, near, rates, smooth=smooth)
     return solution, contact_records(contacts, rows, solution, h)

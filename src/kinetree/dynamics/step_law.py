@@ -34,7 +34,7 @@ from kinetree.core.arrays import Array, StateLike, known, scalar
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
 from kinetree.dynamics.constraints.dynamics import Items, Kkt
-from kinetree.dynamics.constraints.stepping import check_stepping, closing
+from kinetree.dynamics.constraints.stepping import closing
 from kinetree.dynamics.contacts.points import Places, book_places
 from kinetree.dynamics.dry_friction import (
     dry_dofs,
@@ -106,7 +106,6 @@ def step(
     check_contact_method(model, method)
     stages, space, items = METHODS[method], StateSpace(model, dry=dry_dofs(model)), placed(model)
     places = book_places(model)
-    check_stepping(model)
     dt = scalar(dt, "dt")
     number = known(np.asarray(dt))
     if number is not None and number <= 0:

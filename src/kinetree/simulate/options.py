@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import is_one_of, numbers, switch
 from kinetree.core.progress import Progress
-from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
+from kinetree.dynamics.constraints.stepping import check_modes
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method
 from kinetree.engine.kernels.memo import remembered
@@ -260,9 +260,8 @@ def _check_robot(run: Run, varied: Sequence[str]) -> bool:
     """Raise InputError if the method cannot step the robot; once for each robot and method."""
     check_contact_method(run.model, run.method_name)
     check_model(run.model)
-    check_stepping(run.model, varied)
     if run.fixed is None:
-        check_modes(run.model)
+        check_modes(run.model, varied)
     return True
 
 

@@ -18,8 +18,7 @@ It is the acceleration nearest to ddq_f, measured by M, that the constraints all
 that depend on others in the same way at every position (`Constraints.kept` leaves them out) would
 make A singular. They change nothing but the sharing of forces: all rows are X times the kept ones,
 and the shares of least norm are X (X^T X)^-1 lambda. Where the dependency changes with q, all rows
-are kept, A is singular, and lambda of least norm is found by solve.py. Exact numbers allow a choice
-of independent rows at every position.
+are kept, A is singular, and lambda of least norm is found by solve.py, for floats.
 
 Inverse dynamics knows ddq. With r = M ddq + h, the forces of the motors and lambda satisfy
 tau + J^T lambda = r, where tau is zero for joints u without motors: J_u^T lambda = r_u. If these
@@ -41,7 +40,6 @@ from kinetree.dynamics.constraints.solve import (
     float_choice,
     gram,
     has_floats,
-    independent_rows,
     least_norm,
     one_or_nan,
     solve_general,
@@ -127,7 +125,7 @@ class Kkt:
 
     def __init__(self, tree: Tree, found: Constrained) -> None:
         self.model, self.given = tree.model, solvable(tree.model)
-        self.rows = solved_rows(self.given, found.J)
+        self.rows = list(self.given.kept)
         self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
         self._factor(mass_matrix(tree), self.given.scales, len(self.given.basis))
 
@@ -293,7 +291,7 @@ def motor_matrix(model: Model, J: Array) -> Array:
 
 def _left_by_constraints(given: Constraints, J: Array, r: Array, *, damped: bool = False) -> Array:
     """The part of r that the constraints do not carry, (n,)."""
-    rows = solved_rows(given, J)
+    rows = list(given.kept)
     return r - J[rows].T @ constraint_forces(given, rows, J[rows], r, damped=damped)
 
 
@@ -418,7 +416,7 @@ def _motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array
     model = tree.model
     constraints = solvable(model)
     at = tree_constraints(tree, items, q, dq)
-    rows, y = solved_rows(constraints, at.J), list(constraints.independent)
+    rows, y = list(constraints.kept), list(constraints.independent)
     J, gamma = at.J[rows], at.gamma[rows]
     followers = [d for d in range(model.n) if d not in y]
     right = np.concatenate([-J[:, y], -gamma[:, None]], axis=1)
@@ -457,14 +455,6 @@ def check_sufficient(model: Model, name: str, consequence: str = "", way: str = 
             f"constraints allow, so {consequence}. robot.constrained({{}}, actuated=[...]) names "
             f"more motors; {way}."
         )
-
-
-def solved_rows(given: Constraints, J: Array) -> list[int]:
-    """Rows to solve at a position: the kept ones, or independent ones of them for exact numbers."""
-    kept = list(given.kept)
-    if not given.dependent or has_floats(J[kept]):
-        return kept
-    return [kept[row] for row in independent_rows(J[kept], len(given.basis))]
 
 
 def row_names(given: Constraints, rows: Sequence[int]) -> list[str]:

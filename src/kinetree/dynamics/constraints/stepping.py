@@ -16,7 +16,7 @@ error of the step, so that methods keep their order. Joints that dry friction ho
 are: they would creep otherwise.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from kinetree.dynamics.joints.tangents import integrate
 from kinetree.dynamics.methods import Close
 from kinetree.dynamics.step_system import stiffened
 from kinetree.dynamics.tree import Tree
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import ModelError
 from kinetree.model import Model
 from kinetree.scalars import absolute, where
 from kinetree.spatial.matrices import is_zero
@@ -110,25 +110,12 @@ def closing(model: Model, place: Place, items: Items) -> Close:
     return close
 
 
-def check_stepping(model: Model, changes: Collection[str] = ()) -> None:
-    """Raise if steps of a robot with constraints would be wrong.
-
-    changes: names of robot data that are arguments of the motion.
-    """
-    if model.constraints is not None and "friction" in changes:
-        raise InputError(
-            "friction is given as an argument of the motion, so that every joint may have dry "
-            f"friction, and {model.name!r} has constraints, under which its sharing is not known. "
-            "Make a robot with this friction instead, robot.with_friction."
-        )
-
-
-def check_modes(model: Model) -> None:
+def check_modes(model: Model, varied: Sequence[str] = ()) -> None:
     """Raise ModelError if held joints may leave open how they share a force, between switches.
 
     Fixed steps share it as equal soft pads would.
     """
-    dry, constraints = dry_dofs(model), model.constraints
+    dry, constraints = dry_dofs(model, varied), model.constraints
     if constraints is None or {*dry} <= {*constraints.independent}:
         return
     names, independent = (
