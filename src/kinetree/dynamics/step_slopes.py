@@ -34,7 +34,7 @@ from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.model import Model
 from kinetree.scalars import Scalar, maximum
-from kinetree.spatial.matrices import is_zero
+from kinetree.spatial.matrices import is_zero, mirrored_half
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,38 +80,13 @@ class StepSlopes:
 
     def added(self, M: Array, h: Scalar) -> Array:
         """M + h (D + kd) + h^2 (K + kp), (n, n)."""
-        n = len(M)
-        A: list[list[Any]] = [[0] * n for _ in range(n)]
-        for i in range(n):
-            for j in range(i + 1) if self.symmetric else range(n):
-                slope = self.by_rate[i, j]
-                if not is_zero(self.by_position[i, j]):
-                    slope = slope + self.by_position[i, j] * h
-                A[i][j] = M[i][j] if is_zero(slope) else M[i][j] + slope * h
-                if self.symmetric:
-                    A[j][i] = A[i][j]
-        return np.array(A, dtype=object).reshape(n, n)
+        X = M + (self.by_rate + self.by_position * h) * h
+        return mirrored_half(X) if self.symmetric else X
 
     def moved(self, b: Array, dq: Array, h: Scalar) -> Array:
         """b - h (K + kp) dq - h D c, (n,)."""
-        n = len(b)
-        right_side = list(b)
-        for i in range(n):
-            row = [self._position(i, j) for j in range(n)]
-            parts: list[Any] = [k * dq[j] for j, k in enumerate(row) if not is_zero(k)]
-            if not is_zero(self.turning[i]):
-                parts.append(self.turning[i])
-            if parts:
-                right_side[i] = right_side[i] - sum(parts[1:], parts[0]) * h
-        return np.array(right_side)
-
-    def _position(self, i: int, j: int) -> Scalar:
-        """An entry of K + kp."""
-        return self._entry(self.by_position, i, j)
-
-    def _entry(self, X: Array, i: int, j: int) -> Scalar:
-        """An entry of slopes, read below the diagonal if they are symmetric."""
-        return X[(j, i) if self.symmetric and j > i else (i, j)]
+        K = mirrored_half(self.by_position) if self.symmetric else self.by_position
+        return b - (K @ dq + self.turning) * h
 
 
 def _turning(model: Model, damping: Array, dq: Array) -> Array:

@@ -16,12 +16,16 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.constraints.dynamics import Kkt, eliminated_rows
+from kinetree.dynamics.constraints.dynamics import Items, Kkt, eliminated_rows
 from kinetree.dynamics.constraints.solve import symmetric_product
+from kinetree.dynamics.contacts.points import Places
 from kinetree.dynamics.impulses import Response
+from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.rows import TINY
 from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
+from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.spatial.matrices import (
     Factor,
     InverseFactor,
@@ -35,6 +39,36 @@ from kinetree.spatial.matrices import (
 HELD = 2.0**40  # of the inertia of a joint: the stiffness that holds it
 # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 REGULAR = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What the rate of a step is computed from.
+
+    Args:
+        tree: of the position q, (nq,).
+        dq: joint rates, (n,).
+        tau: joint forces, (n,).
+        h: length of the step, s.
+        items, places: constraints and contacts in the frames of the tree.
+        gains: slopes of tau, for an implicit method; None: tau is constant in the step.
+        stops: limits of joints stop them, in a method that moves q with the new rates.
+    """
+
+    tree: Tree
+    q: Array
+    dq: Array
+    tau: Array
+    h: Scalar
+    items: Items = ()
+    places: Places = ()
+    gains: Gains | None = None
+    stops: bool = False
+
+    @property
+    def model(self) -> Model:
+        """The robot."""
+        return self.tree.model
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,8 @@ from kinetree.dynamics.joints.presliding import Bristling, bend, bristles, witho
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace, coordinate_rates, tangents
-from kinetree.dynamics.step_law import Step, rate_in_mode, step_rate
+from kinetree.dynamics.step_law import rate_in_mode, step_rate
+from kinetree.dynamics.step_system import Step
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret

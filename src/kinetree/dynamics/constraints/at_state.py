@@ -9,7 +9,6 @@ import numpy as np
 from kinetree.core.arrays import Array, StateLike, is_numeric
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
-from kinetree.dynamics.constraints.derivatives import constrained_forward_derivatives, whole
 from kinetree.dynamics.constraints.dynamics import (
     Items,
     Kkt,
@@ -123,24 +122,3 @@ def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: Mot
             f"joints with motors are {motors}; choose others with "
             "robot.constrained(..., actuated=[...])."
         )
-
-
-def constrained_forward_dynamics_derivatives(
-    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
-) -> tuple[Array, Array, Array]:
-    """d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau, each (n, n).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        tau: joint forces, shape (n,), N m or N.
-        F_ext: wrenches onto the links, as in `inverse_dynamics`.
-    """
-    constraints_of(model, "constrained_forward_dynamics_derivatives")
-    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
-    tree = book_tree(model, q, F_ext)
-    by_q, by_dq, by_tau = constrained_forward_derivatives(
-        lambda x: book_tree(model, x), tree, placed(model), q, dq, tau
-    )
-    return whole(model, by_q), whole(model, by_dq), whole(model, by_tau)

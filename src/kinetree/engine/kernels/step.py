@@ -32,7 +32,8 @@ from kinetree.dynamics.methods import (
     take_stages,
 )
 from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.step_law import Step, step_rate
+from kinetree.dynamics.step_law import step_rate
+from kinetree.dynamics.step_system import Step
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
