@@ -21,7 +21,7 @@ OTHERS = {
     "joints.configuration": "difference integrate neutral random start_position",
     "joints.springs": "spring_energy spring_stiffness",
     "joints.tangents": "tangent_map",
-    "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
+    "kinematics": "forward_kinematics link_jacobians",
     "parameters": "Parameter parameter_list parameters with_parameters",
     "step_law": "step",
     "task_space": "TaskSpace",
