@@ -173,7 +173,7 @@ def test_a_built_in_robot_comes_back_from_mjcf_as_mujoco_reads_it(name):
         all_frames=not massless,
     )
     if robot.model.constraints is not None:
-        q = dynamics.project(robot.model, kt.dynamics.start_position(robot))
+        q = kt.constraints.project(robot, kt.dynamics.start_position(robot))
         order = [robot.coordinate_names.index(x) for x in found.coordinate_names]
         assert np.abs(dynamics.constraint_errors(found.model, q[order])).max() < 1e-9
         assert (
