@@ -201,7 +201,7 @@ class Recorded:
         str | None,
         option(
             "--topic",
-            "Topic of a ROS bag that has several; TOPIC#2 is its second trajectory.",
+            "Topic of a ROS bag that has several.",
             value="TOPIC",
         ),
     ] = None

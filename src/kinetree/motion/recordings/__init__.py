@@ -14,7 +14,6 @@ from kinetree.core.arrays import Array
 from kinetree.errors import options
 from kinetree.model import Model
 from kinetree.model.units import entry_names
-from kinetree.motion.record import FRICTION_STATE as FRICTION_STATE
 from kinetree.motion.record import SIGNALS as SIGNALS  # the readers take both from here
 
 MAX_NAMES = 12  # names in one message

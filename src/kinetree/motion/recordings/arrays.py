@@ -18,7 +18,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import listing
 from kinetree.errors import ParseError, need
-from kinetree.motion.recordings import FRICTION_STATE, MAX_NAMES, SIGNALS, TIME
+from kinetree.motion.recordings import MAX_NAMES, SIGNALS, TIME
 from kinetree.motion.recordings.sizes import check_columns, check_names, check_numbers
 
 NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
@@ -206,7 +206,7 @@ def _named(arrays: Mapping[str, Array]) -> dict[str, Array]:
         if name in SIGNALS and x.ndim == 2:
             names = arrays["coordinate_names" if name == "q" else "dof_names"].tolist()
             columns |= {f"{name}:{joint}": x[:, k] for k, joint in enumerate(names)}
-        elif name == TIME or name in SIGNALS or name.startswith(FRICTION_STATE):
+        elif name == TIME or name in SIGNALS:
             columns[name] = x
     return columns
 

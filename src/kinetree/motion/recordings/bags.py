@@ -1,4 +1,4 @@
-"""ROS bags without ROS: joint states and joint trajectories, as the package `rosbags` reads them.
+"""ROS bags without ROS: joint states, as the package `rosbags` reads them.
 
 Names of joints may come in any order and change between messages: every message is aligned by name.
 Joints that the robot lacks are left out with a note, and so are messages of such joints alone.
@@ -20,11 +20,8 @@ from kinetree.motion.recordings import MAX_NAMES, TIME, ReadRequest, Table, by_h
 from kinetree.motion.recordings.columns import matches
 from kinetree.motion.recordings.sizes import check_numbers, check_plain
 
-STATE, PLAN = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
-FIELDS = {
-    STATE: {"q": "position", "dq": "velocity", "tau": "effort"},
-    PLAN: {"q": "positions", "dq": "velocities", "ddq": "accelerations", "tau": "effort"},
-}
+STATE = "sensor_msgs/msg/JointState"
+FIELDS = {"q": "position", "dq": "velocity", "tau": "effort"}
 SECOND = 10**9  # ns
 YEAR = 365 * 86400 * SECOND  # a stamp of 0 before later ones was not set; simulations begin at 0
 OVERHEAD = 1024  # bytes of a message in memory beside its own, measured for 7 joints
@@ -33,8 +30,8 @@ OVERHEAD = 1024  # bytes of a message in memory beside its own, measured for 7 j
 def read_bag(path: Path, request: ReadRequest) -> Table:
     """The table of one topic of a bag: a .bag, .mcap or .db3 file, or a folder with metadata.yaml.
 
-    Times of joint states are the stamps of their headers, counted from the first; if all are zero,
-    the times at which the bag received them. Times of a trajectory are those from its start.
+    Times are the stamps of the headers, counted from the first; if all are zero, the times at which
+    the bag received the messages.
     """
     need("rosbags.highlevel", "ros", "a ROS bag")
     if request.degrees or not request.plain:
@@ -42,11 +39,10 @@ def read_bag(path: Path, request: ReadRequest) -> Table:
             f"{path.name}: messages of joints have one number for each joint, in rad; expected a "
             f"robot with a fixed base, and no {argument('degrees', True)}."
         )
-    topic, _, number = (request.topic or "").partition("#")
     messages: list[Any] = []
     received: list[int] = []
     with _opened(path) as reader:
-        chosen = _chosen(reader, topic, path.name)
+        chosen = _chosen(reader, request.topic, path.name)
         where, size = f"{path.name}, topic {chosen[0].topic}", 0
         for connection, time, data in reader.messages(connections=chosen):
             size += len(data) + OVERHEAD
@@ -55,20 +51,11 @@ def read_bag(path: Path, request: ReadRequest) -> Table:
             received.append(time)
     if not messages:
         raise ParseError(f"{where} has no messages.")
-    kind, item = chosen[0].msgtype, "message"
-    if kind == PLAN:
-        plan, item = _plan(messages, number, where), "point"
-        messages = list(plan.points)
-        joints = [list(plan.joint_names)] * len(messages)
-        times: Sequence[int] = [_nanoseconds(x.time_from_start) for x in messages]
-        notes = ["times are those from the start of the trajectory"]
-    else:
-        times, notes = _stamps([_nanoseconds(x.header.stamp) for x in messages], received, where)
-        joints = [list(x.name) for x in messages]
-    rows = [f"{where}, {item} {k}" for k in range(1, len(messages) + 1)]
-    arrays = {x: [getattr(y, name) for y in messages] for x, name in FIELDS[kind].items()}
-    samples = _Samples(where, rows, times, joints, arrays, notes)
-    return samples.table(request, relative=kind == STATE)
+    times, notes = _stamps([_nanoseconds(x.header.stamp) for x in messages], received, where)
+    rows = [f"{where}, message {k}" for k in range(1, len(messages) + 1)]
+    arrays = {x: [getattr(y, name) for y in messages] for x, name in FIELDS.items()}
+    joints = [list(x.name) for x in messages]
+    return _Samples(where, rows, times, joints, arrays, notes).table(request)
 
 
 @contextmanager
@@ -97,22 +84,18 @@ def _opened(path: Path) -> Generator[Any]:
         ) from None
 
 
-def _chosen(reader: Any, topic: str, file: str) -> list[Any]:
-    """The connections of the topic, which must be one of a suitable type."""
-    every = [f"{name} ({x.msgtype}, {x.msgcount} messages)" for name, x in reader.topics.items()]
-    suitable = [x for x in reader.connections if x.msgtype in FIELDS]
+def _chosen(reader: Any, topic: str | None, file: str) -> list[Any]:
+    """The connections of the topic, or of the only one with joint states."""
+    suitable = [x for x in reader.connections if x.msgtype == STATE]
     topics = sorted({x.topic for x in suitable})
     if (topic not in topics) if topic else len(topics) != 1:
-        wanted = f"no topic {topic}" if topic else f"{len(topics)} topics"
+        every = [f"{name} ({x.msgtype})" for name, x in reader.topics.items()]
         raise InputError(
-            f"{file} has {wanted} of type {STATE} or {PLAN}; it has "
-            f"{', '.join(every[:MAX_NAMES]) or 'no topics'}.{nearest(topic, topics)} Choose one: "
-            f"{argument('topic', topics[0] if topics else 'NAME')}."
+            f"{file} has {f'no topic {topic}' if topic else f'{len(topics)} topics'} of type "
+            f"{STATE}; it has {', '.join(every[:MAX_NAMES]) or 'no topics'}."
+            f"{nearest(topic or '', topics)} Choose one: {argument('topic', 'TOPIC')}."
         )
-    chosen = [x for x in suitable if x.topic == (topic or topics[0])]
-    if len({x.msgtype for x in chosen}) > 1:
-        raise ParseError(f"{file}: topic {chosen[0].topic} has messages of several types.")
-    return chosen
+    return [x for x in suitable if x.topic == (topic or topics[0])]
 
 
 def _stamps(stamps: list[int], received: list[int], where: str) -> tuple[Sequence[int], list[str]]:
@@ -122,18 +105,6 @@ def _stamps(stamps: list[int], received: list[int], where: str) -> tuple[Sequenc
     if stamps[0] == 0 and stamps[-1] > YEAR:
         raise ParseError(f"{where}, message 1 has no stamp, and others do. Cut it from the bag.")
     return stamps, []
-
-
-def _plan(messages: Sequence[Any], number: str, where: str) -> Any:
-    """One trajectory; `number` chooses it if the topic has several."""
-    if number not in map(str, range(1, len(messages) + 1)) and (number or len(messages) > 1):
-        raise InputError(
-            f"{where} has {counted(len(messages), 'trajectory')}. Choose one: TOPIC#1, ..."
-        )
-    message = messages[int(number or 1) - 1]
-    if not message.points:
-        raise ParseError(f"{where}: the trajectory has no points.")
-    return message
 
 
 def _nanoseconds(time: Any) -> int:
@@ -163,7 +134,7 @@ def _renamed(names: Sequence[str], request: ReadRequest, where: str) -> dict[str
 
 @dataclass
 class _Samples:
-    """Messages, or points of a trajectory.
+    """Messages.
 
     rows: each as messages name it. times: ns. joints: the names that each message has. arrays: of
     each quantity, those of the messages.
@@ -176,17 +147,13 @@ class _Samples:
     arrays: dict[str, list[Sequence[float]]]
     notes: list[str]
 
-    def table(self, request: ReadRequest, *, relative: bool) -> Table:
-        """The samples aligned by name; quantities that all of them lack are absent.
-
-        relative: whether times are counted from the first.
-        """
+    def table(self, request: ReadRequest) -> Table:
+        """The samples aligned by name; quantities that all of them lack are absent."""
         joints, kept, places = self.aligned(request)
         rows = [self.rows[k] for k in kept]
-        start = self.times[kept[0]] if relative else 0
-        if relative:
-            first = f"{start // SECOND}.{start % SECOND:09d}"
-            self.notes.append(f"times are counted from the first, {first} s")
+        start = self.times[kept[0]]
+        first = f"{start // SECOND}.{start % SECOND:09d}"
+        self.notes.append(f"times are counted from the first, {first} s")
         values = {TIME: np.array([self.times[k] - start for k in kept]) / SECOND}
         for quantity, arrays in self.arrays.items():
             x = np.array([self.row(k, arrays[k], at) for k, at in zip(kept, places, strict=True)])

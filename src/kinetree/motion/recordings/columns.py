@@ -17,7 +17,6 @@ from kinetree.core.text import listing, nearest
 from kinetree.core.units import Unit, unit_of
 from kinetree.errors import ParseError
 from kinetree.motion.recordings import (
-    FRICTION_STATE,
     MAX_NAMES,
     SIGNALS,
     TIME,
@@ -55,8 +54,8 @@ def table_of(source: Source, request: ReadRequest) -> Table:
     notes = [*source.notes, *header.notes]
     scales = factors(request, named, notes, source.where)
     used = [k for own in places.values() for k in own]
-    cells = source.read([*used, *header.friction.values()], [*header.clock])
-    values: dict[str, Array] = {x: cells[k][:, None] for x, k in header.friction.items()}
+    cells = source.read(used, [*header.clock])
+    values: dict[str, Array] = {}
     for quantity, own in places.items():
         values[quantity] = np.stack([cells[k] for k in own], axis=1)
         values[quantity] *= scales[quantity]
@@ -88,7 +87,7 @@ class _Header:
     """The names of a table while their meanings are found.
 
     found: meaning of every column that is used, but of the times. clock: columns of the times, and
-    their units. friction: columns of states of friction.
+    their units.
     """
 
     heads: tuple[str, ...]
@@ -98,7 +97,6 @@ class _Header:
     found: dict[int, Meaning] = field(default_factory=dict[int, Meaning])
     mapped: dict[int, Meaning | None] = field(default_factory=dict[int, Meaning | None])
     clock: dict[int, Unit] = field(default_factory=dict[int, Unit])
-    friction: dict[str, int] = field(default_factory=dict[str, int])
 
     def fail(self, text: str) -> NoReturn:
         raise ParseError(f"{self.where}: {text}")
@@ -108,8 +106,7 @@ class _Header:
         self.map_by_hand()
         self.found = {k: x for k, x in self.mapped.items() if x is not None}
         others = [k for k in range(len(self.heads)) if k not in self.mapped]
-        self.friction = {x: k for k in others if (x := self.heads[k]).startswith(FRICTION_STATE)}
-        self.name([k for k in others if k not in self.friction.values()])
+        self.name(others)
         self.take_clock()
         if texts := [x for quantity in SIGNALS if (x := self.number(quantity))]:
             text = ", ".join(texts)
@@ -284,7 +281,7 @@ class _Header:
 
     def note_unused(self) -> None:
         """Note columns without a meaning; refuse those that may be a quantity that is missing."""
-        used = {*self.found, *self.mapped, *self.clock, *self.friction.values()}
+        used = {*self.found, *self.mapped, *self.clock}
         unused = [x for k, x in enumerate(self.heads) if k not in used]
         known = {x.kind for x in self.found.values()}
         for head in unused:

@@ -18,7 +18,7 @@ from kinetree.model.units import entry_names
 from kinetree.motion.curve.pieces import curved, from_arrays
 from kinetree.motion.curve.splines import spline_rates
 from kinetree.motion.record import FilePath
-from kinetree.motion.recordings import FRICTION_STATE, SIGNALS, TIME, ReadRequest, Table, by_hand
+from kinetree.motion.recordings import SIGNALS, TIME, ReadRequest, Table, by_hand
 from kinetree.motion.recordings.arrays import load_npz, npz_source, parquet_source
 from kinetree.motion.recordings.bags import read_bag
 from kinetree.motion.recordings.columns import table_of
@@ -61,7 +61,7 @@ def read(
     Args:
         path: file, or folder of a ROS 2 bag.
         robot: its joints give names and order; None takes those of the file.
-        topic: of a bag with several; "/topic#2" is the second trajectory of a topic.
+        topic: of a bag with several.
         columns: columns mapped by hand, {"name in the file": "q:JOINT", "tau:JOINT [mN m]", "t" or
             "t[ms]"}; None as a target leaves the column out. Stars stand for any signs, on both
             sides: {"fer_*": "q:panda_*"}.
@@ -190,16 +190,8 @@ def trajectory_of(table: Table, request: ReadRequest, file: str) -> Trajectory:
         model=request.model,
         name=Path(file).stem,
         joint_names=table.joints if request.model is None else (),
-        meta={**({"notes": table.notes} if table.notes else {}), **_friction(table.values)},
+        meta={"notes": table.notes} if table.notes else {},
     )
-
-
-def _friction(arrays: Mapping[str, Array]) -> dict[str, object]:
-    """The states of friction with a memory, by name, as an entry of `meta`; empty without any."""
-    names = [x for x in arrays if x.startswith(FRICTION_STATE)]
-    shape = arrays["q"].shape[:-1]
-    states = {x.partition(":")[2]: arrays[x].reshape(shape) for x in names}
-    return {"friction_state": states} if states else {}
 
 
 # ----- NPZ of kinetree
@@ -237,7 +229,7 @@ def _stored(path: Path, arrays: dict[str, Array], model: Model | None) -> Trajec
             joint_names=rates if model is None else (),
             name=str(arrays.get("name", path.stem)),
             model=model,
-            meta={**smooth, **_friction(arrays)},
+            meta=smooth,
             pieces=from_arrays(arrays),
         )
     except InputError as error:

@@ -68,13 +68,27 @@ function placeInTime(t, time) {
 
 const mixed = (rows, [low, high, share]) => rows[low].map((x, k) => x + share * (rows[high][k] - x));
 
-// q, dq and ddq of a motion at a time; quaternions keep their length.
-function motionAt(robot, motion, time) {
-  const place = placeInTime(motion.t, time), q = mixed(motion.q, place);
+// q of a motion at a place; quaternions keep their length.
+function positionsAt(robot, motion, place) {
+  const q = mixed(motion.q, place);
   for (const handle of robot.handles) {
     if (handle.turn !== 0) continue;
     const own = q.slice(handle.coord, handle.coord + 4), length = Math.hypot(...own) || 1;
     own.forEach((x, k) => { q[handle.coord + k] = x / length; });
   }
-  return { q, dq: mixed(motion.dq, place), ddq: motion.ddq ? mixed(motion.ddq, place) : zeros(robot.n) };
+  return q;
+}
+
+// q, dq and ddq of a motion at a time, and the forces of contacts and stops.
+function motionAt(robot, motion, time) {
+  const place = placeInTime(motion.t, time), q = positionsAt(robot, motion, place);
+  return { q, dq: mixed(motion.dq, place), ddq: mixed(motion.ddq, place), ...forcesAt(motion, place) };
+}
+
+// Forces of contacts and stops at a place in time, by name.
+function forcesAt({ contacts, stops }, place) {
+  const found = {};
+  if (contacts) found.contact_forces = Object.fromEntries(contacts.names.map((name, c) => [name, mixed(contacts.forces.map((row) => row[c]), place)]));
+  if (stops) found.stop_forces = Object.fromEntries(Object.entries(stops).map(([name, x]) => [name, mixed(x.map((y) => [y]), place)[0]]));
+  return found;
 }
