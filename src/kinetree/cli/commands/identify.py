@@ -111,7 +111,7 @@ def run(
     if data.count(opt.STREAM) > 1:
         raise InputError("standard input (-) is given twice; expected it once.")
     laws, loads, drives = friction_choices(friction), read_loads(payload, data), read_gains(gains)
-    described = find_robot(robot, reading)
+    described, share = find_robot(robot, reading), 1 / 3 if hold_out is None else hold_out
     request = request_of(described.model, recorded, degrees, ("t", "q", "tau"))
     request = replace(request, rate=rate)
     with waiting("reading") as progress:
@@ -123,7 +123,7 @@ def run(
 
         result = library.identify(
             described, [read(name) for name in data],
-            test=None if test is None else read(str(test)), hold_out=hold_out or 1 / 3,
+            test=None if test is None else read(str(test)), hold_out=share,
             method=method, friction=laws, armature=armature, offsets=offsets, payloads=loads,
             gains=drives, lag=lag, prior=prior, torque_cutoff=torque_cutoff, watch=progress,
         )  # fmt: skip
