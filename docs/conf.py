@@ -1,7 +1,6 @@
 """Sphinx configuration of the documentation; `make docs` builds it."""
 
 import re
-import runpy
 import sys
 from pathlib import Path
 
@@ -96,13 +95,7 @@ def block_math(translator, node) -> None:
     raise nodes.SkipNode
 
 
-def draw_pictures(app) -> None:
-    """Draw the pictures that are made from a recording."""
-    runpy.run_path(str(Path(__file__).parents[1] / "tools" / "draw_identification.py"))["draw"]()
-
-
 def setup(app) -> None:
     """Register the renderer of formulas, and the filter of docstrings before napoleon runs."""
-    app.connect("builder-inited", draw_pictures)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)

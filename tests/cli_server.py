@@ -13,7 +13,7 @@ import tempfile
 READY = (
     "cyclopts", "rich.markdown", "kinetree.cli.app", "kinetree.robots",
     "kinetree.files.loading", "kinetree.motion", "kinetree.simulate.simulation",
-    "kinetree.engine.kernels.compile", "kinetree.explain.text", "kinetree.views",
+    "kinetree.engine.kernels.compile", "kinetree.explain.tables", "kinetree.views",
     "llvmlite.binding",
 )  # fmt: skip
 

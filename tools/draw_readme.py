@@ -1,9 +1,9 @@
-"""Draw the three pictures of README.md into docs/pictures, for light and for dark screens.
+"""Draw two pictures of README.md into docs/pictures, for light and for dark screens.
 
     python tools/draw_readme.py
 
-It needs SymPy, Pillow, Playwright and an installed Chromium. The log of the identification is
-simulated: a Panda with friction and a payload that its description lacks.
+It needs SymPy, Pillow, Playwright and an installed Chromium. README.md has the commands that make
+the third picture, and pages like these.
 """
 
 import sys
@@ -16,8 +16,6 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 import kinetree as kt
-from kinetree.identify import identify, simulated_recording
-from kinetree.present.charts import Chart, Series, as_svg, draw
 from kinetree.present.mathml import from_latex
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,27 +58,6 @@ def unfolded_torque() -> str:
     return steps.html()
 
 
-def identified_log() -> str:
-    """A torque of a log: measured, described and found."""
-    described = kt.robots.panda()
-    real = kt.robots.panda(friction=True).with_payload(1.5, (0, 0, 0.05))
-    motion = kt.motion.excitation(described, 12, 0.005, harmonics=5, seed=1)
-    log = simulated_recording(real, motion, encoder_noise=2e-5, torque_noise=0.3)
-    found = identify(described, log)
-    test, part = found.test, slice(0, 600)
-    series = (
-        Series("measured", test.t[part], test.tau[part, 3], dots=True),
-        Series(
-            "description",
-            test.t[part],
-            described.inverse_dynamics(test.q, test.dq, test.ddq)[part, 3],
-        ),
-        Series("identified", test.t[part], found.predict(test)[part, 3]),
-    )
-    title = "torque of panda_joint4 on motion that the fit has not seen"
-    return as_svg(draw(title, [Chart("", "N m", series)]), "log")
-
-
 def closed_form() -> str:
     """M and g of a planar arm with symbols for all its numbers."""
     equations = kt.symbolic(kt.robots.planar_2r(), parameters="all")
@@ -108,7 +85,6 @@ def main() -> int:
     """Write the pictures and print their sizes."""
     pictures = {
         "unfolded_torque": (unfolded_torque(), UNFOLD),
-        "identified_log": (identified_log(), "() => {}"),
         "closed_form": (closed_form(), "() => {}"),
     }
     with sync_playwright() as driver:

@@ -4,7 +4,7 @@
     python tools/method_table.py --check    exit with 1 if it is not up to date
 
 `tests/interfaces/test_help.py` compares the file with the code, so that no change of what is public
-(docs/versions.md) goes unseen. The page of all methods is made from `public` by
+(docs/install.md) goes unseen. The page of all methods is made from `public` by
 docs/extension/methods.py.
 """
 

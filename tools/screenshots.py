@@ -40,7 +40,7 @@ ROBOTS = ("planar_2r", "panda", "quadruped", "humanoid")
 READY = "!!(window.kinetree && window.kinetree.ready && window.kinetree.settled())"
 DOCS = (
     "index gallery tutorial/2_inverse_dynamics notation simulation explain identification "
-    "constraints how_to/task_space workbench command_line api/robot api/methods"
+    "constraints dynamics workbench command_line api/robot api/methods"
 ).split()
 HOME = [0, -0.3, 0, -2, 0, 1.8, 0.5]
 MOVING = {
@@ -275,7 +275,7 @@ def wait_scene(page: Any) -> None:
 
 def open_term(page: Any) -> None:
     """Unfold a torque of the page of explain."""
-    page.locator(".forces tr[data-k] td[data-cause]").first.click()
+    page.locator(".unfold > details > summary").first.click()
 
 
 FAMILIES = {"workbench": workbench, "docs": docs, "notebooks": notebooks, "pages": pages}

@@ -186,7 +186,6 @@ def rollout_job(case: Case, problem: optimal.Problem, q0: np.ndarray, goal: np.n
     from mujoco import rollout
 
     from benchmarks.peers.mujoco import posed_model_of
-    from kinetree.optimal.normals import normals
 
     model, columns = posed_model_of(case, BODY, problem.dt)
     n, dt, order = case.model.n, problem.dt, np.argsort(columns)
@@ -222,7 +221,8 @@ def rollout_job(case: Case, problem: optimal.Problem, q0: np.ndarray, goal: np.n
         return np.tensordot(w / w.sum(), u, 1)
 
     def result() -> np.ndarray:
-        noise = normals(0, 0, SAMPLES, KNOTS * n).reshape(SAMPLES, KNOTS, n)
+        random = np.random.Generator(np.random.Philox(0))
+        noise = random.standard_normal((SAMPLES, KNOTS, n))
         return plan(noise[..., columns])[:, order]
 
     names = {"plan": plan, "draw": source.standard_normal, "shape": (SAMPLES, KNOTS, n)}

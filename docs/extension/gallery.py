@@ -1,11 +1,11 @@
-"""The gallery of the home page: pictures of what the snippets of docs/gallery.md compute.
+"""The gallery of the home page: pictures of what the snippets of other pages compute.
 
     ```{gallery}
-    anchor | title | kind of picture | expression
+    page#anchor | title | kind of picture | expression
     ```
 
-Every line is a card that leads to the section `anchor` of gallery.md. Its picture is made of the
-names of that section's snippet: `plot` draws curves and `dots` dots, `picture` renders a robot
+Every line is a card that leads to a page, or to a section of it. Its picture is made of the names
+of the first snippet there: `plot` draws curves and `dots` dots, `picture` renders a robot
 (expression: robot, q or motion), `markup` is SVG or HTML.
 """
 
@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 
 from extension import snippets, store
 from extension.directives import Figure, still, with_kinetree
 from extension.plots import thumbnail
-
-PAGE = "gallery"
 
 
 def slug(heading: str) -> str:
@@ -29,11 +26,11 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
-def sections(page: Path) -> dict[str, str]:
-    """First snippet of every section of a page, by anchor."""
+def first_snippets(page: Path) -> dict[str, str]:
+    """First snippet of a page, by "", and of each of its sections, by anchor."""
     parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = {}
-    for heading, text in zip(parts[1::2], parts[2::2], strict=True):
+    for heading, text in zip(["", *parts[1::2]], parts[::2], strict=True):
         block = snippets.BLOCK.search(text)
         if block is not None:
             found[slug(heading)] = block[2]
@@ -41,33 +38,32 @@ def sections(page: Path) -> dict[str, str]:
 
 
 class Gallery(Figure):
-    """Cards with a picture, a title and a link to a section of gallery.md."""
-
-    option_spec = {"page": directives.unchanged}  # noqa: RUF012
+    """Cards with a picture, a title and a link to a page."""
 
     def run(self) -> list[nodes.Node]:
         """The cards."""
-        page = Path(self.env.srcdir) / f"{PAGE}.md"
-        self.env.note_dependency(str(page))
-        code = sections(page)
-        cards = [self.card(line, code) for line in self.content if line.strip()]
+        cards = [self.card(line) for line in self.content if line.strip()]
         return [nodes.raw("", f'<div class="gallery">{"".join(cards)}</div>', format="html")]
 
-    def card(self, line: str, code: dict[str, str]) -> str:
+    def card(self, line: str) -> str:
         """One card."""
-        anchor, title, kind, what = (x.strip() for x in line.split("|", 3))
+        address, title, kind, what = (x.strip() for x in line.split("|", 3))
+        name, _, anchor = address.partition("#")
+        page = Path(self.env.srcdir) / f"{name}.md"
+        self.env.note_dependency(str(page))
+        code = first_snippets(page)
         if anchor not in code:
-            raise self.error(f"{PAGE}.md has no section {anchor!r} with code: {', '.join(code)}")
-        inside = self.thumbnail(kind, what, code[anchor])
+            raise self.error(f"{name}.md has no section {anchor!r} with code: {', '.join(code)}")
+        inside = self.thumbnail(page, kind, what, code[anchor])
+        place = f"{name}.html#{anchor}" if anchor else f"{name}.html"
         return (
-            f'<a class="card" href="{PAGE}.html#{anchor}"><span class="thumb">{inside}</span>'
+            f'<a class="card" href="{place}"><span class="thumb">{inside}</span>'
             f"<span>{escape(title)}</span></a>"
         )
 
-    def thumbnail(self, kind: str, what: str, code: str) -> str:
+    def thumbnail(self, page: Path, kind: str, what: str, code: str) -> str:
         """Markup of a card's picture."""
-        key = store.key_of("card 2", kind, what, code)
-        page = Path(self.env.srcdir) / f"{PAGE}.md"
+        key = store.key_of("card", kind, what, code)
 
         def names() -> dict[str, Any]:
             return with_kinetree(snippets.names_of(page, [code]))

@@ -478,7 +478,7 @@ def test_columns_of_parquet_may_be_lists_and_time_stamps(tmp_path):
 
 # ROS bags
 
-STATE, PLAN = "sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTrajectory"
+STATE = "sensor_msgs/msg/JointState"
 START = 1_700_000_000_123_456_789
 BAG_T = np.arange(5) / 16
 Q, DQ, TAU = RNG.normal(size=(3, 5, 3))
@@ -507,19 +507,6 @@ class Bag:
             velocity=np.array(dq, float), effort=np.array(tau, float),
         )  # fmt: skip
         self.messages.append((topic, STATE, ns if received is None else received, message))
-
-    def plan(self, names, q, dq, topic="/plan"):
-        points = [
-            self.make(
-                "trajectory_msgs/msg/JointTrajectoryPoint", positions=np.array(q[k]),
-                velocities=np.array(dq[k]), accelerations=np.zeros(0), effort=np.zeros(0),
-                time_from_start=self.make(
-                    "builtin_interfaces/msg/Duration", sec=0, nanosec=round(t * 1e9)),
-            )
-            for k, t in enumerate(BAG_T)
-        ]  # fmt: skip
-        message = self.make(PLAN, header=self.header(0), joint_names=list(names), points=points)
-        self.messages.append((topic, PLAN, START, message))
 
     def write(self, folder):
         from rosbags import rosbag1, rosbag2
@@ -570,14 +557,13 @@ def test_states_of_a_bag_are_aligned_by_name(bag, tmp_path):
 
 def test_a_topic_of_a_bag_is_chosen_by_name(bag, tmp_path):
     fill(bag)
-    bag.plan(reversed(K), Q[:, ::-1], DQ[:, ::-1])
+    for k, t in enumerate(BAG_T):
+        bag.state(START + round(t * 1e9), K, DQ[k], topic="/other")
     path = bag.write(tmp_path)
-    with pytest.raises(InputError, match=r"(?s)/joint_states.*/plan"):
+    with pytest.raises(InputError, match=r"(?s)/joint_states.*/other"):
         read(path, ROBOT)
     assert np.array_equal(read(path, ROBOT, topic="/joint_states").q, Q)
-    plan = read(path, ROBOT, topic="/plan")
-    assert np.array_equal(plan.q, Q) and np.array_equal(plan.dq, DQ)
-    assert np.array_equal(plan.t, BAG_T)
+    assert np.array_equal(read(path, ROBOT, topic="/other").q, DQ)
     with pytest.raises(InputError, match="/joint_state"):
         read(path, ROBOT, topic="/joint_state")
 

@@ -190,15 +190,6 @@ def test_every_shell_block_of_the_readme_can_be_pasted():
         assert found.returncode == 0, f"{block}{found.stderr}"
 
 
-@pytest.mark.skipif(not (shutil.which("bash") and shutil.which("git")), reason="no bash or git")
-def test_the_first_line_of_the_readme_makes_a_clone(tmp_path):
-    first = SHELL[0].splitlines()[0]
-    (tmp_path / "REPOSITORY").mkdir()
-    for line in ("git init -q REPOSITORY", f"{first.partition('#')[0]} && test -d .git"):
-        subprocess.run(["bash", "-c", line], cwd=tmp_path, check=True, capture_output=True)
-    assert (tmp_path / "kinetree").is_dir()
-
-
 def imported(code):
     """First words of the modules that a piece of code imports."""
     for node in ast.walk(ast.parse(code)):

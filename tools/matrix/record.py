@@ -149,7 +149,7 @@ def markdown(rows: Sequence[Row], date: str, source: str) -> str:
     parts = [
         f"# Platforms, {date}",
         f"Made by `make matrix` from {source}. Each cell installed this wheel in a fresh "
-        "environment and ran `python -m kinetree.testing --json`; `docs/platforms.md` describes "
+        "environment and ran `python -m kinetree.testing --json`; `docs/accuracy.md` describes "
         "the cells. The numbers are those of the reports, seconds are those of a shared machine.",
         f"`results` counts the results whose bits were compared with the stored table. `bits` is "
         f"one hash of the {len(names)} results that every cell has. {verdict}",

@@ -181,7 +181,7 @@ class Recorded:
     Args:
         columns: Columns mapped by hand: NAME=q:JOINT, NAME=t, NAME=t[ms]; NAME= leaves one out. A *
             in a name stands for any signs.
-        topic: Topic of a ROS bag that has several; TOPIC#2 is its second trajectory.
+        topic: Topic of a ROS bag that has several.
     """
 
     columns: Annotated[tuple[str, ...], LIST, Parameter(metavar="NAME=COLUMN...")] = ()

@@ -54,7 +54,9 @@ def wrapped(text: str, columns: int) -> str:
 
 def coloured(text: str, style: str, file: Any) -> str:
     """Text in the colour of a style, if a terminal shows it."""
-    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style and file.isatty() else text
+    plain = not style or not file.isatty() or "NO_COLOR" in os.environ
+    dumb = os.environ.get("TERM", "dumb") in ("dumb", "unknown")
+    return text if plain or dumb else f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
 
 def show(parts: Iterable[Part]) -> None:

@@ -78,9 +78,9 @@ def as_file(data: str) -> Generator[Path]:
             shutil.copyfileobj(sys.stdin.buffer, file)
         with path.open("rb") as file:
             start = file.read(LONGEST_SIGNATURE)
-        for signature, (_, endings) in SIGNATURES.items():
+        for signature, (_, ending) in SIGNATURES.items():
             if start.startswith(signature):
-                path = path.rename(path.with_suffix(endings[0]))
+                path = path.rename(path.with_suffix(ending))
         yield path
 
 

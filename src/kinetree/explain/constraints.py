@@ -85,18 +85,6 @@ def carried_forces(
     )
 
 
-def joint_shares(model: Model, carried: Carried) -> list[Array]:
-    """Force of each joint that replaces what the constraints carry, (k,).
-
-    Constraints of a joint that follows another one count at the joint that it follows.
-    """
-    total = sum(carried.joints.values(), zeros(model.n))
-    return [
-        total[list(joint.dofs)] if joint.follows is None else zeros(len(joint.dofs))
-        for joint in model.joints
-    ]
-
-
 def _units(model: Model, constraints: Constraints) -> dict[str, str]:
     """Units of lambda by equation."""
     units: dict[str, str] = {}

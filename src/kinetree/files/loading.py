@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -107,8 +108,7 @@ def load(
         constraints, contacts, model,
     )  # fmt: skip
     if isinstance(path, str) and path.lstrip().startswith("<"):
-        text = "path is XML text; expected a path or a name"
-        raise InputError(f"{text}. Texts are loaded by kt.load_string.")
+        raise InputError("path is XML text, which kt.load_string loads; expected a path or a name.")
     if isinstance(path, str) and (is_name(path) or not path.strip()):
         robot = built_in(path)
         if robot is not None:
@@ -179,7 +179,8 @@ def _loaded(kind: str, file: RobotFile) -> Robot:
         from kinetree.dynamics.contacts.file_contacts import with_file_contacts
 
         model = with_file_contacts(model, file)
-    report = Report.of(description, model, file)
+    links, joints = len(description.links), len(description.joints)
+    report = Report(file, links, joints, model, model.notes, model.warnings)
     announce(model, str(source), file.strict)
     return Robot(model, report=report)
 
@@ -192,15 +193,8 @@ def read(path: Pathlike, **options: Any) -> records.RobotDescription:
 def _read(kind: str, file: RobotFile) -> records.RobotDescription:
     """Read the records of a file or text of a kind."""
     _refuse_options(file, file.name, kind)
-    if kind == "mjcf":
-        from kinetree.files.description.mjcf import read_mjcf as reader
-    elif kind == "sdf":
-        from kinetree.files.description.sdf import read_sdf as reader
-    elif kind == "xacro":
-        from kinetree.files.description.urdf import read_xacro as reader
-    else:
-        from kinetree.files.description.urdf import read_urdf as reader
-    return reader(file)
+    module = import_module(f"kinetree.files.description.{'urdf' if kind == 'xacro' else kind}")
+    return getattr(module, f"read_{kind}")(file)
 
 
 def _refuse_options(file: RobotFile, source: str, kind: str = "") -> None:
@@ -221,8 +215,7 @@ def _kind_of(path: Pathlike) -> str:
         files = listing(_robot_files(place), 5) or "none"
         raise InputError(f"{place} is a folder; expected a robot file, of which it has {files}.")
     if ending not in KINDS:
-        found = f"ends with {ending!r}" if ending else "has no ending"
-        what = OTHER_ENDINGS.get(ending, f"{found}; if it is a robot file, give it its ending")
+        what = OTHER_ENDINGS.get(ending, f"ends with {ending!r}; if it is a robot file, rename it")
         raise InputError(f"{place}: {what}; expected {', '.join(ROBOT_FILES)}.")
     if not os.path.lexists(place):
         seen = "" if place.is_absolute() else f" It was looked for in {os.getcwd()}."
@@ -237,21 +230,20 @@ def _content(text: str | bytes) -> str:
     """The text, decoded; raise InputError for other types and for what looks like a path."""
     content = decode(text, THE_TEXT)
     if "<" not in content and content.strip() and len(content) < 1000:
-        what = f"text is {clip(content)!r}, which is not XML; expected the content of a robot file"
-        raise InputError(f"{what}. Load a file or a name by kt.load.")
+        what = f"text is {clip(content)!r}; expected the content of a robot file"
+        raise InputError(f"{what}. kt.load loads a file or a name.")
     return content
 
 
 def _format(content: str, given: TextFormat | None) -> str:
     """The format of a text: by its root, and for URDF by the xacro elements in it."""
-    known = get_args(TextFormat)
-    if given not in (None, *known):
-        raise InputError(f"format is {given!r}; expected {', '.join(map(repr, known))} or None.")
+    if given not in (None, *get_args(TextFormat)):
+        raise InputError(f"format is {given!r}; expected one of {get_args(TextFormat)} or None.")
     tag = root_tag(content)
     kind = ROOTS.get(tag)
     if kind is None and tag:
-        expected = "expected <robot> (URDF, xacro), <mujoco> (MJCF) or <sdf>"
-        raise ParseError(f"{THE_TEXT}: the root is <{clip(tag)}>; {expected}.")
+        expected = "<robot> (URDF, xacro), <mujoco> (MJCF) or <sdf>"
+        raise ParseError(f"{THE_TEXT}: the root is <{clip(tag)}>; expected {expected}.")
     if kind == "urdf" and "<xacro:" in content:
         kind = "xacro"
     fits = kind is None or given in (None, kind) or {given, kind} == {"urdf", "xacro"}
@@ -295,13 +287,10 @@ def _warn_of_files(name: str, strict: bool) -> None:
     """Warn if the current folder has a file that a built-in robot's name could mean, too."""
     files = [x for x in _robot_files(Path()) if Path(x).stem.lower() == name.lower()]
     if files:
-        text = (
-            f"{name!r} is the built-in robot, not the file {files[0]!r} of this folder; give its "
-        )
-        text += "whole name to load the file."
+        text = f"{name!r} is the built-in robot, not the file {files[0]!r} of this folder"
         if strict:
-            raise InputError(text)
-        warn(text)
+            raise InputError(f"{text}; the whole name loads the file.")
+        warn(f"{text}; the whole name loads the file.")
 
 
 # robots that were read
@@ -312,9 +301,8 @@ def _with_options(robot: Robot, name: str, options: RobotFile) -> Robot:
     _refuse_options(options, robot.name)
     _warn_of_files(name, options.strict)
     if options.contacts == "file":
-        text = f"{robot.name} is a built-in robot without collision shapes; "
-        text += f"{argument('contacts', 'file')} needs a file. Add points with "
-        raise InputError(text + "robot.with_contacts([kt.contacts.ContactPoint('tip', 'tool')]).")
+        text = f"{robot.name} is a built-in robot without collision shapes"
+        raise InputError(f"{text}; {argument('contacts', 'file')} needs a file.")
     if options.constraints == "none":
         robot = unconstrained(robot)
     if options.mimic and not options.floating and options.friction == "file":
@@ -369,9 +357,7 @@ def _changed(
     had = [x.name for x in joints if x.friction != Friction()]
     if options.friction == "none" and had:
         joints = tuple(replace(x, friction=Friction()) for x in joints)
-        text = (
-            f"friction of {counted(len(had), 'joint')} ({listing(had, 3)}) is left out, as asked."
-        )
+        text = f"friction of {counted(len(had), 'joint')} is left out, as asked: {listing(had, 3)}"
         notes.append(records.Note(text))
     description = replace(description, joints=joints, constrained=constrained, notes=tuple(notes))
     # the reader of SDF knows the world, and floats the robot itself
@@ -388,8 +374,8 @@ def float_base(description: records.RobotDescription) -> records.RobotDescriptio
     root = check_tree(description.links, description.joints, description.name)
     at_root = [joint for joint in description.joints if joint.parent == root]
     if at_root and all(joint.type == FREE for joint in at_root):
-        text = f"{description.name!r} floats already: its root {root!r} carries the free joint "
-        raise ModelError(f"{text}{at_root[0].name!r}. Leave out {argument('floating')}.")
+        text = f"{description.name!r} floats already on the free joint {at_root[0].name!r}"
+        raise ModelError(f"{text}. Leave out {argument('floating')}.")
     world = _unused("world", description.links)
     name, M = _unused("base", description.joints), np.eye(4, dtype=int)
     base = records.JointDescription(name=name, type=FREE, parent=world, child=root, M_pc=M)

@@ -14,7 +14,7 @@ from kinetree.dynamics.constraints.mobility import mobility
 from kinetree.errors import visible
 from kinetree.files.description.constraints import Constraint, Hold, Loop, Rod
 from kinetree.files.description.contacts import Contacts
-from kinetree.files.description.records import Note, RobotDescription
+from kinetree.files.description.records import Note
 from kinetree.files.description.source import RobotFile
 from kinetree.model import Joint, Model
 from kinetree.model.friction import law_texts
@@ -49,18 +49,6 @@ class Report:
     model: Model
     notes: tuple[Note, ...]
     warnings: tuple[Note, ...]
-
-    @classmethod
-    def of(cls, description: RobotDescription, model: Model, file: RobotFile) -> "Report":
-        """Make the report of a description and the model built from it.
-
-        Args:
-            description: the records of the file.
-            model: the model.
-            file: the file with the options that it was read with.
-        """
-        links, joints = len(description.links), len(description.joints)
-        return cls(file, links, joints, model, model.notes, model.warnings)
 
     @property
     def source(self) -> Path:
@@ -224,16 +212,16 @@ def tau_effects(model: Model) -> Iterator[str]:
         "viscous friction": [x.viscous for x in friction],
         "Coulomb friction": [x.coulomb for x in friction],
         "armature": [joint.armature for joint in model.joints],
+        "rotors (inertia times ratio^2)": [x.inertia * x.ratio**2 for x in model.rotors],
     }
     for title, values in kinds.items():
         sizes = [float(np.max(np.abs(np.asarray(x, float)))) for x in values]
-        yield from _joints_with(title, [x for x in sizes if x], model)
+        if sizes := [x for x in sizes if x]:
+            yield f"{title} {_span(sizes)}, {len(sizes)} of {counted(len(model.joints), 'joint')}"
     laws = [law for x in friction for law in law_texts(x, str)]
     for law in dict.fromkeys(laws):
         text = "friction by a function" if law == "function" else f"{law} friction"
         yield f"{text} in {counted(laws.count(law), 'joint')}"
-    inertias = [float(np.asarray(x.inertia * x.ratio**2, float)) for x in model.rotors]
-    yield from _joints_with("rotors (inertia times ratio^2)", [x for x in inertias if x], model)
     stiffness = [float(x.stiffness) for x in model.springs if float(x.stiffness)]
     if stiffness:
         yield f"{counted(len(stiffness), 'spring')}, stiffness {_span(stiffness)}"
@@ -242,12 +230,6 @@ def tau_effects(model: Model) -> Iterator[str]:
     gravity = [float(x) for x in model.gravity[3:]]
     if gravity != [0, 0, -9.81]:
         yield f"gravity ({', '.join(f'{x:g}' for x in gravity)})"
-
-
-def _joints_with(title: str, sizes: list[float], model: Model) -> Iterator[str]:
-    """The range of values, and the number of joints that have one."""
-    if sizes:
-        yield f"{title} {_span(sizes)}, {len(sizes)} of {counted(len(model.joints), 'joint')}"
 
 
 def _span(sizes: list[float]) -> str:

@@ -7,8 +7,7 @@ to rounding, and the same limits, friction and armature, except where a loss nam
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from json import loads
+from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -22,14 +21,13 @@ from kinetree.dynamics import link_poses, neutral, random
 from kinetree.errors import InputError, KinetreeWarning, MissingPackageError, ModelError
 from kinetree.files.loading import load_string
 from kinetree.files.write import to_mjcf, to_urdf
-from kinetree.files.write.json import from_json, to_json
-from kinetree.model import HasModel, Model, build_model, model_of
+from kinetree.model import HasModel, Model, model_of
 
 POSITIONS = 3  # random ones, at which a robot is compared with the one that is read back
 ROUNDING = 1e-9  # relative difference of poses and inertias that rotations in a file explain
 DROPPED = re.compile("<!-- not supported by [A-Z]+: (.*) -->")
-FORMATS = {".urdf": "URDF", ".xml": "MJCF", ".mjcf": "MJCF", ".json": "JSON"}
-WRITERS = {"URDF": to_urdf, "MJCF": to_mjcf, "JSON": to_json}
+FORMATS = {".urdf": "URDF", ".xml": "MJCF", ".mjcf": "MJCF"}
+WRITERS = {"URDF": to_urdf, "MJCF": to_mjcf}
 OTHER_DATA = ("limits", "friction", "armature")  # of a joint, besides poses and inertias
 
 
@@ -38,7 +36,7 @@ class Saved:
     """A file that was written.
 
     Args:
-        format: URDF, MJCF or JSON.
+        format: URDF or MJCF.
         losses: what the format cannot represent, as sentences.
         joints: how many joints were compared.
         difference: the largest one of poses and inertias, relative.
@@ -52,14 +50,14 @@ class Saved:
 
 @typed
 def save(robot: Model | HasModel, path: str | Path) -> Saved:
-    """Write a robot as URDF, MJCF or JSON, read it back and compare it.
+    """Write a robot as URDF or MJCF, read it back and compare it.
 
     Shapes and meshes are not part of a model and are never written. Data that the format cannot
     represent are comments in the file.
 
     Args:
         robot: the robot.
-        path: of the file; its ending chooses the format: .urdf, .xml or .mjcf, .json.
+        path: of the file; its ending chooses the format: .urdf, .xml or .mjcf.
 
     Raises:
         ModelError: the robot that is read back differs.
@@ -73,11 +71,7 @@ def save(robot: Model | HasModel, path: str | Path) -> Saved:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KinetreeWarning)  # of losses, which are listed
         text = WRITERS[format](model, losses="allow")
-        if format == "JSON":
-            losses: list[str] = loads(text)["not_written"]
-            again = build_model(replace(from_json(text), constrained=None), unphysical="allow")
-        else:
-            losses, again = DROPPED.findall(text), _read_back(text, format)
+        losses, again = DROPPED.findall(text), _read_back(text, format)
     difference = _difference(model, again)
     _compare_joints(model, again, losses)
     path.write_text(text, encoding="utf-8", newline="\n")

@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
 NAMES = {"q": "position", "dq": "rate", "ddq": "acceleration", "tau": "joint force"}
 CHECKED = {"q": POSITION, "dq": SPEED, "tau": TORQUE}
+# entries of `meta` that panels show
+SOURCES = {"error": "reference", "friction_state": "friction_state", "contacts": "contact_forces"}
+NEEDED = {
+    "error": "a simulation with a controller that follows joint positions",
+    "friction_state": "a simulation of friction with presliding",
+    "contacts": "a simulation of a robot with contacts",
+    "tau": "a robot; pass robot=...",
+    "energy": "a robot and one motion; pass robot=..., or choose trajectory.rollout(k)",
+}
 BATCH = "Of {count} motions: the median, and shaded the range of all."
 SMALL_DEFECT = 0.01  # of the largest energy, up to which the panel has no line of the defect
 
@@ -115,35 +124,20 @@ def _drawing(
 
 
 def _panels(drawing: Drawing, panels: Sequence[str] | None) -> list[str]:
-    sources = {"error": "reference", "contacts": "contact_forces"}
-    sources["friction_state"] = "friction_state"
-    known = {"q", "dq", "ddq"}
-    known |= {panel for panel, name in sources.items() if name in drawing.trajectory.meta}
-    if drawing.model is not None:
-        known |= {"tau"} if drawing.trajectory.batch_shape else {"tau", "energy"}
-    elif drawing.trajectory.tau is not None:
-        known |= {"tau"}
+    """The panels that are asked for, or all that are known but "ddq"."""
+    trajectory, robot = drawing.trajectory, drawing.model is not None
+    known = dict.fromkeys(PANELS, True)
+    known |= {name: key in trajectory.meta for name, key in SOURCES.items()}
+    known["tau"] = robot or trajectory.tau is not None
+    known["energy"] = robot and not trajectory.batch_shape
     if panels is None:
-        return [panel for panel in PANELS if panel in known and panel != "ddq"]
+        return [panel for panel, there in known.items() if there and panel != "ddq"]
     for panel in panels:
-        if panel not in PANELS:
-            raise InputError(f"there is no panel {panel!r}; choose from {', '.join(PANELS)}.")
         if panel not in known:
-            raise InputError(f"panel {panel!r} needs {_needed(drawing, panel)}")
+            raise InputError(f"there is no panel {panel!r}; choose from {', '.join(PANELS)}.")
+        if not known[panel]:
+            raise InputError(f"panel {panel!r} needs {NEEDED[panel]}.")
     return list(panels)
-
-
-def _needed(drawing: Drawing, panel: str) -> str:
-    """What a panel needs that the trajectory does not have, and how to get it."""
-    if panel == "error":
-        return "a simulation with a controller that follows joint positions."
-    if panel == "friction_state":
-        return "a simulation of friction with presliding."
-    if panel == "contacts":
-        return "a simulation of a robot with contacts."
-    if drawing.model is None:
-        return "a robot; pass robot=..."
-    return "one motion, not a batch; choose trajectory.rollout(k)."
 
 
 def _joint_charts(drawing: Drawing, panel: str) -> list[Chart]:
@@ -163,13 +157,13 @@ def _joint_charts(drawing: Drawing, panel: str) -> list[Chart]:
             limits=limits[k],
             reference=(wanted["t"], wanted["q"][:, k]) if wanted else None,
         )
-        for k, line in enumerate(_lines(trajectory.t, names, x))
+        for k, line in enumerate(lines_of(trajectory.t, names, x))
     ]
     unit = [trajectory.units[panel]] * len(names) if model is None else units(model, panel)
     return _by_unit(NAMES[panel], lines, unit, _beyond(drawing.report, panel))
 
 
-def _lines(t: Array, names: Sequence[str], x: Array) -> list[Series]:
+def lines_of(t: Array, names: Sequence[str], x: Array) -> list[Series]:
     """Columns of (T, ..., k) as lines; of a batch the median, and the range as a band."""
     flat = x.reshape(len(t), -1, x.shape[-1])
     batch = x.ndim > 2
@@ -208,7 +202,7 @@ def _error_charts(drawing: Drawing, panel: str) -> list[Chart]:
     t, wanted = (trajectory.meta["reference"][name] for name in ("t", "q"))
     q = trajectory.q[np.searchsorted(trajectory.t, t)]
     away = np.array([difference(model, a, b) for a, b in zip(wanted, q, strict=True)])
-    lines = _lines(t, model.dof_names, without_rounding(away, 1.0))
+    lines = lines_of(t, model.dof_names, without_rounding(away, 1.0))
     return _by_unit("position minus reference", lines, kinds(model, "dq"))
 
 
@@ -217,7 +211,7 @@ def _friction_charts(drawing: Drawing, panel: str) -> list[Chart]:
     trajectory = drawing.trajectory
     lines: list[Series] = []
     for name, z in trajectory.meta[panel].items():
-        lines += _lines(trajectory.t, [name], np.asarray(z)[..., None])
+        lines += lines_of(trajectory.t, [name], np.asarray(z)[..., None])
     return [Chart("deflection of bristles", trajectory.units["q"], tuple(lines))]
 
 
@@ -260,18 +254,17 @@ def _energy_charts(drawing: Drawing, panel: str) -> list[Chart]:
     """The energies since the start."""
     balance = energy_balance(drawing.trajectory, drawing.model)
     lines = {
-        "kinetic": ("kinetic", balance.kinetic),
-        "potential": ("potential, since start", balance.potential - balance.potential[0]),
-        "work": ("work of the joints", balance.work),
-        "friction": ("lost to friction", balance.losses),
-        "defect": ("defect", balance.defect),
+        "kinetic": ("kinetic", balance.kinetic, 0.0),
+        "potential": ("potential, since start", balance.potential - balance.potential[0], 0.0),
+        "work": ("work of the joints", balance.work, 0.0),
+        "friction": ("lost to friction", balance.losses, 0.0),
+        "defect": ("defect", balance.defect, SMALL_DEFECT),
     }
-    largest = max(float(np.abs(y).max()) for _, y in lines.values())
-    hidden = {"friction": 0.0, "defect": SMALL_DEFECT * largest}
+    largest = max(float(np.abs(y).max()) for _, y, _ in lines.values())
     series = tuple(
         Series(name, balance.t, y, colour=colour)
-        for colour, (name, y) in lines.items()
-        if colour not in hidden or np.abs(y).max() > hidden[colour]
+        for colour, (name, y, small) in lines.items()
+        if np.abs(y).max() > small * largest or colour in ("kinetic", "potential", "work")
     )
     return [Chart("energy", "J", series, together=True)]
 
@@ -283,7 +276,7 @@ def _contact_charts(drawing: Drawing, panel: str) -> list[Chart]:
     for name, force in drawing.trajectory.meta["contact_forces"].items():
         size = np.linalg.norm(np.asarray(force, float), axis=-1)
         if size.any():
-            lines += _lines(t, [name], size[..., None])
+            lines += lines_of(t, [name], size[..., None])
     return [Chart("contact force", "N", tuple(lines))]
 
 

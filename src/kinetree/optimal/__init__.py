@@ -5,12 +5,10 @@ from kinetree.optimal.costs import (
     Cost,
     Effort,
     EffortChange,
-    FramePath,
     FramePosition,
     FrameRotation,
     FrameTwist,
     JointLimits,
-    JointPath,
     Momentum,
     Posture,
     Rates,
@@ -21,7 +19,7 @@ from kinetree.optimal.least_effort import distances, least_effort, smoothed
 from kinetree.optimal.lqr import Regulator, lqr, regulate, sampled
 from kinetree.optimal.mpc import MPC, Tick
 from kinetree.optimal.problem import Problem
-from kinetree.optimal.solution import Pushes, Solution
+from kinetree.optimal.solution import Solution
 
 __all__ = [
     "MPC",
@@ -29,16 +27,13 @@ __all__ = [
     "Cost",
     "Effort",
     "EffortChange",
-    "FramePath",
     "FramePosition",
     "FrameRotation",
     "FrameTwist",
     "JointLimits",
-    "JointPath",
     "Momentum",
     "Posture",
     "Problem",
-    "Pushes",
     "Rates",
     "Regulator",
     "Residual",

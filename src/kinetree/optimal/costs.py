@@ -8,24 +8,21 @@ not n, the number of its entries, and the shape of its target where that is anot
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.core.options import count
 from kinetree.dynamics.joints.configuration import rest_position
-from kinetree.dynamics.state import quaternions
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.law import TracedLaw, traced_law
 from kinetree.errors import InputError, KinetreeError
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
-from kinetree.model.quantity import check_expressed
+from kinetree.model.inputs import check_quaternions
 from kinetree.optimal.chart import deviation, quaternion_of, rotation_vector
-from kinetree.scalars import absolute, maximum, minimum, where
+from kinetree.scalars import absolute, maximum
 from kinetree.spatial.so3 import check_rotation
 
 UNIT = 1e-6  # what the length of a quaternion may differ from 1 by, in float32 too
@@ -79,8 +76,7 @@ class Cost:
 
     def _check(self, model: Model) -> None:
         """Raise for a robot that the cost does not fit."""
-        frame = getattr(self, "frame", None)
-        if frame is not None:
+        for frame in filter(None, (getattr(self, "frame", None), *getattr(self, "frames", ()))):
             model.frame(frame)  # an unknown frame names the known ones
 
     def _check_target(self, model: Model, x: Array) -> None:
@@ -113,13 +109,7 @@ class Posture(Cost):
         return (model.nq,)
 
     def _check_target(self, model: Model, x: Array) -> None:
-        for entries in quaternions(model):
-            size = np.linalg.norm(x[..., entries], axis=-1)
-            if not (np.abs(size - 1) <= UNIT).all():
-                raise InputError(
-                    f"the target of Posture has a quaternion of length {np.ravel(size)[0]:.9g}; "
-                    "expected length 1, in the order (w, x, y, z)."
-                )
+        check_quaternions(model, x, "the target of Posture", UNIT)
 
 
 class Rates(Cost):
@@ -245,10 +235,6 @@ class FrameTwist(Cost):
         state = at.model, at.q, at.dq, self.frame
         return dynamics.frame_velocity(*state, expressed=self.expressed) - target
 
-    def _check(self, model: Model) -> None:
-        Cost._check(self, model)
-        check_expressed(self.expressed)
-
 
 class Momentum(Cost):
     """Momentum of the robot in the axes of the space frame minus a target.
@@ -265,71 +251,13 @@ class Momentum(Cost):
         return dynamics.centroidal_momentum(at.model, at.q, at.dq) - target
 
 
-class Path(Cost):
-    """The distance to the nearest point of a polyline through the rows of the target."""
-
-    def _shape(self, model: Model, m: int) -> tuple[int, ...]:
-        size, shape = (
-            self._size(model, m),
-            np.asarray(() if self.target is None else self.target).shape,
-        )
-        if len(shape) < 2 or shape[-2] < 2 or shape[-1] != size:
-            raise InputError(
-                f"the target of {type(self).__name__} has shape {shape}; expected the points of a "
-                f"path, (points, {size}), at least two."
-            )
-        return shape[-2], size
-
-    def _key(self) -> tuple[Hashable, ...]:
-        return *Cost._key(self), np.asarray(self.target).shape[-2:]
-
-
-class JointPath(Path):
-    """Joint positions minus the nearest point of a path, at any time: the distance to the path.
-
-    The path is straight between its points. Its length adds nothing: add a cost that moves on.
-
-    Args:
-        target: points of the path, shape (points, n), rad or m; the number of points is compiled.
-        weight, final: as in `Cost`.
-    """
-
-    def _residual(self, at: Stage, target: Array) -> Array:
-        return near_path(at.q, target.reshape(-1, at.model.n))
-
-    def _check(self, model: Model) -> None:
-        if model.nq != model.n:
-            raise InputError(
-                f"JointPath is a path of coordinates that add, and {model.name!r} has joints that "
-                "turn freely; expected a FramePath, or a Posture whose target moves."
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class FramePath(Path):
-    """Position of a frame minus the nearest point of a path, as `JointPath`.
-
-    Args:
-        target: points of the path in the space frame, shape (points, 3), m.
-        weight, final: as in `Cost`.
-        frame: name of the frame; None: the tool.
-    """
-
-    frame: str | None = None
-    _entries = 3
-
-    def _residual(self, at: Stage, target: Array) -> Array:
-        place = dynamics.pose(at.model, at.q, self.frame)[:3, 3]
-        return near_path(place, target.reshape(-1, 3))
-
-
 class Barrier(Cost):
     """How far joints or rates are beyond a margin before their limits, zero inside."""
 
     _target = (1,)
 
     def _limits(self, model: Model) -> list[tuple[int, int, float]]:
-        """Entries of q or dq, the side of the limit (-1 or 1, 0: both), and where it is."""
+        """Entries of q or dq, the side of the limit (-1 or 1), and where it is."""
         raise NotImplementedError
 
     def _size(self, model: Model, m: int) -> int:
@@ -343,15 +271,8 @@ class Barrier(Cost):
             )
 
     def _check_target(self, model: Model, x: Array) -> None:
-        least, most, expected = self._range(model)
-        if not ((x >= least) & (x <= most)).all():
-            raise InputError(
-                f"the target of {type(self).__name__} is {x!r:.60}; expected {expected}."
-            )
-
-    def _range(self, model: Model) -> tuple[float, float, str]:
-        """Least and most target that leaves every joint room without a cost, and its words."""
-        raise NotImplementedError
+        if not (x >= 0).all():
+            raise InputError(f"the target of {type(self).__name__} is {x!r:.60}; expected >= 0.")
 
 
 class SpeedLimits(Barrier):
@@ -366,14 +287,11 @@ class SpeedLimits(Barrier):
 
     def _limits(self, model: Model) -> list[tuple[int, int, float]]:
         speeds = bounds_of(model).velocity
-        return [(d, 0, float(v)) for d, v in enumerate(speeds) if np.isfinite(v)]
+        return [(d, 1, float(v)) for d, v in enumerate(speeds) if np.isfinite(v)]
 
     def _residual(self, at: Stage, target: Array) -> Array:
         limits = self._limits(at.model)
         return np.array([maximum(absolute(at.dq[d]) - target[0] * v, 0.0) for d, _, v in limits])
-
-    def _range(self, model: Model) -> tuple[float, float, str]:
-        return np.finfo(float).tiny, np.inf, "shares > 0 of the speed limits"
 
 
 class JointLimits(Barrier):
@@ -398,12 +316,6 @@ class JointLimits(Barrier):
     def _residual(self, at: Stage, target: Array) -> Array:
         limits = self._limits(at.model)
         return np.array([maximum(target[0] + s * (at.q[k] - x), 0.0) for k, s, x in limits])
-
-    def _range(self, model: Model) -> tuple[float, float, str]:
-        bounds = bounds_of(model)
-        most = float((bounds.upper - bounds.lower)[bounds.coords >= 0].min()) / 2
-        expected = f"margins from 0 to {most:g} rad or m, half the range of the narrowest joint"
-        return 0.0, most, expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -443,25 +355,17 @@ class Residual(Cost):
     def _shape(self, model: Model, m: int) -> tuple[int, ...]:
         return (0,) if self.target is None else np.asarray(self.target).shape[-1:] or (1,)
 
-    def _check(self, model: Model) -> None:
-        for frame in self.frames:
-            model.frame(frame)
-
     def _key(self) -> tuple[Hashable, ...]:
         return *Cost._key(self), () if self.target is None else np.asarray(self.target).shape[-1:]
 
     def _traced(self, model: Model, m: int, name: str) -> Self:
         if isinstance(self.function, TracedLaw):
             return self
-        if count(self.entries, f"entries of cost {name!r}") < 1 or not callable(self.function):
+        if not callable(self.function) or isinstance(self.frames, str) or self.entries < 1:
             raise InputError(
-                f"cost {name!r} has {self.entries!r} entries and the function "
-                f"{self.function!r:.60}; expected at least one entry, and a function of "
-                "(t, q, dq, tau)."
-            )
-        if isinstance(self.frames, str):
-            raise InputError(
-                f"frames of cost {name!r} is {self.frames!r}; expected a tuple, ({self.frames!r},)."
+                f"cost {name!r} has the function {self.function!r:.60}, {self.entries!r} entries "
+                f"and the frames {self.frames!r:.60}; expected a function of (t, q, dq, tau), at "
+                "least one entry, and a tuple of names."
             )
         shapes = {"t": (), "q": (model.nq,), "dq": (model.n,), "tau": (model.n,)}
         shapes |= {"poses": (len(self.frames), 4, 4)} if self.frames else {}
@@ -475,34 +379,10 @@ class Residual(Cost):
                 f"the function of cost {name!r} could not be traced: {problem}; expected one of "
                 f"({', '.join(shapes)}) that returns {self.entries} numbers."
             ) from problem
-        sizes = [port.shape for port in law.graph.outputs]
-        if sizes not in ([(self.entries,)], [()] if self.entries == 1 else []):
+        sizes = [port.size for port in law.graph.outputs]
+        if sizes != [self.entries]:
             raise InputError(
-                f"the residual of cost {name!r} returned shape {', '.join(map(str, sizes))}; "
-                f"expected ({self.entries},), as `entries` has."
+                f"the residual of cost {name!r} has {sizes} numbers; expected {self.entries}, as "
+                "`entries` has."
             )
         return replace(self, function=law)
-
-
-def near_path(x: Array, points: Array) -> Array:
-    """The difference of x, (k,), from the nearest point of a polyline, (points, k).
-
-    Its square has no jump and, away from points that are as near to another piece, no kink.
-    """
-    nearest, *others = [from_piece(x, a, b) for a, b in pairwise(points)]
-    least = nearest @ nearest
-    for apart in others:
-        distance = apart @ apart
-        pairs = zip(apart, nearest, strict=True)
-        nearest = np.array([where(least - distance, u, v) for u, v in pairs])
-        least = minimum(least, distance)
-    return nearest
-
-
-def from_piece(x: Array, a: Array, b: Array) -> Array:
-    """The difference of x from the nearest point between a and b."""
-    along, off = b - a, x - a
-    squared = along @ along
-    # a piece of length 0 is its point
-    share = where(squared, minimum(maximum(off @ along / squared, 0.0), 1.0), 0.0)
-    return off - along * share

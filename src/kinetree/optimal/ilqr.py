@@ -34,8 +34,8 @@ CONVERGED = "converged"
 ITERATIONS = "iterations"
 TIME = "time"
 STALLED = (
-    "stalled: no step lowers the cost, but its gradient is not small; try another guess, more "
-    "tries, a shorter time step or softer contacts"
+    "stalled: no step lowers the cost, but its gradient is not small; try another guess, tries=, "
+    "a shorter time step or softer contacts"
 )
 BAD_START = "the cost of the start is not a finite number"
 BAD_SLOPES = "the slopes of step {} are not finite, or too large"

@@ -22,7 +22,6 @@ from kinetree.files.description.actuators import UNLIMITED
 from kinetree.model import Model
 from kinetree.model.bounds import bounds_of
 from kinetree.optimal.costs import Cost
-from kinetree.optimal.sampling import inverse
 from kinetree.optimal.transcription import Bounds, Transcription, compiled
 
 Costs = dict[str, Cost] | Sequence[Cost]
@@ -50,15 +49,10 @@ def numbers_of(ocp: Transcription, N: int, B: int = 1, many: Many | None = None)
                 f"cost {name!r} is one of forces, which the last state does not have; expected no "
                 "final weight."
             )
-        shapes, aim = ((), (cost._size(model, m),)), target_of(cost, model, m)
+        shapes, aim = ((), (cost._size(model, m),)), target_of(cost, model, m, N)
         place = layout.weights[name]
         p[..., place] = weights(cost.weight, f"weight of cost {name!r}", *shapes)
         p[-1, :, place] = weights(cost.final, f"final weight of cost {name!r}", *shapes)
-        if aim.ndim == 2 and len(aim) != N + 1:
-            raise ShapeError(
-                f"the target of cost {name!r} has {len(aim)} rows; expected {N + 1}, one for each "
-                "state of the horizon."
-            )
         p[..., layout.targets[name]] = aim if aim.ndim == 1 else aim[:, None]
     for name, place in layout.data.items():
         p[..., place] = free_values(model, name).ravel()
@@ -74,13 +68,7 @@ def _with_many(ocp: Transcription, many: Many, p: Array) -> Array:
             f"there is no cost {min(unknown)!r}; expected some of {', '.join(ocp.costs)}."
         )
     for name, target in many.targets.items():
-        shape = ocp.costs[name]._shape(model, m)
-        aim = checked_target(target, ocp.costs[name], model, shape, (1, 2))
-        if aim.shape[:-1] not in ((B,), (B, rows)):
-            raise ShapeError(
-                f"targets of cost {name!r} have shape {np.asarray(target).shape}; expected "
-                f"{(B, *shape)}, or {(B, rows, *shape)} for targets that move."
-            )
+        aim = checked_target(target, ocp.costs[name], model, m, ((B,), (B, rows)))
         p[..., ocp.layout.targets[name]] = aim if aim.ndim == 2 else aim.swapaxes(0, 1)
     for stages, values in ((slice(-1), many.weights), (slice(-1, None), many.finals)):
         for name, value in values.items():
@@ -99,8 +87,6 @@ def named(listed: Costs, model: Model, m: int) -> dict[str, Cost]:
 
     They have copies of their numbers and, where they have functions, the graphs of now.
     """
-    if not isinstance(listed, dict | list | tuple):
-        raise InputError(f"costs is a {type(listed).__name__}; expected a list or dict of costs.")
     if not isinstance(listed, dict):
         kinds = [type(cost).__name__.lower() for cost in listed]
         names = [x if kinds.count(x) == 1 else f"{x}_{k + 1}" for k, x in enumerate(kinds)]
@@ -124,32 +110,23 @@ def settled(cost: Cost, model: Model, m: int, name: str) -> Cost:
     return replace(cost, **arrays)._traced(model, m, name)
 
 
-def target_of(cost: Cost, model: Model, m: int) -> Array:
-    """The target as numbers, (k,), or (steps + 1, k) for one that moves, for m motors."""
+def target_of(cost: Cost, model: Model, m: int, N: int) -> Array:
+    """The target as numbers, (k,), or (N + 1, k) for one that moves, for m motors."""
     cost._check(model)
-    shape = cost._shape(model, m)
     if cost.target is None:
         default = cost._default(model) if callable(cost._default) else cost._default
-        return np.broadcast_to(np.asarray(default), (prod(shape),))
-    return checked_target(cost.target, cost, model, shape, (1,))
+        return np.broadcast_to(np.asarray(default), (prod(cost._shape(model, m)),))
+    return checked_target(cost.target, cost, model, m, ((), (N + 1,)))
 
 
 def checked_target(
-    target: ArrayLike, cost: Cost, model: Model, shape: tuple[int, ...], axes: tuple[int, ...]
+    target: ArrayLike, cost: Cost, model: Model, m: int, leads: Sequence[tuple[int, ...]]
 ) -> Array:
-    """Targets as numbers, (k,) or with one of these counts of leading axes."""
-    name = type(cost).__name__
-    x = numbers(target, f"the target of {name}", "numbers")
-    before = x.ndim - len(shape)
-    if x.shape[max(before, 0) :] != shape or before not in (0, *axes):
-        wanted = ", ".join(map(str, shape))
-        raise InputError(
-            f"the target of {name} has shape {x.shape}; expected ({wanted}) for {model.name!r}, or "
-            f"(steps + 1, {wanted}) for a target that moves."
-        )
-    x = array(x, x.shape, f"the target of {name}")
+    """Targets as numbers, (..., k), with one of these shapes of leading axes."""
+    shape, name = cost._shape(model, m), f"the target of {type(cost).__name__}"
+    x = checked(target, name, *((*lead, *shape) for lead in leads))
     cost._check_target(model, x)
-    return x.reshape(*x.shape[:before], -1)
+    return x.reshape(*x.shape[: x.ndim - len(shape)], -1)
 
 
 def checked(
@@ -172,8 +149,6 @@ def weights(value: ArrayLike, name: str, *shapes: tuple[int, ...]) -> Array:
 
 def check_robot(model: Model, controls: bool) -> None:
     """Raise for a robot whose motion is not smooth, or has a memory that a step does not keep."""
-    if model.n == 0:
-        raise ModelError(f"{model.name!r} cannot move; expected a robot with a joint.")
     check_step_drives(model)
     if controls:
         check_step_actuators(model)
@@ -197,16 +172,14 @@ def bounds_of_forces(problem: Any) -> Bounds:
     """Limits of the motors' forces, or of the controls, (m,) each."""
     model, motors, limits = problem.model, list(problem.motors), problem.limits
     if limits is None:
-        most = np.full(len(motors), np.inf)
+        most = np.array(np.inf)
     elif not isinstance(limits, str):
         most = numbers(limits, "limits", "'robot', None or numbers")
         sound = most.shape in ((), (len(motors),)) and not isinstance(limits, bool)
         if not sound or not (most > 0).all():
             raise InputError(
-                f"limits is {limits!r:.60}; expected a number > 0 for all motors, or a list of "
-                f"{len(motors)}, one for each, in N m or N."
+                f"limits is {limits!r:.60}; expected () or {(len(motors),)} numbers > 0."
             )
-        most = np.broadcast_to(most, (len(motors),))
     elif limits != "robot":
         raise InputError(f"limits is {limits!r}; expected 'robot', None or numbers.")
     elif problem.controls:
@@ -219,6 +192,7 @@ def bounds_of_forces(problem: Any) -> Bounds:
                 f"joint {name!r} has an effort limit of {most.min():g}, so that its motor cannot "
                 "act; expected other limits, or motors without it."
             )
+    most = np.broadcast_to(most, (len(motors),))
     return Bounds(-most, most)
 
 
@@ -273,7 +247,7 @@ def first_noise(problem: Any, noise: ArrayLike | None, q: Array) -> Array:
     motors, m = list(problem.motors), len(problem.motors)
     if noise is None and not problem.controls:
         lightness = np.asarray(problem.robot.inverse_mass_matrix(q))[:, motors][:, :, motors]
-        return np.array([inverse(x) for x in lightness]) / (problem.steps * problem.dt) ** 2
+        return np.linalg.inv(lightness) / (problem.steps * problem.dt) ** 2
     if noise is None:
         low, high = control_ranges(problem.model)
         spread, wide = (high - low) / 4, ~np.isfinite(high - low)

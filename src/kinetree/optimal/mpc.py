@@ -32,7 +32,6 @@ NO_STEP = "no better step"  # of a tick
 FAR = 1e-3  # of the cost: a decrease that is expected, from which a tick shall find a step
 LARGEST_GAP = 1e-3  # rad, m, rad/s or m/s of a plan that is good
 INTEGER = 1e-9  # steps: times nearer to a step of the plan are that step
-NO_PLAN = "there is no plan yet; call the MPC with a state first."
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,14 +92,12 @@ class MPC:
                 f"an MPC was given {self.problem!r:.60}; expected a kinetree.optimal.Problem."
             )
         self._check_single()
-        self.iterations = count(self.iterations, "iterations")
-        if self.iterations < 1:
+        if count(self.iterations, "iterations") < 1:
             raise InputError(f"iterations is {self.iterations}; expected at least 1.")
         if self.deadline is not None:
             self.deadline = positive(self.deadline, "deadline of an MPC", "s")
-        self._period: float | None = None
-        if self.rate is not None:
-            self._period = 1 / positive(self.rate, "rate of an MPC", "1/s")
+        rate = None if self.rate is None else positive(self.rate, "rate of an MPC", "1/s")
+        self._period = self.problem.dt if rate is None else 1 / rate
         self._horizon: Horizon | None = None
         self._age = self._ticks = 0
 
@@ -141,7 +138,7 @@ class MPC:
 
     def _steps(self, ticks: int) -> float:
         """The time of some ticks in steps of the problem."""
-        return float(ticks) if self._period is None else ticks * self._period / self.problem.dt
+        return ticks * (self._period / self.problem.dt)
 
     def between(self, q: ArrayLike, dq: ArrayLike, after: float = 0.0) -> Array:
         """Joint forces, (n,), between two ticks: those of the plan and its feedback, within limits.
@@ -165,12 +162,12 @@ class MPC:
     @property
     def plan(self) -> Solution | None:
         """The last good plan; None before the first tick."""
-        done = self._horizon is not None and self._horizon.good is not None
-        return self._planned().solution() if done else None
+        horizon = self._horizon
+        return None if horizon is None or horizon.good is None else horizon.solution()
 
     def _planned(self) -> "Horizon":
-        if self._horizon is None:
-            raise InputError(NO_PLAN)
+        if self._horizon is None or self._horizon.good is None:
+            raise InputError("there is no plan yet; call the MPC with a state first.")
         return self._horizon
 
     def controller(self) -> Sampled:
@@ -185,7 +182,7 @@ class MPC:
             self.tick, self._horizon, self._age = run.tick, run._horizon, run._age
             return tau
 
-        return Sampled(law, self._period or self.problem.dt, initial=lambda: replace(self))
+        return Sampled(law, self._period, initial=lambda: replace(self))
 
 
 class Horizon:
@@ -252,12 +249,10 @@ class Horizon:
             until: no iteration begins that would end later but the first, of perf_counter.
         """
         memory = self.memory
+        state = self._state(q, dq)
         try:
-            state = self._state(q, dq)
-            state = array(state, state.shape, "the state")
+            array(state, state.shape, "the state")
             check_start(self.problem.model, *np.split(state[None], [self.problem.model.nq], 1))
-        except ShapeError:
-            raise
         except KinetreeError as problem:  # not finite, or no state of the robot
             self.reason = str(problem).rstrip(".")
             return False
@@ -323,8 +318,7 @@ class Horizon:
 
     def at(self, later: float) -> tuple[Array, Array, Array]:
         """State, u and K of the good plan so many steps after its start."""
-        if self.good is None:
-            raise InputError(NO_PLAN)
+        assert self.good is not None
         good, s = self.good[0], self.solver.sizes
         k = min(int(later + INTEGER), len(good) - 2)
         x, row = good[:, : s.nx], good[k]

@@ -41,7 +41,6 @@ from kinetree.optimal.inputs import (
     numbers_of,
     start_memory,
 )
-from kinetree.optimal.normals import normals
 from kinetree.optimal.sampling import Search, sampler, together
 from kinetree.optimal.solution import Solution
 from kinetree.optimal.transcription import EULER, Bounds, Transcription
@@ -222,7 +221,7 @@ class Problem:
             seconds: no iteration begins that would end later, s, but the first.
             tries: number of guesses, dimensionless: the first, and others with random forces
                 added; the cheapest plan is returned.
-            seed: of the random forces; the same one gives the same bits on every machine.
+            seed: of the random forces.
             progress: show a bar; None: on a terminal, when it takes long.
             target: "cpu" or "cuda", which solves all problems at once on a GPU; the arrays of the
                 solution stay there if q0 is there.
@@ -233,16 +232,21 @@ class Problem:
         x0, single = self._start(q0, dq0, target)
         p = self._data(len(x0))
         iterations, tries = count(iterations, "iterations"), count(tries, "tries")
-        options: dict[str, Any] = {"tolerance": finite(tolerance, "tolerance")}
-        options["seconds"] = finite(seconds, "seconds", infinite=True)
-        for name, x, least in (*((*each, 0) for each in options.items()), ("tries", tries, 1)):
-            if x < least:
-                raise InputError(f"{name} is {x:g}; expected {least} or more.")
+        tolerance, seconds = (
+            finite(tolerance, "tolerance"),
+            finite(seconds, "seconds", infinite=True),
+        )
+        if tolerance < 0 or seconds < 0 or tries < 1:
+            raise InputError(
+                f"tolerance is {tolerance:g}, seconds {seconds:g} and tries {tries}; expected at "
+                "least 0, 0 and 1."
+            )
         x, u = self._guess(guess, x0, p)
         if tries > 1:
             p = np.repeat(p, tries, axis=1)
             x, u = self._varied(x, u, p, tries, count(seed, "seed"))
-        options |= {"iterations": iterations, "stay": is_on_gpu(q0)}
+        options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance}
+        options |= {"seconds": seconds, "stay": is_on_gpu(q0)}
         with Progress("solving", iterations, progress, ROUNDS) as bar:
             solver = self._solver(target)
             plans = solver.solve(x, u, p, self._bounds, **options, each=bar.update)
@@ -251,8 +255,9 @@ class Problem:
     def _varied(self, x: Array, u: Array, p: Array, tries: int, seed: int) -> tuple[Array, Array]:
         """Each guess, and behind it others with random forces, held for a tenth of the horizon."""
         (N, B, m), held = u.shape, max(1, self.steps // 10)
-        low, high, pieces = self._bounds.low, self._bounds.high, -(-N // held)
-        drawn = normals(seed, 0, B * tries, pieces * m).reshape(B * tries, pieces, m)
+        low, high = self._bounds.low, self._bounds.high
+        random = np.random.Generator(np.random.Philox(seed))
+        drawn = random.standard_normal((B * tries, -(-N // held), m))
         drawn[::tries] = 0
         drawn = np.repeat(drawn, held, axis=1)[:, :N].swapaxes(0, 1)
         room = (high - low) / 10

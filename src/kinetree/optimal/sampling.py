@@ -11,31 +11,26 @@ L L^T becomes a mix of itself and L sum(w z z^T) L^T, about the mean before, so 
 the way to better samples and shrinks across. At first L makes accelerations of joints that do not
 depend on each other.
 
-Products of matrices take whole numbers below 2^53, which no order of a sum rounds: the same seed
-gives the same bits on every machine, with any number of threads. On a GPU samples have the costs of
-the CPU in float64 (but for sines beyond 131,072 rad), and plans agree with its plans to rounding.
+Random numbers are those of Philox, in NumPy's form on the CPU and in CuPy's on a GPU: a seed gives
+the same plan again on the same target.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from kinetree.core.arrays import Array, times
+from kinetree.core.arrays import Array
 from kinetree.core.options import count, finite
-from kinetree.engine.compiler.graph import Port
 from kinetree.engine.compiler.stepping import NEVER, Field
 from kinetree.engine.compiler.stepping import Run as LoopCall
-from kinetree.engine.kernel import Kernel
 from kinetree.engine.kernels.memo import remembered
 from kinetree.engine.rollout import Rollout
 from kinetree.errors import InputError
 from kinetree.optimal.ilqr import ITERATIONS, Plans
-from kinetree.optimal.normals import cuda_normals, normals
 from kinetree.optimal.transcription import Bounds, Transcription, compiled, stepping
-from kinetree.scalars import clip, exp
+from kinetree.scalars import clip
 from kinetree.simulate.inputs import on_cpu
 
 METHODS = ("mppi", "cross-entropy")
@@ -45,8 +40,6 @@ COORDINATES = 96  # of a sample, for which some thousand samples suffice
 LEARNED = 0.8  # share of the new spread; 0.5 needs a third more iterations for Panda, 1 is unsteady
 HALVINGS = 40  # of the logarithm of the interval of the temperature, which begins with 60 decades
 WEIGHED = 2048  # samples that decide the temperature
-Z_GRID, L_GRID, W_GRID = 2.0**16, 2.0**24, 2.0**14  # |z| < 8: products and sums are below 2^53
-FINEST = 4  # whole weights of a sample that counts, at least, on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,23 +66,16 @@ class Search:
                 raise InputError(f"{name} is {getattr(self, name)!r:.60}; expected {expected}.")
 
 
-@cache
-def exponential() -> Kernel:
-    """exp with the same bits on every machine, which that of NumPy does not have."""
-    return compiled(lambda x: exp(x), [Port("x", ())], "exp")
-
-
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """Where samples run: arrays of NumPy or CuPy, their types, and the code for them."""
+    """Where samples run: arrays of NumPy or CuPy, their types, the code, and Philox by its seed."""
 
     arrays: Any
     dtype: str
     integer: str
     rollout: Any
     end: Any
-    normals: Callable[[int, int, int, int], Any]
-    exponential: Any
+    philox: Callable[[int], Any]
 
 
 class Sampler:
@@ -134,14 +120,14 @@ class Sampler:
     def _machine(self, target: str, dtype: str) -> Machine:
         if target == "cpu":
             rollout = Rollout(self.stepping)
-            return Machine(np, dtype, "int64", rollout, self.end, normals, exponential())
+            return Machine(np, dtype, "int64", rollout, self.end, np.random.Philox)
         from kinetree.engine.cuda.kernel import CudaKernel
         from kinetree.engine.cuda.launch import require_device
         from kinetree.engine.cuda.rollout import CudaRollout
 
-        end, weight = CudaKernel(self.end.graph, "end"), CudaKernel(exponential().graph, "exp")
-        rollout = CudaRollout(self.stepping)
-        return Machine(require_device(), dtype, "int32", rollout, end, cuda_normals, weight)
+        xp, rollout = require_device(), CudaRollout(self.stepping)
+        end = CudaKernel(self.end.graph, "end")
+        return Machine(xp, dtype, "int32", rollout, end, xp.random.Philox4x3210)
 
     def run(
         self, on: Machine, x0: Array, table: Array, y: Any, last: Array, bounds: Bounds
@@ -188,16 +174,22 @@ class Sampler:
 
         T: (m, m), the forces at a knot for numbers z of 1.
         """
-        size = self.knots * self.m
+        xp, size, rng = on.arrays, self.knots * self.m, on.arrays.random.Generator
         table, mean, L = self.table(u, p), np.zeros(size), np.kron(np.eye(self.knots), T)
         best, history = self.plan(x0, table, mean, p, bounds), list[dict[str, Array]]()
+        draw = rng(on.philox(search.seed)).standard_normal
         for number in range(search.iterations):
-            z, costs = self.draw(on, x0, table, p, bounds, search, mean, L, number)
+            z = draw((search.samples, size))
+            z[0] = 0  # the plan itself is among the samples
+            y = xp.asarray(mean) + z @ xp.asarray(L.T)
+            costs = self.run(on, x0, table, y, p[-1], bounds)[0].sum(1)
+            costs = xp.where(xp.isfinite(costs), costs, np.inf)
             least = float(costs.min())
             if np.isfinite(least):
-                step, spread = moments(on, z, weights_of(on, costs, search), search)
-                mean = mean + (L.T * step[:, None]).sum(0)
-                L = times(L, cholesky((1 - LEARNED) * np.eye(size) + LEARNED * spread))
+                w = weights_of(xp, costs, search)
+                step, spread = on_cpu(w @ z), on_cpu(z.T @ (z * w[:, None]))
+                mean = mean + L @ step
+                L = L @ np.linalg.cholesky((1 - LEARNED) * np.eye(size) + LEARNED * spread)
             plan = self.plan(x0, table, mean, p, bounds)
             if plan.cost < best.cost or not np.isfinite(best.cost):
                 best = plan
@@ -208,27 +200,6 @@ class Sampler:
         reason = ITERATIONS if np.isfinite(best.cost) else LOST
         return replace(best, reasons=[reason], history=history)
 
-    def draw(
-        self,
-        on: Machine,
-        x0: Array,
-        table: Array,
-        p: Array,
-        bounds: Bounds,
-        search: Search,
-        mean: Array,
-        L: Array,
-        number: int,
-    ) -> tuple[Any, Any]:
-        """The numbers z of the samples of an iteration in units of the grid, and their costs."""
-        xp, size = on.arrays, len(mean)
-        z = xp.rint(on.normals(search.seed, number, search.samples, size) * Z_GRID)
-        z[0] = 0  # the plan itself is among the samples
-        unit = np.abs(L).max() / L_GRID
-        y = (z @ xp.asarray(np.rint(L / unit).T)) * (unit / Z_GRID) + xp.asarray(mean)
-        costs = self.run(on, x0, table, y, p[-1], bounds)[0].sum(1)
-        return z, xp.where(xp.isfinite(costs), costs, np.inf)
-
     def plan(self, x0: Array, table: Array, y: Array, p: Array, bounds: Bounds) -> Plans:
         """The motion from x0, (nx,), with the knots y, (knots * m,); it has no feedback."""
         costs, call = self.run(self.machine("cpu"), x0, table, y[None], p[-1], bounds)
@@ -238,16 +209,15 @@ class Sampler:
         return Plans(x, u, costs, gaps, K, np.zeros(u.shape), np.zeros(1), [ITERATIONS])
 
 
-def weights_of(on: Machine, costs: Any, search: Search) -> Any:
-    """Weights of samples as whole numbers; inf costs weigh nothing."""
-    xp = on.arrays
+def weights_of(xp: Any, costs: Any, search: Search) -> Any:
+    """Weights of samples, whose sum is 1; inf costs weigh nothing."""
     if search.method == METHODS[0]:
         T = temperature(on_cpu(costs[xp.isfinite(costs)][:WEIGHED]).astype(float), search.share)
-        w = on.exponential((costs.min() - costs) / T)
+        w = xp.exp((costs.min() - costs) / T)
     else:
         w, count = xp.zeros(len(costs)), int(search.share * int(xp.isfinite(costs).sum()))
         w[xp.argsort(costs, kind="stable")[: max(1, count)]] = 1.0
-    return xp.rint(w * (grid_of(search) / xp.cumsum(w)[-1]))
+    return w / w.sum()
 
 
 def temperature(costs: Array, share: float) -> float:
@@ -256,41 +226,10 @@ def temperature(costs: Array, share: float) -> float:
     low, middle, high = 1e-30, 1.0, 1e30  # samples that explode cost 1e100
     for _ in range(HALVINGS):
         middle = float(np.sqrt(low * high))
-        w = exponential()(-over / middle)
-        few = np.cumsum(w)[-1] ** 2 < counting * np.cumsum(w * w)[-1]
+        w = np.exp(-over / middle)
+        few = w.sum() ** 2 < counting * (w @ w)
         low, high = (middle, high) if few else (low, middle)
     return middle
-
-
-def grid_of(search: Search) -> float:
-    """The sum of all weights, about."""
-    return max(W_GRID, FINEST * search.share * search.samples)
-
-
-def moments(on: Machine, z: Any, w: Any, search: Search) -> tuple[Array, Array]:
-    """sum(w z) and sum(w z z^T), of numbers in units of their grids."""
-    weighted, grid = z * w[:, None], grid_of(search)
-    step, spread = weighted.sum(0), z.T @ weighted
-    return on_cpu(step) / (grid * Z_GRID), on_cpu(spread) / (grid * Z_GRID**2)
-
-
-def cholesky(A: Array) -> Array:
-    """R with R R^T = A, lower, in an order of operations that is the same on every machine."""
-    A, R = A.copy(), np.zeros(A.shape)
-    for j in range(len(A)):
-        R[j:, j] = A[j:, j] / np.sqrt(A[j, j])
-        A[j:, j:] -= R[j:, j, None] * R[j:, j]
-    return R
-
-
-def inverse(A: Array) -> Array:
-    """The inverse of a positive matrix, in an order of operations that is the same everywhere."""
-    X = np.concatenate([A, np.eye(len(A))], axis=1)
-    for j in range(len(A)):
-        X[j] /= X[j, j]
-        others = np.arange(len(A)) != j
-        X[others] -= X[others, j, None] * X[j]
-    return X[:, len(A) :]
 
 
 def together(plans: Sequence[Plans]) -> Plans:

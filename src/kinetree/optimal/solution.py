@@ -1,6 +1,5 @@
 """Solution: the plans of a problem, as motions, forces, feedback and costs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,76 +8,22 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.options import count
-from kinetree.core.text import counted, number
+from kinetree.core.text import counted
 from kinetree.engine.compiler.graph import Port
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError
-from kinetree.model.units import units
-from kinetree.motion.plots import charts_of
+from kinetree.motion.plots import charts_of, lines_of
 from kinetree.motion.record import FilePath
 from kinetree.motion.trajectory import Trajectory
 from kinetree.optimal.ilqr import BAD_START, CONVERGED, Plans
 from kinetree.optimal.transcription import compiled
-from kinetree.present.charts import Chart, Series, draw
-from kinetree.present.tables import Table
+from kinetree.present.charts import Chart, draw
 from kinetree.simulate.inputs import on_cpu
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MEANING = (
-    "What the cost falls by per N m, or N, of more force at this step, if later forces stay: above "
-    "0, the residual wants more force. At the optimum the sum is 0, or at a limit its price."
-)
 FINER = 8  # steps in each step of a plan, by which `step_errors` makes it again
-
-
-@dataclass(frozen=True, eq=False)
-class Pushes:
-    """Which residual pushes which joint at a step of a plan.
-
-    Args:
-        step: the step.
-        t: its time, s.
-        names: the degrees of freedom with a motor.
-        units: of their forces, N m or N.
-        forces: of the plan at the step, shape (m,).
-        limits: of the forces, shape (m,); inf: none.
-        by_cost: minus the slope of the whole cost by the forces of the step that each cost has,
-            shape (m,), 1 / (N m) or 1 / N: above 0 it wants more force.
-    """
-
-    step: int
-    t: float
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    forces: Array
-    limits: Array
-    by_cost: Mapping[str, Array]
-
-    @property
-    def total(self) -> Array:
-        """The sum of all costs, shape (m,): minus the slope of the whole cost."""
-        return np.sum(list(self.by_cost.values()), axis=0)
-
-    @property
-    def _table(self) -> Table:
-        columns = [*self.by_cost.values(), self.total]
-        rows = [
-            [name, f"{number(force)} {unit}", "at its limit" if abs(force) >= limit else ""]
-            for name, force, unit, limit in zip(
-                self.names, self.forces, self.units, self.limits, strict=True
-            )
-        ]
-        rows = [[*row, *(number(x[k]) for x in columns)] for k, row in enumerate(rows)]
-        heads = ["joint", "force", "", *self.by_cost, "sum"]
-        return Table(f"step {self.step}, t = {self.t:.6g} s", heads, rows, notes=[MEANING])
-
-    def __str__(self) -> str:
-        return str(self._table)
-
-    def _repr_html_(self) -> str:
-        return self._table.html()
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,33 +183,22 @@ class Solution:
         if history:
             at = np.array([np.max(row["iteration"]) for row in history], float)
             costs = np.array([row["costs"] for row in history])  # (iterations, B, kinds)
-            lines = {"sum": costs.sum(2)}
-            lines |= {str(name): costs[..., k] for k, name in enumerate(problem.costs)}
-            many = costs.shape[1] > 1
-            series = tuple(
-                Series(
-                    name,
-                    at,
-                    np.median(x, axis=1),
-                    dots=len(at) == 1,
-                    band=(x.min(axis=1), x.max(axis=1)) if many else None,
-                )
-                for name, x in lines.items()
-            )
-            charts.append(Chart("cost", "", series, "iteration", log="y", together=True))
+            costs = np.concatenate([costs.sum(2, keepdims=True), costs], axis=2)
+            series = lines_of(at, ["sum", *map(str, problem.costs)], costs)
+            charts.append(Chart("cost", "", tuple(series), "iteration", log="y", together=True))
         return draw("plan", charts, path=path)
 
-    def explain(self, step: int) -> Pushes:
-        """Which residual pushes which joint at a step; `print` shows a table.
+    def explain(self, step: int) -> dict[str, Array]:
+        """Which residual pushes which joint at a step: minus the slope of each cost by its forces.
 
         Args:
             step: from 0 to steps - 1, dimensionless.
 
         Returns:
-            For each cost, minus its slope by the motors' forces of the step, if later forces stay.
-            At the optimum the sum is 0 where a motor is free, and at a limit the limit's price.
-            With the costate lambda of a cost, lambda = l_x + A^T (lambda of the next state), the
-            slope is l_u + B^T lambda.
+            For each cost what it falls by per N m, or N, of more force of each motor at this step,
+            shape (m,), if later forces stay: above 0 it wants more force. At the optimum their sum
+            is 0 where a motor is free, and at a limit the limit's price. With the costate lambda of
+            a cost, lambda = l_x + A^T (lambda of the next state), it is -(l_u + B^T lambda).
         """
         if len(self.plans.reasons) > 1:
             raise InputError("the plans are of many starts; choose one: solution[0].explain(step).")
@@ -273,7 +207,7 @@ class Solution:
             raise InputError(f"step is {step}; expected 0 to {problem.steps - 1}.")
         numbers, ocp, solver = problem._data(1), problem.transcription, problem.solver
         x, u = self.plans.x[step:, 0], self.plans.u[step:, 0]
-        by_cost = {}
+        pushes: dict[str, Array] = {}
         for name in ocp.costs:  # a cost is linear in its weights: the others are zero
             p = np.array(numbers[step:, 0])
             for other, place in ocp.layout.weights.items():
@@ -282,17 +216,8 @@ class Solution:
             A, B, l_x, l_u, costate = solver.slopes(x, u, p)
             for k in range(len(u) - 1, 0, -1):
                 costate = l_x[k] + A[k].T @ costate
-            by_cost[name] = -(l_u[0] + B[0].T @ costate)
-        motors, forces = ocp.actuated, units(ocp.model, "tau")
-        return Pushes(
-            step,
-            step * ocp.h,
-            tuple(ocp.model.dof_names[k] for k in motors),
-            tuple(forces[k] for k in motors),
-            u[0],
-            problem._bounds.high,
-            by_cost,
-        )
+            pushes[name] = -(l_u[0] + B[0].T @ costate)
+        return pushes
 
     def __repr__(self) -> str:
         what = f"{counted(self.problem.steps, 'step')} of {self.problem.dt:g} s"

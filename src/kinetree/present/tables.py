@@ -126,7 +126,7 @@ class Table:
             if k:
                 yield ""
             if self.title:
-                yield f"{self.title}, continued" if k else self.title
+                yield visible(f"{self.title}, continued" if k else self.title, "")
             height = max(len(columns[j][0]) for j in group)
             parts = [
                 _aligned([*[""] * (height - len(head)), *head, *cells], j in left)

@@ -14,7 +14,7 @@ import numpy as np
 from kinetree.constraints import mobility, project
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
-from kinetree.dynamics.joints.configuration import integrate, start_position
+from kinetree.dynamics.joints.configuration import integrate
 from kinetree.errors import InputError
 from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
 from kinetree.files.description.joints import REVOLUTE
@@ -23,6 +23,7 @@ from kinetree.model.constraints import ROD, Closure, Coupling
 from kinetree.model.contacts import contact_places
 from kinetree.robot import Robot
 from kinetree.spatial.se3 import pose
+from kinetree.views.poses import shown_position
 from kinetree.views.shapes import LOOP, Shape
 
 FIRST, SECOND = 1.7, 1.25  # sizes of the markers of frame_a and frame_b, in radii of a link
@@ -128,10 +129,10 @@ def tie_lines(model: Model, poses: dict[int, Array]) -> Array:
 def closed_rest(robot: Robot) -> Array:
     """Positions to show a robot at, (k, nq): the first at first, all in view of the camera.
 
-    Without constraints this is the position of rest; with them, a closed position, and some around.
+    Without constraints this is that of `shown_position`; with them, a closed one, and some around.
     """
     model, rng = robot.model, np.random.default_rng(0)
-    q = start_position(model)
+    q = shown_position(model)
     if model.constraints is None:
         return q[None]
     positions = [wrapped(model, q)]

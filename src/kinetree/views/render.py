@@ -286,11 +286,7 @@ def check_camera(camera: Camera | tuple[float, float] | None) -> None:
 
 
 def check_motion(
-    robot: Robot,
-    trajectory: Trajectory | None,
-    q: ArrayLike | None,
-    time: float | None,
-    kind: str,
+    robot: Robot, trajectory: Trajectory | None, q: ArrayLike | None, time: float | None, kind: str
 ) -> Trajectory | None:
     """The motion; InputError if it is of another robot, or if others contradict it."""
     if trajectory is None:

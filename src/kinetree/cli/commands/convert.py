@@ -21,7 +21,7 @@ def run(
     json: opt.Json = False,
     reading: opt.Reading = opt.READING,
 ) -> None:
-    """Write a robot as URDF, MJCF or JSON, and report everything that is lost.
+    """Write a robot as URDF or MJCF, and report everything that is lost.
 
     The text is read back and compared before the file is written: poses and inertias of all links
     at three positions, and limits, friction and armature. Shapes and meshes are not part of the
@@ -32,14 +32,14 @@ def run(
     ```
     kinetree convert panda -o panda.urdf
     kinetree convert hand -o hand.xml
-    kinetree convert quadruped -o quadruped.json --json
+    kinetree convert quadruped -o quadruped.xml --json
     ```
 
     JSON has robot, file, format, losses (a list of sentences), joints (how many were compared)
     and difference (the largest one of poses and inertias, relative).
 
     Args:
-        output: File to write: .urdf, .xml or .mjcf (MJCF), or .json, the model as JSON.
+        output: File to write: .urdf, or .xml or .mjcf (MJCF).
     """
     from kinetree.files.saving import FORMATS, save
     from kinetree.views.visuals import visual_source

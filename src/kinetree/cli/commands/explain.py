@@ -36,7 +36,7 @@ def run(
 ) -> None:
     """Explain inverse dynamics at one state: every step, link by link, with the parts that add up.
 
-    In HTML every joint force, entry of M and vector unfolds into the numbers that add up to it.
+    In HTML every joint force unfolds into the numbers that add up to it.
     Entries of a state that are left out follow from the constraints. Angles and angular rates
     inside the explanation are in radians also with --degrees.
 

@@ -37,6 +37,8 @@ LARGE_ANGLE = 2 * math.pi + 0.01  # rad; a larger roll, pitch or yaw is most lik
 TWO_TURNS = 4 * math.pi + 0.01  # rad; limits beyond are rare, and mostly degrees
 ENDLESS = 1e4  # rad or m; too many to be degrees or millimetres, it means "no limit"
 MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
+# a limit beyond is most likely in another unit
+UNITS = {REVOLUTE: (TWO_TURNS, "unit-degrees"), PRISMATIC: (FAR_M, "unit-millimetres")}
 XACRO_HINT = "expand the file with xacro first, or load the .xacro file itself"
 DEFINITIONS = ("link", "joint")
 
@@ -48,16 +50,6 @@ class Known:
     children: frozenset[str]
     attributes: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
-
-    @property
-    def matters(self) -> bool:
-        """Whether anything else is warned about."""
-        return "*" not in self.children
-
-    @property
-    def text(self) -> bool:
-        """Whether it has text."""
-        return "TEXT" in self.children
 
 
 def known_words(**elements: str) -> dict[str, Known]:
@@ -140,31 +132,32 @@ class Part:
         for child in self.element.children:
             if child.tag not in known.children:
                 self._check_child(child, known)
-        unknown = [x for x in self.element.attributes if x not in known.attributes]
-        if unknown := [x for x in unknown if ":" not in x and x != "xmlns"]:
+        unknown = [x for x in self.attributes if x not in known.attributes and ":" not in x]
+        if unknown := [x for x in unknown if x != "xmlns"]:
             verb = "attribute {} of <{}> is" if len(unknown) == 1 else "attributes {} of <{}> are"
-            names = ", ".join(map(show, unknown[:6]))
             near = self._near(unknown[0], known.attributes)
-            self._unread(verb.format(names, tag), near, known.matters)
-        if self.element.text.strip() and not known.text:
+            names = ", ".join(map(show, unknown[:6]))
+            self._unread(verb.format(names, tag), near, "*" not in known.children)
+        if self.element.text.strip() and "TEXT" not in known.children:
             self._unread(f"text {show(self.element.text.strip())} in <{tag}> is", "", True)
         return self
 
     def _check_child(self, child: Element, known: Known) -> None:
         """Report a child that is not read; raise where links or joints of a URDF would be lost."""
         prefix, _, local = child.tag.rpartition(":")
-        what = f"<{clip(child.tag)}> in <{self.element.tag}> is"
+        what, part = f"<{clip(child.tag)}> in <{self.element.tag}> is", self.at(child)
+        matters = "*" not in known.children and not prefix
         if child.tag in known.others:
             if self.format.in_text:
-                self.at(child).count(f"{what} not read")
+                part.count(f"{what} not read")
         elif self.format.in_text:
             near = "" if prefix else self._near(local, known.children)
-            self.at(child)._unread(what, near, not prefix or self.element.tag in ("joint", "model"))
+            part._unread(what, near, not prefix or self.element.tag in ("joint", "model"))
         else:
             self._refuse_lost(child, prefix, local)
-            matters = child.tag in self.format.words or (known.matters and not prefix)
-            matters |= prefix == "xacro" or any(x in local.lower() for x in DEFINITIONS)
-            self.at(child)._unread(what, self._near(local, known.children), matters)
+            matters |= prefix == "xacro" or child.tag in self.format.words
+            matters |= any(x in local.lower() for x in DEFINITIONS)
+            part._unread(what, self._near(local, known.children), matters)
 
     def _refuse_lost(self, child: Element, prefix: str, local: str) -> None:
         """Raise if links or joints of a URDF stand where they would be lost."""
@@ -198,15 +191,14 @@ class Part:
 
     def name(self, attribute: str) -> str:
         """A required attribute that names a link, a joint or the like."""
-        value = self.element.attributes.get(attribute)
+        value = self.attributes.get(attribute)
         if value is None:
             raise self._absent(attribute)
+        text = f"{attribute} of <{self.element.tag}> is {show(value)}"
         if not value.strip() or len(value) > MAX_NAME:
-            size = f"{len(value)} characters; expected 1 to {MAX_NAME}, not only blanks"
-            raise self.fault(f"<{self.element.tag} {attribute}={show(value)}> has {size}.")
+            raise self.fault(f"{text}; expected 1 to {MAX_NAME} characters, not only blanks.")
         if _has_expression(value):
-            text = f"{attribute} is {show(value)}, an unexpanded xacro expression; {XACRO_HINT}."
-            raise self.fault(text)
+            raise self.fault(f"{text}, an unexpanded xacro expression; {XACRO_HINT}.")
         return value
 
     def choice(self, attribute: str, known: Collection[str]) -> str:
@@ -215,15 +207,14 @@ class Part:
         if value is None:
             raise self._absent(attribute)
         if value not in known:
-            hint = nearest(value.strip(), known)
-            text = f"{attribute} is {show(value)}; expected one of {', '.join(known)}"
-            raise self.fault(f"{text}.{hint}")
+            text = f"{attribute} is {show(value)}; expected one of {', '.join(known)}."
+            raise self.fault(f"{text}{nearest(value.strip(), known)}")
         return value
 
     def text(self, name: str) -> str:
         """A value as text, without blanks around it; empty if it is absent."""
         if not self.format.in_text:
-            return self.element.attributes.get(name, "").strip()
+            return self.attributes.get(name, "").strip()
         child = self.child(name)
         return "" if child is None else child.element.value
 
@@ -280,13 +271,11 @@ class Part:
                 return numbers
         expected = "one number" if count == 1 else f"{count} numbers separated by blanks"
         if _has_expression(value):
-            text = f"{what} is an unexpanded xacro expression, expected {expected}; {XACRO_HINT}."
-            raise self.fault(text)
-        problems = ((token, _problem(token, largest)) for token in tokens)
-        token, problem = next((x for x in problems if x[1]), ("", ""))
-        if problem:
-            raise self.fault(f"{what}: {show(token)} {problem}; expected {expected}.")
-        raise self.fault(f"{what}: found {len(tokens) or 'nothing'}, expected {expected}.")
+            problem = f"is an unexpanded xacro expression; {XACRO_HINT}"
+        else:
+            listed = (f"has {show(x)}, which {y}" for x in tokens if (y := _problem(x, largest)))
+            problem = next(listed, f"has {len(tokens) or 'nothing'}")
+        raise self.fault(f"{what} {problem}; expected {expected}.")
 
     def unit(self, given: tuple[float, ...], what: str) -> tuple[float, ...]:
         """`given` scaled to length 1, with a warning if it plainly is not; zero is an error."""
@@ -361,9 +350,9 @@ class Part:
     def friction(self) -> Friction:
         """Friction of a <dynamics> element; ParseError for one that gives energy."""
         viscous, coulomb = self.number("damping", 0.0), self.number("friction", 0.0)
-        for name, value in (("damping", viscous), ("friction", coulomb)):
-            if value < 0:
-                raise self.fault(f"{name} is {value:g}; expected >= 0 (it takes energy out).")
+        if viscous < 0 or coulomb < 0:
+            text = f"damping is {viscous:g} and friction {coulomb:g}"
+            raise self.fault(f"{text}; expected >= 0 (they take energy out).")
         return Friction(viscous, coulomb)
 
     def range(self, kind: str, lower: float, upper: float) -> tuple[float, float]:
@@ -373,26 +362,21 @@ class Part:
             self.warn(text, "limits-reversed", lower=lower, upper=upper)
             return -math.inf, math.inf
         largest = max((abs(x) for x in (lower, upper) if math.isfinite(x)), default=0.0)
-        ends = f"limits lower='{lower:g}' upper='{upper:g}' are beyond"
-        if kind == REVOLUTE and TWO_TURNS < largest < ENDLESS:
-            text = f"{ends} two turns; angles are in radians, are these degrees?"
-            self.warn(text, "unit-degrees")
-        if kind == PRISMATIC and FAR_M < largest < ENDLESS:
-            text = f"{ends} {FAR_M:g} m; lengths are in metres, are these millimetres?"
-            self.warn(text, "unit-millimetres")
+        most, code = UNITS.get(kind, (math.inf, ""))
+        if most < largest < ENDLESS:
+            text = f"limits lower='{lower:g}' upper='{upper:g}' are large for rad and m"
+            self.warn(f"{text}; are these {code.removeprefix('unit-')}?", code)
         return lower, upper
 
     def rate_limit(self, key: str, value: float) -> float:
-        """A velocity or effort limit; 0 means that none was filled in."""
-        if value == 0:
+        """A velocity or effort limit; 0 means that none was filled in, less is ignored."""
+        if value < 0:
+            text = f"{key} limit {value:g} is negative; taken as unlimited."
+            self.warn(text, "limit-negative", key=key, size=-value)
+        elif value == 0:
             text = f"{key} limit 0 is taken as not given: unlimited."
             self.warn_together(text, "limit-zero", key=key)
-        return value or math.inf
-
-    def lock_if_still(self, multiplier: float, offset: float) -> None:
-        """Warn about a <mimic> that keeps its joint in place."""
-        if multiplier == 0:
-            self.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
+        return value if value > 0 else math.inf
 
     # shapes
 
@@ -457,24 +441,17 @@ def _problem(token: str, largest: float) -> str:
     """The fault of one number as words; empty if there is none."""
     if NUMBER.fullmatch(token):
         size = abs(float(token))
-        if not math.isfinite(size):
-            return "is too large for a floating-point number"
-        return f"is larger than {largest:g}, beyond any robot" if size > largest else ""
+        return "" if size <= largest and math.isfinite(size) else "is larger than any robot has"
     if "," in token:
         return "has a comma (write decimals with a point, and blanks between numbers)"
-    if token.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        return "is not finite"
-    return "is not a decimal number (no units, no expressions, no hexadecimal)"
+    return "is not a finite decimal number (no units, no expressions, no hexadecimal)"
 
 
 def _defines(element: Element) -> bool:
     """Return True if links with content or joints with ends stand anywhere below."""
-    waiting = list(element.children)
-    while waiting:
-        inner = waiting.pop()
-        if inner.tag == "link" and (inner.children or element.tag.startswith("xacro:")):
-            return True
-        if inner.tag == "joint" and inner.all("parent") and inner.all("child"):
-            return True
-        waiting += inner.children
-    return False
+    is_xacro = element.tag.startswith("xacro:")
+    return any(
+        (x.tag == "link" and (x.children or is_xacro))
+        or (x.tag == "joint" and x.all("parent") and x.all("child"))
+        for x in element.below()
+    )

@@ -41,15 +41,13 @@ class Findings:
         self, element: Element, text: str, owner: str, code: str = "", **fields: Any
     ) -> None:
         """Add an owner to a warning that several owners may share and that is given once."""
-        if self.is_full and text not in self.shared:
-            text, code = f"{MORE}.", ""
-        owners = self.shared.setdefault(text, [])
-        owners.append(Note(owner, element.where, code=code, fields=fields))
+        text = text if text in self.shared or not self.is_full else f"{MORE}."
+        note = Note(owner, element.where, code=code, fields=fields)
+        self.shared.setdefault(text, []).append(note)
 
     def count(self, element: Element, text: str) -> None:
         """Count an occurrence of something that is noted once."""
-        if self.is_full and text not in self.counts:
-            text = MORE
+        text = text if text in self.counts or not self.is_full else MORE
         number, where = self.counts.get(text, (0, element.where))
         self.counts[text] = number + 1, where
 

@@ -25,8 +25,7 @@ BYTE_ORDER_MARKS = (  # UTF-32 first: its little-endian mark begins like that of
 # Encodings that extend ASCII, so that the declaration itself can be read. Python knows many more,
 # some of which are not text encodings and some of which take quadratic time.
 ENCODINGS = frozenset(
-    ["utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "gbk", "gb2312", "gb18030", "big5"]
-    + ["shift_jis", "euc-jp", "euc-kr", "koi8-r", "koi8-u", "macintosh", "cp437", "cp850"]
+    "utf-8 utf8 ascii us-ascii latin-1 latin1 gbk gb2312 gb18030 big5 shift_jis euc-kr".split()
     + [f"iso-8859-{k}" for k in range(1, 17) if k != 12]
     + [f"{family}{k}" for family in ("windows-", "cp") for k in range(1250, 1259)]
 )
@@ -158,8 +157,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_SIZE) -> bytes:
         seen = "" if is_confined() else f", seen from the folder {os.getcwd()!r}"
         raise MissingFileError(f"there is no file {place[:200]!r}{seen}.") from None
     except OSError as error:
-        hint = " It looks like XML: read it as text." if place.lstrip().startswith("<") else ""
-        raise ParseError(f"{place[:200]!r} cannot be read: {error.strerror}.{hint}") from None
+        raise ParseError(f"{place[:200]!r} cannot be read: {error.strerror}.") from None
     if len(data) > limit:
         raise ParseError(f"{place} is larger than {limit} bytes, the limit for a description.")
     return data
@@ -196,11 +194,8 @@ def decode(data: str | bytes, file: str) -> str:
 
 def _known(name: bytes, file: str) -> str:
     encoding = name.decode("ascii", "replace").strip().lower()
-    problem = "" if encoding in ENCODINGS else "which is not known"
-    if encoding.startswith(("utf-16", "utf-32", "ucs-")):
-        problem = "but the bytes are not"
-    if problem:
-        text = f"the XML declaration has encoding {encoding!r}, {problem}"
+    if encoding not in ENCODINGS:
+        text = f"the XML declaration has encoding {encoding!r}, which the bytes do not have"
         raise ParseError(f"{file}:1:1: {text}; save and declare the file as 'utf-8'.")
     return encoding
 
@@ -211,6 +206,6 @@ def _decoded(data: bytes, encoding: str, file: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
-        text = f"byte 0x{data[error.start]:02x} is not {encoding} text; save the file as UTF-8, or "
-        text += "declare its encoding, such as <?xml version='1.0' encoding='latin-1'?>."
+        text = f"byte 0x{data[error.start]:02x} is not {encoding} text; save the file as UTF-8, or"
+        text += " declare its encoding: <?xml version='1.0' encoding='latin-1'?>."
         raise ParseError(f"{file}:{line}:{column}: {text}") from None

@@ -19,7 +19,6 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from glob import glob
 from itertools import takewhile
 from pathlib import Path
@@ -27,18 +26,8 @@ from pathlib import Path
 from kinetree.core.system import path_in_uri
 from kinetree.core.text import clip, listing, nearest
 from kinetree.errors import ParseError
+from kinetree.files.description import source
 from kinetree.files.description.records import Note
-from kinetree.files.description.source import (
-    MAX_SIZE,
-    check_inside,
-    decode,
-    environment,
-    is_confined,
-    lies_in,
-    path_text,
-    read_bytes,
-    real_path,
-)
 from kinetree.files.description.xml import Bounds, Element, parse_xml
 
 PATTERN = re.compile(r"[*?[]")
@@ -61,22 +50,21 @@ class NotFoundError(ParseError):
     """A file, package or model that no place has, or that lies where nothing may be read."""
 
 
-@dataclass
 class Place:
-    """Folders below one folder, in breadth, by the names of the packages that they are."""
+    """Folders below one folder, in breadth, by the names of the packages that they are.
 
-    title: str
-    root: Path
-    depth: int | None = None  # of folders below the root; None is any
-    beside: Sequence[Path] = ()  # further folders in which a bare folder may lie
+    depth: of folders below the root; None is any. beside: further folders in which a folder without
+    a package.xml may lie.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, title: str, root: Path, depth: int | None = None, beside: Sequence[Path] = ()
+    ) -> None:
+        self.title, self.root, self.beside = title, root, beside
         self.packages: dict[str, list[Path]] = {}
-        for folder, names in folders_below(self.root, self.depth):
-            if not PACKAGE_FILES.isdisjoint(names):
-                name = place_name(folder)
-                if name is not None:
-                    self.packages.setdefault(name, []).append(folder)
+        for folder, names in folders_below(self.root, depth):
+            if not PACKAGE_FILES.isdisjoint(names) and (name := place_name(folder)) is not None:
+                self.packages.setdefault(name, []).append(folder)
 
     def bare(self, name: str) -> list[Path]:
         """Folders of that name without a package.xml of another: the root, or directly in it."""
@@ -101,22 +89,23 @@ class Sources:
         own: bool = True,
         variables: Mapping[str, str] | None = None,
     ) -> None:
-        self.file = None if file is None else Path(os.path.abspath(path_text(file)))
-        self.folders = [Path(os.path.abspath(path_text(folder))) for folder in folders]
+        self.file = None if file is None else Path(os.path.abspath(source.path_text(file)))
+        self.folders = [Path(os.path.abspath(source.path_text(folder))) for folder in folders]
         self.readable = list(self.folders)
-        self.variables = environment() if variables is None else variables
+        self.variables = source.environment() if variables is None else variables
         self.notes: list[Note] = []
         self.count, self.size = 0, 0
         self._packages: dict[str, Path] = {}
         self._places: dict[str, Place] = {}
+        self.above = [] if self.file is None else folders_above(self.file.parent)
         for x in () if self.file is None else (self.file, self.file.resolve()):
             self.readable.append(own_package(x.parent) if own else x.parent)
 
     # files
 
-    def read(self, path: Path, limit: int = MAX_SIZE) -> bytes:
+    def read(self, path: Path, limit: int = source.MAX_SIZE) -> bytes:
         """The bytes of a file, all files of the description together bounded."""
-        data = read_bytes(path, min(limit, MAX_SIZE - self.size))
+        data = source.read_bytes(path, min(limit, source.MAX_SIZE - self.size))
         self.size += len(data)
         return data
 
@@ -125,12 +114,12 @@ class Sources:
         self.count += 1
         if self.count > MOST_FILES:
             raise ParseError(f"{where}: the robot consists of more than {MOST_FILES} files.")
-        return parse_xml(decode(self.read(path), label), label, bounds)
+        return parse_xml(source.decode(self.read(path), label), label, bounds)
 
     def may_read(self, path: Path) -> bool:
         """Return True if a file lies in a folder that may be read, links followed."""
         try:
-            return lies_in(path, self.readable)
+            return source.lies_in(path, self.readable)
         except (OSError, RuntimeError, ValueError):  # a loop of links, a name that is not a path
             return False
 
@@ -138,10 +127,10 @@ class Sources:
         """`path`; NotFoundError if it leads out of the folders that may be read."""
         if self.may_read(path):
             return path
-        check_inside(path)
+        source.check_inside(path)
         places = ", ".join(map(str, dict.fromkeys(self.readable))) or "none, for a text"
-        found, there = (clip(os.path.normpath(x), 200) for x in (path, path.parent))
-        text = f"{clip(name, 200)!r} is {found!r}, outside the folders that may be read ({places})"
+        there = clip(os.path.normpath(path.parent), 200)
+        text = f"{clip(name, 200)!r} lies outside the folders that may be read ({places})"
         raise NotFoundError(f"{where}: {text}. To trust it, give the folder {there!r} {GIVE}.")
 
     def locate(self, name: str, near: Iterable[Path], where: str) -> Path:
@@ -160,16 +149,14 @@ class Sources:
             first, inside = in_package(name, where)
             return self.check(self.package(first, where) / inside, name, where)
         if separator and scheme != "file":
-            text = (
-                f"{clip(name, 200)!r} begins with {clip(scheme, 20)!r}; expected a path, file://, "
-            )
-            raise NotFoundError(f"{where}: {text}package:// or model://. Nothing is downloaded.")
+            text = f"{clip(name, 200)!r} is no path, file://, package:// or model://"
+            raise NotFoundError(f"{where}: {text}; nothing is downloaded.")
         plain = path_in_uri(rest.removeprefix("localhost")) if separator else name
-        plain = real_path(plain)
+        plain = source.real_path(plain)
         places = [Path(os.sep)] if os.path.isabs(plain) else list(dict.fromkeys(near))
         if not places:
-            text = f"{clip(name, 200)!r} is a relative path, and a text lies in no folder"
-            raise NotFoundError(f"{where}: {text}. Give the folder that it starts from {GIVE}.")
+            text = f"{clip(name, 200)!r} is relative, and a text has no folder. Give one {GIVE}."
+            raise NotFoundError(f"{where}: {text}")
         paths = [Path(os.path.normpath(place / plain)) for place in places]
         allowed = [path for path in paths if self.may_read(path)]
         there = [path for path in allowed if path.exists()]
@@ -192,24 +179,16 @@ class Sources:
         """
         if name not in self._packages:
             if not NAME.fullmatch(name):
-                text = f"{name[:60]!r} is not the name of a package"
-                raise ParseError(f"{where}: {text}; expected letters, digits and underscores.")
+                raise ParseError(f"{where}: {name[:60]!r} is not the name of a package.")
             self._packages[name] = self._found(name, where)
         return self._packages[name]
 
     def _found(self, name: str, where: str) -> Path:
-        above = [] if self.file is None else folders_above(self.file.parent)
-        for folder in above:
+        for folder in self.above:
             if package_name(folder) == name:
                 return self._take(name, folder, "the description lies in it", where, folder)
-        roots: list[tuple[str, Path, int | None, Sequence[Path]]] = [
-            (f"folder {root}", root, None, ()) for root in self.folders
-        ]
-        if self.file is not None:
-            root, depth = workspace(self.file.parent)
-            roots.append((f"workspace {root} of the description", root, depth, above))
-        for place in roots:
-            if (folder := self._nearest(name, self._place(*place), where)) is not None:
+        for place in self._searched_first():
+            if (folder := self._nearest(name, place, where)) is not None:
                 return folder
         index = Path("share/ament_index/resource_index/packages") / name
         for prefix in self._entries("AMENT_PREFIX_PATH"):
@@ -221,6 +200,13 @@ class Sources:
                 if (folder := self._nearest(name, place, where)) is not None:
                     return folder
         raise NotFoundError(f"{where}: package {name!r} is not found. {self._searched(name)}")
+
+    def _searched_first(self) -> Iterator[Place]:
+        """The folders that the caller gave, then the workspace of the description."""
+        yield from (self._place(f"folder {root}", root) for root in self.folders)
+        if self.file is not None:
+            root, depth = workspace(self.file.parent)
+            yield self._place(f"workspace {root} of the description", root, depth, self.above)
 
     def _place(
         self, title: str, root: Path, depth: int | None = None, beside: Sequence[Path] = ()
@@ -239,11 +225,12 @@ class Sources:
         if len(best) > 1:
             text = f"packages in {place.title} are called {name!r}: {listing(best, 4)}"
             raise ParseError(f"{where}: {len(best)} {text}. Give the folder that is meant {GIVE}.")
-        why, others = f"in {place.title}", [str(x) for x in candidates if x != best[0]]
-        why += "" if name in place.packages else "; by its name, it has no package.xml"
-        why += f"; nearer to the description than {', '.join(others[:4])}" if others else ""
-        root = place.root if name in place.packages else best[0].parent
-        return self._take(name, best[0], why, where, root)
+        others = [str(x) for x in candidates if x != best[0]]
+        why = f"; nearer to the description than {', '.join(others[:4])}" if others else ""
+        if name in place.packages:
+            return self._take(name, best[0], f"in {place.title}{why}", where, place.root)
+        why = f"in {place.title}; by its name, it has no package.xml{why}"
+        return self._take(name, best[0], why, where, best[0].parent)
 
     def nearest(self, folders: Sequence[Path]) -> list[Path]:
         """Those of some folders whose paths share most parts with that of the description."""
@@ -257,9 +244,8 @@ class Sources:
     def _take(self, name: str, folder: Path, why: str, where: str, place: Path) -> Path:
         """Note the choice of a folder in a place; its files may be opened unless it leads out."""
         self.notes.append(Note(f"package {name!r} is {folder} ({why}).", where))
-        above = [] if self.file is None else folders_above(self.file.parent)
         is_named = place_name(folder) is not None or place in self.readable
-        if lies_in(folder, [place] if is_named else filter(is_repository, above)):
+        if source.lies_in(folder, [place] if is_named else filter(is_repository, self.above)):
             self.readable.append(folder)
         return folder
 
@@ -270,13 +256,9 @@ class Sources:
     def _searched(self, name: str) -> str:
         """The places that were searched, a near name, and the remedy."""
         places = [place.title for place in self._places.values()]
-        if not is_confined():
+        if not source.is_confined():
             places += ["AMENT_PREFIX_PATH", *SEARCHED]
-        known = {known: path for p in self._places.values() for known, path in p.packages.items()}
-        renamed = (x for x, paths in known.items() for path in paths if path.name == name)
-        hint = nearest(name, known)
-        if other := next(renamed, ""):
-            hint = f" By its package.xml the folder {name} is {other!r}."
+        hint = nearest(name, [known for place in self._places.values() for known in place.packages])
         return f"Searched: {', '.join(places)}.{hint} Give a folder that contains it {GIVE}."
 
 
@@ -325,7 +307,9 @@ def package_name(folder: Path) -> str | None:
     if not file.is_file():
         return folder.name if (folder / "manifest.xml").is_file() else None
     try:
-        root = parse_xml(decode(read_bytes(file, MANIFEST_SIZE), "package.xml"), "package.xml")
+        root = parse_xml(
+            source.decode(source.read_bytes(file, MANIFEST_SIZE), "package.xml"), "package.xml"
+        )
         names = [element.value for element in root.all("name")]
     except ParseError:
         return None

@@ -9,18 +9,14 @@ from typing import Any
 
 from kinetree.core.text import nearest, show
 from kinetree.errors import ModelError, NameLookupError, ParseError, argument
+from kinetree.files.description import records
 from kinetree.files.description.collisions import Collisions, CollisionShape, with_own_names
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, SCREW_TYPES
-from kinetree.files.description.records import (
-    FrameDescription,
-    JointDescription,
-    LinkDescription,
-    Note,
-    RobotDescription,
-)
 from kinetree.files.description.xml import Element
 
+Links = Sequence[records.LinkDescription]
+Joints = Sequence[records.JointDescription]
 MAX_NAMES = 8  # in one message
 
 
@@ -29,9 +25,7 @@ def mimic_hint() -> str:
     return f" With {argument('mimic', False)} all joints move on their own."
 
 
-def check_tree(
-    links: Sequence[LinkDescription], joints: Sequence[JointDescription], robot: str
-) -> str:
+def check_tree(links: Links, joints: Joints, robot: str) -> str:
     """Raise unless links and joints form one tree; return the name of its root link.
 
     robot: its name, for messages.
@@ -44,22 +38,21 @@ def check_tree(
     _check_loops(links, parents)
     roots = [link for link in links if link.name not in parents]
     if len(roots) > 1:
-        places = [f" ({root.where})" if root.where else "" for root in roots]
-        named = [f"{show(root.name)}{place}" for root, place in zip(roots, places, strict=True)]
-        text = f"{len(roots)} links have no parent: {listed(named)}; expected one root"
-        raise ModelError(f"{_at(roots[1].where)}{text}. Connect the others by joints.")
+        text = f"{len(roots)} links have no parent: {listed([show(x.name) for x in roots])}"
+        text += "; expected one root. Connect the others by joints."
+        raise ModelError(f"{_at(roots[1].where)}{text}")
     return roots[0].name
 
 
 def robot_of(
     name: str,
-    links: Sequence[LinkDescription],
-    joints: Sequence[JointDescription],
+    links: Links,
+    joints: Joints,
     shapes: Iterable[CollisionShape],
     findings: Findings,
     mimic: bool,
     **more: Any,
-) -> RobotDescription:
+) -> records.RobotDescription:
     """The description of a URDF or SDF file; ParseError unless links and joints form a tree.
 
     shapes: for contacts. mimic: False lets all joints move on
@@ -70,7 +63,7 @@ def robot_of(
     except (ModelError, NameLookupError) as error:
         raise ParseError(str(error)) from None
     joints = follow(joints, findings) if mimic else [replace(x, mimic=None) for x in joints]
-    return RobotDescription(
+    return records.RobotDescription(
         name=name,
         links=tuple(links),
         joints=tuple(joints),
@@ -82,13 +75,13 @@ def robot_of(
 
 
 def free_frames(
-    frames: Iterable[tuple[Element, FrameDescription]],
-    links: Sequence[LinkDescription],
+    frames: Iterable[tuple[Element, records.FrameDescription]],
+    links: Links,
     findings: Findings,
-) -> list[FrameDescription]:
+) -> list[records.FrameDescription]:
     """The frames on links that exist, with names that are free; a warning about the others."""
     names = {link.name for link in links}
-    taken, kept = set(names), list[FrameDescription]()
+    taken, kept = set(names), list[records.FrameDescription]()
     for element, frame in frames:
         owner = f"frame {show(frame.name)}"
         if frame.link not in names:
@@ -107,8 +100,7 @@ def check_unique(entries: Iterable[tuple[str, str]], kind: str) -> None:
     for name, where in entries:
         if name in first:
             other = f", the other at {first[name]}" if first[name] else ""
-            text = f"two {kind}s are called {show(name)}{other}"
-            raise ModelError(f"{_at(where)}{text}; every {kind} needs its own name.")
+            raise ModelError(f"{_at(where)}two {kind}s are called {show(name)}{other}; rename one.")
         first[name] = where
 
 
@@ -126,9 +118,9 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return hint or f" There are {some}{' and more' if len(known) > MAX_NAMES else ''}."
 
 
-def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, JointDescription]:
+def _parents(names: set[str], joints: Joints) -> dict[str, records.JointDescription]:
     """The joint above each link."""
-    parents: dict[str, JointDescription] = {}
+    parents: dict[str, records.JointDescription] = {}
     for joint in joints:
         start = f"{_at(joint.where)}joint {show(joint.name)}"
         for end, link in (("parent", joint.parent), ("child", joint.child)):
@@ -138,53 +130,48 @@ def _parents(names: set[str], joints: Sequence[JointDescription]) -> dict[str, J
         if joint.parent == joint.child:
             raise ModelError(f"{start} joins {show(joint.child)} to itself; expected two links.")
         if joint.child in parents:
-            other = parents[joint.child]
-            place = f" ({other.where})" if other.where else ""
-            text = f"link {show(joint.child)} is the child of two joints, {show(other.name)}{place}"
-            text = f"{_at(joint.where)}{text} and {show(joint.name)}"
+            both = f"{show(parents[joint.child].name)} and {show(joint.name)}"
+            text = f"{_at(joint.where)}link {show(joint.child)} is the child of two joints, {both}"
             raise ModelError(f"{text}; a tree allows one. Cut the loop at one of them.")
         parents[joint.child] = joint
     return parents
 
 
-def _check_loops(links: Sequence[LinkDescription], parents: dict[str, JointDescription]) -> None:
+def _check_loops(links: Links, parents: dict[str, records.JointDescription]) -> None:
     """Raise ModelError if a link is above itself."""
     loop = first_circle((x.name for x in links), {x: y.parent for x, y in parents.items()})
     if loop:
-        names = " -> ".join(map(show, [loop[0], *reversed(loop[-MAX_NAMES:])]))
         joints = ", ".join(show(parents[x].name) for x in loop[:MAX_NAMES])
-        text = f"{_at(parents[loop[0]].where)}the links {names} form a loop, by the joints {joints}"
-        raise ModelError(f"{text}; expected a tree. Cut the loop at one of its joints.")
+        text = f"{_at(parents[loop[0]].where)}the joints {joints} form a loop of links"
+        raise ModelError(f"{text}; expected a tree. Cut it at one of them.")
 
 
-def follow(joints: Sequence[JointDescription], findings: Findings) -> list[JointDescription]:
+def follow(joints: Joints, findings: Findings) -> list[records.JointDescription]:
     """The joints, after a check that leaders exist, have one coordinate and form no circle.
 
     The followers of a fixed joint move on their own, with a warning.
     """
     by_name = {joint.name: joint for joint in joints}
-    result: list[JointDescription] = []
-    for joint in joints:
-        if joint.mimic is not None:
-            leader = by_name.get(joint.mimic.joint)
-            text = f"joint {show(joint.name)} mimics {show(joint.mimic.joint)}, which is"
-            if leader is None:
-                hint = f"{suggestion(joint.mimic.joint, by_name)}{mimic_hint()}"
-                raise ParseError(f"{joint.where}: {text} not a joint of the file.{hint}")
-            if leader.type == FIXED:
-                text = f"{text} fixed and has no position; the mimic is ignored."
-                findings.warnings.append(Note(text, joint.where))
-                joint = replace(joint, mimic=None)
-            elif leader.type not in SCREW_TYPES:
-                text = f"{text} {leader.type}; expected a joint with one coordinate"
-                raise ParseError(f"{joint.where}: {text}.{mimic_hint()}")
-        result.append(joint)
-    followed = {x.name: x.mimic.joint for x in result if x.mimic is not None}
+    followed: dict[str, str] = {}
+    for joint in (x for x in joints if x.mimic is not None):
+        assert joint.mimic is not None
+        leader = by_name.get(joint.mimic.joint)
+        text = f"joint {show(joint.name)} mimics {show(joint.mimic.joint)}, which is"
+        if leader is None:
+            hint = f"{suggestion(joint.mimic.joint, by_name)}{mimic_hint()}"
+            raise ParseError(f"{joint.where}: {text} not a joint of the file.{hint}")
+        if leader.type == FIXED:
+            text = f"{text} fixed and has no position; the mimic is ignored."
+            findings.warnings.append(records.Note(text, joint.where))
+        elif leader.type not in SCREW_TYPES:
+            text = f"{text} {leader.type}; expected a joint with one coordinate.{mimic_hint()}"
+            raise ParseError(f"{joint.where}: {text}")
+        else:
+            followed[joint.name] = leader.name
     if circle := first_circle(by_name, followed):
-        names = " -> ".join(map(show, [*circle[:MAX_NAMES], circle[0]]))
-        text = f"mimic joints follow each other in a circle: {names}"
+        text = f"mimic joints follow each other in a circle: {listed([*map(show, circle)])}"
         raise ParseError(f"{by_name[circle[0]].where}: {text}.{mimic_hint()}")
-    return result
+    return [x if x.name in followed else replace(x, mimic=None) for x in joints]
 
 
 def first_circle(starts: Iterable[str], following: Mapping[str, str]) -> list[str]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.errors import ParseError
+from kinetree.files.description import joints as kinds
 from kinetree.files.description import records
 from kinetree.files.description.collisions import CollisionShape
 from kinetree.files.description.element import (
@@ -31,15 +32,6 @@ from kinetree.files.description.element import (
 )
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.joints import (
-    FIXED,
-    FREE,
-    PLANAR,
-    PRISMATIC,
-    REVOLUTE,
-    SCREW_TYPES,
-    joint_screw,
-)
 from kinetree.files.description.source import RobotFile
 from kinetree.files.description.tree import free_frames, listed, robot_of
 from kinetree.files.description.xacro import expand_xacro
@@ -47,16 +39,12 @@ from kinetree.files.description.xml import Element, clip, parse_xml, show
 
 SDF_HINT = "this is SDF; rename the file to .sdf and load it again"
 OTHER_ROOTS = {
+    "robot": "URDF is case sensitive, write it in lower case",
     "mujoco": "this is MJCF; rename the file to .xml and load it again",
     "mujocoinclude": "this is a part of an MJCF model; read the file that includes it",
-    "sdf": SDF_HINT,
-    "gazebo": SDF_HINT,
-    "model": SDF_HINT,
-    "world": SDF_HINT,
-    "COLLADA": "this is a Collada mesh; give the URDF that uses it",
-    "html": "this is a web page; download the raw file instead",
-    "package": "this is the package.xml of a ROS package; give the URDF in it",
-    "launch": "this is a ROS launch file; give the URDF that it loads",
+    **dict.fromkeys(("sdf", "gazebo", "model", "world"), SDF_HINT),
+    "collada": "this is a Collada mesh; give the URDF that uses it",
+    **dict.fromkeys(("package", "launch"), "this is a file of ROS; give the URDF that it names"),
 }
 WORLD_NAME = "world"
 
@@ -111,12 +99,8 @@ def _robot(root: Element, findings: Findings, mimic: bool) -> records.RobotDescr
 def _check_root(root: Element) -> None:
     if root.tag == "robot":
         return
-    known = OTHER_ROOTS.get(root.tag) or OTHER_ROOTS.get(root.tag.lower())
-    if root.tag.lower() == "robot":
-        known = "URDF is case sensitive, write it in lower case"
-    elif root.tag.startswith("xacro:"):
-        known = XACRO_HINT
-    hint = known or "is it a URDF file?"
+    hint = OTHER_ROOTS.get(root.tag.lower(), "is it a URDF file?")
+    hint = XACRO_HINT if root.tag.startswith("xacro:") else hint
     raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <robot>; {hint}.")
 
 
@@ -128,10 +112,8 @@ def _with_world(
     if not users or any(link.name == WORLD_NAME for link in links):
         return links
     text = f"joint {show(users[0].name)} has parent 'world', which is not declared; a massless "
-    note = records.Note(
-        f"{text}link 'world' is added as the root.", users[0].where, code="no-world"
-    )
-    findings.warnings.append(note)
+    text += "link 'world' is added as the root."
+    findings.warnings.append(records.Note(text, users[0].where, code="no-world"))
     return [records.LinkDescription(WORLD_NAME, where=users[0].where), *links]
 
 
@@ -238,12 +220,12 @@ def link_shapes(root: Element, findings: Findings) -> list[CollisionShape]:
 # joints
 
 TYPES = {
-    "revolute": REVOLUTE,
-    "continuous": REVOLUTE,
-    "prismatic": PRISMATIC,
-    "fixed": FIXED,
-    "floating": FREE,
-    "planar": PLANAR,
+    "revolute": kinds.REVOLUTE,
+    "continuous": kinds.REVOLUTE,
+    "prismatic": kinds.PRISMATIC,
+    "fixed": kinds.FIXED,
+    "floating": kinds.FREE,
+    "planar": kinds.PLANAR,
 }
 DEFAULT_AXIS = (1.0, 0.0, 0.0)
 NO_LIMIT = 1e30  # means "no limit" outright; urdfdom needs a number, and float32 can hold this one
@@ -266,7 +248,7 @@ def read_joint(element: Element, findings: Findings) -> records.JointDescription
         parent=_end(joint, "parent"),
         child=_end(joint, "child"),
         M_pc=M_pc,
-        A=joint_screw(kind, _axis(joint, kind), 0, (0, 0, 0), name),
+        A=kinds.joint_screw(kind, _axis(joint, kind), 0, (0, 0, 0), name),
         mimic=_mimic(joint, kind),
         friction=_friction(joint, kind),
         limits=_limits(joint, word),
@@ -284,15 +266,13 @@ def _end(joint: Part, tag: str) -> str:
 
 def _axis(joint: Part, kind: str) -> tuple[float, ...]:
     """Unit axis of a revolute or prismatic joint; joints of other types do not use it."""
-    if kind in (FIXED, FREE):
-        return DEFAULT_AXIS
-    axis = joint.child("axis")
+    axis = None if kind in (kinds.FIXED, kinds.FREE) else joint.child("axis")
     if axis is None:
-        if kind in SCREW_TYPES:
+        if kind in kinds.SCREW_TYPES:
             joint.note("no <axis>; the default 1 0 0 is used.")
         return DEFAULT_AXIS
     entries = axis.numbers("xyz", 3)
-    if kind != PLANAR:
+    if kind != kinds.PLANAR:
         return axis.unit(entries, "axis")
     if entries[:2] != (0, 0):
         text = f"axis {show(axis.text('xyz'))} of a planar joint is not used"
@@ -303,16 +283,14 @@ def _axis(joint: Part, kind: str) -> tuple[float, ...]:
 def _friction(joint: Part, kind: str) -> Friction:
     """Damping and friction of <dynamics>, which only joints with one coordinate can have."""
     dynamics = joint.child("dynamics")
-    if dynamics is None:
-        return Friction()
-    if kind == FIXED:
-        if dynamics.number("damping", 0.0) or dynamics.number("friction", 0.0):
-            dynamics.count("<dynamics> of a fixed joint has no effect: nothing moves")
-        return Friction()
-    friction = dynamics.friction()
-    if kind not in SCREW_TYPES and friction != Friction():
+    friction = Friction() if dynamics is None else dynamics.friction()
+    if dynamics is None or kind in kinds.SCREW_TYPES or friction == Friction():
+        return friction
+    if kind == kinds.FIXED:
+        dynamics.count("<dynamics> of a fixed joint has no effect: nothing moves")
+    else:
         dynamics.warn(f"<dynamics> of a {kind} joint is not used.")
-    return friction if kind in SCREW_TYPES else Friction()
+    return Friction()
 
 
 def _mimic(joint: Part, kind: str) -> records.Mimic | None:
@@ -322,13 +300,14 @@ def _mimic(joint: Part, kind: str) -> records.Mimic | None:
         return None
     leader = mimic.name("joint")
     multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
-    if kind == FIXED:
+    if kind == kinds.FIXED:
         mimic.warn_together("the joint is fixed; its <mimic> is ignored.", "mimic-fixed")
         return None
-    if kind not in SCREW_TYPES:
+    if kind not in kinds.SCREW_TYPES:
         text = f"<mimic> needs a joint with one coordinate, this one is {kind}; delete <mimic>."
         raise mimic.fault(text)
-    mimic.lock_if_still(multiplier, offset)
+    if multiplier == 0:
+        mimic.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
     return records.Mimic(leader, multiplier, offset)
 
 
@@ -354,14 +333,7 @@ def _limits(joint: Part, word: str) -> records.Limits:
         text = "<limit> has zeros only, as if never filled in; taken as unlimited."
         limit.warn_together(text, "limits-all-zero")
         return records.Limits()
-    rates: dict[str, float] = {}
-    for key in ("velocity", "effort"):
-        value = written.get(key, inf)
-        if value < 0:
-            text = f"{key} limit {value:g} is negative; taken as unlimited."
-            limit.warn(text, "limit-negative", key=key, size=-value)
-        else:
-            rates[key] = limit.rate_limit(key, value)
+    rates = {key: limit.rate_limit(key, written.get(key, inf)) for key in ("velocity", "effort")}
     lower, upper = written.get("lower", 0.0), written.get("upper", 0.0)
     if word == "continuous":
         if lower or upper:
@@ -404,11 +376,9 @@ def add_rotors(
             part.count("transmission without rotor inertia: nothing to add to dynamics")
             continue
         joint = by_name.get(names[0]) if len(names) == len(element.all("actuator")) == 1 else None
-        if joint is None:
-            part.warn("its rotor inertia is not used; expected one actuator and one joint.")
-        elif joint.type not in SCREW_TYPES or joint.name in rotors:
-            why = "has a rotor already" if joint.name in rotors else f"is {joint.type}"
-            part.warn(f"its rotor inertia is not used, joint {show(joint.name)} {why}.")
+        if joint is None or joint.type not in kinds.SCREW_TYPES or joint.name in rotors:
+            text = "its rotor inertia is not used; expected one actuator and one joint of one "
+            part.warn(f"{text}coordinate without another rotor.")
         else:
             rotors[joint.name] = rotor
     return [replace(x, rotor=rotors.get(x.name)) for x in joints]
@@ -450,7 +420,6 @@ def _local(element: Element) -> str:
 
 
 EXTENSIONS = ("gazebo", "mujoco")
-MOST_NAMES = 8  # in one note
 # elements and attributes that change the motion, with their values that do not
 ZERO = ("", "0", "false")
 EFFECTS = {
@@ -470,10 +439,9 @@ EFFECTS = {
 def note_extensions(root: Element, findings: Findings) -> None:
     """Add a note on the contents of the elements for simulators, and warn of what matters."""
     for element in (x for x in root.children if x.tag in EXTENSIONS):
-        names = list(dict.fromkeys(f"<{clip(x.tag)}>" for x in element.children))
-        more = " ..." if len(names) > MOST_NAMES else ""
-        listed = ", ".join(names[:MOST_NAMES]) + more
-        findings.count(element, f"<{element.tag}> is for simulators and is not read: {listed}")
+        names = [f"<{clip(x)}>" for x in dict.fromkeys(x.tag for x in element.children)]
+        text = f"<{element.tag}> is for simulators and is not read: {listed(names)}"
+        findings.count(element, text)
         of = element.attributes.get("reference", "").strip()
         owner = f"<{element.tag}>{f' of {show(of)}' if of else ''}"
         for child in element.children:
@@ -481,9 +449,7 @@ def note_extensions(root: Element, findings: Findings) -> None:
             values |= {f"{child.tag}.{key}": value for key, value in child.attributes.items()}
             for name, value in values.items():
                 if name in EFFECTS and not _is_idle(value, EFFECTS[name]):
-                    tag, _, key = name.partition(".")
-                    what = f"{key} of <{tag}>" if key else f"<{tag}>"
-                    text = f"{what} changes the motion there and is not read."
+                    text = f"{name} changes the motion there and is not read."
                     findings.warn_together(child, text, owner)
 
 

@@ -1,6 +1,7 @@
 """A thin reader of XML on the standard library's expat: bounded, no DTD, positions everywhere."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -19,7 +20,6 @@ class Bounds:
     elements: int = 500_000
     attributes: int = 200
     value: int = 65_536
-    deep: str = ""  # a further sentence of the message on the depth
 
 
 BOUNDS = Bounds()
@@ -61,6 +61,14 @@ class Element:
         """Children of one tag."""
         return [child for child in self.children if child.tag == tag]
 
+    def below(self) -> Iterator["Element"]:
+        """All elements inside it, in the order of the file."""
+        waiting = self.children[::-1]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.children)
+
 
 def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
     """The root element of an XML text.
@@ -75,11 +83,11 @@ def parse_xml(text: str, file: str, bounds: Bounds = BOUNDS) -> Element:
         bounds: the limits; a document beyond one is an error.
     """
     if len(text) > bounds.size:
-        raise ParseError(
-            f"{file}: the text has {len(text)} characters; the limit is {bounds.size}."
-        )
+        raise ParseError(f"{file}: the text has {len(text)} characters, more than {bounds.size}.")
     body = text.lstrip("\ufeff \t\r\n")
-    _check_start(body, file)
+    if not body.startswith("<"):  # it may be secret and is not shown
+        kind = "JSON, not XML" if body[:1] in ("{", "[") else "not XML" if body else "empty"
+        raise ParseError(f"{file}:1:1: the file is {kind}; expected '<' first.")
     skipped = text[: len(text) - len(body)]
     builder = _Builder(file, bounds, skipped.count("\n"))
     try:
@@ -127,8 +135,8 @@ class _Builder:
         self.parser.CharacterDataHandler = self.characters
         self.parser.StartDoctypeDeclHandler = self.refuse_doctype
         self.between = ""  # what stands between the last text of an element and the next
-        self.parser.CommentHandler = self.comment
-        self.parser.ProcessingInstructionHandler = self.instruction
+        self.parser.CommentHandler = lambda _: self.part("a comment")
+        self.parser.ProcessingInstructionHandler = lambda *_: self.part("an instruction")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         line, column = self.position()
@@ -143,13 +151,10 @@ class _Builder:
 
     def end(self, tag: str) -> None:
         self.stack.pop()
-        self.between = f"<{clip(tag)}>"
+        self.part(f"<{clip(tag)}>")
 
-    def comment(self, text: str) -> None:
-        self.between = "a comment"
-
-    def instruction(self, target: str, text: str) -> None:
-        self.between = "a processing instruction"
+    def part(self, what: str) -> None:
+        self.between = what
 
     def characters(self, data: str) -> None:
         element = self.stack[-1]
@@ -164,9 +169,8 @@ class _Builder:
 
     def refuse_doctype(self, name: str, *_: object) -> None:
         line, column = self.position()
-        web = name.lower() == "html"
-        remedy = "this is a web page, download the raw file instead" if web else "delete it"
         what = "a document type (<!DOCTYPE>), which could define entities or read other files"
+        remedy = "delete it, or download the raw file if this is a web page"
         raise ParseError(f"{self.file}:{line}:{column}: the file has {what}; {remedy}.")
 
     def check_bounds(self, element: Element) -> None:
@@ -174,14 +178,14 @@ class _Builder:
         if self.count > bounds.elements:
             self.refuse(element, "elements in one file", bounds.elements)
         if len(self.stack) >= bounds.depth:
-            self.refuse(element, "elements nested in each other", bounds.depth, bounds.deep)
+            self.refuse(element, "elements nested in each other", bounds.depth)
         if len(attributes) > bounds.attributes:
             self.refuse(element, "attributes of one element", bounds.attributes)
         if any(len(key) + len(value) > bounds.value for key, value in attributes.items()):
             self.refuse(element, "characters in one attribute", bounds.value)
 
-    def refuse(self, element: Element, what: str, limit: int, more: str = "") -> None:
-        text = f"<{clip(element.tag)}> goes beyond the limit of {limit} {what}.{more}"
+    def refuse(self, element: Element, what: str, limit: int) -> None:
+        text = f"<{clip(element.tag)}> goes beyond the limit of {limit} {what}."
         raise ParseError(f"{element.place}: {text}")
 
     def position(self) -> tuple[int, int]:
@@ -189,36 +193,16 @@ class _Builder:
         return line, self.parser.CurrentColumnNumber + 1
 
 
-def _check_start(body: str, file: str) -> None:
-    """Raise ParseError if a text does not begin like XML; it may be secret and is not shown."""
-    if not body:
-        raise ParseError(f"{file}:1:1: the file is empty; expected XML.")
-    if not body.startswith("<"):
-        kind = "JSON, not XML" if body[0] in "{[" else "not XML"
-        raise ParseError(f"{file}:1:1: the file is {kind}; expected '<' first.")
-
-
-HINTS = {
-    expat.errors.XML_ERROR_INVALID_TOKEN: "in attributes write & as &amp; and < as &lt;",
-    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "write a plain & as &amp;",
-    expat.errors.XML_ERROR_TAG_MISMATCH: "every element is closed by its own name",
-    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "give each attribute once",
-    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "nothing may follow the root element",
-}
-
-
 MERGE_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( .*)?$", re.MULTILINE)
 
 
 def _explain(error: expat.ExpatError, builder: _Builder, body: str) -> ParseError:
-    if marker := MERGE_MARKER.search(body):
-        line = body.count("\n", 0, marker.start()) + 1 + builder.lines_skipped
-        text = f"{clip(marker[0])!r} is a merge marker: the file has both sides of a conflict"
-        return ParseError(f"{builder.file}:{line}:1: {text}. Choose one, and delete the markers.")
-    what = expat.ErrorString(error.code) or "not well-formed"
-    hints = [f"the open element is <{clip(x.tag)}> of line {x.line}" for x in builder.stack[-1:]]
-    hints += [HINTS[what]] if what in HINTS else []
-    more = f" ({'; '.join(hints)})" if hints else ""
     line, column = error.lineno + builder.lines_skipped, error.offset + 1
-    text = f"not well-formed XML: line {line}, column {column}: {what}{more}"
-    return ParseError(f"{builder.file}:{line}:{column}: {text}. Is the file complete?")
+    what = f"not well-formed XML: {expat.ErrorString(error.code)}"
+    if builder.stack:
+        what += f", in <{clip(builder.stack[-1].tag)}> of line {builder.stack[-1].line}"
+    if marker := MERGE_MARKER.search(body):
+        line, column = body.count("\n", 0, marker.start()) + 1 + builder.lines_skipped, 1
+        what = f"{clip(marker[0])!r} is a merge marker, of a conflict of versions"
+    hint = "Is the file complete? & is written &amp; and < is written &lt;."
+    return ParseError(f"{builder.file}:{line}:{column}: {what}. {hint}")

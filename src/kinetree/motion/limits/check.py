@@ -1,8 +1,8 @@
 """The limit check: loads of every joint in a motion against the limits of the joint."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -138,68 +138,49 @@ def mean(t: Array, x: Array) -> float:
     return float(np.sum((x[1:] + x[:-1]) / 2 * np.diff(t)) / (t[-1] - t[0]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Excess:
-    """How far a joint is beyond one limit, with the peaks between samples; positive if violated."""
+def _beyond(
+    limit: Array, t: Array, x: Array, excess: Array, rates: Array | None, **about: Any
+) -> Iterator[Violation]:
+    """A violation for every run of values x whose excess over a limit is positive, (K,) each."""
 
-    joint: str
-    quantity: str
-    sliding: bool
-    limit: Array
-    times: Array
-    values: Array
-    excess: Array
-    rates: Array | None = None
-
-    def violations(self) -> Iterator[Violation]:
-        """A violation for every run of samples beyond the limit."""
-        beyond = np.concatenate([[False], self.excess > 0, [False]])
-        for first, after in np.flatnonzero(np.diff(beyond.astype(int))).reshape(-1, 2):
-            yield self._violation(int(first), int(after) - 1)
-
-    def _violation(self, first: int, last: int) -> Violation:
-        worst = first + int(np.argmax(self.excess[first : last + 1]))
-        return Violation(
-            joint=self.joint,
-            quantity=self.quantity,
-            sliding=self.sliding,
-            limit=float(self.limit[worst]),
-            value=float(self.values[worst]),
-            t=float(self.times[worst]),
-            start=self._crossing(first - 1, first),
-            end=self._crossing(last + 1, last),
-            rate=None if self.rates is None or np.isnan(rate := self.rates[worst]) else float(rate),
-        )
-
-    def _crossing(self, outside: int, inside: int) -> float:
+    def crossing(outside: int, inside: int) -> float:
         """Time at which the limit is crossed between two samples, or the end of the motion."""
-        times, excess = self.times, self.excess
-        if not 0 <= outside < len(times):
-            return float(times[inside])
+        if not 0 <= outside < len(t):
+            return float(t[inside])
         share = excess[outside] / (excess[outside] - excess[inside])
-        return float(times[outside] + share * (times[inside] - times[outside]))
+        return float(t[outside] + share * (t[inside] - t[outside]))
+
+    over = np.concatenate([[False], excess > 0, [False]]).astype(int)
+    for first, after in np.flatnonzero(np.diff(over)).reshape(-1, 2).tolist():
+        worst = first + int(np.argmax(excess[first:after]))
+        yield Violation(
+            **about,
+            limit=float(limit[worst]),
+            value=float(x[worst]),
+            t=float(t[worst]),
+            start=crossing(first - 1, first),
+            end=crossing(after, after - 1),
+            rate=None if rates is None or np.isnan(rates[worst]) else float(rates[worst]),
+        )
 
 
 def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Violation]:
     for k, name in enumerate(bounds.names):
-        sliding = bool(bounds.sliding[k])
-        ranges = (
+        about: dict[str, Any] = {"joint": name, "sliding": bool(bounds.sliding[k])}
+        speed = bounds.velocity[k]
+        for quantity, x, low, high in (
             (POSITION, loads.q, bounds.lower[k], bounds.upper[k]),
-            (SPEED, loads.dq, -bounds.velocity[k], bounds.velocity[k]),
-        )
-        for quantity, x, low, high in ranges:
+            (SPEED, loads.dq, -speed, speed),
+        ):
             if quantity == POSITION and bounds.coords[k] < 0:
                 continue
             finite = [abs(limit) for limit in (low, high) if np.isfinite(limit)]
             slack = tolerance * max(finite, default=0)
-            times, values = loads.with_peaks(x[:, k])
+            t, values = loads.with_peaks(x[:, k])
             for sign, limit in ((1, high), (-1, low)):
                 if np.isfinite(limit):
-                    excess = sign * (values - limit) - slack
-                    limits = np.full(len(times), limit)
-                    yield from _Excess(
-                        name, quantity, sliding, limits, times, values, excess
-                    ).violations()
+                    excess, limits = sign * (values - limit) - slack, np.full(len(t), limit)
+                    yield from _beyond(limits, t, values, excess, None, quantity=quantity, **about)
         slack = tolerance * bounds.effort[k]
         if np.isfinite(slack):
             load = loads.with_force_peaks(k, bounds)
@@ -207,6 +188,4 @@ def _violations(loads: Loads, bounds: Bounds, tolerance: float) -> Iterator[Viol
                 excess = sign * (load.tau - limit) - slack
                 below = np.abs(limit) < bounds.effort[k]  # the rate lowers the limit
                 rates = None if load.dq is None else np.where(below, load.dq, np.nan)
-                yield from _Excess(
-                    name, TORQUE, sliding, limit, load.t, load.tau, excess, rates
-                ).violations()
+                yield from _beyond(limit, load.t, load.tau, excess, rates, quantity=TORQUE, **about)

@@ -260,26 +260,18 @@ class LimitReport:
             )
         if any(violation.quantity == "position" for violation in self.violations):
             yield "positions beyond their limits need another path, at any speed"
-        if scaling.slower is None:
+        slower, fastest = scaling.slower, scaling.fastest
+        if slower is None:
             yield "no slower motion along this path fits torques and speeds"
-            if scaling.fastest is not None:
-                yield (
-                    f"they fit when it runs {1 / scaling.fastest:.6g} times as fast, so that its "
-                    "acceleration carries the load"
-                )
-        elif scaling.slower > 1:
+        elif slower > 1:
             yield (
-                f"torques and speeds fit when it runs {scaling.slower:.6g} times slower, in "
-                f"{scaling.slower * self.duration:.6g} s"
+                f"torques and speeds fit when it runs {slower:.6g} times slower, in "
+                f"{slower * self.duration:.6g} s"
             )
-        if (
-            scaling.slower == 1
-            and scaling.fastest is not None
-            and LEAST_FACTOR < scaling.fastest < 1
-        ):
+        if slower in (None, 1) and fastest is not None and LEAST_FACTOR < fastest < 1:
             yield (
-                f"torques and speeds still fit when it runs {1 / scaling.fastest:.4g} times as "
-                f"fast, in {scaling.fastest * self.duration:.4g} s"
+                f"torques and speeds {'still ' * (slower == 1)}fit when it runs {1 / fastest:.4g} "
+                f"times as fast, in {fastest * self.duration:.4g} s"
             )
 
     def table(

@@ -8,7 +8,6 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike, array
 from kinetree.core.containers import has_labels, read_times
 from kinetree.core.options import typed
-from kinetree.core.text import counted
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import bounds_of
@@ -141,8 +140,15 @@ def trapezoid(
     way = end - start
     if not np.any(way):
         raise InputError("q0 and q1 are the same position; a trapezoid needs a way to go.")
-    v = _least(_velocities(velocity, robot, len(way), names), way, "velocity")
-    a = _least(joint_vector(acceleration, len(way), "acceleration", names), way, "acceleration")
+    if velocity is None and robot is None:
+        raise InputError("trapezoid needs velocity bounds: pass velocity=..., or robot=...")
+    if velocity is None and robot is not None:
+        velocity = bounds_of(model_of(robot)).velocity
+    v, a = (
+        _least(joint_vector(x, len(way), name, names), way, name)
+        for name, x in (("velocity", velocity), ("acceleration", acceleration))
+        if x is not None
+    )
     v = min(v, float(np.sqrt(a)))  # a short motion has no cruise
     least = 1 / v + v / a
     slower = 1.0
@@ -168,17 +174,6 @@ def _phases(q0: Array, q1: Array, v: float, a: float) -> Polynomials:
     c = np.array(s).T[:, :, None] * (q1 - q0)
     c[0] += q0
     return polynomials(t, c, end=(q1, 0 * q1))
-
-
-def _velocities(
-    velocity: StateLike | None, robot: Model | HasModel | None, n: int, names: Sequence[str]
-) -> Array:
-    """Bounds of speed, (n,): those given, or else the limits of the robot."""
-    if velocity is not None:
-        return joint_vector(velocity, n, "velocity", names)
-    if robot is None:
-        raise InputError("trapezoid needs velocity bounds: pass velocity=..., or robot=...")
-    return bounds_of(model_of(robot)).velocity
 
 
 def _least(bounds: Array, way: Array, name: str) -> float:
@@ -245,16 +240,11 @@ def waypoints(
     plain: Any = by_name(given, Axis(tuple(names)), "points") if has_labels(given) else given
     points = array(plain, (None, None), "points").astype(float)
     if robot is not None:
-        model = check_screws(robot, "a spline")
-        if points.shape[1] != model.n:
-            names = ", ".join(model.joint_names)
-            raise ShapeError(
-                f"points has {counted(points.shape[1], 'column')}; expected {model.n} ({names})."
-            )
+        n = check_screws(robot, "a spline").n
+        if points.shape[1] != n:
+            raise ShapeError(f"points has {points.shape[1]} columns; expected {n}.")
     if len(points) < 2:
-        raise ShapeError(
-            f"points has {counted(len(points), 'row')}; expected at least 2 waypoints."
-        )
+        raise ShapeError(f"points has {len(points)} rows; expected at least 2 waypoints.")
     if np.asarray(times).ndim == 0:
         distance = np.linalg.norm(np.diff(points, axis=0), axis=1)
         knots = np.concatenate([[0], np.cumsum(distance)])
@@ -264,9 +254,7 @@ def waypoints(
     else:
         knots = array(times, (None,), "times").astype(float)
     if len(knots) != len(points):
-        raise ShapeError(
-            f"times has {counted(len(knots), 'entry')}; expected {len(points)}, as points."
-        )
+        raise ShapeError(f"times has {len(knots)} entries; expected {len(points)}, as points.")
     late = np.flatnonzero(np.diff(knots) <= 0)
     if late.size:
         k = int(late[0])

@@ -141,25 +141,13 @@ def time_optimal(
         # positions are those of the given path
         within = all(violation.quantity == POSITION for violation in violations)
         if within and np.all(np.abs(fine.ddq) <= bends * (1 + 1e-6)):
-            check = partial(_checked, model, plan, curve, step / FINER, effort, velocity)
+            check = partial(check_limits, model, fine, effort=effort, velocity=velocity)
             return TimeOptimal(_sampled(plan, curve, step), check, pieces, margin)
     raise InputError(
         f"the time-optimal motion along {trajectory.name!r} still exceeds a limit with a margin of "
         f"{MARGINS[-1]:g}; its path may be sampled too coarsely.\n"
         f"{check_limits(model, fine, effort=effort, velocity=velocity)}"
     )
-
-
-def _checked(
-    model: Model,
-    plan: Trajectory,
-    curve: Polynomials,
-    dt: float,
-    effort: StateLike | None,
-    velocity: StateLike | None,
-) -> LimitReport:
-    """The report on the motion at times no further apart than dt."""
-    return check_limits(model, _sampled(plan, curve, dt), effort=effort, velocity=velocity)
 
 
 def _check_torques(bounds: Bounds, trajectory: Trajectory) -> None:

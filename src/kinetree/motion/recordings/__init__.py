@@ -14,7 +14,6 @@ from kinetree.core.arrays import Array
 from kinetree.errors import options
 from kinetree.model import Model
 from kinetree.model.units import entry_names
-from kinetree.motion.record import FRICTION_STATE as FRICTION_STATE
 from kinetree.motion.record import SIGNALS as SIGNALS  # the readers take both from here
 
 MAX_NAMES = 12  # names in one message
@@ -57,6 +56,11 @@ class ReadRequest:
     def owner(self) -> str:
         """The robot in messages."""
         return "the file" if self.model is None else repr(self.model.name)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the entries of q and dq; () without a robot."""
+        return tuple(dict.fromkeys([*self.names("q"), *self.names("dq")]))
 
     @property
     def plain(self) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.core.text import listing
 from kinetree.errors import ParseError, need
-from kinetree.motion.recordings import MAX_NAMES
+from kinetree.motion.recordings import MAX_NAMES, SIGNALS, TIME
 from kinetree.motion.recordings.sizes import check_columns, check_names, check_numbers
 
 NPY_HEADER = 1 << 16  # bytes of an array's header, with its magic
@@ -36,14 +36,20 @@ class ArraySource:
         self.where, self.notes = where, list(notes)
         self._columns: dict[str, Array] = {}
         for name, x in arrays.items():
-            self._columns |= _columns(name, x, where)
-        lengths = {len(x) for x in self._columns.values()}
-        if len(lengths) > 1:
-            texts = [f"{name} has {len(x)}" for name, x in self._columns.items()]
-            raise ParseError(f"{where}: columns differ in length: {', '.join(texts[:MAX_NAMES])}.")
+            if x.ndim not in (1, 2):
+                raise ParseError(f"{where}: {name!r} has shape {x.shape}; expected (T,) or (T, n).")
+            if x.ndim == 1:
+                self._columns[name] = x
+                continue
+            check_columns(x.shape[1], f"{where}: {name!r}")
+            self._columns |= {f"{name}[{k}]": x[:, k] for k in range(x.shape[1])}
         self.heads = tuple(self._columns)
         self.width = len(self.heads)
-        if lengths <= {0}:
+        lengths = {len(x): name for name, x in self._columns.items()}
+        if len(lengths) > 1:
+            texts = [f"{name} has {length}" for length, name in lengths.items()]
+            raise ParseError(f"{where}: columns differ in length: {', '.join(texts[:MAX_NAMES])}.")
+        if not any(lengths):
             raise ParseError(f"{where} has columns {listing(self.heads, MAX_NAMES)} and no rows.")
 
     def row(self, k: int) -> str:
@@ -52,13 +58,10 @@ class ArraySource:
 
     def read(self, used: Sequence[int], exact: Sequence[int]) -> dict[int, Any]:
         """Numbers of columns, (T,); those in `exact` as they are."""
-        found: dict[int, Any] = {}
-        for k in (*used, *exact):
-            x = self._columns[self.heads[k]]
-            is_date = k in exact and x.dtype.kind in "mM"
-            numbers = x if is_date else self._floats(x, self.heads[k])
-            found[k] = x if k in exact else numbers
-        return found
+        found = {k: self._columns[self.heads[k]] for k in (*used, *exact)}
+        dates = [k for k in exact if found[k].dtype.kind in "mM"]
+        numbers = {k: self._floats(x, self.heads[k]) for k, x in found.items() if k not in dates}
+        return {k: x if k in exact else numbers[k] for k, x in found.items()}
 
     def _floats(self, x: Array, head: str) -> Array:
         if x.dtype.kind not in "fiu":
@@ -66,21 +69,9 @@ class ArraySource:
                 f"{self.row(0)}: {head!r} is {x[:1].tolist()[0]!r:.40}; expected a number."
             )
         numbers = x.astype(np.float64, copy=False)
-        finite = np.isfinite(numbers)
-        if not finite.all():
-            k = int(np.argmin(finite))
+        for k in np.flatnonzero(~np.isfinite(numbers))[:1].tolist():
             raise ParseError(f"{self.row(k)}: {head!r} is {numbers[k]}; expected a finite number.")
         return numbers
-
-
-def _columns(name: str, x: Array, where: str) -> dict[str, Array]:
-    """One column, or a numbered set of them for an array with two axes."""
-    if x.ndim == 1:
-        return {name: x}
-    if x.ndim != 2:
-        raise ParseError(f"{where}: {name!r} has shape {x.shape}; expected (T,) or (T, n).")
-    check_columns(x.shape[1], f"{where}: {name!r}")
-    return {f"{name}[{k}]": x[:, k] for k in range(x.shape[1])}
 
 
 # ----- Parquet
@@ -182,7 +173,11 @@ def _check_npz(archive: zipfile.ZipFile, name: str) -> None:
     for member in members:
         with archive.open(member) as stream:
             start = io.BytesIO(stream.read(NPY_HEADER))
-        shape, kind = _npy_header(start, member.filename)
+        version = np.lib.format.read_magic(start)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"{member.filename} is of version {version}")
+        readers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
+        shape, _, kind = readers[version[0] - 1](start)
         if any(x < 0 for x in shape):
             raise ValueError(f"{member.filename} has shape {shape}")
         count = math.prod(shape)
@@ -194,21 +189,26 @@ def _check_npz(archive: zipfile.ZipFile, name: str) -> None:
             )
 
 
-def _npy_header(start: io.BytesIO, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(start)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"{name} is of version {version}")
-    read = np.lib.format.read_array_header_1_0
-    shape, _, kind = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(start)
-    return shape, kind
-
-
 def npz_source(arrays: Mapping[str, Array], where: str) -> ArraySource:
-    """The columns of the arrays of an NPZ file."""
+    """The columns of the arrays of an NPZ file; those of kinetree have the names of the joints."""
+    if "dof_names" in arrays:
+        return ArraySource(_named(arrays), where)
     unused = [name for name, x in arrays.items() if x.ndim == 0 or x.dtype.kind in "US"]
     note = f"{listing(unused, MAX_NAMES)}, which are no columns of numbers, are not used"
     columns = {name: x for name, x in arrays.items() if name not in unused}
     return ArraySource(columns, where, [note] if unused else [])
+
+
+def _named(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrays of a file of kinetree as columns with the names of a CSV file."""
+    columns: dict[str, Array] = {}
+    for name, x in arrays.items():
+        if name in SIGNALS and x.ndim == 2:
+            names = arrays["coordinate_names" if name == "q" else "dof_names"].tolist()
+            columns |= {f"{name}:{joint}": x[:, k] for k, joint in enumerate(names)}
+        elif name == TIME or name in SIGNALS:
+            columns[name] = x
+    return columns
 
 
 def _line(error: Exception) -> str:

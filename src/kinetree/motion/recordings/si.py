@@ -15,60 +15,58 @@ from kinetree.motion.recordings.names import Meaning
 
 SECOND = Unit("s", (("time", 1),))
 NANOSECOND = Unit("ns", (("time", 1),), 1, 10**9)
-LATEST = 1e11  # s, three thousand years: larger times are in another unit
+LATEST = 10**11  # s, three thousand years: larger times are in another unit
 # s, three hours: a float resolves 2e-12 s there, 1e-9 of a period of 1 kHz, and times since 1970
 # (2e-7 s) leave accelerations from differences wrong by 0.5 rad/s^2
-FAR = 1e4
+FAR = 10**4
 Named = tuple[str, Meaning]  # a column: its name, and what it states
 
 
-def si_factors(
-    request: ReadRequest, quantity: str, columns: Sequence[Named], notes: list[str], where: str
-) -> tuple[Array, Array]:
-    """Numerators and denominators that make SI units of the columns of a quantity, (n,) each."""
-    numerator, denominator = np.ones((2, len(columns)))
-    stated: dict[Unit, None] = {}
-    for k, ((head, found), kind) in enumerate(
-        zip(columns, _kinds(request, quantity, columns), strict=True)
-    ):
-        in_degrees = request.degrees and kind == RAD and quantity != "tau"
-        if found.unit is None:
-            numerator[k] = DEGREE if in_degrees else 1
-            continue
-        numerator[k], denominator[k] = found.unit.numerator, found.unit.denominator
-        expected = unit_of(si_unit(quantity, kind))
-        if expected is not None and found.unit.dims != expected.dims:
-            raise ParseError(
-                f"{where}: column {head!r} is in {found.unit}; expected {expected} or another unit "
-                f"of {quantity}."
-            )
-        if in_degrees and (numerator[k], denominator[k]) != (DEGREE, 1):
-            raise ParseError(
-                f"{where}: column {head!r} is in {found.unit}, and {argument('degrees', True)} "
-                "states degrees."
-            )
-        if not found.unit.si:
-            stated[found.unit] = None
-    notes += [f"{quantity} in {x}, as stated, was converted" for x in stated]
-    return numerator, denominator
+def factors(
+    request: ReadRequest, named: Mapping[str, Sequence[Named]], notes: list[str], where: str
+) -> dict[str, Array]:
+    """Numbers, (n,), that make SI units of the columns of each quantity.
 
-
-def check_stated(columns: Mapping[str, Sequence[Named]], request: ReadRequest, where: str) -> None:
-    """If one angle (length, force) is not in SI units, all angles must state their units."""
-    silent: dict[str, str] = {}  # columns without a unit by kind, and columns in other units
+    If one angle (length, force) is not in SI units, all must state theirs.
+    """
+    scales: dict[str, Array] = {}
+    silent: dict[str, str] = {}  # a column without a unit by kind, and one in another unit
     other: dict[str, str] = {}
-    for quantity, own in columns.items():
-        for (head, found), kind in zip(own, _kinds(request, quantity, own), strict=True):
+    for quantity, columns in named.items():
+        scales[quantity] = np.ones(len(columns))
+        for k, (kind, (head, x)) in enumerate(
+            zip(_kinds(request, quantity, columns), columns, strict=True)
+        ):
             group = "tau" if quantity == "tau" else kind
-            if found.unit is not None:
-                other |= {} if found.unit.si else {group: head}
-            elif not (request.degrees and group == RAD):
-                silent[group] = head
+            in_degrees = request.degrees and group == RAD
+            if x.unit is None:
+                scales[quantity][k] = DEGREE if in_degrees else 1
+                silent |= {} if in_degrees else {group: head}
+                continue
+            scales[quantity][k] = _factor(x.unit, quantity, kind, f"{where}: column {head!r}")
+            if in_degrees and scales[quantity][k] != DEGREE:
+                degrees = argument("degrees", True)
+                raise ParseError(f"{where}: column {head!r} is in {x.unit}, but {degrees}.")
+            if not x.unit.si:
+                other[group] = head
+                notes.append(f"{quantity} in {x.unit}, as stated, was converted")
+    notes[:] = dict.fromkeys(notes)
     for group in other.keys() & silent.keys():
         raise ParseError(
             f"{where}: column {other[group]!r} is not in SI units, and {silent[group]!r} states no "
             f"unit. State the unit of both, or map them: {by_hand('NAME', 'q:JOINT [UNIT]')}."
         )
+    return scales
+
+
+def _factor(unit: Unit, quantity: str, kind: str, column: str) -> float:
+    """The factor of a unit, which must be one of the quantity."""
+    expected = unit_of(si_unit(quantity, kind))
+    if expected is not None and unit.dims != expected.dims:
+        raise ParseError(
+            f"{column} is in {unit}; expected {expected} or another unit of {quantity}."
+        )
+    return unit.numerator / unit.denominator
 
 
 def _kinds(request: ReadRequest, quantity: str, columns: Sequence[Named]) -> Sequence[str]:
@@ -101,27 +99,29 @@ def seconds(
         if np.isnat(cells).any():
             raise ParseError(f"{source.row(int(np.isnat(cells).argmax()))}: {head!r} is missing.")
         columns = [(cells.astype(f"{date}8[ns]").astype(np.int64), NANOSECOND)]
-    t = sum(np.asarray(x, float) * u.numerator / u.denominator for x, u in columns)
+    parts = [_exact(x) for x, _ in columns]
+    if any(x.dtype == float for x in parts):
+        parts = [x.astype(float) for x in parts]
+    units = [u for _, u in columns]
+    pairs = zip(parts, units, strict=True)
+    t = sum(x * int(u.numerator) / int(u.denominator) for x, u in pairs)
     assert isinstance(t, np.ndarray)
-    for k in np.flatnonzero(np.abs(t) > LATEST)[:1].tolist():
+    for k in np.flatnonzero(abs(t) > LATEST)[:1].tolist():
         raise ParseError(
             f"{source.row(k)}: {head!r} is {str(cells[k])[:40]}, which is not a time in {unit}. "
             f"State its unit: {by_hand(head, 't[ns]')}, or us, or ms."
         )
-    notes += [f"times were converted from {u} to s" for _, u in columns if not u.si]
-    fine = date != "m" and any(u.denominator > 1000 for _, u in columns)
-    if abs(t[0]) <= FAR and not fine:
-        return t
-    exact = [(_exact(x), u) for x, u in columns]
-    start = sum(Decimal(str(x[0])) * int(u.numerator) / int(u.denominator) for x, u in exact)
-    notes.append(f"times are counted from the first, {start:.9f} s")
-    t = sum((x - x[0]).astype(float) * u.numerator / u.denominator for x, u in exact)
-    assert isinstance(t, np.ndarray)
-    return t
+    notes += [f"times were converted from {u} to s" for u in units if not u.si]
+    fine = date != "m" and any(u.denominator > 1000 for u in units)
+    if abs(t[0]) > FAR or fine:
+        notes.append(f"times are counted from the first, {t[0]:.9f} s")
+        t = t - t[0]
+    return t.astype(float)
 
 
-def _exact(cells: Any) -> Any:
-    """Numbers whose differences are exact: whole numbers, or decimals of their texts."""
-    if isinstance(cells, np.ndarray):
-        return cells.astype(np.int64) if cells.dtype.kind in "iu" else cells
-    return np.array([Decimal(x) for x in cells], object)
+def _exact(cells: Any) -> Array:
+    """Numbers whose sums and differences are exact: decimals of texts and of whole numbers."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind not in "iu":
+        return cells.astype(float)
+    whole = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    return np.array([Decimal(x) for x in whole], object)

@@ -36,10 +36,7 @@ def check_numbers(size: int, where: str) -> None:
 def check_columns(count: int, where: str) -> None:
     """Raise ParseError if a table has more columns than any recording."""
     if count > MOST_COLUMNS:
-        raise ParseError(
-            f"{where}: {count:,} columns; at most {MOST_COLUMNS:,} are read. Leave columns out of "
-            "the file."
-        )
+        raise ParseError(f"{where}: {count:,} columns; at most {MOST_COLUMNS:,} are read.")
 
 
 def check_names(heads: Sequence[str], where: str) -> None:
@@ -55,10 +52,9 @@ def check_names(heads: Sequence[str], where: str) -> None:
 
 def shown(size: int) -> str:
     """A number of bytes in words."""
-    for unit, multiple in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size >= multiple:
-            return f"{size / multiple:,.1f} {unit}"
-    return f"{size} bytes"
+    units = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+    unit, multiple = next((x for x in units if size >= x[1]), ("bytes", 1))
+    return f"{size / multiple:,.1f} {unit}"
 
 
 def check_plain(path: Path) -> None:
@@ -71,22 +67,19 @@ def check_plain(path: Path) -> None:
 
 def unpacked(path: Path) -> gzip.GzipFile:
     """A compressed text; one that is much larger than its file is refused before it is read."""
-    packed, count = path.stat().st_size, 0
-    stream = gzip.GzipFile(path, "rb")
+    most = FIRST_BYTES + HIGHEST_RATIO * path.stat().st_size
+    stream, count = gzip.GzipFile(path, "rb"), 0
     try:
-        while data := stream.read1(UNPACKED_PIECE):
+        while count <= most and (data := stream.read1(UNPACKED_PIECE)):
             count += len(data)
-            if count > FIRST_BYTES + HIGHEST_RATIO * packed:
-                raise ParseError(
-                    f"{path.name} has {shown(packed)} and unpacks to more than {shown(count)}; at "
-                    f"most {HIGHEST_RATIO} times its size and {shown(FIRST_BYTES)} are read. If "
-                    "you trust it, unpack it first."
-                )
     except (OSError, EOFError, zlib.error) as error:
         stream.close()
         raise ParseError(f"{path.name} cannot be unpacked: {str(error).rstrip('.')}.") from None
-    except ParseError:
+    if count > most:
         stream.close()
-        raise
+        raise ParseError(
+            f"{path.name} unpacks to more than {shown(most)}; at most {HIGHEST_RATIO} times its "
+            f"size and {shown(FIRST_BYTES)} are read. If you trust it, unpack it first."
+        )
     stream.seek(0)
     return stream

@@ -3,8 +3,6 @@
 CSV has a line of names, then a line for every time:
 
     t,q:shoulder,q:elbow,dq:shoulder,dq:elbow,ddq:shoulder,ddq:elbow,tau:shoulder,tau:elbow
-
-States of friction with a memory follow, friction_state:elbow.
 """
 
 from pathlib import Path
@@ -18,11 +16,11 @@ from kinetree.core.text import csv_cell
 from kinetree.errors import need
 from kinetree.motion.curve.pieces import to_arrays
 from kinetree.motion.inputs import check_single
-from kinetree.motion.record import FRICTION_STATE, SIGNALS, FilePath, Record
+from kinetree.motion.record import SIGNALS, FilePath, Record
 
 
 def columns_of(trajectory: Record, purpose: str) -> list[tuple[str, Array]]:
-    """Columns of one motion, ("quantity:joint", values (T,)): q, dq, ddq, tau, friction_state.
+    """Columns of one motion, ("quantity:joint", values (T,)): q, dq, ddq, tau.
 
     Rates that are computed from the positions are left out.
 
@@ -35,14 +33,7 @@ def columns_of(trajectory: Record, purpose: str) -> list[tuple[str, Array]]:
         names = trajectory.coordinate_names if quantity == "q" else trajectory.dof_names
         if x is not None and quantity not in trajectory.computed:
             columns += [(f"{quantity}:{name}", x[:, k]) for k, name in enumerate(names)]
-    return [*columns, *_bent(trajectory).items()]
-
-
-def _bent(trajectory: Record) -> dict[str, Array]:
-    """Columns of the states of friction, as far as they belong to the samples."""
-    states = trajectory.meta.get("friction_state", {})
-    shape = trajectory.q.shape[:-1]
-    return {f"{FRICTION_STATE}{name}": x for name, x in states.items() if x.shape == shape}
+    return columns
 
 
 @typed
@@ -69,7 +60,7 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
     """Write the trajectory, a batch too, as NPZ; every number reads back to the same bits.
 
     The pieces that it was planned with are written too, so that the motion between its samples is
-    the same when it is read. Of `meta`, "smooth" and "friction_state" are written.
+    the same when it is read. Of `meta`, "smooth" is written.
 
     Args:
         trajectory: a motion, or a batch.
@@ -84,7 +75,6 @@ def write_npz(trajectory: Record, path: FilePath) -> None:
     stored |= to_arrays(trajectory.pieces)
     if trajectory.meta.get("smooth") is not None:
         stored["smooth"] = np.array(trajectory.meta["smooth"])
-    stored |= _bent(trajectory)
     with Path(path).open("wb") as file:  # an open file, because savez appends .npz to a path
         np.savez_compressed(file, **stored)
 

@@ -7,6 +7,7 @@
 const createUnfolding = (() => {
   const ROUNDING = 1e-14;
   const BAR = 46; // percent of a bar's width on each side of zero
+  const COLOURED = "inertia Coriolis centrifugal gravity spring friction rotor external contact stop base constraints".split(" ");
 
   function createUnfolding(element, data, options = {}) {
     const root = data.trees[options.tree || 0];
@@ -34,7 +35,13 @@ const createUnfolding = (() => {
     const head = make(opens ? "summary" : "div", "unfold-head");
     const symbol = make("span", "unfold-symbol");
     symbol.append(mathOf(signed(view, node)));
-    head.append(symbol, make("span", "unfold-name", {}, node.name), bar(node.value, largest), valueOf(node, largest));
+    const name = make("span", "unfold-name", {}, node.name);
+    if (parent === "" && COLOURED.includes(node.name)) {
+      const chip = make("i", "chip", { "aria-hidden": "true" });
+      chip.style.background = `var(--part-${node.name.toLowerCase()})`;
+      name.prepend(chip);
+    }
+    head.append(symbol, name, bar(node.value, largest), valueOf(node, largest));
     frame.append(head);
     view.rows.set(path, { node, parent, frame, head });
     if (!opens) return frame;

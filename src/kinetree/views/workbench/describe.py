@@ -48,6 +48,7 @@ def description(opened: Opened) -> dict[str, object]:
         "handles": handle_records(opened),
         "rest": stage.q,
         "constraints": model.constraints is not None,
+        "stands": model.contacts is not None,
         "freedom": "" if model.constraints is None else freedom_words(robot),
         "ties": [vars(tie) for tie in ties(model)],
         "plane": plane,

@@ -39,7 +39,7 @@ def test_the_name_is_that_of_package_xml(tmp_path):
     package(tmp_path / "ws" / "deep" / "er" / "parts", "others")
     assert found(tmp_path / "x.xacro", folders=[tmp_path / "ws"]) == folder
     text = refused(tmp_path / "x.xacro", "parts-1.2", folders=[tmp_path / "ws"])
-    assert "parts-1.2 is 'parts'" in text
+    assert "'parts'" in text
 
 
 def test_the_places_have_an_order(tmp_path):

@@ -78,10 +78,10 @@ def test_what_may_stand_in_a_text():
 
 
 NO_XML = {
-    "": "empty", '{"a": 1}': "JSON", "robot:\n  name: x": "not XML", "<a>": "line 1",
-    "<a><b></a>": "mismatched", "<a x='1' x='2'/>": "duplicate attribute", "<a x=1/>": "line 1",
+    "": "empty", '{"a": 1}': "JSON", "robot:\n  name: x": "not XML", "<a>": "f.xml:1",
+    "<a><b></a>": "mismatched", "<a x='1' x='2'/>": "duplicate attribute", "<a x=1/>": "f.xml:1",
     "<a>&nope;</a>": "&amp;", "<a x='a<b'/>": "&lt;", "<a/><b/>": "after document element",
-    "<!-- only a comment -->": "no element", "<a>\0</a>": "line 1", "<a>\ud800</a>": "surrogate",
+    "<!-- only a comment -->": "no element", "<a>\0</a>": "f.xml:1", "<a>\ud800</a>": "surrogate",
     "<a>" * 100_000: "limit of 200",
 }  # fmt: skip
 

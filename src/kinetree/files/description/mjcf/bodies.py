@@ -13,17 +13,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, array, times
+from kinetree.files.description import joints as kinds
 from kinetree.files.description import records
 from kinetree.files.description.axes import check_axes
 from kinetree.files.description.collisions import unused
-from kinetree.files.description.joints import (
-    FIXED,
-    FREE,
-    PRISMATIC,
-    REVOLUTE,
-    SPHERICAL,
-    joint_screw,
-)
 from kinetree.files.description.mjcf.compile import WORLD, Compiled
 from kinetree.files.description.mjcf.document import MeshFile
 from kinetree.files.description.mjcf.forces import Forces
@@ -31,7 +24,12 @@ from kinetree.spatial.inertia import symmetric
 from kinetree.spatial.se3 import inverse, pose, translation
 from kinetree.spatial.so3 import from_quaternion
 
-TYPES = (FREE, SPHERICAL, PRISMATIC, REVOLUTE)  # in the order of MuJoCo's mjtJoint
+TYPES = (
+    kinds.FREE,
+    kinds.SPHERICAL,
+    kinds.PRISMATIC,
+    kinds.REVOLUTE,
+)  # in the order of MuJoCo's mjtJoint
 Step = tuple[int | None, Array]  # MuJoCo's number of a joint (None: fixed), and M_pc
 
 
@@ -55,10 +53,10 @@ def links_and_joints(
             links.append(records.LinkDescription(child, parts, where))
             joint: dict[str, Any] = {"name": name, "parent": parent, "child": child, "M_pc": M_pc}
             if j is None:
-                joints.append(records.JointDescription(type=FIXED, where=where, **joint))
+                joints.append(records.JointDescription(type=kinds.FIXED, where=where, **joint))
             else:
                 type, place = TYPES[int(model.jnt_type[j])], joint_places.get(j, where)
-                A = joint_screw(type, model.jnt_axis[j], 0, model.jnt_pos[j], name)
+                A = kinds.joint_screw(type, model.jnt_axis[j], 0, model.jnt_pos[j], name)
                 joint |= forces.of_joint(j, place)
                 joints.append(records.JointDescription(type=type, A=A, where=place, **joint))
             parent = child
@@ -77,11 +75,11 @@ def _steps(compiled: Compiled, b: int) -> list[Step]:
     first = int(model.body_jntadr[b])
     for j in range(first, first + int(model.body_jntnum[b])):
         type, point = TYPES[int(model.jnt_type[j])], np.array(model.jnt_pos[j])
-        if type == SPHERICAL:
+        if type == kinds.SPHERICAL:
             steps.append((j, times(M, translation(point))))
             M = translation(-point)
         else:
-            steps.append((j, np.eye(4) if type == FREE else M))
+            steps.append((j, np.eye(4) if type == kinds.FREE else M))
             M = np.eye(4)
     if not steps or not np.array_equal(M, np.eye(4)):
         steps.append((None, M))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 from kinetree.errors import ParseError, need
 from kinetree.files.description.collisions import unused
 from kinetree.files.description.mjcf.document import Document, MeshFile, Node, read_document
-from kinetree.files.description.source import RobotFile, is_confined
+from kinetree.files.description.source import MissingFileError, RobotFile, is_confined
 from kinetree.files.description.sources import NotFoundError
 from kinetree.files.description.xml import clip
 
@@ -128,8 +128,6 @@ def _with_meshes(mujoco: Any, document: Document) -> Compiled:
     other = _compiled(mujoco, document, OTHER_SHAPE)
     dependent = _differing(compiled, other)
     wanted = _meshes_of(compiled, dependent)
-    if not wanted:
-        return compiled
     data, refused = _read(document, wanted.values())
     if data:  # what still depends on the stand-in is missing
         compiled = _compiled(mujoco, document, TETRAHEDRON, data)
@@ -138,12 +136,15 @@ def _with_meshes(mujoco: Any, document: Document) -> Compiled:
     for body in dependent:
         missing = [x for x in _meshes_of(compiled, [body]).values() if x.node.start not in data]
         if missing:
-            why = refused[missing[0].node.start]
+            mesh, why = missing[0], refused[missing[0].node.start].rstrip(".")
             moves = int(compiled.model.body_weldid[body]) != 0
             if moves or float(compiled.spec.compiler.settotalmass) > 0:
-                raise _missing_mesh(compiled, body, missing[0], why)
+                text = f"body {compiled.body_names[body]!r} takes its inertia from mesh "
+                text += f"{mesh.name!r}, which {why}. Put the mesh beside the model, or give the "
+                where = compiled.places(compiled.spec.bodies).get(body, mesh.node.where)
+                raise ParseError(f"{where}: {text}body an <inertial>.")
             unknown[body] = why
-    return Compiled(mujoco, document, compiled.spec, compiled.model, compiled.messages, unknown)
+    return replace(compiled, unknown=unknown)
 
 
 def _differing(one: Compiled, other: Compiled) -> list[int]:
@@ -174,28 +175,19 @@ def _read(
     refused: dict[int, str] = {}
     for mesh in wanted:
         k, path = mesh.node.start, mesh.path
-        if path is None:
-            refused[k] = "a plugin makes"
+        if path is None or not path.lower().endswith(FORMATS):
+            refused[k] = (
+                f"lies in no file that ends with {', '.join(FORMATS)}: {path or 'a plugin'}"
+            )
             continue
         try:
             place = document.locate(path, mesh.node)
-            if not path.lower().endswith(FORMATS):
-                refused[k] = f"lies in {path!r}, whose name does not end with {', '.join(FORMATS)}"
-            elif place.is_file():
-                name = f"kinetree_mesh_{k}{place.suffix.lower()}"
-                data[k] = name, document.sources.read(place)
-            else:
-                refused[k] = f"lies in the file {path!r}, which is not there"
+            data[k] = f"kinetree_mesh_{k}{place.suffix.lower()}", document.sources.read(place)
+        except MissingFileError:
+            refused[k] = f"lies in the file {path!r}, which is not there"
         except NotFoundError as error:
             refused[k] = f"was not opened: {error}"
     return data, refused
-
-
-def _missing_mesh(compiled: Compiled, body: int, mesh: MeshFile, why: str) -> ParseError:
-    places = compiled.places(compiled.spec.bodies)
-    text = f"body {compiled.body_names[body]!r} takes its inertia from mesh {mesh.name!r}, which "
-    text += f"{why.rstrip('.')}. Put the mesh beside the model, or give the body an <inertial>."
-    return ParseError(f"{places.get(body, mesh.node.where)}: {text}")
 
 
 def _compiled(
@@ -228,17 +220,13 @@ def _try_apart(document: Document, text: str, files: Mapping[str, bytes]) -> Non
     """Compile the text of an upload in a process with bounded memory and time first."""
     coded = {name: base64.b64encode(data).decode() for name, data in files.items()}
     command = [sys.executable, "-c", TRIAL.format(memory=MEMORY)]
+    given: Any = {"input": json.dumps([text, coded]).encode(), "capture_output": True}
     try:
-        done = subprocess.run(
-            command, input=json.dumps([text, coded]).encode(), timeout=SECONDS, capture_output=True
-        )
-        kept = done.returncode == 0
-    except subprocess.TimeoutExpired:
-        kept = False
-    if not kept:
+        subprocess.run(command, **given, timeout=SECONDS, check=True)
+    except subprocess.SubprocessError:
         text = f"MuJoCo takes more than {SECONDS} s or {MEMORY >> 30} GB to compile the file"
-        file = document.nodes[0].element.file
-        raise ParseError(f"{file}: {text}. Load it in Python, if it is to be trusted.")
+        text += ". Load it in Python, if it is to be trusted."
+        raise ParseError(f"{document.nodes[0].element.file}: {text}") from None
 
 
 def _refusal(message: str, document: Document) -> ParseError:

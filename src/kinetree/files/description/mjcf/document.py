@@ -19,12 +19,7 @@ from kinetree.files.description.sources import Sources
 from kinetree.files.description.xml import Bounds, Element, clip, parse_xml, quoted
 
 # MuJoCo's own reader accepts 500 levels; a mesh written into the file is one long attribute.
-BOUNDS = Bounds(
-    depth=500,
-    elements=200_000,
-    value=32 * 2**20,
-    deep=" MuJoCo itself reads no more. Give a longer chain as URDF or SDF.",
-)
+BOUNDS = Bounds(depth=500, elements=200_000, value=32 * 2**20)
 MOST_NESTED = 16  # models in models
 MOST_COPIES = 200_000  # elements once every replicate and attach is written out
 # Attributes that make MuJoCo allocate or repeat, with the largest value.
@@ -60,8 +55,8 @@ LONG = 4 * 65536  # characters of a mesh or height field in the file, which MuJo
 class Node:
     """An element of the document that it belongs to: 0 is the file, others are <model> assets.
 
-    start, end: its number in the model, and that of the first node after all inside it. size: of
-    elements that MuJoCo writes out for it.
+    start, end: its number in the model, and that of the first node after all inside it. size: the
+    number of elements that MuJoCo writes out for it.
     """
 
     element: Element
@@ -69,7 +64,7 @@ class Node:
     document: int
     start: int = 0
     end: int = 0
-    size: int = 1
+    size: int = 0
 
     @property
     def tag(self) -> str:
@@ -101,17 +96,13 @@ class Node:
         """The element as a user would name it: itself, and the nearest named body around it."""
         name = self.attributes.get("name", self.attributes.get("class"))
         text = f"<{clip(self.tag)}>" + ("" if name is None else f" {clip(name)!r}")
-        bodies = (x.attributes["name"] for x in self.around() if _is_named_body(x))
-        body = next(bodies, None)
+        bodies = (x.attributes.get("name") for x in self.around() if x.tag == "body")
+        body = next(filter(None, bodies), None)
         return text if body is None else f"{text} of body {clip(body)!r}"
 
     def fault(self, text: str) -> ParseError:
         """The error at this element; the caller raises it."""
         return ParseError(f"{self.where}: {text}")
-
-
-def _is_named_body(node: Node) -> bool:
-    return node.tag == "body" and "name" in node.attributes
 
 
 @dataclass(frozen=True)
@@ -157,9 +148,9 @@ class Document:
     def _opened(self, node: Node) -> tuple[Path, Element]:
         """Path and root of the file that <include> or <model> names."""
         name = node.attributes.get("file", "")
-        path, label = self.locate(name, node), clip(name, 200)
+        path = self.locate(name, node)
         if not path.is_file():
-            raise node.fault(f"{node} names the file {label!r}, which does not exist.")
+            raise node.fault(f"{node} names the file {clip(name, 200)!r}, which does not exist.")
         self.files.setdefault(name, path)
         try:
             return path, self.sources.parse(path, name, node.where, BOUNDS)
@@ -248,26 +239,30 @@ class Document:
     def _check_copies(self) -> None:
         """Bound the model that MuJoCo builds, once every <replicate> and <attach> is written out.
 
-        Documents are counted from the last: a model has a smaller number than those it attaches.
+        Documents are counted from the last, since a model has a smaller number than those that it
+        attaches, and nodes inside out.
         """
         sizes: dict[tuple[str, str], int] = {}  # elements of documents, parts and named models
         for number in reversed(self.documents):
             first, last = self._span(number)
-            open_nodes: list[Node] = []
-            for node in [*self.nodes[first:last], None]:
-                while open_nodes and (node is None or open_nodes[-1].end <= node.start):
-                    done = open_nodes.pop()
-                    if done.tag == "replicate":
-                        done.size *= max(1, _integer(done.attributes.get("count", "1")))
-                    if done.size > MOST_COPIES:
-                        text = f"the model has more than {MOST_COPIES} elements"
-                        raise done.fault(f"with every <replicate> and <attach> written out {text}.")
-                    sizes["part", done.attributes.get("name", "")] = done.size
-                    if open_nodes:
-                        open_nodes[-1].size += done.size
-                if node is not None:
-                    node.size = 1 + _attached(node, sizes)
-                    open_nodes.append(node)
+            for node in sorted(self.nodes[first:last], key=lambda x: (x.end, -x.start)):
+                given = node.attributes
+                name, file = given.get("name", ""), given.get("file", "")
+                node.size += 1
+                if node.tag == "model":
+                    sizes["model", name] = sizes.get(("file", file), 0)
+                elif node.tag == "attach":
+                    part = "part", given.get("body", given.get("frame", ""))
+                    key = ("model", given["model"]) if "model" in given else part
+                    node.size += sizes.get(key, 0)
+                elif node.tag == "replicate":
+                    node.size *= max(1, _integer(given.get("count", "1")))
+                if node.size > MOST_COPIES:
+                    text = f"the model has more than {MOST_COPIES} elements"
+                    raise node.fault(f"with every <replicate> and <attach> written out {text}.")
+                sizes["part", name] = node.size
+                if node.outer is not None:
+                    node.outer.size += node.size
             sizes["file", document_name(number)] = self.nodes[first].size
 
     def _span(self, number: int) -> tuple[int, int]:
@@ -363,7 +358,8 @@ def _mesh_files(nodes: Sequence[Node]) -> dict[int, MeshFile]:
             settings.setdefault(node.document, {}).update(node.attributes)
     meshes: dict[int, MeshFile] = {}
     for k, node in enumerate(nodes):
-        if node.tag != "mesh" or ("file" not in node.attributes and not _has_plugin(node)):
+        by_plugin = any(child.tag == "plugin" for child in node.element.children)
+        if node.tag != "mesh" or not ("file" in node.attributes or by_plugin):
             continue
         path = node.attributes.get("file")
         if path is not None:
@@ -374,10 +370,6 @@ def _mesh_files(nodes: Sequence[Node]) -> dict[int, MeshFile]:
             path = str(PurePosixPath(folder) / path)
         meshes[k] = MeshFile(node, _asset_name(node), path)
     return meshes
-
-
-def _has_plugin(node: Node) -> bool:
-    return any(child.tag == "plugin" for child in node.element.children)
 
 
 def _asset_name(node: Node) -> str:
@@ -401,18 +393,6 @@ def _plain(attributes: dict[str, str]) -> dict[str, str]:
         key: x.replace("%", "\ufe6a") if key in ("class", "childclass") else x
         for key, x in attributes.items()
     }
-
-
-def _attached(node: Node, sizes: dict[tuple[str, str], int]) -> int:
-    """The number of elements that an <attach> puts in its place; 0 of other elements."""
-    given = node.attributes
-    if node.tag == "model":
-        sizes["model", given.get("name", "")] = sizes.get(("file", given.get("file", "")), 0)
-    if node.tag != "attach":
-        return 0
-    if "model" in given:
-        return sizes.get(("model", given["model"]), 0)
-    return sizes.get(("part", given.get("body", given.get("frame", ""))), 0)
 
 
 def _check_value(node: Node, attribute: str, value: str) -> None:

@@ -13,13 +13,7 @@ from kinetree.files.description.records import Note
 from kinetree.files.description.xml import clip
 
 MAX_NAMES = 6  # in one message
-FLAGS = {  # of <option> that switch a force off, and their effect here
-    "gravity": (("GRAVITY",), "gravity is 0"),
-    "damper": (("DAMPER",), "joint damping is 0"),
-    "frictionloss": (("FRICTIONLOSS",), "dry friction of joints (frictionloss) is 0"),
-    "constraint": (("CONSTRAINT",), "dry friction of joints (frictionloss) is 0"),
-    "spring": (("SPRING",), "springs are off"),
-}
+FLAGS = ("gravity", "damper", "frictionloss", "constraint", "spring")  # that turn off a force
 # Contents that are ignored: their elements in MuJoCo's spec, their names, the treatment.
 Ignored = tuple[str, list[str], str]
 
@@ -67,9 +61,9 @@ def notes_of(compiled: Compiled, forces: Forces, equality: Equality) -> tuple[No
     for node in (x for x in nodes if x.tag == "replicate"):
         count = node.attributes.get("count", "1")
         notes.append(Note(f"<replicate> is written out as {count} copies", node.where))
-    off = [(flag, text) for flag, (bits, text) in FLAGS.items() if compiled.disabled(*bits)]
-    off += [("actuation", "actuators are off")] if forces.motions and forces.is_passive else []
-    notes += [Note(f'{text}: <flag {flag}="disable"/>') for flag, text in off]
+    off = [flag for flag in FLAGS if compiled.disabled(flag.upper())]
+    off += ["actuation"] if forces.motions and forces.is_passive else []
+    notes += [Note(f'<flag {flag}="disable"/> is honoured') for flag in off]
     keys = enumerate(x for x in nodes if x.tag == "key")
     kinds = list(zip(compiled.joint_names, map(int, m.jnt_type), m.jnt_limited, strict=True))
     listed: dict[str, Iterable[str]] = {

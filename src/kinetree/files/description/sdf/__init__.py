@@ -13,17 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from kinetree.errors import ParseError, argument
+from kinetree.files.description import records
 from kinetree.files.description.collisions import unused
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.joints import FIXED, FREE
-from kinetree.files.description.records import (
-    FrameDescription,
-    JointDescription,
-    LinkDescription,
-    RobotDescription,
-    Spring,
-)
 from kinetree.files.description.sdf.elements import link_shapes, read_joint, read_link
 from kinetree.files.description.sdf.format import (
     SDF,
@@ -53,7 +47,7 @@ DEFAULT_GRAVITY = (0.0, 0.0, -9.8)  # of an SDF world that gives none
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of a model without a world, as for URDF
 
 
-def read_sdf(file: RobotFile) -> RobotDescription:
+def read_sdf(file: RobotFile) -> records.RobotDescription:
     """Read the robot of an SDF file.
 
     With `floating`, links that no joint connects to the world hang on free joints, instead of
@@ -88,11 +82,11 @@ class _Robot:
 
     def __init__(self, reader: Reader, floating: bool) -> None:
         self.reader, self.findings, self.floating = reader, reader.findings, floating
-        self.links: list[LinkDescription] = []
-        self.joints: list[JointDescription] = []
-        self.springs: dict[str, Spring] = {}
+        self.links: list[records.LinkDescription] = []
+        self.joints: list[records.JointDescription] = []
+        self.springs: dict[str, records.Spring] = {}
 
-    def read(self, found: Document, name: str | None, mimic: bool) -> RobotDescription:
+    def read(self, found: Document, name: str | None, mimic: bool) -> records.RobotDescription:
         """The description of the model of that name, or of the only one."""
         check_newest(found, self.findings)
         models = self.reader.candidates(found)
@@ -151,12 +145,9 @@ class _Robot:
         if moving:
             owner.warn(f"it is <static>: its {len(moving)} joints do not move.")
         self.springs = {}
-        self.joints = [
-            JointDescription(
-                name=x.name, type=FIXED, parent=x.parent, child=x.child, M_pc=x.M_pc, where=x.where
-            )
-            for x in self.joints
-        ]
+        keys = ("name", "parent", "child", "M_pc", "where")
+        kept = ({key: getattr(x, key) for key in keys} for x in self.joints)
+        self.joints = [records.JointDescription(type=FIXED, **x) for x in kept]
 
     def _stand(self, chosen: Candidate, owner: Part, robot: Frame, frames: Sequence[Frame]) -> None:
         """Add the world as the base, and joints to it from links that no joint connects to it.
@@ -173,7 +164,7 @@ class _Robot:
         if self.floating and moved:
             owner.note(f"the pose of {_links(moved)} in the world is left to q.")
         self.joints[:0] = [self._to_world(root, len(roots)) for root in roots]
-        self.links.insert(0, LinkDescription(WORLD, where=chosen.element.where))
+        self.links.insert(0, records.LinkDescription(WORLD, where=chosen.element.where))
         if self.floating or chosen.is_static or not roots:
             return
         tell = owner.warn if to_world or len(roots) > 1 else owner.note
@@ -200,13 +191,13 @@ class _Robot:
                 roots.append(tops[0] if len(tops) == 1 else others[0])
         return roots
 
-    def _to_world(self, root: Frame, count: int) -> JointDescription:
+    def _to_world(self, root: Frame, count: int) -> records.JointDescription:
         """A joint of the world to a root: fixed where the file has it, or free."""
         taken = [joint.name for joint in self.joints]
         start = "base" if self.floating else "world_joint"
         if self.floating and start in taken:
             start = "kinetree_base"  # as for robots of other formats
-        return JointDescription(
+        return records.JointDescription(
             name=unused(start if count == 1 else f"{root.name}/{start}", {*taken}),
             type=FREE if self.floating else FIXED,
             parent=WORLD,
@@ -215,15 +206,15 @@ class _Robot:
             where=root.element.where,
         )
 
-    def _frames(self, frames: Sequence[Frame]) -> list[FrameDescription]:
+    def _frames(self, frames: Sequence[Frame]) -> list[records.FrameDescription]:
         """The <frame> elements of the robot, and those of the world that are fixed to it."""
         links = {link.name for link in self.links}
         of_world = [x for x in self.reader.frames.values() if x.model is self.world]
-        given: list[tuple[Element, FrameDescription]] = []
+        given: list[tuple[Element, records.FrameDescription]] = []
         for frame in (x for x in (*frames, *of_world) if x.kind == FRAME):
             try:
                 body = body_of(frame)
-                record = FrameDescription(frame.name, body.name, between(body, frame))
+                record = records.FrameDescription(frame.name, body.name, between(body, frame))
             except ParseError as error:  # one of the world may refer to a model that was not found
                 self.findings.warn(frame.element, f"a frame of the world is left out: {error}")
                 continue

@@ -17,29 +17,15 @@ from math import inf
 import numpy as np
 
 from kinetree.core.arrays import Array, times
+from kinetree.files.description import joints as kinds
 from kinetree.files.description import records
 from kinetree.files.description.axes import check_axes
 from kinetree.files.description.collisions import CollisionShape
 from kinetree.files.description.element import MOMENTS, Part, Surface, read_collisions
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.friction import Friction
-from kinetree.files.description.joints import (
-    FIXED,
-    HELICAL,
-    PRISMATIC,
-    REVOLUTE,
-    SPHERICAL,
-    joint_screw,
-)
-from kinetree.files.description.sdf.format import (
-    SDF,
-    WORLD,
-    flag_attribute,
-    flag_of,
-    limit_of,
-    part_of,
-    read_pose,
-)
+from kinetree.files.description.sdf import format
+from kinetree.files.description.sdf.format import SDF, WORLD, part_of, read_pose
 from kinetree.files.description.sdf.frames import JOINT, Frame, between, body_of
 from kinetree.files.description.xml import show
 from kinetree.spatial.se3 import inverse
@@ -50,9 +36,9 @@ SURFACE = (("surface", "friction", "ode", "mu"), ("surface", "bounce", "restitut
 def read_link(frame: Frame, findings: Findings) -> records.LinkDescription:
     """A link and the body of its <inertial>."""
     link = Part(frame.element, f"link {show(frame.name)}", findings, SDF)
-    if not flag_of(link, "gravity", True):
+    if not format.flag_of(link, "gravity", True):
         link.warn_together("<gravity>false</gravity> is not honoured: gravity acts on every link.")
-    if flag_of(link, "kinematic"):
+    if format.flag_of(link, "kinematic"):
         link.warn_together("<kinematic>true</kinematic> is not honoured.")
     decays = [part_of(x, link.owner, findings) for x in frame.element.all("velocity_decay")]
     if any(x.number("linear", 0) or x.number("angular", 0) for x in decays):
@@ -66,15 +52,13 @@ def _body(link: Part, frame: Frame) -> records.Body:
     if inertial is None:
         link.warn_together("no <inertial>: 1 kg and unit moments of inertia by the rules of SDF.")
         return records.Body(1.0, np.zeros(3), np.eye(3))
-    if flag_attribute(inertial, "auto"):
+    if format.flag_attribute(inertial, "auto"):
         text = "<inertial auto='true'> takes the mass from the shapes, which is not supported"
         raise inertial.fault(f"{text}; write <mass>, <pose> and <inertia> instead.")
     T, relative_to = read_pose(inertial)
     if relative_to and np.any(np.eye(4) != _place_of(inertial, frame, relative_to)):
-        text = (
-            f"<pose> of <inertial> is relative to {show(relative_to)}, on which programs disagree"
-        )
-        raise inertial.fault(f"{text}; expected it in the frame of the link.")
+        text = f"<pose> of <inertial> is relative to {show(relative_to)}; expected in the link"
+        raise inertial.fault(f"{text}, since programs disagree.")
     if not inertial.has("mass"):
         inertial.warn_together("no <mass>: 1 kg by the rules of SDF.")
     m, inertia = inertial.mass(1.0), inertial.child("inertia")
@@ -87,7 +71,7 @@ def _body(link: Part, frame: Frame) -> records.Body:
         inertia.warn_together(f"no <{'>, <'.join(absent)}>: 1 kg m^2 by the rules of SDF.")
     for tag in MOMENTS:
         if (moment := inertia.number(tag, 1.0)) < 0:
-            raise inertia.fault(f"<{tag}> is {moment:g} kg m^2, less than zero; correct it.")
+            raise inertia.fault(f"<{tag}> is {moment:g}; expected >= 0 kg m^2.")
     return inertia.body(m, T, 1.0)
 
 
@@ -125,35 +109,32 @@ def shape_pose(shape: Part, frame: Frame) -> Array:
 # joints
 
 TYPES = {
-    "revolute": REVOLUTE,
-    "continuous": REVOLUTE,
-    "prismatic": PRISMATIC,
-    "screw": HELICAL,
-    "ball": SPHERICAL,
-    "universal": REVOLUTE,
-    "revolute2": REVOLUTE,
-    "fixed": FIXED,
+    "revolute": kinds.REVOLUTE,
+    "continuous": kinds.REVOLUTE,
+    "prismatic": kinds.PRISMATIC,
+    "screw": kinds.HELICAL,
+    "ball": kinds.SPHERICAL,
+    "universal": kinds.REVOLUTE,
+    "revolute2": kinds.REVOLUTE,
+    "fixed": kinds.FIXED,
 }
 TWO_AXES = ("universal", "revolute2")
 
 
 @dataclass(frozen=True)
 class JointParts:
-    """The records of one joint: several where a joint has more than one axis."""
+    """The records of one joint, several where it has more than one axis; springs by joint."""
 
     joints: tuple[records.JointDescription, ...]
     links: tuple[records.LinkDescription, ...] = ()
-    springs: dict[str, records.Spring] = field(
-        default_factory=dict[str, records.Spring]
-    )  # by joint
+    springs: dict[str, records.Spring] = field(default_factory=dict[str, records.Spring])
 
 
 def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     """The records of a joint; `world` is the frame of the world."""
     joint = Part(frame.element, frame.label, findings, SDF)
     if frame.element.attributes.get("type") == "gearbox":
-        text = "type is 'gearbox', which couples two joints"
-        raise joint.fault(f"{text}; use two revolute joints and <mimic> (SDF 1.11).")
+        raise joint.fault("type is 'gearbox'; expected two revolute joints and <mimic> (SDF 1.11).")
     word = joint.choice("type", TYPES)
     parent, child = _ends(joint, frame, world)
     T_pc, T_cj = between(parent, child), between(child, frame)
@@ -163,14 +144,14 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
         if joint.has(tag):
             joint.count(f"<{tag}> of a {word} joint has no effect")
     whole = records.JointDescription(
-        name=name, type=FIXED, parent=parent.name, child=child.name, M_pc=T_pc, where=where
+        name=name, type=kinds.FIXED, parent=parent.name, child=child.name, M_pc=T_pc, where=where
     )
     if word == "fixed":
         return JointParts((whole,))
     if word == "ball":
         axis = joint.child("axis")
         damping = Friction() if axis is None else _ball_damping(axis)
-        return _ball(replace(whole, type=SPHERICAL, friction=damping), T_cj)
+        return _ball(replace(whole, type=kinds.SPHERICAL, friction=damping), T_cj)
     if word not in TWO_AXES:
         whole, springs = _axis(whole, joint, "axis", word, frame, T_cj)
         return JointParts((whole,), (), springs)
@@ -182,9 +163,8 @@ def read_joint(frame: Frame, world: Frame, findings: Findings) -> JointParts:
     first, springs = _axis(first, joint, "axis", word, frame, T_cj)
     second, others = _axis(second, joint, "axis2", word, frame, T_cj)
     check_axes((first, second))
-    return JointParts(
-        (first, second), (records.LinkDescription(middle, where=where),), {**springs, **others}
-    )
+    links = (records.LinkDescription(middle, where=where),)
+    return JointParts((first, second), links, springs | others)
 
 
 def _ends(joint: Part, frame: Frame, world: Frame) -> tuple[Frame, Frame]:
@@ -199,8 +179,7 @@ def _ends(joint: Part, frame: Frame, world: Frame) -> tuple[Frame, Frame]:
     if child is world:
         raise joint.fault(f"{given} is fixed to the world; expected a link.")
     if parent is child:
-        text = f"<parent> {show(name)} and {given} are the same link; expected two different ones."
-        raise joint.fault(text)
+        raise joint.fault(f"<parent> {show(name)} and {given} are one link; expected two.")
     return parent, child
 
 
@@ -208,19 +187,12 @@ def _ball(whole: records.JointDescription, T_cj: Array) -> JointParts:
     """A spherical joint about the origin of the joint's frame, on a massless link there."""
     if bool(np.all(np.eye(4) == T_cj)):
         return JointParts((whole,))
-    hub = f"{whole.child}/{whole.name}"
+    hub, name, where = f"{whole.child}/{whole.name}", f"{whole.name}/fixed", whole.where
     rigid = records.JointDescription(
-        name=f"{whole.name}/fixed",
-        type=FIXED,
-        parent=hub,
-        child=whole.child,
-        M_pc=inverse(T_cj),
-        where=whole.where,
+        name=name, type=kinds.FIXED, parent=hub, child=whole.child, M_pc=inverse(T_cj), where=where
     )
-    return JointParts(
-        (replace(whole, child=hub, M_pc=times(whole.M_pc, T_cj)), rigid),
-        (records.LinkDescription(hub, where=whole.where),),
-    )
+    ball = replace(whole, child=hub, M_pc=times(whole.M_pc, T_cj))
+    return JointParts((ball, rigid), (records.LinkDescription(hub, where=where),))
 
 
 def _ball_damping(axis: Part) -> Friction:
@@ -247,12 +219,12 @@ def _axis(
         raise joint.fault(f"a {word} joint needs <{tag}>; add it with its <xyz>.")
     kind = TYPES[word]
     direction = times(T_cj[:3, :3], _direction(axis, frame))
-    pitch = _pitch(joint) if kind == HELICAL else 0
+    pitch = _pitch(joint) if kind == kinds.HELICAL else 0
     friction, spring = _forces(axis)
     made = replace(
         whole,
         type=kind,
-        A=joint_screw(kind, direction, pitch, T_cj[:3, 3], whole.name),
+        A=kinds.joint_screw(kind, direction, pitch, T_cj[:3, 3], whole.name),
         mimic=_mimic(axis, frame),
         friction=friction,
         limits=_limits(axis, word),
@@ -287,15 +259,11 @@ def _pitch(joint: Part) -> float:
     pitch, old = per_turn / (2 * math.pi), -1 / radians_per_metre
     has_new, has_old = joint.has("screw_thread_pitch"), joint.has("thread_pitch")
     if has_new and has_old and not math.isclose(pitch, old, rel_tol=1e-4):
-        text = f"<screw_thread_pitch> {per_turn:g} m per turn contradicts <thread_pitch>"
-        raise joint.fault(f"{text} {radians_per_metre:g} rad/m; remove the one that is wrong.")
-    if has_old and not has_new:
-        text = f"<thread_pitch> {radians_per_metre:g} rad/m is positive for a left-handed thread"
-        joint.note(f"{text}: {old:g} m/rad along the axis.")
-        return old
+        text = f"{per_turn:g} m per turn contradicts <thread_pitch> {radians_per_metre:g} rad/m"
+        raise joint.fault(f"<screw_thread_pitch> {text}; remove the one that is wrong.")
     if not has_new and not has_old:
         joint.warn("no <screw_thread_pitch>: 1 m per turn by the rules of SDF.")
-    return pitch
+    return old if has_old and not has_new else pitch
 
 
 def _forces(axis: Part) -> tuple[Friction, records.Spring | None]:
@@ -306,8 +274,7 @@ def _forces(axis: Part) -> tuple[Friction, records.Spring | None]:
     stiffness = dynamics.number("spring_stiffness", 0.0)
     rest = dynamics.number("spring_reference", 0.0)
     if stiffness < 0:
-        text = f"<spring_stiffness> is {stiffness:g}; expected >= 0 (it pulls back)."
-        raise dynamics.fault(text)
+        raise dynamics.fault(f"<spring_stiffness> is {stiffness:g}; expected >= 0.")
     return dynamics.friction(), records.Spring(stiffness, rest) if stiffness else None
 
 
@@ -316,8 +283,8 @@ def _limits(axis: Part, word: str) -> records.Limits:
     limit = axis.child("limit")
     if limit is None:
         return records.Limits()
-    lower, upper = limit_of(limit, "lower", -inf), limit_of(limit, "upper", inf)
-    rates = {tag: limit_of(limit, tag, inf) for tag in ("velocity", "effort")}
+    lower, upper = format.limit_of(limit, "lower", -inf), format.limit_of(limit, "upper", inf)
+    rates = {tag: format.limit_of(limit, tag, inf) for tag in ("velocity", "effort")}
     rates = {tag: limit.rate_limit(tag, x) if x >= 0 else inf for tag, x in rates.items()}
     if word == "continuous":
         if lower != -inf or upper != inf:
@@ -342,6 +309,7 @@ def _mimic(axis: Part, frame: Frame) -> records.Mimic | None:
         raise mimic.fault(f"<mimic> follows <{word}> of {leader.label}, which is {kind}.")
     multiplier = mimic.number("multiplier")
     offset, reference = mimic.number("offset", 0.0), mimic.number("reference", 0.0)
-    mimic.lock_if_still(multiplier, offset)
+    if multiplier == 0:
+        mimic.warn(f"<mimic> has multiplier 0; the joint is locked at {offset:g}.")
     whole = f"{leader.name}/{word}" if kind in TWO_AXES else leader.name
     return records.Mimic(whole, multiplier, offset - multiplier * reference)

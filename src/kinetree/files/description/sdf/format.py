@@ -94,11 +94,9 @@ def _flag(part: Part, text: str, what: str) -> bool:
 
 def check_name(part: Part, name: str, is_strict: bool) -> str:
     """The name, unless SDF reserves it; `is_strict`: "::" is not allowed (SDF 1.8)."""
-    if name == WORLD or (name.startswith("__") and name.endswith("__")):
-        raise part.fault(f"the name {show(name)} is reserved by SDF; choose another.")
-    if is_strict and SEPARATOR in name:
-        text = f"the name {show(name)} contains '::', which separates the names of nested models"
-        raise part.fault(f"{text} (since SDF 1.8); choose another.")
+    is_reserved = name == WORLD or (name.startswith("__") and name.endswith("__"))
+    if is_reserved or (is_strict and SEPARATOR in name):
+        raise part.fault(f"the name {show(name)} is reserved by SDF, as '::' is; choose another.")
     if not name.strip() or len(name) > MAX_NAME:
         raise part.fault(f"the name has {len(name)} characters; expected 1 to {MAX_NAME}.")
     return name
@@ -115,9 +113,7 @@ def read_pose(owner: Part) -> tuple[Array, str]:
         return np.eye(4), ""
     attributes, text = part.element.attributes, part.element.value
     if attributes.get("frame", "").strip():  # an empty one, as Gazebo writes it, has no effect
-        text = (
-            f"<pose> has frame={show(attributes['frame'])}, which programs read in different ways"
-        )
+        text = f"<pose> has frame={show(attributes['frame'])}, on which programs disagree"
         raise part.fault(f"{text}; expected relative_to, and version='1.7' or later of <sdf>.")
     form = attributes.get("rotation_format", "euler_rpy")
     if form not in ("euler_rpy", "quat_xyzw"):
@@ -168,11 +164,8 @@ def document(root: Element, folder: Path | None, chain: tuple[Path, ...] = ()) -
         raise ParseError(f"{root.place}: the root is <{clip(root.tag)}>, expected <sdf>; {hint}.")
     version, written = version_of(root), root.attributes.get("version")
     if version is None or version < OLDEST or version[0] > NEWEST[0]:
-        what = "has no version" if written is None else f"has version {show(written)}"
-        text = f"<sdf> {what}; expected 1.2 to 1.12"
-        raise ParseError(
-            f"{root.place}: {text}. 'gz sdf -p FILE > NEW.sdf' converts an older file."
-        )
+        text = f"<sdf> has the version {show(written or '')}; expected 1.2 to 1.12"
+        raise ParseError(f"{root.place}: {text}. 'gz sdf -p FILE > NEW.sdf' converts older files.")
     _renew(root, version)
     return Document(root, version, folder, chain)
 
@@ -201,13 +194,9 @@ def _renew(root: Element, version: tuple[int, int]) -> None:
         for world in root.all(WORLD):
             for physics in world.all("physics"):
                 world.children += physics.all("gravity")
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
-        waiting += element.children
-        if element.tag == "joint":
-            for axis in (*element.all("axis"), *element.all("axis2")):
-                _renew_axis(element, axis, version < FIRST_WITH_JOINT_AXES)
+    for joint in (x for x in root.below() if x.tag == "joint"):
+        for axis in (*joint.all("axis"), *joint.all("axis2")):
+            _renew_axis(joint, axis, version < FIRST_WITH_JOINT_AXES)
 
 
 def _renew_axis(joint: Element, axis: Element, default: bool) -> None:
@@ -221,7 +210,4 @@ def _renew_axis(joint: Element, axis: Element, default: bool) -> None:
         axis.children.append(Element("xyz", {}, axis.file, axis.line, axis.column, text="0 0 1"))
     xyz = axis.all("xyz")[0]
     if xyz.attributes.setdefault("expressed_in", MODEL_FRAME) != MODEL_FRAME:
-        text = (
-            "<xyz> has expressed_in of SDF 1.7, and by the version its axis is in the model frame"
-        )
-        raise part.fault(f"{text}; correct the version of <sdf>, or remove expressed_in.")
+        raise part.fault("<xyz> has expressed_in of SDF 1.7; correct the version, or remove it.")

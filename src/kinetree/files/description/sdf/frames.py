@@ -58,8 +58,8 @@ class Frame:
         if key in self.known:
             first = self.known[key]
             text = f"a {self.kind} and a {first.kind} (line {first.element.line}) are both called "
-            text += f"{show(self.name)}; links, joints, frames and models need different names."
-            raise fault(self.element, self.model.label if self.model else WORLD, text)
+            owner = self.model.label if self.model else WORLD
+            raise fault(self.element, owner, f"{text}{show(self.name)}; rename one of them.")
         self.known[key] = self
         return self
 
@@ -76,8 +76,7 @@ class Frame:
         for known in (key, key.removesuffix(f"{SEPARATOR}{MODEL_FRAME}")):
             if known in self.known:
                 return self.known[known]
-        owner = WORLD if model is None else model.label
-        text = f"{what} is {show(name)}, which is not a frame of {owner}."
+        text = f"{what} is {show(name)}, which is not a frame of {model.label if model else WORLD}."
         if name == WORLD:
             text = f"{what} is 'world'; only <parent> of a joint in a model can name the world."
         names = [x.removeprefix(scope) for x in self.known if x.startswith(scope)]
@@ -114,33 +113,26 @@ class Frame:
         return times(self.T, inverse(between(self, self.inside(self.placement, "placement_frame"))))
 
 
-def _trail(
-    frame: Frame, follow: Callable[[Frame], Frame | None], what: str, remedy: str
-) -> list[Frame]:
+def _trail(frame: Frame, follow: Callable[[Frame], Frame | None], what: str) -> list[Frame]:
     """The frames from one to the next, up to the one after which `follow` gives None."""
     trail: dict[int, Frame] = {}
     after: Frame | None = frame
     while after is not None:
-        if id(after) in trail:
-            circle = list(trail.values())[list(trail).index(id(after)) :]
-            names = " -> ".join(x.label for x in [*circle[:6], after])
-            raise ParseError(f"{after.element.place}: {what} in a circle: {names}. {remedy}")
-        if len(trail) > MOST_STEPS:
-            raise fault(after.element, after.label, f"more than {MOST_STEPS} {what}. {remedy}")
+        if id(after) in trail or len(trail) > MOST_STEPS:
+            names = " -> ".join(x.label for x in [*list(trail.values())[-6:], after])
+            raise ParseError(f"{after.element.place}: {what} in a circle: {names}. Change one.")
         trail[id(after)] = after
         after = follow(after)
     return list(trail.values())
 
 
 def _bases(frame: Frame) -> list[Frame]:
-    remedy = "Give one of them relative to the model."
-    return _trail(frame, Frame.base, "poses are relative to each other", remedy)
+    return _trail(frame, Frame.base, "poses are relative to each other")
 
 
 def body_of(frame: Frame) -> Frame:
     """The link, or the world, that a frame is fixed to."""
-    remedy = "Attach one of them to a link."
-    return _trail(frame, Frame.attached, "frames are attached to each other", remedy)[-1]
+    return _trail(frame, Frame.attached, "frames are attached to each other")[-1]
 
 
 def between(a: Frame, b: Frame) -> Array:

@@ -11,21 +11,8 @@ from kinetree.core.text import listing
 from kinetree.errors import InputError, ParseError, argument
 from kinetree.files.description.element import Part
 from kinetree.files.description.findings import Findings
-from kinetree.files.description.sdf.format import (
-    FIRST_WITH_FRAMES,
-    NEWEST,
-    SDF,
-    SEPARATOR,
-    WORLD,
-    Document,
-    check_name,
-    document,
-    flag_attribute,
-    flag_of,
-    part_of,
-    read_pose,
-    version_of,
-)
+from kinetree.files.description.sdf import format
+from kinetree.files.description.sdf.format import SDF, SEPARATOR, WORLD, Document, flag_of, part_of
 from kinetree.files.description.sdf.frames import FRAME, JOINT, LINK, MODEL, Frame
 from kinetree.files.description.sources import NotFoundError, Sources
 from kinetree.files.description.xml import Element, show
@@ -70,7 +57,7 @@ class Reader:
     def open(self, path: Path, chain: tuple[Path, ...] = (), where: str = "") -> Document:
         """The document of a file."""
         root = self.sources.parse(path, path.name, where)
-        return document(root, path.parent, (*chain, path.resolve()))
+        return format.document(root, path.parent, (*chain, path.resolve()))
 
     def _opened(self, part: Part, outer: Document) -> Document:
         """The document that an <include> names."""
@@ -80,14 +67,13 @@ class Reader:
         if len(outer.chain) > MOST_NESTED:
             raise part.fault(f"files include each other more than {MOST_NESTED} deep.")
         path = self._locate(uri, outer.folder, where)
-        if path.suffix.lower() not in ENDINGS:
-            # any other file may be secret, and an error would show its beginning
-            raise part.fault(f"<uri> {show(uri)} is no SDF file; expected {' or '.join(ENDINGS)}.")
-        if path.resolve() in outer.chain:
-            raise part.fault(f"<uri> {show(uri)} includes the file that it stands in.")
+        # any other file may be secret, and an error would show its beginning
+        if path.suffix.lower() not in ENDINGS or path.resolve() in outer.chain:
+            text = f"expected another file that ends with {' or '.join(ENDINGS)}"
+            raise part.fault(f"<uri> is {show(uri)}; {text}.")
         try:
             return self.open(path, outer.chain, where)
-        except (ParseError, InputError) as error:
+        except InputError as error:
             raise part.fault(f"<uri> {show(uri)} cannot be read: {error}") from None
 
     def _locate(self, uri: str, folder: Path | None, where: str) -> Path:
@@ -100,8 +86,7 @@ class Reader:
         if path.is_dir():
             path = self.sources.check(path / self._model_file(path, uri, where), uri, where)
         if not path.exists():
-            text = f"<uri> {show(uri)} is not found; there is no file {path}."
-            raise NotFoundError(f"{where}: {text}")
+            raise NotFoundError(f"{where}: <uri> {show(uri)}: there is no file {path}.")
         return path
 
     def _model_file(self, folder: Path, uri: str, where: str) -> str:
@@ -109,10 +94,9 @@ class Reader:
         if not config.is_file():
             return MODEL_FILE
         root = self.sources.parse(self.sources.check(config, uri, where), CONFIG, where)
-        listed = [(version_of(x) or (1, 0), x.value) for x in root.all("sdf") if x.value]
-        if not listed:
-            raise ParseError(f"{where}: {config} lists no <sdf> file.")
-        return max([x for x in listed if x[0] <= NEWEST] or listed)[1]
+        listed = [(format.version_of(x) or (1, 0), x.value) for x in root.all("sdf") if x.value]
+        known = [x for x in listed if x[0] <= format.NEWEST] or listed
+        return max(known)[1] if known else MODEL_FILE
 
     # models of the world
 
@@ -141,13 +125,12 @@ class Reader:
     def _included(self, part: Part, outer: Document) -> Candidate:
         """The model of an <include>, with the name and pose that the include gives it."""
         inner = self._opened(part, outer)
-        models = inner.root.all(MODEL)
+        models, file = inner.root.all(MODEL), show(inner.root.file)
         if len(models) != 1:
-            text = f"the included file {show(inner.root.file)} has {len(models)} models"
-            raise part.fault(f"{text}; expected one.")
+            raise part.fault(f"the included file {file} has {len(models)} models; expected one.")
         model = self._candidate(models[0], inner)
         name = part.text("name") or model.name
-        check_name(part, name, outer.version >= NO_LEADING_NAMES)
+        format.check_name(part, name, outer.version >= NO_LEADING_NAMES)
         is_static = flag_of(part, "static", model.is_static)
         return replace(model, name=name, is_static=is_static, include=part.element)
 
@@ -189,13 +172,13 @@ class Reader:
         part = part_of(given.element, owner, self.findings)
         if depth > DEEPEST:
             raise part.fault(f"models are nested more than {DEEPEST} deep.")
-        T, relative_to = read_pose(part)
+        T, relative_to = format.read_pose(part)
         placement = given.element.attributes.get("placement_frame", "").strip()
         if given.include is not None:
             asked = Part(given.include, f"<include> of {owner}", self.findings, SDF)
             placed = asked.text("placement_frame")
             if asked.has("pose"):
-                T, relative_to = read_pose(asked)
+                T, relative_to = format.read_pose(asked)
             elif relative_to or placed:
                 text = "its <placement_frame>, or a pose of the model relative to another frame"
                 raise asked.fault(f"{text}, needs a <pose> of <include>; add one.")
@@ -235,7 +218,7 @@ class Reader:
                 part = part_of(child, f"<include> in {model.label}", self.findings)
                 nested, inner = self._included(part, outer), None
                 key = f"{model.inner}{nested.name}"
-                if flag_attribute(part, "merge"):
+                if format.flag_attribute(part, "merge"):
                     # the content belongs to the model around it, but its __model__ is the place
                     # where it was included
                     key, inner = f"{model.inner}_merged__{nested.name}__model__", model.inner
@@ -252,7 +235,7 @@ class Reader:
             raise part.fault(
                 f"<child> is {child or 'absent'}; expected the name of a link or frame."
             )
-        is_shared = name in links and outer.version < FIRST_WITH_FRAMES
+        is_shared = name in links and outer.version < format.FIRST_WITH_FRAMES
         return self._add(element, model, outer, child, "joint " if is_shared else "")
 
     def _add(
@@ -261,14 +244,16 @@ class Reader:
         """Add the frame of a link, joint or frame, with the name and pose of its element."""
         local = self._name(element, outer)
         name = self._own_name(f"{model.inner}{local}")
-        T, relative_to = read_pose(part_of(element, f"{element.tag} {show(name)}", self.findings))
+        T, relative_to = format.read_pose(
+            part_of(element, f"{element.tag} {show(name)}", self.findings)
+        )
         kind, scope = element.tag, model.inner
         frame = Frame(name, kind, element, self.frames, scope, model, T, relative_to, attached_to)
         return frame.add(f"{model.inner}{mark}{local}")
 
     def _name(self, element: Element, owner: Document) -> str:
         part = Part(element, f"<{element.tag}>", self.findings, SDF)
-        return check_name(part, part.name("name"), owner.version >= NO_LEADING_NAMES)
+        return format.check_name(part, part.name("name"), owner.version >= NO_LEADING_NAMES)
 
     def _own_name(self, key: str) -> str:
         """A name as it is in the robot."""

@@ -61,8 +61,8 @@ def _turned(joint: JointDescription, findings: Findings) -> JointDescription:
     if joint.type not in (*SCREW_TYPES, FIXED):
         text = f"{name} has {child} as its child, which is nearer to the base than its parent"
         raise ParseError(f"{joint.where}: {text}. Swap <parent> and <child> of a ball joint.")
-    text = f"{name} is read from its child {child}, which is nearer to the base, to its parent"
-    findings.notes.append(Note(f"{text}; q means the same.", joint.where))
+    text = f"{name} is read from its child {child} to its parent; q means the same."
+    findings.notes.append(Note(text, joint.where))
     A = None if joint.A is None else -move_twist(joint.M_pc, joint.A)
     return replace(joint, parent=joint.child, child=joint.parent, M_pc=inverse(joint.M_pc), A=A)
 

@@ -9,6 +9,7 @@ another file (the body of a macro, a property that is evaluated later) and only 
 has the path, it is taken from there. The current folder never counts.
 """
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -20,17 +21,9 @@ from kinetree.errors import ParseError, argument
 from kinetree.files.description.findings import Findings
 from kinetree.files.description.source import RobotFile, decode, environment, path_text, seen_path
 from kinetree.files.description.sources import PATTERN, Sources
-from kinetree.files.description.xacro.expressions import (
-    Evaluator,
-    ExpressionError,
-    Function,
-    Namespace,
-    literal,
-    tokens,
-    truth,
-    yaml_of,
-)
-from kinetree.files.description.xacro.scope import Block, Lazy, Macro, Scope, macro_of, pieces
+from kinetree.files.description.xacro import expressions
+from kinetree.files.description.xacro.expressions import ExpressionError, Function, Namespace
+from kinetree.files.description.xacro.scope import Block, Lazy, Scope, macro_of, pieces
 from kinetree.files.description.xml import Element, clip, parse_xml, show
 
 PREFIX = "xacro:"
@@ -40,7 +33,6 @@ MOST_ELEMENTS = 200_000  # visited, those of macros each time
 DEEPEST = 40  # files that include each other in a row
 YAML_SIZE = 2**19  # bytes of a YAML file: PyYAML takes seconds for a megabyte
 REACHES = ("local", "parent", "global")  # of a property
-KNOWN = "find, arg, env, optenv, eval, dirname, cwd"
 
 
 def expand_xacro(file: RobotFile, findings: Findings) -> tuple[Element, tuple[str, ...]]:
@@ -55,18 +47,18 @@ def expand_xacro(file: RobotFile, findings: Findings) -> tuple[Element, tuple[st
     Raises:
         ParseError: the file cannot be expanded; the message has file:line:column and the remedy.
     """
-    sources = Sources(file.place, file.folders)
-    reader = _Reader(file, sources, findings)
+    reader = _Reader(file, findings)
     try:
         root = reader.expand()
     except RecursionError:
         text = "macros, blocks or expressions are nested too deeply; does a macro call itself?"
         raise ParseError(f"{reader.main.name}: {text}") from None
     finally:
-        findings.notes += sources.notes
+        findings.notes += reader.sources.notes
     source = reader.roots[reader.main]
-    if unknown := reader.unknown():
-        findings.warn(source, f"{unknown} It is ignored. {reader.listed()}")
+    for name in (x for x in reader.given if x not in reader.declared):
+        text = f"{reader.main.name} has no argument {name!r}.{nearest(name, reader.declared)}"
+        findings.warn(source, f"{text} It is ignored. {reader.listed()}")
     if reader.values:
         given = {key: " (given)" if key in reader.given else "" for key in reader.values}
         each = (f"{key}:={clip(x)}{given[key]}" for key, x in reader.values.items())
@@ -77,13 +69,13 @@ def expand_xacro(file: RobotFile, findings: Findings) -> tuple[Element, tuple[st
 class _Reader:
     """One expansion: its files, arguments, scopes and bounds.
 
-    The methods of ELEMENTS expand one <xacro:...> element each: `child` into `out`, with the
-    properties and macros of `scope`.
+    The method NAME_element expands <xacro:NAME>: `child` into `out`, with the properties and macros
+    of `scope`.
     """
 
-    def __init__(self, file: RobotFile, sources: Sources, findings: Findings) -> None:
+    def __init__(self, file: RobotFile, findings: Findings) -> None:
         self.main, self.source_text = Path(os.path.abspath(path_text(file.path))), file.text
-        self.sources, self.findings = sources, findings
+        self.sources, self.findings = Sources(file.place, file.folders), findings
         self.sees_environment = file.environment
         self.roots: dict[Path, Element] = {}
         self.paths: dict[str, Path] = {}  # by the names of files in messages
@@ -97,7 +89,7 @@ class _Reader:
         self.macros: dict[str, None] = {}  # an ordered set
         self.count = 0  # of elements visited
         self.current = Element("", {}, "", 0, 0)  # that an expression stands in
-        self.evaluator = Evaluator()
+        self.evaluator = expressions.Evaluator()
         self.evaluator.functions |= self._own_functions()
 
     def expand(self) -> Element:
@@ -117,14 +109,12 @@ class _Reader:
         ends = ("/".join(path.parts[-k:]) for k in range(1, len(path.parts)))
         label = next((x for x in ends if x not in self.paths), str(path))
         self.paths[label] = path
-        is_text = self.source_text is not None and path == self.main
-        root = self.roots[path] = (
-            parse_xml(self.source_text or "", label) if is_text else self.sources.parse(path, label)
-        )
-        waiting = [root]
-        while waiting:
-            element = waiting.pop()
-            waiting += reversed(element.children)
+        if self.source_text is not None and path == self.main:
+            root = parse_xml(self.source_text, label)
+        else:
+            root = self.sources.parse(path, label)
+        self.roots[path] = root
+        for element in root.below():
             name = element.attributes.get("name", "")
             if element.tag == "xacro:arg" and self.declared.get(name) is None:
                 self.declared[name] = element.attributes.get("default")
@@ -140,9 +130,8 @@ class _Reader:
 
     def read(self, path: Path, source: Element, out: Element, scope: Scope) -> None:
         if len(self.reading) >= DEEPEST:
-            chain = ", ".join(file.name for file in self.reading[-3:])
-            text = f"{len(self.reading)} files include each other in a row ({chain})"
-            raise ParseError(f"{source.place}: {text}; does a file include itself?")
+            text = f"{DEEPEST} files include each other in a row; does a file include itself?"
+            raise ParseError(f"{source.place}: {text}")
         self.reading.append(path)
         self.inner(source, out, scope)
         self.reading.pop()
@@ -172,12 +161,6 @@ class _Reader:
         file = self.main.name
         return f"The arguments of {file} are {', '.join(each)}." if each else f"{file} has none."
 
-    def unknown(self) -> str:
-        """A sentence about the first given argument that no file has, or nothing."""
-        names = (x for x in self.given if x not in self.declared)
-        text = f"{self.main.name} has no argument {{!r}}."
-        return next((text.format(x) + nearest(x, self.declared) for x in names), "")
-
     # elements
 
     def inner(self, source: Element, out: Element, scope: Scope) -> None:
@@ -199,8 +182,8 @@ class _Reader:
         word = child.tag.removeprefix(PREFIX)
         if word == child.tag:
             self.plain(child, child.tag, out, scope)
-        elif word in ELEMENTS:
-            ELEMENTS[word](self, child, out, scope)
+        elif (expand := getattr(self, f"{word}_element", None)) is not None:
+            expand(child, out, scope)
         else:
             self.call(word, child, out, scope)
 
@@ -217,34 +200,33 @@ class _Reader:
             if not key.startswith(PREFIX) and key != "xmlns:xacro"
         }
 
-    def if_(self, child: Element, out: Element, scope: Scope) -> None:
-        self.required(child, "value")
-        if self.condition(child, "value", "", scope) is (child.tag == f"{PREFIX}if"):
+    def if_element(self, child: Element, out: Element, scope: Scope) -> None:
+        if self.condition(child, "value", scope) is (child.tag == f"{PREFIX}if"):
             self.inner(child, out, scope)
 
-    def condition(self, element: Element, key: str, default: str, scope: Scope) -> bool:
+    unless_element = if_element
+
+    def condition(
+        self, element: Element, key: str, scope: Scope, default: str | None = None
+    ) -> bool:
         try:
-            return truth(self.evaluated(element, key, default, scope))
+            return expressions.truth(self.given_by(element, key, scope, default))
         except ExpressionError as error:
             raise self.fault(element, key, str(error)) from None
 
-    def argument(self, child: Element, out: Element, scope: Scope) -> None:
-        name = self.required(child, "name", optional=("default",))
+    def arg_element(self, child: Element, out: Element, scope: Scope) -> None:
+        name = str(self.given_by(child, "name", scope))
         if name not in self.values and "default" in child.attributes:
-            self.values[name] = str(self.evaluated(child, "default", "", scope))
+            self.values[name] = str(self.given_by(child, "default", scope))
 
-    def property(self, child: Element, out: Element, scope: Scope) -> None:
-        given = child.attributes
-        self.required(child, "name", optional=("value", "default", "remove", "scope", "lazy_eval"))
-        name = str(self.evaluated(child, "name", "", scope))
+    def property_element(self, child: Element, out: Element, scope: Scope) -> None:
+        name, given = str(self.given_by(child, "name", scope)), child.attributes
         if not name.isidentifier() or name.startswith("__"):
             text = "expected letters, digits and underscores, and no two underscores first"
             raise self.fault(child, "name", text)
-        remove = self.condition(child, "remove", "false", scope)
+        remove, reach = self.condition(child, "remove", scope, "false"), given.get("scope", "local")
         if ("value" in given) + ("default" in given) + remove > 1:
-            text = "<xacro:property> has more than one of value, default and remove; expected one."
-            raise ParseError(f"{child.place}: property {show(name)}: {text}")
-        reach = given.get("scope", "local")
+            raise self.fault(child, "name", "expected one of value, default and remove")
         if reach not in REACHES:
             raise self.fault(child, "scope", f"expected one of {', '.join(REACHES)}")
         if remove:
@@ -260,32 +242,32 @@ class _Reader:
     def _set(self, name: str, child: Element, scope: Scope, reach: str) -> None:
         """Set a property to a text, evaluated now or when it is first used, or to a block."""
         target, key = scope.target(reach), "value" if "value" in child.attributes else "default"
-        lazy = self.condition(child, "lazy_eval", "true", scope)
+        lazy = self.condition(child, "lazy_eval", scope, "true")
         if key not in child.attributes:
             target.values[f"**{name}"] = Block(child, whole=False)
         elif lazy and reach == "local":
-            known = literal(child.attributes[key])
+            known = expressions.literal(child.attributes[key])
             target.values[name] = Lazy(known, child) if isinstance(known, str) else known
         else:
-            target.values[name] = literal(self.evaluated(child, key, "", scope))
+            target.values[name] = expressions.literal(self.given_by(child, key, scope))
 
-    def macro(self, child: Element, out: Element, scope: Scope) -> None:
-        name = self.required(child, "name", optional=("params",)).removeprefix(PREFIX)
-        if name in ELEMENTS or "." in name or not name:
+    def macro_element(self, child: Element, out: Element, scope: Scope) -> None:
+        name = str(self.given_by(child, "name", scope)).removeprefix(PREFIX)
+        if hasattr(self, f"{name}_element") or "." in name or not name:
             raise self.fault(child, "name", "expected another name, without dots")
         scope.macros[name] = macro_of(child)
         self.macros[name] = None
 
-    def include(self, child: Element, out: Element, scope: Scope) -> None:
-        self.required(child, "filename", optional=("ns", "optional"))
-        if child.children:
-            self.findings.warn(child, "elements inside <xacro:include> are not read.")
-        optional, inside = self.condition(child, "optional", "false", scope), scope
+    def include_element(self, child: Element, out: Element, scope: Scope) -> None:
+        optional, inside = self.condition(child, "optional", scope, "false"), scope
         if "ns" in child.attributes:
-            name = str(self.evaluated(child, "ns", "", scope))
+            name = str(self.given_by(child, "ns", scope))
             scope.values[name] = inside = Scope(scope, namespace=name)
-        name = str(self.evaluated(child, "filename", "", scope))
-        paths = self._matches(name, child) if PATTERN.search(name) else [self.located(name, child)]
+        name = str(self.given_by(child, "filename", scope))
+        if PATTERN.search(name):
+            paths = self.sources.matches(name, self.folder, child.where)
+        else:
+            paths = [self.located(name, child)]
         for path in paths:
             if path.is_file():
                 self.read(path, self.load(path), out, inside)
@@ -293,42 +275,28 @@ class _Reader:
                 text = f"names the file {clip(name, 200)!r}, which is not there: {path}."
                 raise ParseError(f"{child.place}: <xacro:include> {text} {self._why_missing()}")
 
-    def _matches(self, name: str, element: Element) -> list[Path]:
-        found = self.sources.matches(name, self.folder, element.where)
-        if not found:
-            self.findings.warn(element, f"no file matches {clip(name, 200)!r}.")
-        return found
-
-    def insert_block(self, child: Element, out: Element, scope: Scope) -> None:
-        name = self.required(child, "name")
+    def insert_block_element(self, child: Element, out: Element, scope: Scope) -> None:
+        name = self.given_by(child, "name", scope)
         block = scope.find(f"**{name}") or scope.find(f"*{name}")
         if not isinstance(block, Block):
             raise self.fault(child, "name", "no block of that name was given")
         (self.element if block.whole else self.inner)(block.element, out, scope)
 
-    def named_element(self, child: Element, out: Element, scope: Scope) -> None:
-        tag = self._name_in(child, "xacro:name", scope, "an element")
-        if not tag.startswith(PREFIX):
-            self.plain(child, tag, out, scope)
-            return
-        attributes = {k: x for k, x in child.attributes.items() if k != "xacro:name"}
-        renamed = Element(tag, attributes, child.file, child.line, child.column)
-        renamed.children, renamed.text = child.children, child.text
-        self.element(renamed, out, scope)
+    def element_element(self, child: Element, out: Element, scope: Scope) -> None:
+        self.plain(child, self._name_in(child, "xacro:name", scope), out, scope)
 
-    def attribute(self, child: Element, out: Element, scope: Scope) -> None:
-        self.required(child, "name", "value")
-        name = self._name_in(child, "name", scope, "an attribute")
-        out.attributes[name] = self.text(child.attributes["value"], scope, child, "value")
+    def attribute_element(self, child: Element, out: Element, scope: Scope) -> None:
+        name, value = self._name_in(child, "name", scope), child.attributes.get("value", "")
+        out.attributes[name] = self.text(value, scope, child, "value")
 
-    def _name_in(self, child: Element, key: str, scope: Scope, what: str) -> str:
-        name = str(self.evaluated(child, key, "", scope))
-        if not NAME.fullmatch(name):
-            raise self.fault(child, key, f"expected the name of {what}")
+    def _name_in(self, child: Element, key: str, scope: Scope) -> str:
+        name = str(self.given_by(child, key, scope))
+        if not NAME.fullmatch(name) or name.startswith(PREFIX):
+            raise self.fault(child, key, "expected the name of an element or attribute")
         return name
 
-    def dynamic_call(self, child: Element, out: Element, scope: Scope) -> None:
-        self.call(str(self.evaluated(child, "macro", "", scope)), child, out, scope, "macro")
+    def call_element(self, child: Element, out: Element, scope: Scope) -> None:
+        self.call(str(self.given_by(child, "macro", scope)), child, out, scope, "macro")
 
     def call(
         self, name: str, child: Element, out: Element, scope: Scope, skipped: str = "xmlns"
@@ -340,23 +308,29 @@ class _Reader:
         macro, home = scope.macro(name)
         if macro is None:
             text = f"there is no macro {show(name)} here; is an include missing?"
-            raise ParseError(
-                f"{child.place}: <{clip(child.tag)}>: {text}{nearest(name, self.macros)}"
-            )
-        called, local = f"macro {show(name)} of {macro.element.where}", Scope(home)
+            text = f"<{clip(child.tag)}>: {text}{nearest(name, self.macros)}"
+            raise ParseError(f"{child.place}: {text}")
+        called, local = f"{child.place}: macro {show(name)} of {macro.element.where}", Scope(home)
         missing = dict(macro.parameters)
         for key in child.attributes:
             if key == skipped or key.startswith("xmlns"):
                 continue
             if key not in missing or key.startswith("*"):
                 text = f"expected {', '.join(macro.parameters) or 'no parameters'}"
-                raise ParseError(f"{child.place}: {called} has no parameter {show(key)}; {text}.")
-            local.values[key] = literal(self.evaluated(child, key, "", scope))
+                raise ParseError(f"{called} has no parameter {show(key)}; {text}.")
+            local.values[key] = expressions.literal(self.given_by(child, key, scope))
             del missing[key]
         self._take_blocks(called, child, missing, scope, local)
-        for key, default in missing.items():
-            if not key.startswith("*"):
-                local.values[key] = self._default(key, default, macro, scope, child)
+        for key, (forward, default) in missing.items():
+            if key.startswith("*"):
+                continue
+            if forward and scope.home(key):  # ^: the value of the caller
+                local.values[key] = self.value_of(key, scope)
+            elif default is None:
+                raise ParseError(f"{called} needs the parameter {show(key)}.")
+            else:
+                value = self.evaluate(default, scope, macro.element, "params")
+                local.values[key] = expressions.literal(value)
         self.inner(macro.element, out, local)
 
     def _take_blocks(
@@ -367,41 +341,12 @@ class _Reader:
         for x in child.children:
             self.element(x, given, scope)
         names = [key for key in missing if key.startswith("*")]
-        if len(names) > len(given.children):
-            text = f"an element inside <{clip(child.tag)}>"
-            block = show(names[len(given.children)])
-            raise ParseError(f"{child.place}: {called} needs the block {block}: {text}.")
-        if len(names) < len(given.children):
-            block = given.children[len(names)]
-            text = f"has no use for <{clip(block.tag)}>; it takes fewer blocks."
-            raise ParseError(f"{block.place}: {called} {text}")
+        if len(names) != len(given.children):
+            listed = f" ({', '.join(names)})" if names else ""
+            text = f"takes {len(names)} blocks{listed}, and the call has {len(given.children)}"
+            raise ParseError(f"{called} {text}: elements inside <{clip(child.tag)}>.")
         for key, block in zip(names, given.children, strict=True):
             local.values[key] = Block(block, whole=not key.startswith("**"))
-
-    def _default(
-        self, key: str, default: tuple[bool, str | None], macro: Macro, scope: Scope, child: Element
-    ) -> Any:
-        """The value of a parameter that a call leaves out: the caller's (^), or the default."""
-        forward, text = default
-        if forward and scope.home(key):
-            return self.value_of(key, scope)
-        if text is None:
-            why = "nor is there a property of that name" if forward else "which has no default"
-            what = f"macro of {macro.element.where} needs the parameter {show(key)}"
-            raise ParseError(f"{child.place}: {what}, {why}.")
-        return literal(self.evaluate(text, scope, macro.element, "params"))
-
-    def required(self, element: Element, *names: str, optional: tuple[str, ...] = ()) -> str:
-        """The first of some attributes, as written; a warning about one that is not of xacro."""
-        for name in names:
-            if name not in element.attributes:
-                raise ParseError(f"{element.place}: <{element.tag}> has no attribute {name!r}.")
-        known = {*names, *optional}
-        extra = [k for k in element.attributes if k not in known and not k.startswith("xmlns")]
-        if extra:
-            text = f"attribute {show(extra[0])} of <{element.tag}> is not part of xacro; not read."
-            self.findings.warn(element, text)
-        return element.attributes[names[0]]
 
     # texts
 
@@ -412,8 +357,12 @@ class _Reader:
             raise self.fault(element, what, reason, text)
         return expanded
 
-    def evaluated(self, element: Element, key: str, default: str, scope: Scope) -> Any:
-        return self.evaluate(element.attributes.get(key, default), scope, element, key)
+    def given_by(self, element: Element, key: str, scope: Scope, default: str | None = None) -> Any:
+        """The value of an attribute, which is required without a default."""
+        text = element.attributes.get(key, default)
+        if text is None:
+            raise ParseError(f"{element.place}: <{element.tag}> has no attribute {key!r}.")
+        return self.evaluate(text, scope, element, key)
 
     def evaluate(self, text: str, scope: Scope, element: Element, what: str) -> Any:
         """A text with its ${...} and $(...): the value itself if the text is one of them."""
@@ -437,7 +386,7 @@ class _Reader:
         inside = str(self.evaluate(inside, scope, element, what))
         if kind == "expression":
             return self.evaluator.value(inside, lambda name: self.value_of(name, scope))
-        return self.substitution(inside, scope)
+        return self.substitution(inside)
 
     def value_of(self, name: str, scope: Scope) -> Any:
         """The value of a property, evaluated where it was defined when first used."""
@@ -454,7 +403,8 @@ class _Reader:
             raise ParseError(f"{value.element.place}: property {show(name)}: {text}.")
         value.busy = True
         try:
-            home.values[name] = literal(self.evaluate(value.text, home, value.element, "value"))
+            found = self.evaluate(value.text, home, value.element, "value")
+            home.values[name] = expressions.literal(found)
         finally:
             value.busy = False
         return home.values[name]
@@ -468,20 +418,21 @@ class _Reader:
 
     # substitutions and functions
 
-    def substitution(self, text: str, properties: Scope) -> str:
+    def substitution(self, text: str) -> str:
         word, _, rest = text.strip().partition(" ")
         values, calls = rest.split(), self._substitutions()
         if word == "eval":
-            return str(self._eval(rest, properties))
+            return str(self._eval(rest))
         if word == "optenv" and values:
-            return self._variable(values[0], " ".join(values[1:]))
-        if word == "cwd":
-            self.findings.note(self.current, "$(cwd) is the current folder of the process.")
-        if word in calls and len(values) == (word not in ("cwd", "dirname")):
+            values = [values[0], " ".join(values[1:])]
+        try:
             return str(calls[word](*values))
-        raise ExpressionError(f"$({clip(text)}) is not known; expected one of {KNOWN}")
+        except (KeyError, TypeError):
+            known = ", ".join([*calls, "eval"])
+            text = f"$({clip(text)}) is not known; expected one of {known}"
+            raise ExpressionError(text) from None
 
-    def _substitutions(self) -> dict[str, Callable[..., str]]:
+    def _substitutions(self) -> dict[str, Callable[..., Any]]:
         return {
             "arg": self.argument_value,
             "cwd": lambda: seen_path(Path.cwd()),
@@ -491,34 +442,22 @@ class _Reader:
             "optenv": lambda name, default="": self._variable(str(name), str(default)),
         }
 
-    def _eval(self, text: str, properties: Scope) -> Any:
+    def _eval(self, text: str) -> Any:
         """The value of $(eval TEXT), which sees the arguments and no properties, as in ROS."""
-        if "__" in text:
-            raise ExpressionError("two underscores are not allowed in $(eval ...)")
-        # the names of calls and of math hide arguments, as in ROS
         calls = self._substitutions() | {"arg": self._number_or_text}
-        known: dict[str, Any] = {x: Function(x, calls[x]) for x in calls if x != "cwd"}
-        known |= {"true": True, "false": False}
-        spaces = self.evaluator.functions
 
         def value(name: str) -> Any:
-            if name in known:
-                return known[name]
-            for space in (spaces["math"].values, self._argument_in_eval, spaces["python"].values):
-                try:
-                    return space(name)
-                except KeyError:
-                    continue
-            hint = f"; the property is ${{{name}}}" if properties.home(name) else ""
-            text = f"{name!r} is no argument with a value here, and $(eval ...) sees no properties"
-            raise ExpressionError(f"{text}{hint}. {self.listed()}")
-
-        return self.evaluator.value(text, value)
-
-    def _argument_in_eval(self, name: str) -> Any:
-        if name not in self.values:
+            if name in calls:
+                return Function(name, calls[name])
+            if name in self.values and not hasattr(math, name):  # math hides arguments, as in ROS
+                return self._number_or_text(name)
             raise KeyError(name)
-        return self._number_or_text(name)
+
+        try:
+            return self.evaluator.value(text, value)
+        except ExpressionError as error:
+            hint = f"$(eval ...) sees arguments and no properties. {self.listed()}"
+            raise ExpressionError(f"{error}; {hint}") from None
 
     def _number_or_text(self, name: str) -> str | int | float | bool:
         """The value of an argument in $(eval ...): a number or truth value if it looks like one."""
@@ -529,23 +468,21 @@ class _Reader:
             return {"true": True, "false": False}.get(text.lower(), text)
 
     def _variable(self, name: str, default: str | None) -> str:
-        """The value of an environment variable, if the caller lets the file see it.
+        """The value of an environment variable, if the caller lets the file see it, or the default.
 
-        A default is used instead, with a warning if the variable is set.
+        There is a warning where a variable that is set was not read.
         """
         known, is_set = f"the environment variable {show(name)} is", name in environment()
-        allow = argument("environment", True)
+        allow = f"If the file is to be trusted, allow it by {argument('environment', True)}"
         if self.sees_environment and is_set:
             self.findings.note(self.current, f"{known} read.")
             return environment()[name]
         if default is None:
             why = "not set" if self.sees_environment else "not read: files see no environment"
-            raise ExpressionError(
-                f"{known} {why}. If the file is to be trusted, allow it by {allow}"
-            )
+            raise ExpressionError(f"{known} {why}. {allow}")
         if is_set:
             text = f"{known} set, but files see no environment: the default {show(default)} is used"
-            self.findings.warn(self.current, f"{text}. Reading it is allowed by {allow}.")
+            self.findings.warn(self.current, f"{text}. {allow}.")
         return default
 
     def _own_functions(self) -> dict[str, Function | Namespace]:
@@ -554,7 +491,7 @@ class _Reader:
             "abs_filename": lambda name: seen_path(self.located(str(name), self.current)),
             "dotify": dict,
             "arg": lambda name: self.argument_value(str(name)),
-            "tokenize": tokens,
+            "tokenize": expressions.tokens,
             "message": lambda *texts, **_: self._report(self.findings.note, texts),
             "warning": lambda *texts, **_: self._report(self.findings.warn, texts),
             "error": lambda *texts, **_: self._report(self.findings.warn, texts),
@@ -570,7 +507,7 @@ class _Reader:
         if not path.is_file():
             raise ExpressionError(f"there is no file {path}. {self._why_missing()}")
         text = decode(self.sources.read(path, YAML_SIZE), path.name)
-        return yaml_of(text, path.name, self.evaluator)
+        return expressions.yaml_of(text, path.name, self.evaluator)
 
     def _why_missing(self) -> str:
         text = "Relative paths start from the folder of the file that names them."
@@ -583,17 +520,3 @@ class _Reader:
 
 def _stop(*texts: object) -> None:
     raise ExpressionError(f"the file stops with: {' '.join(map(str, texts))}")
-
-
-ELEMENTS: dict[str, Callable[[_Reader, Element, Element, Scope], None]] = {
-    "if": _Reader.if_,
-    "unless": _Reader.if_,
-    "arg": _Reader.argument,
-    "property": _Reader.property,
-    "macro": _Reader.macro,
-    "include": _Reader.include,
-    "insert_block": _Reader.insert_block,
-    "element": _Reader.named_element,
-    "attribute": _Reader.attribute,
-    "call": _Reader.dynamic_call,
-}

@@ -11,7 +11,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -32,14 +32,10 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function that expressions may call; `kind` is the type it stands for in isinstance()."""
+    """A function that expressions may call."""
 
     name: str
-    call: Callable[..., Any]
-    kind: type | None = None
-
-    def __str__(self) -> str:
-        return f"<function {self.name}>"
+    call: Callable[..., Any] = field(repr=False)
 
 
 Names = Callable[[str], Any]  # the value of a name; KeyError if there is none
@@ -50,21 +46,22 @@ class Namespace:
     """Values by name, reached as NAMESPACE.name."""
 
     name: str
-    values: Names
-
-    def __str__(self) -> str:
-        return f"<namespace {self.name}>"
+    values: Names = field(repr=False)
 
 
 METHODS = {
     str: "capitalize count endswith find index isalnum isalpha isdecimal isdigit isidentifier "
-    "islower isnumeric isspace isupper lower lstrip partition removeprefix removesuffix rfind "
-    "rindex rpartition rsplit rstrip split splitlines startswith strip swapcase title upper",
+    "islower isnumeric isspace isupper join lower lstrip partition removeprefix removesuffix "
+    "replace rfind rindex rpartition rsplit rstrip split splitlines startswith strip swapcase "
+    "title upper",
     list: "count index copy",
     tuple: "count index",
     dict: "get items keys values copy",
     float: "is_integer",
 }
+
+
+BOUNDED = ("join", "replace")  # whose results can be longer than all that they are given
 
 
 def _operators(words: str) -> dict[type[ast.AST], Callable[..., Any]]:
@@ -87,7 +84,7 @@ class Evaluator:
 
     def __init__(self) -> None:
         self.steps = 0
-        self.functions = self._functions()
+        self.functions = _functions()
 
     def value(self, expression: str, names: Names) -> Any:
         """The value of an expression, with names looked up by `names` and then in `functions`.
@@ -106,25 +103,14 @@ class Evaluator:
         except (ArithmeticError, TypeError, ValueError, LookupError, MemoryError) as error:
             raise ExpressionError(str(error) or type(error).__name__) from None
 
-    def call(self, function: object, *values: object, **named: object) -> Any:
-        """Call a function of the language."""
-        if not isinstance(function, Function):
-            raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
-        try:
-            return self.spend(function.call(*values, **named))
-        except TypeError as error:
-            raise ExpressionError(f"{function.name}() cannot be called so: {error}") from None
-
     def spend(self, value: Any) -> Any:
         """`value`, after a check of its size; large ones count as several steps of work."""
         weight = _weight(value)
         self.steps += 1 + weight // WEIGHT_OF_STEP
-        if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            raise ExpressionError(f"an integer has more than {MOST_BITS} bits")
-        if weight > MOST_ENTRIES:
-            raise ExpressionError(f"a value has more than {MOST_ENTRIES} characters or entries")
         if self.steps > MOST_STEPS:
             raise ExpressionError(f"the file takes more than {MOST_STEPS} steps to evaluate")
+        if weight > MOST_ENTRIES or (isinstance(value, int) and value.bit_length() > MOST_BITS):
+            _refuse_size()
         return value
 
     def _node(self, node: ast.AST | None, names: Names) -> Any:
@@ -210,17 +196,12 @@ class Evaluator:
     def _attribute(self, node: ast.Attribute, names: Names) -> Any:
         value, name = self._node(node.value, names), node.attr
         if isinstance(value, Namespace):
-            try:
-                return value.values(name)
-            except KeyError:
-                raise ExpressionError(f"namespace {value.name!r} has no {name!r}") from None
-        if isinstance(value, str) and name in BOUNDED_METHODS:
-            return Function(name, lambda *given: BOUNDED_METHODS[name](value, *given))
+            return value.values(name)
         if name in METHODS.get(type(value), "").split():
-            return Function(name, getattr(value, name))
+            method = getattr(value, name)
+            return Function(name, partial(_bounded, method) if name in BOUNDED else method)
         if not isinstance(value, dict):
-            kind = type(value).__name__
-            raise ExpressionError(f"{kind} has no attribute {name!r} in expressions")
+            raise ExpressionError(f"{type(value).__name__} has no attribute {name!r}")
         if name not in value:
             hint = nearest(name, (key for key in value if isinstance(key, str)))
             raise ExpressionError(f"the dictionary has no key {name!r}.{hint}")
@@ -231,7 +212,12 @@ class Evaluator:
         named = {x.arg: self._node(x.value, names) for x in node.keywords if x.arg is not None}
         if len(named) < len(node.keywords):
             raise ExpressionError("** is not allowed in expressions")
-        return self.call(function, *values, **named)
+        if not isinstance(function, Function):
+            raise ExpressionError(f"{type(function).__name__} {function!s:.40} is not a function")
+        try:
+            return function.call(*values, **named)
+        except TypeError as error:
+            raise ExpressionError(f"{function.name}() cannot be called so: {error}") from None
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp, names: Names) -> list[Any]:
         return [self._node(node.elt, local) for local in self._loops(node.generators, names)]
@@ -254,41 +240,46 @@ class Evaluator:
     def _formattedvalue(self, node: ast.FormattedValue, names: Names) -> str:
         value, spec = self._node(node.value, names), self._node(node.format_spec, names) or ""
         if WIDE_FORMAT.search(spec):
-            raise ExpressionError(f"format {spec[:20]!r} is too wide")
+            _refuse_size()
         if node.conversion == ord("r"):
             value = repr(value)
         return format(value if isinstance(value, int | float) else str(value), spec)
 
-    def _functions(self) -> dict[str, Any]:
-        """All functions and constants of the language, and the namespaces `math` and `python`."""
-        mathematics = {
-            name: Function(f"math.{name}", value) if callable(value) else value
-            for name, value in vars(math).items()
-            if not name.startswith("_") and name not in UNBOUNDED
-        }
-        calls: dict[str, Callable[..., Any]] = {
-            call.__name__: call for call in (abs, all, any, divmod, len, max, min, sum, ord, repr)
-        }
-        calls |= {
-            "range": lambda *ends: _entries(range(*ends)),
-            "enumerate": lambda x, start=0: list(enumerate(_entries(x), start)),
-            "reversed": lambda x: _entries(x)[::-1],
-            "sorted": lambda x, reverse=False: sorted(_entries(x), reverse=reverse),
-            "zip": lambda *xs: list(zip(*map(_entries, xs), strict=False)),
-            "round": _rounded,
-            "isinstance": _is_instance,
-        }
-        python: dict[str, Any] = {name: Function(name, call) for name, call in calls.items()}
-        for kind in (bool, float, int, str, dict):
-            python[kind.__name__] = Function(kind.__name__, kind, kind)
-        for kind in (list, tuple, set, frozenset):
-            python[kind.__name__] = Function(kind.__name__, _collection(kind), kind)
-        python |= {"True": True, "False": False, "None": None}
-        spaces = {
-            "math": Namespace("math", mathematics.__getitem__),
-            "python": Namespace("python", python.__getitem__),
-        }
-        return mathematics | python | spaces | {"true": True, "false": False}
+
+def _functions() -> dict[str, Any]:
+    """All functions and constants of the language, and the namespaces `math` and `python`."""
+    mathematics = {
+        name: Function(f"math.{name}", value) if callable(value) else value
+        for name, value in vars(math).items()
+        if not name.startswith("_") and name not in UNBOUNDED
+    }
+    calls: dict[str, Callable[..., Any]] = {
+        call.__name__: call
+        for call in (abs, all, any, bool, dict, float, int, len, max, min, str, sum)
+    }
+    calls |= {
+        "range": lambda *ends: _entries(range(*ends)),
+        "enumerate": lambda x, start=0: list(enumerate(_entries(x), start)),
+        "reversed": lambda x: _entries(x)[::-1],
+        "sorted": lambda x, reverse=False: sorted(_entries(x), reverse=reverse),
+        "zip": lambda *xs: list(zip(*map(_entries, xs), strict=False)),
+        "round": _rounded,
+        "list": lambda x=(): _entries(x),
+        "tuple": lambda x=(): tuple(_entries(x)),
+        "set": lambda x=(): set(_entries(x)),
+    }
+    python = {name: Function(name, call) for name, call in calls.items()}
+    constants: dict[str, Any] = {"True": True, "False": False, "None": None}
+    spaces = {
+        "math": Namespace("math", mathematics.__getitem__),
+        "python": Namespace("python", (python | constants).__getitem__),
+    }
+    return mathematics | python | spaces | constants | {"true": True, "false": False}
+
+
+def _refuse_size() -> None:
+    text = f"a power, text or list has more than {MOST_BITS} bits or {MOST_ENTRIES} entries"
+    raise ExpressionError(text)
 
 
 def _weight(value: object) -> int:
@@ -303,10 +294,6 @@ def _weight(value: object) -> int:
         if isinstance(part, str | list | tuple | dict | set | frozenset):
             total += len(part)
     return total
-
-
-def _collection(kind: type) -> Callable[..., Any]:
-    return lambda x=(): kind(_entries(x))
 
 
 def _local(values: dict[str, Any], names: Names) -> Names:
@@ -329,37 +316,24 @@ def _assigned(target: ast.expr, value: object) -> dict[str, Any]:
 def _entries(value: object) -> list[Any]:
     """The entries of a list, text or dictionary."""
     if isinstance(value, range) and len(value) > MOST_ENTRIES:
-        raise ExpressionError(f"a range has {len(value)} entries; the limit is {MOST_ENTRIES}")
+        _refuse_size()
     if not isinstance(value, Iterable):
         raise ExpressionError(f"{type(value).__name__} has no entries")
     return list(value)
 
 
-def _is_instance(value: object, kinds: Function | tuple[Function, ...]) -> bool:
-    types = [x.kind for x in (kinds if isinstance(kinds, tuple) else (kinds,))]
-    return any(kind is not None and isinstance(value, kind) for kind in types)
-
-
 def _rounded(value: Any, digits: int | None = None) -> Any:
     if digits is not None and abs(digits) > 400:
-        raise ExpressionError(f"round() to {digits} digits; expected at most 400")
+        _refuse_size()
     return round(value, digits)
 
 
-def _joined(text: str, parts: object) -> str:
-    entries = _entries(parts)
-    if len(text) * len(entries) > MOST_ENTRIES:
-        raise ExpressionError("a joined text would be too long")
-    return text.join(entries)
-
-
-def _replaced(text: str, old: str, new: str, *count: int) -> str:
-    if (text.count(old) + 1) * len(new) > MOST_ENTRIES:
-        raise ExpressionError("a text with replacements would be too long")
-    return text.replace(old, new, *count)
-
-
-BOUNDED_METHODS: dict[str, Callable[..., str]] = {"join": _joined, "replace": _replaced}
+def _bounded(method: Callable[..., str], *given: Any) -> str:
+    """'text'.join(parts) or 'text'.replace(old, new), if the result cannot be too long."""
+    longest = max(_weight(method.__self__), 1) * max(_weight(list(given)) - len(given), 1)  # type: ignore[attr-defined]
+    if longest > MOST_ENTRIES:
+        _refuse_size()
+    return method(*given)
 
 
 def _check_size(sign: type[ast.operator], a: Any, b: Any) -> None:
@@ -368,12 +342,12 @@ def _check_size(sign: type[ast.operator], a: Any, b: Any) -> None:
         for x, n in ((a, b), (b, a)):
             long = isinstance(x, str | list | tuple) and isinstance(n, int)
             if long and len(x) * n > MOST_ENTRIES:
-                raise ExpressionError(f"a value would have {len(x) * n} entries")
+                _refuse_size()
     elif sign is ast.Pow and isinstance(a, int) and isinstance(b, int):
         if a.bit_length() * abs(b) > MOST_BITS:
-            raise ExpressionError(f"a power would have more than {MOST_BITS} bits")
+            _refuse_size()
     elif sign is ast.Mod and isinstance(a, str) and WIDE_FORMAT.search(a):
-        raise ExpressionError(f"format {a[:20]!r} is too wide")
+        _refuse_size()
 
 
 # values of texts and of YAML files
@@ -415,9 +389,8 @@ def tokens(text: object, sep: str = ",; ", skip_empty: bool = True) -> list[str]
     return [part for part in parts if part or not skip_empty]
 
 
-ANGLES = {"radians": 1.0, "degrees": math.pi / 180.0}
-LENGTHS = {"meters": 1.0, "millimeters": 0.001, "foot": 0.3048, "inches": 0.0254}
-UNITS = ANGLES | LENGTHS  # of YAML, in rad and m
+UNITS = {"radians": 1.0, "degrees": math.pi / 180.0}  # of YAML, in rad and m
+UNITS |= {"meters": 1.0, "millimeters": 0.001, "foot": 0.3048, "inches": 0.0254}
 
 
 def yaml_of(text: str, name: str, evaluator: Evaluator) -> Any:

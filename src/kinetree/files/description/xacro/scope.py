@@ -100,10 +100,9 @@ class Scope:
         *spaces, last = name.split(".")
         inside: Any = self
         for space in spaces:
-            inside = inside.find(space)
-            if not isinstance(inside, Scope):
-                return None, self
-        return (inside.macros.get(last), inside) if spaces else (None, self)
+            inside = inside.find(space) if isinstance(inside, Scope) else None
+        found = inside.macros.get(last) if spaces and isinstance(inside, Scope) else None
+        return found, inside
 
 
 def macro_of(element: Element) -> Macro:
@@ -115,8 +114,7 @@ def macro_of(element: Element) -> Macro:
         match = PARAMETER.match(text, position)
         if match is None or match["name"] in parameters:
             rest = text[position : position + 40].strip()
-            why = "is not a parameter" if match is None else "is there twice"
-            text = f"params of macro {element.attributes.get('name')!r}: {rest!r} {why}"
+            text = f"params of macro {element.attributes.get('name')!r}: {rest!r} is not one"
             expected = "expected NAME, NAME:=DEFAULT, *BLOCK or **BLOCK, each name once"
             raise ParseError(f"{element.place}: {text}; {expected}.")
         parameters[match["name"]] = bool(match["forward"]), match["default"]

@@ -20,7 +20,6 @@ function make(tag, attributes = {}, ...content) {
 const byId = (id) => document.getElementById(id);
 const pageData = () => JSON.parse(byId("data").textContent);
 const sum = (values) => values.reduce((total, x) => total + x, 0);
-const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const zeros = (n) => new Array(n).fill(0);
 const DEGREE = Math.PI / 180;
 

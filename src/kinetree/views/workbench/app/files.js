@@ -187,22 +187,29 @@ async function restoreScene(stored) {
     opened = { upload: ++lastUpload, main: source.main };
     uploads.set(opened.upload, { files: source.files, main: source.main });
   }
-  if (of !== undefined) recordOf({ name: isText, joints: listOf(isText) })(of, "of"); // scenes written by hand may omit it
   const robot = await describeRobot(opened), fresh = freshState(robot);
   const other = of && (of.name !== robot.name || of.joints.join() !== robot.dofs.map((dof) => dof.name).join());
   if (other && source.id !== undefined)
     throw new AskError(`The scene belongs to ${of.name}, which was given on the command line; here that is ${robot.name}. Start kinetree view with the robot of the scene, then open the scene.`);
   if (other) throw new AskError(`The scene belongs to ${of.name} with the joints ${of.joints.join(", ")}; ${robot.name} has ${robot.dofs.map((dof) => dof.name).join(", ")}.`);
-  const state = { ...freshView(false), ...fresh, ...entries };
-  await checkScene(robot, entries, state);
-  const { camera, run, kept, ...rest } = state;
+  const known = { ...freshView(false), ...fresh, camera: null }, state = { ...known, ...entries };
+  const strange = Object.keys(entries).find((name) => !Object.hasOwn(known, name));
+  if (strange) throw new AskError(`The scene has an entry ${JSON.stringify(strange)} that this workbench does not know; expected only ${Object.keys(known).join(", ")}.`);
+  const { camera, run, kept, ...rest } = state, { q, dq, ddq, push, gravity, payload, frame } = state;
+  await ask("readings", { robot: robot.id, q, dq, ddq, push, gravity, payload, frame }); // checks all that it computes with
   const found = {};
   for (const [name, value] of Object.entries({ run, kept })) {
     found[name] = null;
     if (value && value.recipe) found[name] = await simulateRecipe(robot, value.recipe);
     else if (value && value.motion) found[name] = keepRun(value.motion, null, value.motion.name || "motion");
   }
-  bench.store.change({ ...rest, ...found, robot: robot.opened });
+  const before = bench.scene;
+  try {
+    bench.store.change({ ...rest, ...found, robot: robot.opened });
+  } catch (error) {
+    bench.store.change(before);
+    throw new AskError(`The scene cannot be shown: ${error.message}`);
+  }
   if (camera && bench.viewer) {
     bench.viewer.camera.set(camera);
     bench.viewer.draw();

@@ -2,7 +2,7 @@
 
 const bench = {
   store: null, robot: null, viewer: null, player: null, at: null, poses: [], readings: null,
-  recursion: null, constraintForces: [], term: null, kept: null, unfolded: null, gravityAt: null, isOpenLoop: false,
+  recursion: null, term: null, kept: null, unfolded: null, gravityAt: null, isOpenLoop: false,
   asked: null, answered: null, // the last request for readings and the last one that was answered
   get scene() { return bench.store.scene; },
 };
@@ -51,7 +51,7 @@ function sceneChanged(scene, before) {
   showLayout(scene);
   if (another && bench.viewer) {
     drawNow();
-    frameRobot({ turn: true });
+    frameRobot();
     showChoices();
   }
   refresh();

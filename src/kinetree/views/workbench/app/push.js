@@ -121,12 +121,12 @@ contributors.push(() => {
   const { push } = bench.scene;
   if (!push) return null;
   const foot = pushFoot(), way = times(push.force, pushScale()), size = Math.hypot(...push.force), turn = Math.hypot(...push.moment);
-  const parts = arrowParts(foot, way, 1.2 * arrowRadius(), cssColour("--f"));
-  const found = size > 0 ? [{ at: plus(foot, way), text: `${numberText(size, 3)} N`, colour: "--f", beside: bench.scene.classroom ? 20 : 13 }] : [];
+  const parts = arrowParts(foot, way, 1.2 * arrowRadius(), cssColour("--part-external"));
+  const found = size > 0 ? [{ at: plus(foot, way), text: `${numberText(size, 3)} N`, colour: "--part-external", beside: bench.scene.classroom ? 20 : 13 }] : [];
   if (turn > 0) {
     const twist = times(push.moment, 0.2 * bench.robot.stage.scene.extent / Math.max(turn, 0.05 * robotWeight()));
-    parts.push(...arrowParts(foot, twist, arrowRadius(), cssColour("--n"), { heads: 2 }));
-    found.push({ at: plus(foot, twist), text: `${numberText(turn, 3)} N m`, colour: "--n" });
+    parts.push(...arrowParts(foot, twist, arrowRadius(), cssColour("--part-external"), { heads: 2 }));
+    found.push({ at: plus(foot, twist), text: `${numberText(turn, 3)} N m`, colour: "--part-external" });
   }
   return { parts, labels: found };
 });

@@ -3,7 +3,7 @@
 const SCENE_VERSION = 1;
 const MERGE_MS = 900; // changes of one control within this time are one step of undo
 const MOST_STEPS_BACK = 400;
-const MOST_NUMBERS = 12; // degrees of freedom up to which the mass matrix opens with its numbers
+const MOST_NUMBERS = 9; // degrees of freedom up to which the mass matrix opens with its numbers
 
 // How the page looks before anything was chosen.
 function freshView(degrees) {
@@ -12,7 +12,7 @@ function freshView(degrees) {
     shown: null, // groups of the drawing; null: as the robot's scene proposes
     marks: { gravity: true, com: false, mass: false, force: false, contacts: true, cones: false },
     docks: { left: [], right: ["joints", "torque"], bottom: [] },
-    folded: [], sizes: { left: 330, right: 360, bottom: 250 },
+    folded: [], sizes: { left: 330, right: 360, bottom: 300 },
     table: false,
   };
 }
@@ -72,7 +72,8 @@ function createStore(first, changed) {
 
 // Only what the server needs to answer.
 function stateOf(scene, robot, at) {
-  return { robot: robot.id, q: at.q, dq: at.dq, ddq: at.ddq, push: scene.push, gravity: presentGravity(), payload: scene.payload };
+  const { q, dq, ddq, contact_forces, stop_forces } = at;
+  return { robot: robot.id, q, dq, ddq, contact_forces, stop_forces, push: scene.push, gravity: scene.gravity, payload: scene.payload };
 }
 
 // The scene as it is stored: runs as recipes, files of motions and robots as they were opened.

@@ -16,7 +16,6 @@ from kinetree.engine.llvm import engine
 from kinetree.engine.llvm.loops import LlvmLoops
 from kinetree.engine.llvm.target import host_target
 from kinetree.optimal import cuda, driver, ilqr
-from kinetree.optimal.normals import ENTRY, normals, philox_text
 
 LANES = (1, 2, 4, 8)
 N, M, K = 7, 5, 9  # unknowns, right sides, terms of sums
@@ -261,13 +260,3 @@ def test_gpu_compilers_accept_iterations(limits, tmp_path):
     solver = ilqr.Solver(problem.transcription, limits is not None, "cuda")
     for warps in (1, 4):
         compile_for_gpu(solver.target.source(warps, shared=True), tmp_path)
-    compile_for_gpu(philox_text() + ENTRY, tmp_path)
-
-
-def test_normal_numbers_as_c_are_those_of_numpy(tmp_path):
-    """Those of several counters, of a seed beyond 32 bits."""
-    counters, seed = 5, 2**40 + 7
-    call = f"for (int k = 0; k < {counters}; k++) kt_block(k, {seed}ull, 3, at[0] + 8 * k);"
-    memory = {"numbers": np.zeros((counters, 8))}
-    found = run_threads(philox_text(), call, memory, 1, 1, tmp_path)["numbers"]
-    np.testing.assert_array_equal(found, normals(seed, 3, counters, 8))
