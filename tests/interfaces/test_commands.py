@@ -149,7 +149,7 @@ watch arm.urdf waved.csv
 watch arm.urdf waved.csv --report found.html --json
 """,
     "convert": """
-convert four_bar -o again.json --json
+convert four_bar -o again.xml --json
 convert four_bar -o again.urdf
 """,
     "equations": """

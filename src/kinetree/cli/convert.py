@@ -3,8 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
-from json import loads
+from dataclasses import fields, is_dataclass
 from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 POSITIONS = 3  # random ones, at which a robot is compared with the one that is read back
 ROUNDING = 1e-9  # relative difference of poses and inertias that rotations in a file explain
 DROPPED = re.compile("<!-- not supported by [A-Z]+: (.*) -->")
-FORMATS = {".urdf": "URDF", ".xml": "MJCF", ".mjcf": "MJCF", ".json": "JSON"}
+FORMATS = {".urdf": "URDF", ".xml": "MJCF", ".mjcf": "MJCF"}
 OTHER_DATA = ("limits", "friction", "armature")  # of a joint, besides poses and inertias
 
 
@@ -39,13 +38,13 @@ def convert(
         Path,
         Parameter(
             name=["--output", "-o"], metavar="FILE",
-            help="File to write: .urdf, .xml or .mjcf (MJCF), or .json, the model as JSON.",
+            help="File to write: .urdf, or .xml or .mjcf (MJCF).",
         ),
     ],
     json: Json = False,
     reading: Reading = AS_IT_IS,
 ) -> None:  # fmt: skip
-    """Write a robot as URDF, MJCF or JSON, and report everything that is lost.
+    """Write a robot as URDF or MJCF, and report everything that is lost.
 
     The text is read back and compared before the file is written: poses and inertias of all links
     at three positions, and limits, friction and armature. Shapes and meshes are not part of the
@@ -56,7 +55,7 @@ def convert(
     ```
     kinetree convert panda -o panda.urdf
     kinetree convert hand -o hand.xml
-    kinetree convert quadruped -o quadruped.json --json
+    kinetree convert quadruped -o quadruped.xml --json
     ```
 
     JSON has robot, file, format, dropped (a list of sentences), joints (how many were compared)
@@ -93,16 +92,10 @@ def convert(
 
 def written(robot: "Robot", ending: str) -> tuple[str, Model, list[str]]:
     """The text of a robot, the model that is read back from it, and what is lost."""
-    from kinetree.files.write.json import from_json
-    from kinetree.model import build_model
-
     text = _text(robot.model, ending)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KinetreeWarning)  # of losses, which are listed
-        if ending != ".json":
-            return text, _read_back(text, ending), DROPPED.findall(text)
-        description = replace(from_json(text), constrained=None)
-        return text, build_model(description, unphysical="allow"), loads(text)["not_written"]
+        return text, _read_back(text, ending), DROPPED.findall(text)
 
 
 def _read_back(text: str, ending: str) -> Model:
@@ -119,9 +112,8 @@ def _read_back(text: str, ending: str) -> Model:
 
 def _text(model: Model, ending: str) -> str:
     from kinetree.files.write import to_mjcf, to_urdf
-    from kinetree.files.write.json import to_json
 
-    writers = {"URDF": to_urdf, "MJCF": to_mjcf, "JSON": to_json}
+    writers = {"URDF": to_urdf, "MJCF": to_mjcf}
     return writers[FORMATS[ending]](model, losses="allow")
 
 
