@@ -151,7 +151,7 @@ watch arm.urdf waved.csv
 watch arm.urdf waved.csv --report found.html --json
 """,
     "convert": """
-convert four_bar -o again.urdf --json
+convert four_bar -o again.xml --json
 convert four_bar -o again.urdf
 """,
     "equations": """

@@ -20,12 +20,12 @@ from kinetree import dynamics
 from kinetree.core.arrays import Array, StateLike, is_numeric
 from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.dynamics.textbook.rotors import rotor_moments
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, Key, Share, Shares, bodies_of, joint_forces, shares_of
 from kinetree.explain.constraints import Carried
 from kinetree.explain.contacts import Pressed
 from kinetree.explain.drives import friction_nodes, mass_nodes, rotor_nodes, spring_nodes
-from kinetree.explain.node import Node, Quantity, code_line, leaf, product, summed, vector
+from kinetree.explain.node import Node, Quantity, code_line, leaf, named, product, summed, vector
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import constraints_of, tree_of
 from kinetree.model.inputs import Motion, read_motion, zeros
@@ -70,9 +70,7 @@ class Torque:
     constraints: Carried | None = None
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.shares:
-            raise NameLookupError(f"tau has no share {name!r}; there are {', '.join(self.shares)}.")
-        return self.shares[name]
+        return named(self.shares, name, "share of tau")
 
     @property
     def total(self) -> Array:
@@ -342,21 +340,9 @@ def _per_rate(unit: str) -> str:
 
 
 def dof_number(model: Model, dof: int | str) -> int:
-    """Number of a degree of freedom from its number or name.
-
-    Raises:
-        InputError: there is no such degree of freedom.
-    """
-    names = model.dof_names
-    if isinstance(dof, str):
-        if dof in names:
-            return names.index(dof)
-    elif 0 <= int(dof) < len(names):
-        return int(dof)
-    raise InputError(
-        f"there is no degree of freedom {dof!r} of {model.name!r}; it has {len(names)}, counted "
-        f"from 0: {', '.join(names)}."
-    )
+    """Number of a degree of freedom from its number or name."""
+    known = {x: k for k, name in enumerate(model.dof_names) for x in (name, str(k))}
+    return named(known, str(dof), "degree of freedom")
 
 
 def check_numbers(model: Model, x: Motion) -> None:

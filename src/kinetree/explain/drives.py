@@ -7,13 +7,13 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import friction_force
+from kinetree.dynamics.joints.gains import arm_rate
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.rotors import armature
 from kinetree.explain.bodies import Bodies
 from kinetree.explain.node import Node, Quantity, leaf, product, summed, vector
 from kinetree.files.description.friction import Friction, smooth_laws
 from kinetree.model import WORLD, GearedMotor, JointRotor, Model
-from kinetree.model.friction import is_zero
 from kinetree.model.inputs import Motion
 
 
@@ -25,7 +25,8 @@ def spring_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
     """Force against every spring that pulls at a degree of freedom."""
     nodes: list[Node] = []
     for pull in Springs(model, x.q).acting:
-        spring, rate, arm = pull.spring, float(pull.rate(x.dq)), float(pull.arms.get(dof, 0))
+        rate = float(arm_rate(pull.arms, x.dq))
+        spring, arm = pull.spring, float(pull.arms.get(dof, 0))
         force = pull.extension * spring.stiffness + rate * pull.damping
         latex = r"a\, (k\, (x - x_0) + c\, \dot x)"
         numbers = {
@@ -61,26 +62,23 @@ def friction_nodes(model: Model, x: Motion, dof: int, unit: str) -> list[Node]:
 def _friction(friction: Friction, rate: float, ratio: float, unit: str) -> list[Node]:
     """The laws of one friction, one by one; ratio: of its rate to that of the joint."""
     none, side = Friction(), int(rate < 0)
-    numbers = [("rate", rate, ""), ("ratio", ratio, "")]
-    laws: list[tuple[str, str, Friction, str, float]] = []
-    if not is_zero(friction.viscous):
-        law = replace(none, viscous=friction.viscous)
-        size = float(friction.viscous[side])
-        laws.append(("viscous friction", r"v\, \dot q", law, "viscous", size))
-    if friction.stribeck is not None or not is_zero(friction.coulomb):
-        law = replace(none, coulomb=friction.coulomb, stribeck=friction.stribeck)
-        size = float(friction.coulomb[side])
-        laws.append(("dry friction", r"F_c\, \mathrm{sign}(\dot q)", law, "dry", size))
+    dry = replace(none, coulomb=friction.coulomb, stribeck=friction.stribeck)
+    laws = [
+        ("viscous friction", r"v\, \dot q", replace(none, viscous=friction.viscous), "viscous"),
+        ("dry friction", r"F_c\, \mathrm{sign}(\dot q)", dry, "dry"),
+    ]
     for name, smooth in smooth_laws(friction).items():
         law = replace(none, **{name: smooth})
-        laws.append((name, rf"b_{{\mathrm{{{name}}}}}(\dot q)", law, "smooth", 0.0))
+        laws.append((name, rf"b_{{\mathrm{{{name}}}}}(\dot q)", law, "smooth"))
     if friction.function is not None:
         law = replace(none, function=friction.function)
-        laws.append(("function of the user", r"b_{\mathrm{user}}(\dot q)", law, "function", 0.0))
+        laws.append(("function of the user", r"b_{\mathrm{user}}(\dot q)", law, "function"))
     nodes: list[Node] = []
-    for name, latex, law, key, size in laws:
-        own = [*numbers, ("coefficient", size, "")] if size else numbers
-        nodes += leaf(name, latex, float(friction_force(law, rate) * ratio), unit, key, *own)
+    for name, latex, law, key in laws:
+        numbers = {"rate": rate, "ratio": ratio, "viscous coefficient": float(law.viscous[side])}
+        numbers["dry friction"] = float(law.coulomb[side])
+        used = [(word, x, "") for word, x in numbers.items() if x]
+        nodes += leaf(name, latex, float(friction_force(law, rate) * ratio), unit, key, *used)
     return nodes
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
 from kinetree.core.text import counted
 from kinetree.dynamics.textbook.recursion import Recursion
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, bodies_of
 from kinetree.explain.causes import Torque, causes_of, dof_number, torque_shares
 from kinetree.explain.constraints import carried_forces, mapped
 from kinetree.explain.contacts import Pressed, pressed
-from kinetree.explain.node import Node
+from kinetree.explain.node import Node, named
 from kinetree.explain.recursion import LinkSteps, Recorded, link_steps, record, unfold_vectors
 from kinetree.explain.tables import TITLE, markup, own_style, text
 from kinetree.model import Model
@@ -63,13 +63,9 @@ class Explanation:
         return self.recorded.full
 
     def __getitem__(self, link: str | int) -> LinkSteps:
-        named = {steps.name: steps for steps in self.links}
         if isinstance(link, int):
             return self.links[link]
-        if link not in named:
-            known = ", ".join(named)
-            raise NameLookupError(f"{self.model.name!r} has no link {link!r}; there are {known}.")
-        return named[link]
+        return named({steps.name: steps for steps in self.links}, link, "link")
 
     def map(self, function: Callable[[Any], Any]) -> "Explanation":
         """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`.
@@ -157,10 +153,8 @@ class Explanation:
         """
         if symbol not in ("V", "dV", "F"):
             raise InputError(f"symbol is {symbol!r}; expected one of V, dV, F.")
-        names = self.model.link_names
-        i = names.index(link) if isinstance(link, str) and link in names else link
-        if not isinstance(i, int) or not 0 <= i < len(names):
-            raise InputError(f"there is no moving link {link!r}; there are {', '.join(names)}.")
+        known = {x: k for k, name in enumerate(self.model.link_names) for x in (name, str(k))}
+        i = named(known, str(link), "moving link")
         return unfold_vectors(self.links, self.recorded, i, symbol)
 
     def unfolded(self) -> list[Node]:

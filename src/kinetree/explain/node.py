@@ -2,16 +2,18 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from inspect import getsource
+from typing import TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
+from kinetree.errors import NameLookupError
 from kinetree.explain.numbers import column_cells
 from kinetree.present.mathml import inside_math
 from kinetree.present.tables import escape, plain, text_table
@@ -137,6 +139,16 @@ class Node:
                 return child
         names = ", ".join(x.name for x in self.children) or "nothing"
         raise KeyError(f"{self.name!r} does not unfold into {name!r}; it unfolds into {names}.")
+
+
+T = TypeVar("T")
+
+
+def named(found: Mapping[str, T], name: str, what: str) -> T:
+    """An entry by its name; NameLookupError with the names that there are."""
+    if name not in found:
+        raise NameLookupError(f"there is no {what} {name!r}; there are {', '.join(found)}.")
+    return found[name]
 
 
 def summed(

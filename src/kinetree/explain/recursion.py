@@ -8,7 +8,7 @@ is a part of its own: dV = dV_motion + gravity.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,7 @@ from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.dynamics.textbook.rotors import armature, rotor_moments
-from kinetree.errors import NameLookupError
-from kinetree.explain.node import Node, code_line
+from kinetree.explain.node import Node, code_line, named
 from kinetree.files.description.joints import PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.edit import with_gravity
@@ -93,12 +92,7 @@ class LinkSteps:
     terms: Mapping[str, Node]
 
     def __getitem__(self, symbol: str) -> Node:
-        if symbol not in self.terms:
-            known_symbols = ", ".join(self.terms)
-            raise NameLookupError(
-                f"{self.name!r} has no quantity {symbol!r}; there are {known_symbols}."
-            )
-        return self.terms[symbol]
+        return named(self.terms, symbol, "quantity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,19 +140,10 @@ def link_steps(at: Recorded, extra: Mapping[str, list[Array]]) -> list[LinkSteps
         for key in EQUATIONS["tau"]:
             own = own + forces.get(key, 0)
         terms["tau"] = _node(at, i, "tau", forces, own)
-        steps.append(
-            LinkSteps(
-                i,
-                name,
-                joint.name,
-                joint.type,
-                model.base_name if p == WORLD else model.link_names[p],
-                tuple(rate_names(joint)),
-                link_pose(model, i, x.q),
-                at.full.T_si[i],
-                terms,
-            )
-        )
+        parent = model.base_name if p == WORLD else model.link_names[p]
+        poses = link_pose(model, i, x.q), at.full.T_si[i]
+        rates = tuple(rate_names(joint))
+        steps.append(LinkSteps(i, name, joint.name, joint.type, parent, rates, *poses, terms))
     return steps
 
 
@@ -298,29 +283,12 @@ def unfold_vectors(steps: tuple[LinkSteps, ...], at: Recorded, i: int, symbol: s
                 latex = rf"\mathrm{{Ad}}_{{{c + 1},i}}^T F_{{{c + 1}}}"
             elif name == "rotors":
                 key = "F rotors"
-            children.append(
-                Node(
-                    name,
-                    latex,
-                    tuple(value.tolist()),
-                    whole.unit,
-                    whole.frame,
-                    code_line(key),
-                    (),
-                    below,
-                )
-            )
+            total = tuple(value.tolist())
+            code = code_line(key)
+            node = Node(name, latex, total, whole.unit, whole.frame, code, (), below)
+            children.append(node)
         return tuple(children)
 
     whole = steps[i][symbol]
     title = f"{SYMBOLS[symbol][1]} of {names[i]}"
-    return Node(
-        title,
-        whole.latex,
-        whole.value,
-        whole.unit,
-        whole.frame,
-        whole.code,
-        (),
-        carried(i, np.eye(6)),
-    )
+    return replace(whole, name=title, children=carried(i, np.eye(6)))

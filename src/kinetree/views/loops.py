@@ -167,34 +167,15 @@ def wrapped(model: Model, q: Array) -> Array:
     return q
 
 
-@dataclass(frozen=True, eq=False)
-class Openness:
-    """The largest error of each constraint at a position, by name, and that of a closed one."""
-
-    errors: dict[str, float]
-    tolerance: float = 0.0
-
-    @property
-    def largest(self) -> float:
-        """The largest error of all."""
-        return max(self.errors.values(), default=0.0)
-
-    @property
-    def closed(self) -> bool:
-        """Whether all constraints are satisfied, up to what `simulate` accepts."""
-        return self.largest <= self.tolerance
-
-
-def openness(robot: Robot, q: Array) -> Openness:
-    """How far each constraint is from being satisfied."""
+def openness(robot: Robot, q: Array) -> dict[str, float]:
+    """The largest error of each constraint at a position, by name."""
     given = robot.model.constraints
     if given is None:
-        return Openness({})
-    Phi = np.abs(np.asarray(robot.compile("constraint_errors")(q), float))
+        return {}
     errors: dict[str, float] = dict.fromkeys(given.given, 0.0)
-    for row, x in enumerate(Phi):
+    for row, x in enumerate(np.abs(np.asarray(robot.compile("constraint_errors")(q), float))):
         errors[given.owner(row)] = max(errors[given.owner(row)], float(x))
-    return Openness(errors, given.tolerance)
+    return errors
 
 
 def freedom_words(robot: Robot) -> str:

@@ -113,10 +113,15 @@ def scroll_table(
 
 
 ROBOT_SCRIPTS = (
-    "kinematics.js", "closure.js", "pose.js", "orbit.js", "viewer.js", "plot.js", "charts.js",
-    "robot.js",
+    "numbers.js", "kinematics.js", "closure.js", "pose.js", "orbit.js", "viewer.js", "plot.js",
+    "charts.js", "robot.js",
 )  # fmt: skip
-CHART_SCRIPTS = ("plot.js", "charts.js", "figure.js")  # of a page without other scripts
+CHART_SCRIPTS = (
+    "numbers.js",
+    "plot.js",
+    "charts.js",
+    "figure.js",
+)  # of a page without other scripts
 
 
 def chart_frames(count: int) -> list[str]:

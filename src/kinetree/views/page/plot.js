@@ -24,12 +24,6 @@ const createPlot = (() => {
   // Class of a line: the colour with a number, and dashes once all are used; or that of an energy.
   const strokeOf = (k) => typeof k === "string" ? `energy-${k}` : `c${k % 8} d${Math.floor(k / 8) % 4}`;
   const isNumber = (x) => x !== null && x !== undefined && Number.isFinite(x);
-  const readable = (x, digits = 4) => {
-    if (!isNumber(x)) return "–";
-    const size = Math.abs(x), short = Number(x.toPrecision(digits));
-    const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? short.toExponential().replace("e+", "e") : String(short);
-    return text.replaceAll("-", "−");
-  };
 
   // Round numbers between two bounds: multiples of 1, 2 or 5 times a power of ten.
   function ticksBetween(low, high, about, least) {
@@ -96,7 +90,7 @@ const createPlot = (() => {
     // Straight scales from values on the axes to pixels, and back.
     function setScales() {
       const xs = rangeOfX(), ys = rangeOfY(xs);
-      const yTicks = ticksBetween(...ys, Math.max(3, height / 42), height < 120 ? 2 : 3), labels = yTicks.map((y) => readable(y, 6));
+      const yTicks = ticksBetween(...ys, Math.max(3, height / 42), height < 120 ? 2 : 3), labels = yTicks.map((y) => numberText(y, 6));
       const left = Math.max(44, ...labels.map((text) => 7 * text.length + 12), 6.6 * unit.length + 8);
       box = { left, right: width - 12, top: 22, bottom: height - 24 };
       scaleX = (x) => box.left + (x - xs[0]) / (xs[1] - xs[0]) * (box.right - box.left);
@@ -112,7 +106,7 @@ const createPlot = (() => {
         picture.append(drawn("text", { x: left - 6, y: +at + 4, "text-anchor": "end" }, labels[k]));
       });
       for (const x of ticksBetween(...xs, Math.max(2, width / 90), 3)) {
-        const at = scaleX(x), text = readable(x, 6);
+        const at = scaleX(x), text = numberText(x, 6);
         picture.append(drawn("path", { class: "axis", d: `M${at.toFixed(1)} ${top}V${bottom}` }));
         if (at + 3.5 * text.length < right - 7 * words.length - 8) picture.append(drawn("text", { x: at.toFixed(1), y: bottom + 17, "text-anchor": "middle" }, text));
       }
@@ -152,7 +146,7 @@ const createPlot = (() => {
       for (const bound of new Set(limitsOf())) {
         const y = scaleY(bound) - box.top;
         if (y < 0 || y > box.bottom - box.top) continue;
-        const owners = shown().filter((one) => one.limit.includes(bound)), label = drawn("text", { class: "bound-name", x: box.right - box.left - 4, y: y < 12 ? y + 12 : y - 3, "text-anchor": "end" }, `limit ${readable(bound)}`);
+        const owners = shown().filter((one) => one.limit.includes(bound)), label = drawn("text", { class: "bound-name", x: box.right - box.left - 4, y: y < 12 ? y + 12 : y - 3, "text-anchor": "end" }, `limit ${numberText(bound)}`);
         label.append(drawn("title", {}, owners.map((one) => one.name).join(", ")));
         inside.append(drawn("path", { class: `bound ${owners.length === 1 ? strokeOf(owners[0].colour) : ""}`, d: `M0 ${y.toFixed(1)}H${box.right - box.left}` }), label);
       }
@@ -195,14 +189,14 @@ const createPlot = (() => {
       table.hidden = time === null || !rows.length;
       if (table.hidden) return;
       const far = ({ value }) => isNumber(value) && level !== null ? Math.abs(scaleY(value) - level) : 0;
-      const chosen = [...rows].sort((a, b) => far(a) - far(b)).slice(0, MOST_ROWS), grid = made("table"), title = made("th", "", `${xAxis.name} = ${readable(time)} ${xAxis.unit}`);
+      const chosen = [...rows].sort((a, b) => far(a) - far(b)).slice(0, MOST_ROWS), grid = made("table"), title = made("th", "", `${xAxis.name} = ${numberText(time)} ${xAxis.unit}`);
       title.colSpan = 3;
       grid.append(title);
       for (const { one, value, other } of rows.filter((row) => chosen.includes(row))) {
         const row = made("tr"), name = made("td");
         name.append(sample(one), one.name);
-        row.append(name, made("td", "n", `${readable(value)} ${unit}`));
-        if (compare) row.append(made("td", "n soft", other === undefined ? "" : readable(other)));
+        row.append(name, made("td", "n", `${numberText(value)} ${unit}`));
+        if (compare) row.append(made("td", "n soft", other === undefined ? "" : numberText(other)));
         grid.append(row);
       }
       table.replaceChildren(grid);

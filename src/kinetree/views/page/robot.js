@@ -25,7 +25,7 @@ for (const box of document.querySelectorAll("[data-group]")) {
 
 function setUpSliders() {
   const rows = [...document.querySelectorAll(".handle")], degrees = element("degrees");
-  const readable = (x) => Math.abs(x) < 5e-4 ? "0" : x.toPrecision(4);
+  const readable = (x) => numberText(Math.abs(x) < 5e-4 ? 0 : x);
   let q = [...data.q];
   function update() {
     const T = show(q), tau = gravityForces(data.robot, T), values = handleValues(robot, q), closure = element("closure");
@@ -55,7 +55,7 @@ function setUpSliders() {
 
 function setUpPlayer() {
   const { t } = motion, slider = element("time"), button = element("play"), cells = [...document.querySelectorAll("[data-track]")];
-  const readable = (x) => Math.abs(x) < 5e-6 ? "0" : x.toPrecision(4);
+  const readable = (x) => numberText(Math.abs(x) < 5e-6 ? 0 : x);
   let now = t[0], running = false, last = 0;
   const plots = createCharts(data.charts, (time) => { play(false); now = time; update(); });
   function update() {

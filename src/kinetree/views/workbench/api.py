@@ -5,7 +5,6 @@ An answer depends on the request and on the robots that are open, and on nothing
 
 from collections.abc import Callable
 
-from kinetree import robots
 from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError
 from kinetree.explain import packed, recursion_steps, unfold_mass
@@ -37,9 +36,7 @@ ELLIPSOID = 0.16  # longest axis of a drawn ellipsoid, in extents
 
 def answer_robots(shelf: Shelf, request: Request) -> Answer:
     """The built-in robots."""
-    listed = [{"name": name, "title": name.replace("_", " ")} for name in BUILT_IN]
-    docs = [(getattr(robots, name).__doc__ or "").strip().partition("\n")[0] for name in BUILT_IN]
-    return {"built_in": [x | {"about": doc} for x, doc in zip(listed, docs, strict=True)]}
+    return {"built_in": [{"name": name, "title": name.replace("_", " ")} for name in BUILT_IN]}
 
 
 def answer_open(shelf: Shelf, request: Request) -> Answer:

@@ -10,7 +10,8 @@ from kinetree.views.page.document import document
 
 # scripts shared with other pages, then the workbench's own in app/, run one after the other
 SHARED = (
-    "kinematics.js", "closure.js", "pose.js", "orbit.js", "viewer.js", "plot.js", "unfold.js",
+    "numbers.js", "kinematics.js", "closure.js", "pose.js", "orbit.js", "viewer.js", "plot.js",
+    "unfold.js",
 )  # fmt: skip
 APP_SCRIPTS = (
     "dom.js", "api.js", "state.js", "marks.js", "layout.js", "stage.js", "sliders.js",

@@ -93,11 +93,10 @@ async function start() {
   bench.player = createPlayer();
   sceneChanged(bench.scene, bench.scene);
   await attempt(anchor, setUpChooser);
-  if (location.hash.length > 1) await openLink(anchor);
-  new ResizeObserver(() => { if (bench.viewer) placeLabels(); }).observe(byId("stage"));
+  new ResizeObserver(() => { if (bench.viewer) keepInView(robotPoints()); placeLabels(); }).observe(byId("stage"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawStage);
   window.kinetree = {
-    bench, runs, sceneLink, saveScene, restore: (text) => openScene(text, anchor), stored: () => presentScene((upload) => uploads.get(upload)),
+    bench, runs, saveScene, restore: (text) => openScene(text, anchor), stored: presentScene,
     settled: () => bench.readings !== null && bench.asked === bench.answered,
     open: (files) => openFiles(files, anchor),
     ready: true,

@@ -95,9 +95,8 @@ function placeGrips() {
   for (const kind of ["foot", "tip"]) {
     let grip = byId(`grip-${kind}`);
     if (!grip) {
-      grip = make("button", { type: "button", class: "grip", id: `grip-${kind}`, "aria-label": kind === "tip" ? "Tip of the push: drag it, or use the arrow keys, to aim the force" : "Foot of the push: drag it onto a link" });
+      grip = make("button", { type: "button", class: "grip", id: `grip-${kind}`, "aria-label": kind === "tip" ? "Tip of the push: drag it to aim the force" : "Foot of the push: drag it onto a link" });
       grip.addEventListener("pointerdown", (event) => dragGrip(event, kind));
-      grip.addEventListener("keydown", (event) => nudgeGrip(event, kind));
       overlay.append(grip);
     }
     grip.hidden = !shown;
@@ -106,15 +105,6 @@ function placeGrips() {
     const [x, y] = bench.viewer.project(at);
     grip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   }
-}
-
-function nudgeGrip(event, kind) {
-  const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-  if (!by || kind !== "tip") return;
-  event.preventDefault();
-  event.stopPropagation();
-  const [right, above] = bench.viewer.camera.axes(), size = 0.02 * robotWeight();
-  changePush({ force: plus(bench.scene.push.force, plus(times(right, by[0] * size), times(above, by[1] * size))) }, "grip keys");
 }
 
 contributors.push(() => {

@@ -1,4 +1,4 @@
-// The scene as plain data: all that undo, a link and a scene file restore.
+// The scene as plain data: all that undo and a scene file restore.
 
 const SCENE_VERSION = 1;
 const MERGE_MS = 900; // changes of one control within this time are one step of undo
@@ -77,41 +77,28 @@ function stateOf(scene, robot, at) {
 }
 
 // The scene as it is stored: runs as recipes, files of motions and robots as they were opened.
-function storedScene(scene, robot, camera, runs, files) {
+function storedScene(scene, robot, camera) {
   const of = { name: robot.name, joints: robot.dofs.map((dof) => dof.name) };
   const stored = { kinetree: SCENE_VERSION, of, ...scene, camera };
   for (const name of ["run", "kept"]) {
     const run = scene[name] === null ? null : runs.get(scene[name]);
-    stored[name] = !run ? null : run.recipe ? { recipe: run.recipe } : files ? { motion: run.motion } : null;
+    stored[name] = run ? (run.recipe ? { recipe: run.recipe } : { motion: run.motion }) : null;
   }
-  stored.robot = scene.robot.upload === undefined ? scene.robot
-    : files ? { ...files(scene.robot.upload) } : { file: scene.robot.main };
+  stored.robot = scene.robot.upload === undefined ? scene.robot : uploads.get(scene.robot.upload);
   return stored;
 }
 
-function encodeScene(stored) {
-  const bytes = new TextEncoder().encode(JSON.stringify(stored));
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
-
-function decodeScene(text) {
-  const raw = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return readScene(new TextDecoder().decode(Uint8Array.from(raw, (c) => c.charCodeAt(0))));
-}
-
-// The scene of a file or link; an Error with words for the user if it is not one.
+// The scene of a file; an AskError with words for the user if it is not one.
 function readScene(text) {
   let found;
   try {
     found = JSON.parse(text);
   } catch {
-    throw new Error("This is not a scene of kinetree: expected a file that was saved with “Save scene”.");
+    throw new AskError("This is not a scene of kinetree: expected a file that was saved with “Save scene”.");
   }
   if (!found || found.kinetree === undefined || !found.robot || !Array.isArray(found.q))
-    throw new Error("This is not a scene of kinetree: it has no robot and no positions q.");
+    throw new AskError("This is not a scene of kinetree: it has no robot and no positions q.");
   if (found.kinetree !== SCENE_VERSION)
-    throw new Error(`This scene has version ${found.kinetree}; this workbench reads version ${SCENE_VERSION}.`);
+    throw new AskError(`This scene has version ${found.kinetree}; this workbench reads version ${SCENE_VERSION}.`);
   return found;
 }
