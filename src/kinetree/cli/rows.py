@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,6 @@ from kinetree.motion.recordings.read import (
     kind_of,
     read_table,
     trajectory_of,
-    with_rates,
 )
 from kinetree.motion.recordings.write import columns_of
 from kinetree.motion.trajectory import Trajectory
@@ -75,7 +75,9 @@ def read_states(data: str, request: ReadRequest, wanted: Sequence[str]) -> dict[
         table = read_table(path, request)
     lacking = tuple(x for x in RATES if x in wanted and x not in table.values)
     if "t" in table.values and lacking:
-        table = with_rates(table, request, wanted=lacking, zero=True)
+        motion = trajectory_of(table, request, path.name)
+        rates = {x: getattr(motion, x) for x in lacking}
+        table = replace(table, values={**table.values, **rates}, notes=motion.meta["notes"])
     missing = [x for x in wanted if x not in table.values]
     announce(path.name, table.notes, missing)
     check_quaternions(request.model, table)
@@ -137,9 +139,9 @@ def existing_file(data: str, expected: str) -> Path:
 def read_trajectory(data: str, request: ReadRequest) -> Trajectory:
     """Read the trajectory of a recording; missing rates are those of the spline through it."""
     with as_file(data) as path:
-        table = with_rates(read_table(path, request), request)
-    announce(path.name, table.notes, ())
-    return trajectory_of(table, request, path.name)
+        motion = trajectory_of(read_table(path, request), request, path.name)
+    announce(path.name, motion.meta.get("notes", ()), ())
+    return motion
 
 
 def read_forces(data: str, request: ReadRequest) -> tuple[Array, Array]:

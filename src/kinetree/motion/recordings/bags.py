@@ -34,10 +34,11 @@ def read_bag(path: Path, request: ReadRequest) -> Table:
     the bag received the messages.
     """
     need("rosbags.highlevel", "ros", "a ROS bag")
-    if request.degrees or not request.plain:
+    if request.degrees or request.rate is not None or not request.plain:
         raise InputError(
-            f"{path.name}: messages of joints have one number for each joint, in rad; expected a "
-            f"robot with a fixed base, and no {argument('degrees', True)}."
+            f"{path.name}: messages of joints have a stamp and one number for each joint, in rad; "
+            f"expected a robot with a fixed base, no {argument('degrees', True)} and no "
+            f"{argument('rate')}."
         )
     messages: list[Any] = []
     received: list[int] = []

@@ -59,12 +59,12 @@ def table_of(source: Source, request: ReadRequest) -> Table:
     for quantity, own in places.items():
         values[quantity] = np.stack([cells[k] for k in own], axis=1)
         values[quantity] *= scales[quantity]
-    clock = TIME
     if header.clock:
-        clock = header.heads[min(header.clock)]
         columns = [(cells[k], unit) for k, unit in header.clock.items()]
-        values[TIME] = seconds(columns, clock, source, notes)
-    return Table(values, header.joints(), source.row, source.where, tuple(notes), clock)
+        values[TIME] = seconds(columns, header.heads[min(header.clock)], source, notes)
+    elif request.rate is not None:
+        values[TIME] = np.arange(len(next(iter(values.values())))) / request.rate
+    return Table(values, header.joints(), source.row, source.where, tuple(notes))
 
 
 def _numbered(source: Source, request: ReadRequest) -> list[str]:
@@ -201,7 +201,9 @@ class _Header:
                 f"{listing(names, MAX_NAMES)} are times; expected one of them. Leave the others "
                 f"out: {by_hand(names[-1], '')}."
             )
-        if not chosen and TIME in self.request.required:
+        if chosen and self.request.rate is not None:
+            self.fail(f"{self.request.rate:g} Hz are given, and times; leave out one of them.")
+        if not chosen and TIME in self.request.required and self.request.rate is None:
             self.fail(
                 f"no column 't' among {listing(self.heads, MAX_NAMES)}; expected the times in s. "
                 f"If a column has them, state it: {by_hand('NAME', 't')}."
