@@ -170,12 +170,10 @@ def _stored(path: Path, arrays: dict[str, Array], model: Model | None) -> Trajec
         positions = key in ("q", "pieces_c")
         names = coordinates if positions else rates
         wanted = names if model is None else entry_names(model, "q" if positions else key)
-        if sorted(names) != sorted(wanted) or arrays[key].shape[-1:] != (len(names),):
+        if names != wanted:
             raise InputError(
-                f"{path.name}: {key} has shape {arrays[key].shape} for {', '.join(names)}; "
-                f"expected the joints {', '.join(wanted)}."
+                f"{path.name} has the joints {', '.join(names)}; expected {', '.join(wanted)}."
             )
-        arrays[key] = arrays[key][..., [names.index(name) for name in wanted]]
     smooth = {"smooth": bool(arrays["smooth"])} if "smooth" in arrays else {}
     try:
         return Trajectory(
