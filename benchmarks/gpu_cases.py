@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.engine.compiler.graph import Graph
-from kinetree.engine.compiler.stepping import NEVER, Field, Run, Stepping, interpret_run
+from kinetree.engine.compiler.stepping import (
+    NEVER,
+    Field,
+    Function,
+    Run,
+    Stepping,
+    interpret_run,
+)
 from kinetree.engine.compiler.store import StoredGraph, encode
 from kinetree.model import Model
 
@@ -116,15 +123,19 @@ def rollout_case(
 
 
 def reference(stepping: Stepping, run: Run, dtype: str) -> None:
-    """The CPU's loop; in float32, which it does not have compiled, its kernel step by step."""
+    """The CPU's loop; in float32, which it does not have compiled, its kernels step by step."""
     from kinetree.engine.kernel import Kernel
     from kinetree.engine.rollout import Rollout
 
     if dtype == "float64":
         Rollout(stepping).run(run)
         return
-    kernel = Kernel(stepping.rate, "rate", dtypes=(dtype,))
-    interpret_run(stepping, run, kernel)
+
+    def function_of(graph: Graph) -> Function:
+        kernel = Kernel(graph, "part of a step", dtypes=(dtype,))
+        return kernel if len(graph.outputs) > 1 else lambda *given: (kernel(*given),)
+
+    interpret_run(stepping, run, function_of=function_of)
 
 
 def read_stepping(data: Mapping[str, np.ndarray]) -> Stepping:

@@ -117,12 +117,13 @@ class Terms:
     @cached_property
     def coriolis(self) -> float:
         """Sum over the links of |J| (|G| |dJ| + |V| |G| |J|), and the same of the rotors."""
-        J, dJ = dynamics.link_jacobian_rates(self.model, self.x.q, self.x.dq)
+        state, links = (self.x.q, self.x.dq), self.model.link_names
+        dJ = [dynamics.body_jacobian_rate(self.model, *state, frame=link) for link in links]
         G = [size(G) for G in self.model.G]
         for rotor in self.model.rotors:
             if rotor.link != WORLD:
                 G[rotor.link] += abs(rotor.inertia * rotor.ratio)
-        links = zip(J, dJ, G, strict=True)
+        links = zip(self.J, dJ, G, strict=True)
         return sum(size(j) * g * (size(d) + size(j @ self.x.dq) * size(j)) for j, d, g in links)
 
     @cached_property

@@ -275,7 +275,7 @@ def wait_scene(page: Any) -> None:
 
 def open_term(page: Any) -> None:
     """Unfold a torque of the page of explain."""
-    page.locator(".forces tr[data-k] td[data-cause]").first.click()
+    page.locator(".unfold > details > summary").first.click()
 
 
 FAMILIES = {"workbench": workbench, "docs": docs, "notebooks": notebooks, "pages": pages}

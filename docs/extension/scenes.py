@@ -7,10 +7,8 @@ import numpy as np
 import kinetree as kt
 from kinetree.motion.trajectory import Trajectory
 from kinetree.present.charts import spread
-from kinetree.views.page.document import document
-from kinetree.views.page.report import SCRIPTS as ROBOT_SCRIPTS
+from kinetree.views.page.document import ROBOT_SCRIPTS, document
 from kinetree.views.page.session import MAX_SAMPLES, motion_data, player, tracks_of, values_table
-from kinetree.views.page.session import SCRIPTS as MOTION_SCRIPTS
 from kinetree.views.page.stage import (
     Stage,
     handle_data,
@@ -44,11 +42,8 @@ def motion_scene(robot: kt.Robot, motion: Trajectory, shown: tuple[str, ...] | N
     stage = stage_of(robot, q=np.asarray(motion.q, float)[seen])
     t, tracks = np.asarray(motion.t, float)[keep], tracks_of(robot, motion, keep)
     controls = f"{switches(stage)}{tool_line(stage)}{values_table(robot)}"
-    data = shown_groups(stage.data(), shown) | {
-        "motion": motion_data(stage, t, tracks),
-        "charts": [],
-    }
-    return document(robot.name, frame(stage, player(t), controls), data, MOTION_SCRIPTS)
+    data = shown_groups(stage.data(), shown) | motion_data(stage, t, tracks) | {"charts": []}
+    return document(robot.name, frame(stage, player(t), controls), data, ROBOT_SCRIPTS)
 
 
 def frame(stage: Stage, below: str, controls: str) -> str:

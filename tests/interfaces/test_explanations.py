@@ -117,8 +117,9 @@ def test_unfolded_numbers_add_up(seed):
     model = any_robot(seed, 6)
     state = random_state(model, seed)
     tau = dynamics.inverse_dynamics(model, *state.motion, **state.all)
+    found = explain.explain(model, *state.motion, **state.all)
     for dof in range(model.n):
-        tree = explain.unfold_torque(model, *state.motion, dof, **state.all)
+        tree = found.unfold(dof)
         assert adds_up(tree) and tree.value == pytest.approx(tau[dof], abs=1e-11)
         leaves = [leaf.value for leaf in tree.leaves()]
         assert abs(math.fsum(leaves) - tree.value) <= 4 * EPS * math.fsum(map(abs, leaves))
@@ -128,7 +129,7 @@ def test_unfolded_numbers_add_up(seed):
         tree = explain.unfold_mass(model, state.q, row, 0)
         assert adds_up(tree) and tree.value == pytest.approx(M[row, 0], abs=1e-11)
     for symbol in ("V", "dV", "F"):
-        tree = explain.unfold_vector(model, *state.motion, 0, symbol, **state.all)
+        tree = found.unfold_vector(0, symbol)
         assert adds_up(tree)
         np.testing.assert_allclose(tree.value, getattr(recursion, symbol)[0], atol=1e-11)
 
@@ -185,7 +186,7 @@ def test_numbers_name_the_lines_that_compute_them():
 def test_packed_trees_have_all_numbers_or_count_what_they_leave_out():
     model = kt.robots.panda().model
     state = random_state(model, 1)
-    tree = explain.unfold_torque(model, *state.motion, 1)
+    tree = explain.explain(model, *state.motion).unfold(1)
     whole, part = explain.packed([tree]), explain.packed([tree], most=10)
     assert len(json.dumps(part)) < len(json.dumps(whole))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.views import recursion_arrows, render, scene
+from kinetree.views import render, scene
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 SIZE = (96, 72)
@@ -61,7 +61,7 @@ def test_what_is_added_and_hidden_is_seen(tmp_path):
         return {
             "joint": ((r > 1.5 * g) & (g > 1.5 * b)).sum(),
             "inertia": ((b > r + 45) & (g > r + 25)).sum(),
-            "gravity": ((b > g + 40) & (r > g + 30)).sum(),
+            "gravity": ((g > r + 30) & (g > b + 30)).sum(),
             "floor": ((r == g) & (g == b) & (r > 180) & (r < 255)).sum(),
             "trace": ((r > 2.5 * g) & (r > 2.5 * b)).sum(),
         }
@@ -106,7 +106,7 @@ def test_a_movie_shows_the_motion_frame_by_frame(tmp_path):
         # pictures have more samples per pixel than movies, and movies fewer colours
         apart = [np.abs(pixels(path, j) - pixels(still)).mean() for j in range(9)]
         assert np.argmin(apart) == k and apart[k] < 5
-    assert np.abs(pixels(path, 0) - pixels(path, 8)).mean() > 6
+    assert np.abs(pixels(path, 0) - pixels(path, 8)).mean() > 2
     assert render(robot, motion, path=path, size=SIZE, fps=10, speed=2).frames == 3
 
 
@@ -166,25 +166,6 @@ def test_slides_have_rails_between_their_limits():
     b.joint("other", "prismatic", "base", "right", axis=(1, 0, 0), mimic=mimic)
     rails = [x for x in scene(b.build()).of("joint") if x.kind == "cylinder"]
     assert {x.label: round(x.size[1], 12) for x in rails} == {"finger": 0.04, "other": 0.02}
-
-
-def test_arrows_are_the_vectors_of_the_recursion():
-    """Twists are those of the space Jacobian; the force at the first joint carries the weight."""
-    robot = kt.robots.panda()
-    q, dq = kt.dynamics.start_position(robot), np.linspace(0.1, 0.7, 7)
-    V_s = robot.space_jacobian(q, robot.model.link_names[6]) @ dq
-    for formulation in ("screw", "link", "space"):
-        found = kt.dynamics.newton_euler(robot, q, dq, 0 * dq, formulation=formulation)
-        omega, v = (x for x in recursion_arrows(found, "V", 0.3) if x.link == 6)
-        np.testing.assert_allclose(omega.value, V_s[:3], atol=1e-12)
-        np.testing.assert_allclose(v.value, V_s[3:] + np.cross(V_s[:3], v.start), atol=1e-12)
-        np.testing.assert_allclose(v.start, robot.link_poses(q)[6][:3, 3], atol=1e-12)
-    still = kt.dynamics.newton_euler(robot, q, 0 * dq, 0 * dq)
-    arrows = [x for x in recursion_arrows(still, "F", 0.4) if x.name == "force"]
-    weight = float(np.sum(robot.model.m)) * 9.81
-    np.testing.assert_allclose(arrows[0].value, (0, 0, weight), atol=1e-10)
-    lengths = [np.linalg.norm(x.tip - x.start) for x in arrows]
-    assert max(lengths) == pytest.approx(0.4)
 
 
 def test_files_are_whole_or_not_there(tmp_path):

@@ -19,7 +19,7 @@ def stacked(robot, count, seed=0):
 
 @settings(max_examples=50)
 @given(mechanisms(), SEEDS)
-def test_forces_energies_and_momentum_are_linear_in_the_parameters(mechanism, seed):
+def test_forces_and_energies_are_linear_in_the_parameters(mechanism, seed):
     model = build(mechanism).model
     q, dq, ddq = state(build(mechanism), seed)
     pi = dynamics.parameters(model)
@@ -32,8 +32,6 @@ def test_forces_energies_and_momentum_are_linear_in_the_parameters(mechanism, se
     other = dynamics.integrate(model, q, dq)
     U2 = dynamics.energy_regressor(model, other, dq)[1] @ pi
     close(dynamics.potential_energy(model, other) - U2, base, 1e-10, 100.0)
-    P = dynamics.momentum_regressor(model, q, dq)
-    close(P @ pi, dynamics.momentum(model, q, dq), 1e-11, np.abs(P * pi).max(initial=0))
 
 
 @settings(max_examples=30)

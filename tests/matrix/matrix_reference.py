@@ -726,7 +726,6 @@ FORMULAS = {
         x.regression(lambda y: y.kinetic_energy(q, dq)),
         x.regression(lambda y: y.potential_energy(q)),
     ),
-    "momentum_regressor": lambda x, q, dq: x.regression(lambda y: y.momentum(q, dq)),
 }
 
 

@@ -160,13 +160,12 @@ NUMBERS = [
 ]  # fmt: skip
 ENTRIES = {
     "readings": lambda x: {"q": [x, 0.0]},
-    "close": lambda x: {"q": [0.0, 0.0], "dq": [x, x], "kept": ["q", x]},
+    "reach": lambda x: {"q": [0.0, 0.0], "T": [x] * 16},
     "recursion": lambda x: {"q": [0.0, 0.0], "ddq": [x, x]},
     "unfold": lambda x: {"q": [0.0, 0.0], "what": {"kind": "tau", "dof": x}},
     "simulate": lambda x: {"q": [0.0, 0.0], "preset": "release", "duration": x},
     "random": lambda x: {"gravity": [x, 0, 0]},
     "equations": lambda x: {"payload": {"mass": x, "com": [0, 0, x]}},
-    "record": lambda x: {"samples": x, "t": [0, x], "q": [[x, x]]},
     "save": lambda x: {"kind": "csv", "motion": {"t": [0.0, x], "q": [[x, x]]}},
     "motion": lambda x: {"file": {"name": "a.csv", "base64": x}},
     "open": lambda x: {"files": x, "main": x},

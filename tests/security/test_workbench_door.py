@@ -1,6 +1,5 @@
 """Access to the workbench: only with the token and from this machine."""
 
-import gzip
 import socket
 import sys
 from pathlib import Path
@@ -11,15 +10,7 @@ import pytest
 def test_the_address_opens_the_page(door):
     answer = door.ask(f"/{door.token}/")
     assert answer.status == 200 and answer.headers["content-type"].startswith("text/html")
-    assert b"kinetree workbench" in gzip.decompress(answer.body)
-
-
-@pytest.mark.parametrize("accepted", ["identity", "", "br", "gzip;q=0", "gzip;q=0.5, br", "*"])
-def test_the_page_is_compressed_for_clients_that_accept_it(accepted, door):
-    answer = door.ask(f"/{door.token}/", f"Accept-Encoding: {accepted}")
-    is_packed = accepted in ("gzip;q=0.5, br", "*")
-    assert (answer.headers.get("content-encoding") == "gzip") == is_packed
-    assert b"workbench" in (gzip.decompress(answer.body) if is_packed else answer.body)
+    assert b"kinetree workbench" in answer.body
 
 
 def test_localhost_is_this_machine_too(door):

@@ -13,9 +13,6 @@ from kinetree.dynamics.quantities import DECLARED
 
 # public functions beside the quantities, by file
 OTHERS = {
-    "constraints.at_state": "constrained_forward_dynamics_derivatives project_accelerations "
-    "project_rates",
-    "constraints.closing": "project",
     "coriolis_matrix": "christoffel_symbols",
     "derivatives.forward_dynamics": "Linearization linearize",
     "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",
@@ -24,7 +21,7 @@ OTHERS = {
     "joints.configuration": "difference integrate neutral random start_position",
     "joints.springs": "spring_energy spring_stiffness",
     "joints.tangents": "tangent_map",
-    "kinematics": "forward_kinematics link_jacobian_rates link_jacobians",
+    "kinematics": "forward_kinematics link_jacobians",
     "parameters": "Parameter parameter_list parameters with_parameters",
     "step_law": "step",
     "task_space": "TaskSpace",

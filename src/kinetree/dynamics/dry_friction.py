@@ -12,10 +12,9 @@ from typing import Any
 from kinetree.core.arrays import Array
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.friction import sliding_friction, static_friction
-from kinetree.dynamics.joints.motors import motor_rates, with_motor_friction
+from kinetree.dynamics.joints.motors import motor_rates, with_frictions
 from kinetree.dynamics.joints.presliding import without_bristle_friction
 from kinetree.dynamics.tree import Tree
-from kinetree.files.description.friction import Friction
 from kinetree.model import Model
 from kinetree.model.friction import is_zero
 from kinetree.model.inputs import zeros
@@ -82,9 +81,4 @@ def slip(pair: tuple[Any, Any], way: Scalar) -> Scalar:
 
 def without_dry_friction(model: Model) -> Model:
     """The robot without Coulomb and Stribeck friction in its joints and motors."""
-
-    def smooth(friction: Friction) -> Friction:
-        return replace(friction, coulomb=(0, 0), stribeck=None)
-
-    joints = tuple(replace(x, friction=smooth(x.friction)) for x in model.joints)
-    return with_motor_friction(model.replace(joints=joints), smooth)
+    return with_frictions(model, lambda x: replace(x, coulomb=(0, 0), stribeck=None))

@@ -15,15 +15,12 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.frames import body_walk, frame_motions, seen, tree_frame_jacobian, tree_pose
-from kinetree.dynamics.tree import Tree, TreeLink, placed_tree
-from kinetree.model import WORLD, Model
-from kinetree.model.inputs import rates
+from kinetree.dynamics.tree import Tree, placed_tree
+from kinetree.model import Model
 from kinetree.model.labelled import labelled
 from kinetree.model.model import Frame
 from kinetree.model.quantity import quantity
-from kinetree.spatial import ad
 from kinetree.spatial import pose as pose_from
-from kinetree.spatial.se3 import split
 
 
 @quantity("q -> T_si: l 4 4", over="model")
@@ -63,31 +60,6 @@ def link_jacobians(model: Model, q: StateLike) -> Array:
         q: joint positions, shape (nq,), rad or m.
     """
     return tree_link_jacobians(placed_tree(model, q))
-
-
-@labelled(("l", "6", "n"), ("l", "6", "n"))
-def link_jacobian_rates(model: Model, q: StateLike, dq: StateLike) -> tuple[Array, Array]:
-    """J_i and dJ_i/dt of all links, each (links, 6, n).
-
-    dJ_i = Ad_ip dJ_p - ad(A_i dq_i) Ad_ip J_p.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-    """
-    tree, dq = placed_tree(model, q), rates(model, dq, "dq")
-    J = tree_link_jacobians(tree)
-
-    still = np.zeros((6, model.n), int)
-
-    def step(_: int, link: TreeLink, dJ_p: Array) -> Array:
-        J_p = still if link.parent == WORLD else J[link.parent]
-        passed, slope = (np.concatenate(link.to.twist_outward(*split(x))) for x in (J_p, dJ_p))
-        return slope - ad(link.A @ dq[list(link.dofs)]) @ passed
-
-    _, *slopes = tree.outward(still, step).values()
-    return J, np.array(slopes).reshape(J.shape)
 
 
 def tree_link_jacobians(tree: Tree) -> Array:

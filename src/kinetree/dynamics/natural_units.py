@@ -58,15 +58,15 @@ def natural_units(model: Model) -> NaturalUnits:
 
     Its length is the largest distance between joints, or of an axis from the origin of its link; of
     a robot without any, the largest distance of a centre of mass; if that is zero too, 1. Its time
-    is that in which a body falls half its length; without gravity, the time of the fastest joint
-    at its limit for a radian, or 1. Its mass is that of all links, or 1 if they have none.
+    is that in which a body falls half its length; without gravity 1. Its mass is that of all links,
+    or 1 if they have none.
     """
     m, com, gravity = (np.asarray(x, float) for x in (model.m, model.com, model.gravity))
     spread = float(np.linalg.norm(com, axis=-1).max(initial=0))
     length = max(_distances(model), default=0.0) or spread or 1.0
     g, mass = float(np.linalg.norm(gravity)), float(m.sum())
     sliding, positions = (np.array(kinds(model, x)) == METRE for x in ("dq", "q"))
-    time = (length / g) ** 0.5 if g > 0 else _time_of_limits(model, length)
+    time = (length / g) ** 0.5 if g > 0 else 1.0
     return NaturalUnits(length, time, mass if mass > 0 else 1.0, sliding, positions)
 
 
@@ -98,12 +98,3 @@ def _distances(model: Model) -> list[float]:
     screws = [x.screw for x in model.joints if x.screw is not None and x.type != PRISMATIC]
     offsets = [model.M_pi[i][:3, 3] for i in carried] + [S[3:] for S in screws]  # pitch included
     return [float(np.linalg.norm(np.asarray(x, float))) for x in offsets]
-
-
-def _time_of_limits(model: Model, length: float) -> float:
-    speeds = [
-        float(x.limits.velocity) / (length if x.type == PRISMATIC else 1.0)
-        for x in model.leaders
-        if 0 < float(x.limits.velocity) < np.inf
-    ]
-    return 1 / max(speeds) if speeds else 1.0

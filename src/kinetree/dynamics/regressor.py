@@ -126,15 +126,6 @@ def _wrenches(motion: LinkMotion) -> Array:
     return np.array(columns).T
 
 
-def _momenta(omega: Array, v: Array) -> Array:
-    """Momentum (angular, linear) of a link for a unit of each parameter, (6, 10), in {i}."""
-    columns = [
-        np.concatenate([I @ omega + cross(h, v), v * m + cross(omega, h)])
-        for m, h, I in UNIT_BODIES
-    ]
-    return np.array(columns).T
-
-
 def _with_rotors(model: Model, blocks: Mapping[int, Array]) -> tuple[list[Array], list[Array]]:
     """Blocks of the links, (k, 10), and of the rotors, (k, 1), from those of the links of a tree.
 
@@ -223,32 +214,6 @@ def _kinetic_row(omega: Array, v: Array) -> Array:
 def _drive_row(squared: Scalar) -> Array:
     """Kinetic energy of a drive over its friction and inertia, (1, 5), from its rate squared."""
     return np.array([[0, 0, 0, 0, squared / 2]])
-
-
-@quantity("q dq -> Y: 6 p", over="model", method=False)
-def momentum_regressor(model: Model, q: StateLike, dq: StateLike) -> Array:
-    """Regressor of the momentum about the origin of {s}: h = Y @ robot.parameters.
-
-    Returns:
-        Y: regressor of the momentum [N m s and N s for a unit of each parameter].
-
-    Example:
-        >>> robot.compile("momentum_regressor")([0.1, 0.2], [1, 0]).shape
-        (6, 30)
-    """
-    q, dq = coordinates(model, q), rates(model, dq, "dq")
-    tree = book_tree(model, q)
-    twists, frames = tree.twists(dq), frame_motions(tree)
-
-    def in_space(_: object, i: int) -> Array:
-        block = _momenta(*twists[i])
-        f = frames[i].R @ block[3:]
-        return np.concatenate([frames[i].R @ block[:3] + cross(frames[i].p, f), f])
-
-    links, rotors = _with_rotors(model, tree.each(in_space))
-    joints = np.zeros((6, 5 * len(model.joints)), int)
-    rest = np.zeros((6, 2 * len(model.springs) + 5 * len(model.motors)), int)
-    return _joined([*links, joints, *rotors, rest], 6)
 
 
 def _joined(blocks: list[Array], rows: int) -> Array:

@@ -19,30 +19,25 @@ has it: with c = (0, w x v), the damping of such a joint adds -h D c to the righ
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.dry_friction import without_dry_friction
-from kinetree.dynamics.joints.friction import (
-    friction_slopes,
-    motor_friction_slopes,
-)
-from kinetree.dynamics.joints.gains import Gains, diagonal, no_gains
+from kinetree.dynamics.joints.friction import friction_slopes
+from kinetree.dynamics.joints.gains import Gains, no_gains
 from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.model import Model
-from kinetree.scalars import Scalar, maximum
-from kinetree.spatial.matrices import is_zero
+from kinetree.scalars import Scalar
+from kinetree.spatial.matrices import is_zero, mirrored_half
 
 
 @dataclass(frozen=True, eq=False)
 class StepSlopes:
     """D + kd and K + kp, (n, n) each, of which entries not on the diagonal are mostly integers 0.
 
-    symmetric: only the entries on and below the diagonals are read. turning: D c, (n,), of free and
-    planar joints, integers 0 elsewhere.
+    symmetric: both are. turning: D c, (n,), of free and planar joints, integers 0 elsewhere.
     """
 
     by_rate: Array
@@ -61,89 +56,35 @@ class StepSlopes:
     ) -> "StepSlopes":
         """The slopes of a robot and of tau at dq, (n,).
 
-        springs: those of the robot at its position; the change of their arms is left out.
+        springs: those of the robot at its position; the change of their arms is left out, and so
+        are slopes of friction functions that fall with the rate: they could make the matrix of a
+        step singular.
         """
         n = model.n
-        damping = np.array(implicit_damping(model, dq), dtype=object)
-        by_rate, turning = diagonal(damping), _turning(model, damping, dq)
+        by_rate = friction_slopes(without_dry_friction(model), dq, falling=False)
+        turning = _times(body_turning(model, dq), by_rate.diagonal())
         by_position = springs.stiffness() if positions and springs else no_gains(n)
         by_rate = by_rate + springs.damping() if springs and springs.damped else by_rate
-        if model.motors:
-            smooth = without_dry_friction(model)
-            of_motors = motor_friction_slopes(smooth, dq, falling=False)
-            by_rate = by_rate + of_motors
         if gains is None:
             return StepSlopes(by_rate, by_position, True, turning)
-        by_rate = by_rate + gains.kd
-        by_position = by_position + gains.kp if positions else by_position
+        half = mirrored_half if gains.symmetric else np.asarray
+        by_rate = by_rate + half(gains.kd)
+        by_position = by_position + half(gains.kp) if positions else by_position
         return StepSlopes(by_rate, by_position, gains.symmetric, turning)
 
     def added(self, M: Array, h: Scalar) -> Array:
         """M + h (D + kd) + h^2 (K + kp), (n, n)."""
-        n = len(M)
-        A: list[list[Any]] = [[0] * n for _ in range(n)]
-        for i in range(n):
-            for j in range(i + 1) if self.symmetric else range(n):
-                slope = self.by_rate[i, j]
-                if not is_zero(self.by_position[i, j]):
-                    slope = slope + self.by_position[i, j] * h
-                A[i][j] = M[i][j] if is_zero(slope) else M[i][j] + slope * h
-                if self.symmetric:
-                    A[j][i] = A[i][j]
-        return np.array(A, dtype=object).reshape(n, n)
+        A = M + _times(self.by_rate + _times(self.by_position, h), h)
+        return mirrored_half(A) if self.symmetric else A
 
     def moved(self, b: Array, dq: Array, h: Scalar) -> Array:
         """b - h (K + kp) dq - h D c, (n,)."""
-        n = len(b)
-        right_side = list(b)
-        for i in range(n):
-            row = [self._position(i, j) for j in range(n)]
-            parts: list[Any] = [k * dq[j] for j, k in enumerate(row) if not is_zero(k)]
-            if not is_zero(self.turning[i]):
-                parts.append(self.turning[i])
-            if parts:
-                right_side[i] = right_side[i] - sum(parts[1:], parts[0]) * h
-        return np.array(right_side)
-
-    def forces(self, a: Array, dq: Array, h: Scalar) -> Array:
-        """h (D + kd) a + h D c + h (K + kp) (dq + h a), (n,): added to friction and springs."""
-        n = len(dq)
-        moved = [dq[j] + a[j] * h for j in range(n)]
-        forces: list[Any] = [0] * n
-        for i in range(n):
-            for X, v in ((self.by_rate, a), (self.by_position, moved)):
-                for j in range(n):
-                    slope = self._entry(X, i, j)
-                    if not is_zero(slope):
-                        forces[i] = forces[i] + slope * v[j] * h
-            if not is_zero(self.turning[i]):
-                forces[i] = forces[i] + self.turning[i] * h
-        return np.array(forces)
-
-    def _position(self, i: int, j: int) -> Scalar:
-        """An entry of K + kp."""
-        return self._entry(self.by_position, i, j)
-
-    def _entry(self, X: Array, i: int, j: int) -> Scalar:
-        """An entry of slopes, read below the diagonal if they are symmetric."""
-        return X[(j, i) if self.symmetric and j > i else (i, j)]
+        return b - (self.by_position @ dq + self.turning) * h
 
 
-def _turning(model: Model, damping: Array, dq: Array) -> Array:
-    """D c, (n,): damping of free and planar joints times (0, w x v) of their rates."""
-    pairs = zip(damping, body_turning(model, dq), strict=True)
-    return np.array([0 if is_zero(D) or is_zero(c) else D * c for D, c in pairs], dtype=object)
-
-
-def implicit_damping(model: Model, dq: Array) -> list[Any]:
-    """Slope of smooth friction by dq for each degree of freedom, (n,), nowhere negative.
-
-    Friction that falls with the rate, as a friction function may, is not taken into account: it
-    could make the matrix of a step singular.
-    """
-    slopes = friction_slopes(without_dry_friction(model), dq).tolist()
-    for joint in model.joints:
-        if joint.friction.function is not None:
-            for d in joint.dofs:
-                slopes[d] = maximum(slopes[d], 0)
-    return slopes
+def _times(X: Array, factor: Array | Scalar) -> Array:
+    """X times a factor, entry by entry; integers 0 stay."""
+    pairs = np.broadcast_arrays(X, np.asarray(factor, dtype=object))
+    entries = zip(*(x.ravel() for x in pairs), strict=True)
+    products = [0 if is_zero(x) or is_zero(y) else x * y for x, y in entries]
+    return np.array([*products, None], dtype=object)[:-1].reshape(X.shape)

@@ -1,7 +1,7 @@
 """Explanations of inverse dynamics: every intermediate with its parts, joint forces by cause."""
 
 from kinetree.explain.causes import SHARES, Torque, unfold_mass
-from kinetree.explain.explanation import Explanation, explain, unfold_torque, unfold_vector
+from kinetree.explain.explanation import Explanation, explain
 from kinetree.explain.node import Code, Node, Quantity, packed
 from kinetree.explain.recursion import LinkSteps
 from kinetree.explain.steps import recursion_steps
@@ -18,6 +18,4 @@ __all__ = [
     "packed",
     "recursion_steps",
     "unfold_mass",
-    "unfold_torque",
-    "unfold_vector",
 ]

@@ -104,7 +104,7 @@ class Bodies:
             len(columns.dof) * (count + len(columns.dof))
             for columns, count in zip(self.columns, products, strict=True)
         )
-        return sum(products), sum(every)
+        return int(sum(products)), int(sum(every))
 
 
 def bodies_of(model: Model, x: Motion, dV_base: Array) -> Bodies:

@@ -20,11 +20,12 @@ from kinetree import dynamics
 from kinetree.core.arrays import Array, StateLike, is_numeric
 from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.dynamics.textbook.rotors import rotor_moments
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, Key, Share, Shares, bodies_of, joint_forces, shares_of
 from kinetree.explain.constraints import Carried
+from kinetree.explain.contacts import Pressed
 from kinetree.explain.drives import friction_nodes, mass_nodes, rotor_nodes, spring_nodes
-from kinetree.explain.node import Node, Quantity, code_line, product, summed, vector
+from kinetree.explain.node import Node, Quantity, code_line, leaf, named, product, summed, vector
 from kinetree.model import WORLD, Model
 from kinetree.model.constrain import constraints_of, tree_of
 from kinetree.model.inputs import Motion, read_motion, zeros
@@ -42,8 +43,11 @@ TERMS = {
     "rotor": r"\tau_{\mathrm{rotor},%s}",
     "external": r"\tau_{\mathrm{external},%s}",
     "base": r"\tau_{\mathrm{base},%s}",
+    "contact": r"-\left(J_\mathrm{contact}^T \lambda\right)_{%s}",
+    "stop": r"-\lambda_{\mathrm{stop},%s}",
     "constraints": r"-\left(J^T \lambda\right)_{%s}",
 }
+KEYS = {"gravity": "gravity"}  # markers of lines of code
 SHARES = tuple(TERMS)
 
 
@@ -54,8 +58,9 @@ class Torque:
     inertia: M ddq of the links. centrifugal: the terms in squares of rates; Coriolis: those in
     products of two different rates. rotor: all forces of armature and rotors, gyroscopic ones
     included. external: wrenches on the links. spring: springs of the joints, if the robot has any.
-    base: motion of the base, if one is given. constraints: -J^T lambda of the constraints, if the
-    robot has any; tau are then the forces of its motors.
+    base: motion of the base, if one is given. contact, stop: -J^T lambda of contacts that press and
+    of joints at their limits, if their forces are given. constraints: -J^T lambda of the
+    constraints, if the robot has any; tau are then the forces of its motors.
     """
 
     names: tuple[str, ...]
@@ -65,9 +70,7 @@ class Torque:
     constraints: Carried | None = None
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.shares:
-            raise NameLookupError(f"tau has no share {name!r}; there are {', '.join(self.shares)}.")
-        return self.shares[name]
+        return named(self.shares, name, "share of tau")
 
     @property
     def total(self) -> Array:
@@ -113,6 +116,7 @@ class Causes:
         tau: joint forces of the recursion; for a robot with constraints those of the motors.
         alpha: angular accelerations of the links in their own frames.
         carried: forces of the constraints, None without constraints.
+        pressed: rows of contacts and stops.
         units: of dq, ddq and tau.
     """
 
@@ -122,6 +126,7 @@ class Causes:
     tau: Array
     alpha: dict[int, Array]
     carried: Carried | None
+    pressed: Pressed
     units: dict[str, list[str]]
 
     def torque(self, dof: int) -> Node:
@@ -134,26 +139,15 @@ class Causes:
         nodes["rotor"] = rotor_nodes(self.at, self.alpha, dof, unit)
         nodes["external"] = self._external(dof)
         nodes["constraints"] = self._constraints(dof)
+        nodes |= self.pressed.nodes(dof, unit)
         terms = [
-            summed(
-                cause,
-                latex % number,
-                unit,
-                nodes[cause],
-                code_line("gravity") if cause == "gravity" else None,
-            )
+            summed(cause, latex % number, unit, nodes[cause], KEYS.get(cause, ""))
             for cause, latex in TERMS.items()
             if nodes[cause]
         ]
-        return Node(
-            model.dof_names[dof],
-            rf"\tau_{{{number}}}",
-            float(self.tau[dof]),
-            unit,
-            code=code_line("tau"),
-            numbers=self._state(dof),
-            children=tuple(terms),
-        )
+        value, latex = float(self.tau[dof]), rf"\tau_{{{number}}}"
+        state, code = self._state(dof), code_line("tau")
+        return Node(model.dof_names[dof], latex, value, unit, "", code, state, tuple(terms))
 
     def _state(self, dof: int) -> tuple[Quantity, ...]:
         """Rate and acceleration of a degree of freedom, and its position if it is one number."""
@@ -211,75 +205,53 @@ class Causes:
         v, omega = at.v[k, dof], at.omega[k, dof]
         index, link, name = _index(k, dof), k + 1, at.model.link_names[k]
         force, moment = at.m[k] * share.a, at.I[k] @ share.alpha + share.gyro
-        frame, code = f"{{{name}}}", code_line("F")
-        parts: list[Node] = []
-        if (v * force).any():
-            numbers = (
-                Quantity("mass", float(at.m[k]), "kg"),
-                vector("acceleration of the centre", share.a, "m/s^2", frame),
-                vector("force", force, "N", frame),
-                *_motion(v, omega, unit, frame),
-            )
-            latex = rf"v_{{{index}}} \cdot m_{{{link}}} a_{{{link}}}"
-            parts.append(product("translation", latex, unit, (v, force), code, numbers, ("v", "f")))
-        if cause == "gravity" and parts:  # a weight turns nothing about its own centre
+        frame = f"{{{name}}}"
+        numbers = (
+            Quantity("mass", float(at.m[k]), "kg"),
+            vector("acceleration of the centre", share.a, "m/s^2", frame),
+            vector("force", force, "N", frame),
+            *_motion(v, omega, unit, frame),
+        )
+        latex = rf"v_{{{index}}} \cdot m_{{{link}}} a_{{{link}}}"
+        parts = product("translation", latex, unit, v, force, "F", *numbers)
+        if cause == "gravity":  # a weight turns nothing about its own centre
             latex = rf"-m_{{{link}}}\, g \cdot v_{{{index}}}"
-            return replace(parts[0], name=name, latex=latex)
-        if (omega * moment).any():
-            numbers = (
-                vector("inertia about the centre", at.I[k], "kg m^2", frame),
-                vector("angular acceleration", share.alpha, "rad/s^2", frame),
-                vector("gyroscopic moment", share.gyro, "N m", frame),
-                vector("moment", moment, "N m", frame),
-                vector("axis", omega, "", frame),
-            )
-            latex, letters = rf"\omega_{{{index}}} \cdot n_{{{link}}}", (r"\omega", "n")
-            parts.append(product("rotation", latex, unit, (omega, moment), code, numbers, letters))
+            return replace(parts[0], name=name, latex=latex) if parts else None
+        numbers = (
+            vector("inertia about the centre", at.I[k], "kg m^2", frame),
+            vector("angular acceleration", share.alpha, "rad/s^2", frame),
+            vector("gyroscopic moment", share.gyro, "N m", frame),
+            vector("moment", moment, "N m", frame),
+            vector("axis", omega, "", frame),
+        )
+        latex = rf"\omega_{{{index}}} \cdot n_{{{link}}}"
+        parts += product("rotation", latex, unit, omega, moment, "F", *numbers)
         latex = rf"J_{{{index}}}^T F_{{{link}}}"
         if cause == "inertia":
             j = key[0]
             latex = rf"J_{{{index}}}^T G_{{{link}}} J_{{{_index(k, j)}}} \ddot q_{{{j + 1}}}"
-        return summed(name, latex, unit, parts, code) if parts else None
+        return summed(name, latex, unit, parts, "F") if parts else None
 
     def _external(self, dof: int) -> list[Node]:
         """Wrenches from outside, link by link."""
         nodes: list[Node] = []
-        at, unit, code = self.at, self.units["tau"][dof], code_line("F")
+        at, unit = self.at, self.units["tau"][dof]
         for k, F in enumerate(at.x.F_ext):
             if not at.moves[k, dof] or not np.any(F):
                 continue
-            index, link, name = _index(k, dof), k + 1, at.model.link_names[k]
+            index, name = _index(k, dof), at.model.link_names[k]
             frame, F, axis, way = f"{{{name}}}", np.asarray(F), at.omega[k, dof], at.origin[k, dof]
-            parts = [
-                product(
-                    "moment",
-                    rf"-\omega_{{{index}}} \cdot n_{{\mathrm{{ext}},{link}}}",
-                    unit,
-                    (axis, -F[:3]),
-                    code,
-                    (
-                        vector("moment from outside", F[:3], "N m", frame),
-                        vector("axis", axis, "", frame),
-                    ),
-                    (r"-\omega", "n"),
-                ),
-                product(
-                    "force",
-                    rf"-v_{{{index}}} \cdot f_{{\mathrm{{ext}},{link}}}",
-                    unit,
-                    (way, -F[3:]),
-                    code,
-                    (
-                        vector("force from outside", F[3:], "N", frame),
-                        vector("motion of the link's origin", way, _per_rate(unit), frame),
-                    ),
-                    ("-v", "f"),
-                ),
-            ]
-            parts = [part for part in parts if part.children]
-            if parts:
-                latex = rf"-J_{{{index}}}^T F_{{\mathrm{{ext}},{link}}}"
-                nodes.append(summed(name, latex, unit, parts, code))
+            numbers = (
+                vector("moment from outside", F[:3], "N m", frame),
+                vector("force from outside", F[3:], "N", frame),
+                vector("axis", axis, "", frame),
+                vector("motion of the link's origin", way, _per_rate(unit), frame),
+            )
+            turn, push = rf"-\omega_{{{index}}} \cdot n", rf"-v_{{{index}}} \cdot f"
+            parts = product("moment", turn, unit, axis, -F[:3], "F", *numbers)
+            parts += product("force", push, unit, way, -F[3:], "F", *numbers)
+            latex = rf"-J_{{{index}}}^T F_{{\mathrm{{ext}},{k + 1}}}"
+            nodes += [summed(name, latex, unit, parts, "F")] if parts else []
         return nodes
 
     def _constraints(self, dof: int) -> list[Node]:
@@ -287,34 +259,28 @@ class Causes:
         if self.carried is None:
             return []
         J, start = dynamics.constraint_jacobian(self.model, self.at.x.q), 0
-        unit, code = self.units["tau"][dof], code_line("constraints")
+        unit, key = self.units["tau"][dof], "constraints"
         nodes: list[Node] = []
         for item in constraints_of(self.model, "unfold").items:
             rows: list[Node] = []
             for row, name in enumerate(item.row_names, start):
                 lam, entry = float(self.carried.forces[name]), float(J[row, dof])
                 latex = rf"-J_{{{_index(row, dof)}}} \lambda_{{{row + 1}}}"
-                numbers = (
-                    Quantity("lambda", lam, self.carried.units[name]),
-                    Quantity("entry of J", entry),
-                )
-                if lam * entry:
-                    rows.append(Node(name, latex, -lam * entry, unit, "", code, numbers))
+                numbers = ("lambda", lam, self.carried.units[name]), ("entry of J", entry, "")
+                rows += leaf(name, latex, -lam * entry, unit, key, *numbers)
             start += len(item.row_names)
-            if rows:
-                nodes.append(summed(item.name, r"-J^T \lambda", unit, rows, code))
+            nodes += [summed(item.name, r"-J^T \lambda", unit, rows, key)] if rows else []
         return nodes
 
 
-def causes_of(
-    model: Model, at: Bodies, full: Recursion, tau: Array, carried: Carried | None
-) -> Causes:
+def causes_of(model: Model, at: Bodies, full: Recursion, torque: Torque, rows: Pressed) -> Causes:
     """The causes of all joint forces of a state of numbers."""
     check_numbers(at.model, at.x)
     alpha = {WORLD: at.x.dV_base[:3], **dict(enumerate(full.dV[:, :3]))}
     shares = shares_of(at, pairs=at.pairs()[0] <= MAX_PAIRS)
     unit = {name: units(at.model, name) for name in ("dq", "ddq", "tau")}
-    return Causes(model, at, shares, np.asarray(tau, float), alpha, carried, unit)
+    tau = np.asarray(torque.tau, float)
+    return Causes(model, at, shares, tau, alpha, torque.constraints, rows, unit)
 
 
 def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -> Node:
@@ -328,46 +294,30 @@ def unfold_mass(model: Model, q: StateLike, row: int | str, column: int | str) -
     check_numbers(model, x)
     at, names = bodies_of(model, x, zeros(6)), model.dof_names
     turning = [kinds(model, "dq")[d] != METRE for d in (i, j)]
-    unit, code = ("kg", "kg m", "kg m^2")[sum(turning)], code_line("M")
+    unit = ("kg", "kg m", "kg m^2")[sum(turning)]
     nodes: list[Node] = []
     for k in model.links:
         link, a, b = k + 1, _index(k, i), _index(k, j)
         v, omega, frame = at.v[k], at.omega[k], f"{{{model.link_names[k]}}}"
-        parts = [
-            product(
-                "translation",
-                rf"m_{{{link}}}\, v_{{{a}}} \cdot v_{{{b}}}",
-                unit,
-                (v[i], at.m[k] * v[j]),
-                code,
-                (
-                    Quantity("mass", float(at.m[k]), "kg"),
-                    vector(f"motion of the centre by {names[i]}", v[i], "", frame),
-                    vector(f"motion of the centre by {names[j]}", v[j], "", frame),
-                ),
-                (r"m\, v", "v"),
-            ),
-            product(
-                "rotation",
-                rf"\omega_{{{a}}} \cdot I_{{{link}}} \omega_{{{b}}}",
-                unit,
-                (omega[i], at.I[k] @ omega[j]),
-                code,
-                (
-                    vector("inertia about the centre", at.I[k], "kg m^2", frame),
-                    vector(f"axis of {names[i]}", omega[i], "", frame),
-                    vector(f"axis of {names[j]}", omega[j], "", frame),
-                ),
-                (r"\omega", r"(I \omega)"),
-            ),
-        ]
-        parts = [part for part in parts if part.children]
-        if parts:
-            latex = rf"J_{{{a}}}^T G_{{{link}}} J_{{{b}}}"
-            nodes.append(summed(model.link_names[k], latex, unit, parts, code))
+        numbers = (
+            Quantity("mass", float(at.m[k]), "kg"),
+            vector(f"motion of the centre by {names[i]}", v[i], "", frame),
+            vector(f"motion of the centre by {names[j]}", v[j], "", frame),
+        )
+        latex = rf"m_{{{link}}}\, v_{{{a}}} \cdot v_{{{b}}}"
+        parts = product("translation", latex, unit, v[i], at.m[k] * v[j], "M", *numbers)
+        numbers = (
+            vector("inertia about the centre", at.I[k], "kg m^2", frame),
+            vector(f"axis of {names[i]}", omega[i], "", frame),
+            vector(f"axis of {names[j]}", omega[j], "", frame),
+        )
+        latex = rf"\omega_{{{a}}} \cdot I_{{{link}}} \omega_{{{b}}}"
+        parts += product("rotation", latex, unit, omega[i], at.I[k] @ omega[j], "M", *numbers)
+        latex = rf"J_{{{a}}}^T G_{{{link}}} J_{{{b}}}"
+        nodes += [summed(model.link_names[k], latex, unit, parts, "M")] if parts else []
     nodes += mass_nodes(at, i, j, unit)
     title = f"M of {names[i]} and {names[j]}" if i != j else f"M of {names[i]}"
-    return summed(title, rf"M_{{{_index(i, j)}}}", unit, nodes, code)
+    return summed(title, rf"M_{{{_index(i, j)}}}", unit, nodes, "M")
 
 
 def _motion(v: Array, omega: Array, unit: str, frame: str) -> tuple[Quantity, ...]:
@@ -390,21 +340,9 @@ def _per_rate(unit: str) -> str:
 
 
 def dof_number(model: Model, dof: int | str) -> int:
-    """Number of a degree of freedom from its number or name.
-
-    Raises:
-        InputError: there is no such degree of freedom.
-    """
-    names = model.dof_names
-    if isinstance(dof, str):
-        if dof in names:
-            return names.index(dof)
-    elif 0 <= int(dof) < len(names):
-        return int(dof)
-    raise InputError(
-        f"there is no degree of freedom {dof!r} of {model.name!r}; it has {len(names)}, counted "
-        f"from 0: {', '.join(names)}."
-    )
+    """Number of a degree of freedom from its number or name."""
+    known = {x: k for k, name in enumerate(model.dof_names) for x in (name, str(k))}
+    return named(known, str(dof), "degree of freedom")
 
 
 def check_numbers(model: Model, x: Motion) -> None:

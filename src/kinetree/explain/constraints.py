@@ -12,12 +12,12 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, is_numeric, known
-from kinetree.errors import NameLookupError
-from kinetree.files.description.joints import PRISMATIC
+from kinetree.explain.node import named
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.constraints import Closure, Constraints
 from kinetree.model.inputs import Motion, TipWrench, Wrenches, zeros
+from kinetree.model.units import units
 from kinetree.scalars import Scalar
 
 OPEN = 1e-8  # rad or m: errors of constraints that are reported, as those of a start of `simulate`
@@ -42,10 +42,7 @@ class Carried:
     open: str = ""
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.joints:
-            known_names = ", ".join(self.joints)
-            raise NameLookupError(f"the robot has no constraint {name!r}; there are {known_names}.")
-        return self.joints[name]
+        return named(self.joints, name, "constraint")
 
     def map(self, function: Callable[[Any], Any]) -> "Carried":
         """The same with `function` applied to every number or symbol."""
@@ -85,33 +82,15 @@ def carried_forces(
     )
 
 
-def joint_shares(model: Model, carried: Carried) -> list[Array]:
-    """Force of each joint that replaces what the constraints carry, (k,).
-
-    Constraints of a joint that follows another one count at the joint that it follows.
-    """
-    total = sum(carried.joints.values(), zeros(model.n))
-    return [
-        total[list(joint.dofs)] if joint.follows is None else zeros(len(joint.dofs))
-        for joint in model.joints
-    ]
-
-
 def _units(model: Model, constraints: Constraints) -> dict[str, str]:
     """Units of lambda by equation."""
-    units: dict[str, str] = {}
+    found: dict[str, str] = {}
     for item in constraints.items:
         for name in item.row_names:
-            if isinstance(item, Closure):
-                units[name] = "N m" if name.rpartition(".")[2].startswith("angular_") else "N"
-            else:
-                units[name] = "N" if _slides(model, item.terms[0].dof) else "N m"
-    return units
-
-
-def _slides(model: Model, dof: int) -> bool:
-    joint = next(x for x in model.joints if x.follows is None and dof in x.dofs)
-    return joint.type == PRISMATIC
+            turns = name.rpartition(".")[2].startswith("angular_")
+            own = ("N m" if turns else "N") if isinstance(item, Closure) else ""
+            found[name] = own or units(model, "tau")[item.terms[0].dof]  # type: ignore[union-attr]
+    return found
 
 
 def _opened(model: Model, constraints: Constraints, q: Any) -> str:

@@ -9,19 +9,20 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike, is_numeric
 from kinetree.core.text import counted
 from kinetree.dynamics.textbook.recursion import Recursion
-from kinetree.errors import InputError, NameLookupError
+from kinetree.errors import InputError
 from kinetree.explain.bodies import Bodies, bodies_of
 from kinetree.explain.causes import Torque, causes_of, dof_number, torque_shares
-from kinetree.explain.constraints import carried_forces, joint_shares, mapped
-from kinetree.explain.html import html
-from kinetree.explain.node import Node
+from kinetree.explain.constraints import carried_forces, mapped
+from kinetree.explain.contacts import Pressed, pressed
+from kinetree.explain.node import Node, named
 from kinetree.explain.recursion import LinkSteps, Recorded, link_steps, record, unfold_vectors
-from kinetree.explain.sections import Page, page_of
-from kinetree.explain.text import text
+from kinetree.explain.tables import TITLE, markup, own_style, text
 from kinetree.model import Model
 from kinetree.model.constrain import tree_of
 from kinetree.model.inputs import TipWrench, Wrenches, read_motion, six_vector, zeros
 from kinetree.model.model import for_robots
+from kinetree.present.mathml import formula_style
+from kinetree.present.tables import escape
 from kinetree.scalars import Scalar
 
 SNAP = 1e-10  # of rotations of files, as in `kinetree.symbolic`
@@ -40,6 +41,7 @@ class Explanation:
         links: steps of each link.
         torque: joint forces by cause.
         recorded: the motion and the recursion.
+        rows: rows of contacts and stops.
         arguments: the state and the loads, as they were given.
     """
 
@@ -47,6 +49,7 @@ class Explanation:
     links: tuple[LinkSteps, ...]
     torque: Torque
     recorded: Recorded
+    rows: Pressed
     arguments: Mapping[str, Any]
 
     @property
@@ -60,13 +63,9 @@ class Explanation:
         return self.recorded.full
 
     def __getitem__(self, link: str | int) -> LinkSteps:
-        named = {steps.name: steps for steps in self.links}
         if isinstance(link, int):
             return self.links[link]
-        if link not in named:
-            known = ", ".join(named)
-            raise NameLookupError(f"{self.model.name!r} has no link {link!r}; there are {known}.")
-        return named[link]
+        return named({steps.name: steps for steps in self.links}, link, "link")
 
     def map(self, function: Callable[[Any], Any]) -> "Explanation":
         """The same with `function` applied to every number or symbol, e.g. `sympy.simplify`.
@@ -105,7 +104,7 @@ class Explanation:
         from kinetree.symbols.exact import exact_model
 
         model = exact_model(self.model, SNAP)[0]
-        exact = {name: _exact(x) for name, x in self.arguments.items()}
+        exact: dict[str, Any] = {name: _exact(x) for name, x in self.arguments.items()}
         return _shortest(explain(model, **exact), model, exact)
 
     @property
@@ -119,14 +118,17 @@ class Explanation:
         Args:
             width: columns of the terminal.
         """
-        return text(self.page(), width)
+        return text(self.model.name, self.links, self.torque, width)
 
     def html(self) -> str:
-        """A piece of HTML with its own style, in which the joint forces unfold without a script.
+        """A piece of HTML with its own style, in which the joint forces unfold without a script."""
+        style = own_style() + formula_style()
+        title = f"<h2>{escape(self.model.name)}: {TITLE}</h2>"
+        return f'<div class="kinetree">\n<style>{style}</style>\n{title}\n{self.markup()}\n</div>\n'
 
-        `kinetree explain ROBOT -o x.html` writes a page of its own, with more levels.
-        """
-        return html(self.page(), self.unfolded())
+    def markup(self) -> str:
+        """The same without title and style, for a page that has its own."""
+        return markup(self.links, self.torque, self.unfolded())
 
     def unfold(self, dof: int | str) -> Node:
         """A joint force as a tree of numbers that add up: terms, links, factors, lines of code.
@@ -151,10 +153,8 @@ class Explanation:
         """
         if symbol not in ("V", "dV", "F"):
             raise InputError(f"symbol is {symbol!r}; expected one of V, dV, F.")
-        names = self.model.link_names
-        i = names.index(link) if isinstance(link, str) and link in names else link
-        if not isinstance(i, int) or not 0 <= i < len(names):
-            raise InputError(f"there is no moving link {link!r}; there are {', '.join(names)}.")
+        known = {x: k for k, name in enumerate(self.model.link_names) for x in (name, str(k))}
+        i = named(known, str(link), "moving link")
         return unfold_vectors(self.links, self.recorded, i, symbol)
 
     def unfolded(self) -> list[Node]:
@@ -171,12 +171,7 @@ class Explanation:
         return bodies_of(self.recorded.model, self.recorded.x, self.recorded.dV_base)
 
     def _causes(self, at: Bodies) -> Any:
-        carried = self.torque.constraints
-        return causes_of(self.model, at, self.recursion, self.tau, carried)
-
-    def page(self) -> Page:
-        """The explanation as titles, sections and rows."""
-        return page_of(self.model.name, self.links, self.torque)
+        return causes_of(self.model, at, self.recursion, self.torque, self.rows)
 
     def __str__(self) -> str:
         return self.text()
@@ -199,6 +194,8 @@ def explain(
     F_tip: TipWrench = None,
     V_base: ArrayLike | None = None,
     dV_base: ArrayLike | None = None,
+    contact_forces: Mapping[str, ArrayLike] | None = None,
+    stop_forces: Mapping[str, float] | None = None,
 ) -> Explanation:
     """Inverse dynamics at one state, with the parts that make every intermediate.
 
@@ -215,6 +212,9 @@ def explain(
             None: at rest.
         dV_base: acceleration of the base in its own axes, shape (6,), rad/s^2 and m/s^2; None:
             zero.
+        contact_forces: forces of the ground onto contacts by name, in {s}, shape (3,), N, as in
+            `meta` of a simulated motion; None: no contact presses.
+        stop_forces: forces of the limits onto joints by name, N m or N; None: none.
 
     Returns:
         A document that prints as a table, and as HTML; every number unfolds into its parts.
@@ -234,52 +234,26 @@ def explain(
     x = read_motion(model, q, dq, ddq, F_ext, F_tip, V_base, dV_base)
     at = record(model, x, six_vector(dV_base, "dV_base"), loads)
     torque = torque_shares(bodies_of(model, x, at.dV_base), at.full, moves)
-    replaced = None
+    more: dict[str, Array] = {}
     if whole.constraints is not None:
         tau, carried = carried_forces(whole, x, F_ext, F_tip)
-        share = sum(carried.joints.values(), zeros(len(tau)))
-        shares = {**torque.shares, "constraints": share}
-        torque = replace(torque, shares=shares, tau=tau, constraints=carried)
-        replaced = joint_shares(model, carried)
+        more["constraints"] = sum(carried.joints.values(), zeros(len(tau)))
+        torque = replace(torque, tau=tau, constraints=carried)
+    rows = pressed(model, x.q, contact_forces, stop_forces)
+    pushed = rows.shares()
+    tau = sum(pushed.values(), torque.tau)
+    torque = replace(torque, shares={**torque.shares, **pushed, **more}, tau=tau)
+    extra = {cause: by_joint(model, x) for cause, x in (pushed | more).items()}
     arguments = {"q": x.q, "dq": x.dq, "ddq": x.ddq} | loads
-    return Explanation(whole, tuple(link_steps(at, replaced)), torque, at, arguments)
+    return Explanation(whole, tuple(link_steps(at, extra)), torque, at, rows, arguments)
 
 
-def unfold_torque(
-    model: Model,
-    q: StateLike,
-    dq: StateLike,
-    ddq: StateLike,
-    dof: int | str,
-    *F_ext: Wrenches,
-    **loads: Any,
-) -> Node:
-    """The joint force of one degree of freedom as a tree of numbers that add up.
-
-    Its children are the terms of the equation of motion, by the names of `SHARES`. inertia has a
-    child for every column of M, Coriolis and centrifugal for every product of rates, and each of
-    these a child for every link. Of robots with so many joints in a row that their products of
-    rates have more than 6000 shares, Coriolis and centrifugal unfold into links. Exact zeros are
-    left out.
-
-    q, dq, ddq, F_ext, F_tip, V_base, dV_base: as in `explain`; numbers only. dof: number or name of
-    the degree of freedom.
-    """
-    return explain(model, q, dq, ddq, *F_ext, **loads).unfold(dof)
-
-
-def unfold_vector(
-    model: Model,
-    q: StateLike,
-    dq: StateLike,
-    ddq: StateLike,
-    link: int | str,
-    symbol: str,
-    *F_ext: Wrenches,
-    **loads: Any,
-) -> Node:
-    """V, dV or F of a link as a tree of 6-vectors that add up; see `Explanation.unfold_vector`."""
-    return explain(model, q, dq, ddq, *F_ext, **loads).unfold_vector(link, symbol)
+def by_joint(model: Model, share: Array) -> list[Array]:
+    """A share of the joint forces, (n,), by joint; joints that follow another one have none."""
+    return [
+        share[list(joint.dofs)] if joint.follows is None else zeros(len(joint.dofs))
+        for joint in model.joints
+    ]
 
 
 def _changed(node: Node, function: Callable[[Any], Any]) -> Node:

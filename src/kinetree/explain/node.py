@@ -2,16 +2,18 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from inspect import getsource
+from typing import TypeVar
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
+from kinetree.errors import NameLookupError
 from kinetree.explain.numbers import column_cells
 from kinetree.present.mathml import inside_math
 from kinetree.present.tables import escape, plain, text_table
@@ -24,8 +26,8 @@ Value = float | tuple[float, ...] | tuple[tuple[float, ...], ...]  # scalar, vec
 # marker on a line of its own belongs to the next line
 MARKED = (
     *(f"dynamics.textbook.{x}" for x in ("recursion", "screw", "jacobians", "rotors")),
-    *("dynamics.joints.friction", "dynamics.joints.springs"),
-    *("dynamics.joints.motors", "model.inputs", "explain.constraints"),
+    *("dynamics.joints.friction", "dynamics.joints.springs", "dynamics.joints.motors"),
+    *("model.inputs", "explain.constraints", "explain.contacts"),
 )
 MARKER = re.compile(r"^(.*?)\s*# explain: (.+)$")
 
@@ -58,9 +60,8 @@ def marked_lines() -> dict[str, Code]:
 
 
 def code_line(key: str) -> Code | None:
-    """The line of the source with a marker; None if the source is not installed."""
-    lines = marked_lines()
-    return lines[key] if lines else None
+    """The line of the source with a marker; None without a marker or without a source."""
+    return marked_lines()[key] if key and marked_lines() else None
 
 
 @dataclass(frozen=True)
@@ -140,39 +141,51 @@ class Node:
         raise KeyError(f"{self.name!r} does not unfold into {name!r}; it unfolds into {names}.")
 
 
+T = TypeVar("T")
+
+
+def named(found: Mapping[str, T], name: str, what: str) -> T:
+    """An entry by its name; NameLookupError with the names that there are."""
+    if name not in found:
+        raise NameLookupError(f"there is no {what} {name!r}; there are {', '.join(found)}.")
+    return found[name]
+
+
 def summed(
     name: str,
     latex: str,
     unit: str,
     children: Sequence[Node],
-    code: Code | None = None,
+    key: str = "",
     numbers: tuple[Quantity, ...] = (),
 ) -> Node:
-    """The node of a sum of numbers."""
+    """The node of a sum of numbers; key: marker of its line of code."""
     value = math.fsum(x.value for x in children if isinstance(x.value, float))
-    return Node(name, latex, value, unit, "", code, numbers, tuple(children))
+    return Node(name, latex, value, unit, "", code_line(key), numbers, tuple(children))
+
+
+def leaf(
+    name: str, latex: str, value: float, unit: str, key: str, *numbers: tuple[str, float, str]
+) -> list[Node]:
+    """A number with its factors (name, value, unit); nothing if it is zero."""
+    factors = tuple(Quantity(*number) for number in numbers)
+    return [Node(name, latex, value, unit, "", code_line(key), factors)] if value else []
 
 
 def product(
-    name: str,
-    latex: str,
-    unit: str,
-    vectors: tuple[Array, Array],
-    code: Code | None,
-    numbers: tuple[Quantity, ...],
-    letters: tuple[str, str],
-) -> Node:
-    """The dot product of two vectors, which unfolds into the products of their components.
+    name: str, latex: str, unit: str, a: Array, b: Array, key: str, *numbers: Quantity
+) -> list[Node]:
+    r"""The dot product a . b, the sum of the products of components; nothing if all are zero.
 
-    letters: LaTeX of the two vectors.
+    latex: the product, with a \cdot between both vectors.
     """
-    a, b = vectors
+    left, _, right = latex.partition(r" \cdot ")
     children = [
-        Node(axis, f"{letters[0]}_{axis} {letters[1]}_{axis}", value, unit)
-        for axis, value in zip("xyz", (a * b).tolist(), strict=True)
+        Node(axis, f"({left})_{axis} ({right})_{axis}", value, unit)
+        for axis, value in zip("xyz", (np.asarray(a) * b).tolist(), strict=True)
         if value
     ]
-    return summed(name, latex, unit, children, code, numbers)
+    return [summed(name, latex, unit, children, key, numbers)] if children else []
 
 
 def vector(name: str, x: Array, unit: str, frame: str) -> Quantity:

@@ -8,7 +8,7 @@ is a part of its own: dV = dV_motion + gravity.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,7 @@ from kinetree.dynamics.joints.springs import Springs
 from kinetree.dynamics.textbook.newton_euler import newton_euler
 from kinetree.dynamics.textbook.recursion import Recursion
 from kinetree.dynamics.textbook.rotors import armature, rotor_moments
-from kinetree.errors import NameLookupError
-from kinetree.explain.node import Node, Quantity, code_line, vector
+from kinetree.explain.node import Node, code_line, named
 from kinetree.files.description.joints import PRISMATIC, SPHERICAL
 from kinetree.model import WORLD, Joint, Model
 from kinetree.model.edit import with_gravity
@@ -57,12 +56,11 @@ EQUATIONS: Mapping[str, Mapping[str, str]] = {
         "rotor and armature": r"I_a \ddot q + I_m r (s \cdot \alpha + r \ddot q)",
         "friction": r"b(\dot q)",
         "spring": r"k a (a \cdot q - q_0)",
-        "constraints": r"-J^T \lambda",
+        **dict.fromkeys(("contact", "stop", "constraints"), r"-J^T \lambda"),
     },
 }
 OPTIONAL = ("external wrench", "rotors", *EQUATIONS["tau"])  # left out where they are zero
 PARENT = {"V": r"\mathrm{Ad}_{ip} V_{%d}", "dV": r"\mathrm{Ad}_{ip} \dot V_{%d}"}
-CONSTRAINTS = "constraints"
 
 Parts = dict[str, Array]  # part -> value
 
@@ -94,12 +92,7 @@ class LinkSteps:
     terms: Mapping[str, Node]
 
     def __getitem__(self, symbol: str) -> Node:
-        if symbol not in self.terms:
-            known_symbols = ", ".join(self.terms)
-            raise NameLookupError(
-                f"{self.name!r} has no quantity {symbol!r}; there are {known_symbols}."
-            )
-        return self.terms[symbol]
+        return named(self.terms, symbol, "quantity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +124,8 @@ def record(model: Model, x: Motion, dV_base: Array, loads: Mapping[str, Any]) ->
     )
 
 
-def link_steps(at: Recorded, carried: list[Array] | None) -> list[LinkSteps]:
-    """The steps of every link; carried: force of each joint that its constraints replace."""
+def link_steps(at: Recorded, extra: Mapping[str, list[Array]]) -> list[LinkSteps]:
+    """The steps of every link; extra: force of each joint by contacts, stops and constraints."""
     model, x = at.model, at.x
     parts = _vector_parts(at)
     drives = _drive_parts(at)
@@ -141,26 +134,16 @@ def link_steps(at: Recorded, carried: list[Array] | None) -> list[LinkSteps]:
         p, name = model.parent[i], model.link_names[i]
         terms = {s: _node(at, i, s, parts[s][i], getattr(at.full, s)[i]) for s in ("V", "dV", "F")}
         forces = {key: model.A[i].T @ F for key, F in parts["F"][i].items()} | drives[i]
-        if carried is not None:
-            forces[CONSTRAINTS] = carried[i]
+        forces |= {cause: by_joint[i] for cause, by_joint in extra.items()}
         # joints that move together share an entry of tau; each has its own here
         own = model.A[i].T @ at.full.F[i]
         for key in EQUATIONS["tau"]:
             own = own + forces.get(key, 0)
         terms["tau"] = _node(at, i, "tau", forces, own)
-        steps.append(
-            LinkSteps(
-                i,
-                name,
-                joint.name,
-                joint.type,
-                model.base_name if p == WORLD else model.link_names[p],
-                tuple(rate_names(joint)),
-                link_pose(model, i, x.q),
-                at.full.T_si[i],
-                terms,
-            )
-        )
+        parent = model.base_name if p == WORLD else model.link_names[p]
+        poses = link_pose(model, i, x.q), at.full.T_si[i]
+        rates = tuple(rate_names(joint))
+        steps.append(LinkSteps(i, name, joint.name, joint.type, parent, rates, *poses, terms))
     return steps
 
 
@@ -300,48 +283,12 @@ def unfold_vectors(steps: tuple[LinkSteps, ...], at: Recorded, i: int, symbol: s
                 latex = rf"\mathrm{{Ad}}_{{{c + 1},i}}^T F_{{{c + 1}}}"
             elif name == "rotors":
                 key = "F rotors"
-            numbers = () if below else _factors(at, k, name)
-            children.append(
-                Node(
-                    name,
-                    latex,
-                    tuple(value.tolist()),
-                    whole.unit,
-                    whole.frame,
-                    code_line(key),
-                    numbers,
-                    below,
-                )
-            )
+            total = tuple(value.tolist())
+            code = code_line(key)
+            node = Node(name, latex, total, whole.unit, whole.frame, code, (), below)
+            children.append(node)
         return tuple(children)
 
     whole = steps[i][symbol]
     title = f"{SYMBOLS[symbol][1]} of {names[i]}"
-    return Node(
-        title,
-        whole.latex,
-        whole.value,
-        whole.unit,
-        whole.frame,
-        whole.code,
-        (),
-        carried(i, np.eye(6)),
-    )
-
-
-def _factors(at: Recorded, k: int, part: str) -> tuple[Quantity, ...]:
-    """Factors of a part of link k, in the frame of link k."""
-    model, x, frame = at.model, at.x, f"{{{at.model.link_names[k]}}}"
-    mass = Quantity("mass", float(model.m[k]), "kg")
-    if part in ("joint rate", "joint acceleration"):
-        given, word = (x.dq, "rate") if part == "joint rate" else (x.ddq, "acceleration")
-        dofs, A = model.joints[k].dofs, model.A[k].T
-        own = [Quantity(f"{word} of {model.dof_names[d]}", float(given[d])) for d in dofs]
-        return vector("axis A", A[0] if len(dofs) == 1 else A.T, "", frame), *own
-    if part == "velocity product":
-        return (vector("twist V", at.full.V[k], "rad/s, m/s", frame),)
-    if part == "acceleration":
-        return mass, vector("spatial inertia G", model.G[k], "", frame)
-    if part == "gravity":
-        return mass, vector("gravity", model.gravity[3:], "m/s^2", "{s}")
-    return ()
+    return replace(whole, name=title, children=carried(i, np.eye(6)))

@@ -1,4 +1,4 @@
-"""The recursion as steps for a page: equations whose terms are marked, rows, vectors to draw.
+"""The recursion as steps for a page: equations whose terms are marked, and rows of numbers.
 
 Every quantity of a step has an equation in MathML in which each term stands in an <mrow> with
 data-term; the rows of numbers have the same names.
@@ -6,18 +6,14 @@ data-term; the rows of numbers have the same names.
 
 from typing import Any
 
-import numpy as np
-
 from kinetree.explain.explanation import Explanation
 from kinetree.explain.node import Node, marked
 from kinetree.explain.recursion import SYMBOLS
-from kinetree.explain.sections import HALVES
+from kinetree.explain.tables import HALVES
 from kinetree.present.mathml import from_latex
 
 OUTWARD, INWARD = "outward", "inward"
 QUANTITIES = {OUTWARD: ("V", "dV"), INWARD: ("F", "tau")}
-LETTERS = {"V": ("omega", "v"), "dV": ("alpha", "a"), "F": ("n", "f")}
-RECORDED = {"V": ("omega", "v"), "dV": ("alpha", "a_e"), "F": ("n", "f")}
 
 
 def recursion_steps(explanation: Explanation) -> list[dict[str, Any]]:
@@ -27,9 +23,8 @@ def recursion_steps(explanation: Explanation) -> list[dict[str, Any]]:
 
     Returns:
         For each step `pass`, `link`, `name`, `title` and `quantities`. A quantity has `symbol`,
-        `meaning`, `mathml`, `unit`, `frame`, `columns`, `rows` (`term`, `name`, `values`), `value`,
-        `arrows` (`kind`, `unit`, `from`, `vector`, both in {s}) and `code` (`file`, `line`,
-        `text`).
+        `meaning`, `mathml`, `unit`, `frame`, `columns`, `rows` (`term`, `name`, `values`), `value`
+        and `code` (`file`, `line`, `text`).
     """
     links = range(len(explanation.links))
     order = [(OUTWARD, i) for i in links] + [(INWARD, i) for i in reversed(links)]
@@ -51,7 +46,7 @@ def _step(explanation: Explanation, direction: str, i: int) -> dict[str, Any]:
 def _quantity(explanation: Explanation, i: int, symbol: str) -> dict[str, Any]:
     link = explanation.links[i]
     term = link[symbol]
-    names = [f"{letter}{x}" for letter, _ in HALVES.get(symbol, ()) for x in "xyz"]
+    names = [f"{letter}{x}" for letter in HALVES.get(symbol, ()) for x in "xyz"]
     parts = [{"term": x.name, "name": x.name, "values": x.value} for x in term.children]
     return {
         "symbol": symbol,
@@ -62,7 +57,6 @@ def _quantity(explanation: Explanation, i: int, symbol: str) -> dict[str, Any]:
         "columns": names or list(link.rates),
         "rows": parts,
         "value": term.value,
-        "arrows": _arrows(explanation, i, symbol),
         "code": None if term.code is None else vars(term.code),
     }
 
@@ -71,25 +65,3 @@ def _equation(term: Node) -> str:
     """The equation of a quantity in MathML, each part in an <mrow> with data-term."""
     terms = [marked(x.name, x.latex, first=k == 0) for k, x in enumerate(term.children)]
     return " ".join([from_latex(f"{term.latex} ="), *terms])
-
-
-def _arrows(explanation: Explanation, i: int, symbol: str) -> list[dict[str, Any]]:
-    """Both halves of a quantity at the origin of its link, in {s}; of tau the joint's force."""
-    recursion, link = explanation.recursion, explanation.links[i]
-    T = np.asarray(recursion.T_si[i], float)
-    if symbol == "tau":
-        turned = np.asarray(explanation.model.A[i], float) @ np.array(link["tau"].value)
-        halves = [("tau", "N m", turned[:3]), ("tau", "N", turned[3:])]
-        halves = [x for x in halves if x[2].any()]
-    else:
-        names = zip(LETTERS[symbol], SYMBOLS[symbol][2], RECORDED[symbol], strict=True)
-        halves = [(kind, unit, getattr(recursion, name)[i]) for kind, unit, name in names]
-    return [
-        {
-            "kind": kind,
-            "unit": unit,
-            "from": T[:3, 3].tolist(),
-            "vector": (T[:3, :3] @ np.asarray(x, float)).tolist(),
-        }
-        for kind, unit, x in halves
-    ]

@@ -25,10 +25,6 @@ from kinetree.core.arrays import Array
 from kinetree.identify.rates import check_cutoff
 from kinetree.identify.recording import Recording
 
-FORCE_BAND = 5.0  # cutoff of joint forces over that of the motion: products and sign changes
-WIDEST_FORCES = 50.0  # Hz: above it, a recording has many more rows and hardly more to tell
-FINEST_CUTOFF = 0.2  # periods per sample: above it, every sample is a row
-
 
 @dataclass(frozen=True)
 class Band:
@@ -90,8 +86,8 @@ def bands_of(data: Recording, cutoff: float | None = None) -> tuple[Band, ...]:
     """The filters of the stretches of a recording.
 
     Joint forces have higher frequencies than the motion: products of rates, and friction that
-    changes its sign. So their band is wider than that of the motion by `FORCE_BAND`, up to
-    `WIDEST_FORCES`: above it, a recording has many more rows and hardly more to tell.
+    changes its sign. So their band is five times as wide as that of the motion, up to 50 Hz: above
+    it, a recording has many more rows and hardly more to tell.
 
     Args:
         data: the recording.
@@ -99,8 +95,8 @@ def bands_of(data: Recording, cutoff: float | None = None) -> tuple[Band, ...]:
             asks for, or no filter if those were recorded, or if every sample would be a row.
     """
     if cutoff is None and data.cutoff is not None:
-        wide = max(data.cutoff, min(FORCE_BAND * data.cutoff, WIDEST_FORCES))
-        cutoff = wide if wide < FINEST_CUTOFF / data.dt else None
+        wide = max(data.cutoff, min(5.0 * data.cutoff, 50.0))
+        cutoff = wide if wide < 0.2 / data.dt else None  # five samples in a period
     edges = [0, *np.flatnonzero(np.diff(data.t) > 1.5 * data.dt) + 1, len(data)]
     return tuple(_band(data.t, int(a), int(b), cutoff) for a, b in pairwise(edges))
 
@@ -128,23 +124,13 @@ def filtered(band: Band, a: int, b: int, samples: Array) -> Array:
     """Rows a to b - 1 of a stretch, (b - a, ...), from the samples of its `window`, (k, ...)."""
     if band.reach == 0:
         return samples
-    flat = samples.reshape(len(samples), -1)
+    flat, low = samples.reshape(len(samples), -1), band.window(a, b)[0]
     result = np.empty((b - a, flat.shape[1]))
-    for rows, needed, weights in _groups(band, a, b):
-        np.matmul(weights, flat[needed], out=result[rows])
-    return result.reshape(b - a, *samples.shape[1:])
-
-
-@lru_cache(maxsize=256)
-def _groups(band: Band, a: int, b: int) -> list[tuple[slice, slice, Array]]:
-    """Groups of rows a to b - 1: their places, those of their samples in `window`, and weights."""
-    low, _ = band.window(a, b)
-    groups: list[tuple[slice, slice, Array]] = []
     for c in range(a, b, 48):
         d = min(c + 48, b)
         first, last = band.window(c, d)
-        groups.append((slice(c - a, d - a), slice(first - low, last - low), band.weights(c, d)))
-    return groups
+        np.matmul(band.weights(c, d), flat[first - low : last - low], out=result[c - a : d - a])
+    return result.reshape(b - a, *samples.shape[1:])
 
 
 def rows_of(bands: tuple[Band, ...], x: Array) -> Array:

@@ -22,7 +22,6 @@ from kinetree.errors import ModelError
 from kinetree.identify.laws import reference
 from kinetree.identify.unknowns import Unknowns
 
-FAINTEST_COLUMN = 1e-5  # of its length: a smaller rest would have 100,000 times the noise
 WORST_CONDITION = 1e6  # of unit columns, beyond which least squares has no digits to spare
 
 
@@ -105,7 +104,8 @@ def separable(W: Array, forces: Array, scale: Array) -> tuple[list[int], Array]:
     at 1e-5. Those in between come from measured motion; rounding moves their rest by about 1e-10.
     forces, scale: units of the rows, (n,), and of the parameters, (r,).
     """
-    Y, small = (W * scale / forces[:, None]).reshape(-1, W.shape[-1]), FAINTEST_COLUMN
+    Y = (W * scale / forces[:, None]).reshape(-1, W.shape[-1])
+    small = 1e-5  # of a column's length: a smaller rest would have 100,000 times the noise
     if len(Y) > Y.shape[1]:  # the triangle has the same lengths and combinations in fewer rows
         Y = np.asarray(np.linalg.qr(Y, mode="r"))
     while True:

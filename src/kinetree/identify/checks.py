@@ -21,7 +21,6 @@ from kinetree.model.inputs import check_quaternions
 
 BLOCK = 8192  # samples whose columns are computed together, which bounds the memory
 STILL_RANGE = 1e-3  # rad, or times the robot's own length: a joint that moves less stands still
-FAR_STEPS = 1.5  # times the robot's own time of about 0.3 s: longer steps are mostly ms, not s
 
 
 def named(names: Iterable[object]) -> str:
@@ -68,10 +67,15 @@ def least_motion(units: NaturalUnits) -> Array:
     return np.where(units.sliding, STILL_RANGE * units.length, STILL_RANGE)
 
 
+def far_apart(model: Model, t: Array) -> float:
+    """Median step of the samples, s, if it is so long that times are mostly ms, not s; else 0."""
+    step = float(np.median(np.diff(t)))
+    return step if step > 1.5 * natural_units(model).time else 0.0  # about 0.3 s of an arm
+
+
 def check_times(model: Model, t: Array) -> None:
     """Refuse samples so far apart that no motion can be seen between them."""
-    step = float(np.median(np.diff(t)))
-    if step > FAR_STEPS * natural_units(model).time:
+    if step := far_apart(model, t):
         raise InputError(
             f"samples are {step:.3g} s apart, too far for rates and accelerations. Is t in ms? "
             "Expected s; or give dq and ddq with the recording."
@@ -82,8 +86,8 @@ def remarks(model: Model, t: Array, q: Array, tau: Array) -> list[str]:
     """Notes on data that look odd and can still be used."""
     bounds, units, notes = bounds_of(model), natural_units(model), list[str]()
     steps = np.diff(t)
-    if np.median(steps) > FAR_STEPS * units.time:
-        notes.append(f"samples are {np.median(steps):.3g} apart: is t in s, not in ms?")
+    if step := far_apart(model, t):
+        notes.append(f"samples are {step:.3g} apart: is t in s, not in ms?")
     if count := len(gaps(t)):
         more = f", and {count - 1} shorter gaps" if count > 1 else ""
         at = t[int(steps.argmax())]
@@ -160,54 +164,38 @@ def unwound(model: Model, q: Array) -> tuple[Array, list[str]]:
 def check_given_rates(model: Model, t: Array, q: Array, dq: Array, ddq: Array | None) -> None:
     """Refuse dq that is not the rate of q, and ddq that is not the rate of dq.
 
-    Slopes over a twentieth of the record have little noise; the factor that fits them to the mean
+    Slopes over a stretch of the record have little noise; the factor that fits them to the mean
     rates in between is 1, unless units or times are wrong. Joints that stand still are skipped.
     """
-    steps = max(1, round(0.05 * (t[-1] - t[0]) / np.diff(t).mean()))
-    at, way_out = np.arange(len(t) - steps), "Leave dq out to have it computed."
-    duration = (t[at + steps] - t[at])[:, None]
-    if model.n == model.nq:
-        change = q[at + steps] - q[at]
-        rates = duration, change / duration, _means(t, dq, at, steps)
-    else:
-        short = max(1, steps // 4)  # short enough for turns about changing axes
+    plain = model.n == model.nq
+    share = 0.05 if plain else 0.0125  # short enough for turns about changing axes
+    steps = max(1, round(share * (t[-1] - t[0]) / np.diff(t).mean()))
+    at = np.unique(np.linspace(0, len(t) - steps - 1, 200).astype(int))
+    way_out = "Leave it out to have it computed."
+    if not plain:
         way_out = "Expected (omega, v) in the base's own axes, and quaternions as (w, x, y, z)."
-        some = np.unique(np.linspace(0, len(t) - short - 1, 200).astype(int))
-        change = np.array([difference(model, q[k], q[k + short]) for k in some])
-        time = (t[some + short] - t[some])[:, None]
-        rates = time, change / time, _means(t, dq, some, short)
+    duration = (t[at + steps] - t[at])[:, None]
+    change = np.array([difference(model, q[k], q[k + steps]) for k in at])
     moves = np.abs(change).max(axis=0) > least_motion(natural_units(model))
-    _compare(model, rates[1], rates[2], moves, ("dq", "q"), way_out)
-    if ddq is not None:
-        slope = (dq[at + steps] - dq[at]) / duration
-        mean = _means(t, ddq, at, steps)
-        _compare(model, slope, mean, moves, ("ddq", "dq"), "Leave ddq out to have it computed.")
-
-
-def _means(t: Array, rate: Array, at: Array, steps: int) -> Array:
-    """Mean rates from each of the samples `at` to the sample some steps later."""
-    pieces = (rate[1:] + rate[:-1]) / 2 * np.diff(t)[:, None]
-    area = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum(pieces, axis=0)])
-    return (area[at + steps] - area[at]) / (t[at + steps] - t[at])[:, None]
-
-
-def _compare(
-    model: Model, slope: Array, mean: Array, moves: Array, names: tuple[str, str], way_out: str
-) -> None:
-    """Raise InputError if the mean rates of a moving joint are not the slopes."""
-    what, of = names
-    for k in np.flatnonzero(moves):
-        moved, given = float(slope[:, k] @ slope[:, k]), float(mean[:, k] @ mean[:, k])
-        if moved == 0 or given == 0:
+    for what, of, rate, slope in (
+        ("dq", "q", dq, change / duration),
+        ("ddq", "dq", ddq, (dq[at + steps] - dq[at]) / duration),
+    ):
+        if rate is None:
             continue
-        common = float(slope[:, k] @ mean[:, k])
-        factor = common / moved
-        if common**2 < 0.5 * moved * given or not 0.5 < factor < 2:
-            sign = "; the sign is reversed" if factor < 0 else ""
+        area = np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(t)[:, None], axis=0)
+        area = np.concatenate([np.zeros((1, model.n)), area])
+        mean = (area[at + steps] - area[at]) / duration
+        moved, given = (slope**2).sum(axis=0), (mean**2).sum(axis=0)
+        common = (slope * mean).sum(axis=0)
+        factor = common / np.maximum(moved, 1e-300)
+        off = (common**2 < 0.5 * moved * given) | (factor < 0.5) | (factor > 2)
+        for k in np.flatnonzero(off & moves & (moved > 0) & (given > 0)):
+            sign = "; the sign is reversed" if factor[k] < 0 else ""
             raise InputError(
                 f"{what} of {model.dof_names[k]!r} is not the rate of its {of}: it is "
-                f"{factor:.3g} times the slope of {of} over t{sign}. Are the units rad (m) and s? "
-                f"{way_out}"
+                f"{factor[k]:.3g} times the slope of {of} over t{sign}. Are the units rad (m) and "
+                f"s? {way_out}"
             )
 
 

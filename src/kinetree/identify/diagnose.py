@@ -45,9 +45,6 @@ CAUSES = {
     "sticking": "{joints} stand still in up to {x[0]:.0%} of the recording while other joints "
     "move: friction at rest has any value; keep every joint moving",
 }
-STICKING_SHARE = 0.1  # of the recording in which a joint rests while others move
-SATURATED_SHARE = 0.01  # of the samples, at the largest force
-LEAST_UNIT = 1.25  # a smaller factor is an error of a sensor, not a unit
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ def _changed_rows(evidence: Evidence) -> Found:
 
         near = min(np.linspace(-7, 7, 15), key=cost)  # milli to kilo
         best: Any = optimize.minimize_scalar(cost, bounds=(near - 1, near + 1), method="bounded")
-        if abs(best.x) > np.log(LEAST_UNIT):
+        if abs(best.x) > np.log(1.25):  # a smaller factor is an error of a sensor, not a unit
             gain = evidence.changed(order, np.exp(best.x * one[j]))
             yield "unit", (j,), gain and Gain(gain.squares, gain.effect, gain.phi[[j]])
     for i, j in combinations(evidence.motors, 2):
@@ -200,14 +197,14 @@ def _seen(model: Model, data: Recording) -> Iterator[Cause]:
     motors = np.array(motor_dofs(model))
     still = still_joints(model, data)
     alone = (still & ~still.all(axis=1, keepdims=True)).mean(axis=0) * ~still.all(axis=0)
-    if len(sticking := motors[alone[motors] > STICKING_SHARE]):
+    if len(sticking := motors[alone[motors] > 0.1]):  # of the recording
         yield _cause("sticking", model, sticking.tolist(), [alone[sticking].max()])
     x, effort = np.abs(data.tau), bounds_of(model).effort
     at_limit = np.abs(x / np.where(effort > 0, effort, np.inf) - 1) < 0.005
     moving = np.abs(data.dq) > 0.01 * np.abs(data.dq).max(axis=0)
     share = ((at_limit | (x == x.max(axis=0))) & moving).mean(axis=0)
     share *= np.ptp(data.tau, axis=0) > 0
-    if len(saturated := motors[share[motors] > SATURATED_SHARE]):
+    if len(saturated := motors[share[motors] > 0.01]):  # of the samples
         yield _cause("saturation", model, saturated.tolist())
 
 

@@ -20,10 +20,6 @@ from kinetree.identify.recording import Recording
 from kinetree.identify.rows import make_rows
 from kinetree.identify.solve import Solved
 
-FALSE_ALARMS = 0.01  # of all causes together
-LEAST_GAIN = 0.1  # of the held-out error of a joint
-NEGLIGIBLE = 1e-3  # of a joint's force: smaller errors do not matter
-
 
 @dataclass(frozen=True)
 class Gain:
@@ -58,7 +54,7 @@ class Evidence:
         self.before = self._errors(self.test.y - self.W_test @ self.beta)
         self.motors = motor_dofs(self.params.robot.model)
         count = len(self.motors)
-        self.chance = FALSE_ALARMS / (2 * count**2 + 4 * count + 2)  # of every cause
+        self.chance = 0.01 / (2 * count**2 + 4 * count + 2)  # of every cause: 1 % of all
 
     def _errors(self, left: Array) -> Array:
         return np.sqrt((left**2).mean(axis=0))
@@ -66,8 +62,8 @@ class Evidence:
     def _gain(self, left: Array, phi: Array) -> Gain | None:
         """The gain of held-out errors, (rows, n), that are left; None if it is too small."""
         before, after = self.before, self._errors(left)
-        better = before - after >= LEAST_GAIN * before
-        better &= before > NEGLIGIBLE * self._errors(self.test.y)
+        better = before - after >= 0.1 * before
+        better &= before > 1e-3 * self._errors(self.test.y)  # smaller errors do not matter
         if not better.any():
             return None
         k = int(np.argmax(np.where(better, (before - after) / self.sigma, 0)))

@@ -25,7 +25,6 @@ from kinetree.motion.plan.sinusoids import excitation
 from kinetree.motion.trajectory import Trajectory
 from kinetree.robot import Robot
 
-SAMPLES = 150  # of the motion at which its regressor is computed in a trial
 TRIAL_FORCE = 0.97  # share of the force limits at these samples: peaks lie between them
 ROOM = 0.3  # share of the centre's distance from singular positions that is kept
 
@@ -201,8 +200,6 @@ class _Space:
             return np.full(len(self.bounds.names), np.inf)
         motors = motor_dofs(self.robot.model)
         tau = self.robot.inverse_dynamics(*state)[:, motors]
-        if all(self.bounds.curve(k) is None for k in range(len(self.bounds.names))):
-            return np.abs(tau).max(axis=0) / self.bounds.effort
         return force_share(tau, *self.bounds.forces(state[1][:, motors])).max(axis=0)
 
     def shrink(self, c: Array, share: float) -> bool:
@@ -236,7 +233,7 @@ def _stuck(robot: Robot) -> InputError:
 
 def _condition(params: Unknowns, kept: list[int], space: _Space, c: Array) -> float:
     """Condition of the base regressor with unit columns; infinite beyond the limits of force."""
-    samples = slice(None, None, max(1, space.parts[0].shape[1] // SAMPLES))
+    samples = slice(None, None, max(1, space.parts[0].shape[1] // 150))  # enough for a trial
     state = space.state(c, samples)
     if state is None or np.any(space.load(state) > TRIAL_FORCE):
         return np.inf

@@ -33,10 +33,7 @@ ROBOT = (
     "'learned' is the share of the description's uncertainty that the data have removed. Of an "
     "unknown that is not determined, the robot has a value near the description's."
 )
-GOOD_SHARE, USABLE_SHARE = 0.05, 0.3  # held-out error over the joint force
-GOOD_NOISE = 2.0  # held-out error over the noise
 WORSE = 1.1  # ratio of errors from which one is called worse
-LEARNED_LEAST = 0.1  # of the prior's variance: below, an unknown is not identified
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ class Identification:
         """
         status = np.array(self.base.status())
         learned, x = self.estimate.learned, np.abs(self.estimate.x)
-        sure = (learned >= LEARNED_LEAST) & (self.margin() <= x)
+        sure = (learned >= 0.1) & (self.margin() <= x)
         near_zero = (learned >= 1 - 1 / _quantile(0.95) ** 2) & (status == "identified")
         return (status != "no effect") & (sure | near_zero)
 
@@ -199,18 +196,16 @@ class Identification:
     def verdict(self) -> Verdict:
         """Whether the result can be used, by rules on the held-out error of every joint."""
         error, size = self.error(), self.rms(self.test, self.test.tau)
-        fine = (error <= GOOD_SHARE * size) | (error <= GOOD_NOISE * self.fit.innovation)
-        own = np.isin(np.arange(len(error)), motor_dofs(self.robot.model))
-        names = self.robot.model.dof_names
+        fine = (error <= 0.05 * size) | (error <= 2.0 * self.fit.innovation)
+        motors, names = motor_dofs(self.robot.model), self.robot.model.dof_names
         reasons = [str(x) for x in self.causes]
-        described = self.described_error()
         for off, text in (
-            (error > USABLE_SHARE * size, f"errors above {USABLE_SHARE:.0%} of the force"),
-            (error > WORSE * described, "errors above those of the description"),
+            (error > 0.3 * size, "errors above 30% of the force"),
+            (error > WORSE * self.described_error(), "errors above those of the description"),
         ):
-            if joints := [names[k] for k in np.flatnonzero(off & own & ~fine)]:
+            if joints := [names[k] for k in motors if off[k] and not fine[k]]:
                 reasons.append(f"{listing(joints, 8)} have {text} on held-out motion")
-        word = "not usable" if reasons else "good" if fine[own].all() else "usable"
+        word = "not usable" if reasons else "good" if fine[motors].all() else "usable"
         return Verdict(word, tuple(reasons))
 
     def summary(self) -> str:
@@ -259,7 +254,7 @@ def choices_made(found: Identification) -> list[str]:
     if found.gains is not None:
         lines.append(str(found.gains))
     if found.choices:
-        chosen = ", ".join(f"{x.joint} {chosen_name(x)}" for x in found.choices)
+        chosen = ", ".join(f"{x.joint} {x.name}" for x in found.choices)
         lines.append(f"Friction by cross-validation: {chosen}")
     lines.append(
         f"{found.base.r} base parameters of {counted(len(found.params.names), 'unknown')}, "
@@ -272,17 +267,11 @@ def choices_made(found: Identification) -> list[str]:
     return lines
 
 
-def chosen_name(choice: Choice) -> str:
-    """The name of a choice among its candidates."""
-    offset = choice.offset and choice.friction != "directional"
-    return f"{choice.friction} with an offset" if offset else choice.friction
-
-
 def choice_rows(found: Identification) -> Rows:
     """The friction chosen for each joint, and the errors of all candidates on unseen rows."""
     names = list(dict.fromkeys(name for x in found.choices for name in x.errors))
     rows = [
-        [x.joint, chosen_name(x), *(f"{x.errors[y]:.4g}" if y in x.errors else "-" for y in names)]
+        [x.joint, x.name, *(f"{x.errors[y]:.4g}" if y in x.errors else "-" for y in names)]
         for x in found.choices
     ]
     return ["joint", "chosen", *names], rows

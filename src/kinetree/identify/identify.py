@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.core.arrays import Array
 from kinetree.core.blas import one_blas_thread
 from kinetree.core.options import typed
 from kinetree.dynamics.natural_units import natural_units
@@ -26,14 +25,11 @@ from kinetree.identify.least_squares import Method
 from kinetree.identify.loads import Body
 from kinetree.identify.loops import check_closed, motor_dofs
 from kinetree.identify.physical import possible_robot
-from kinetree.identify.rates import HIGHEST_CUTOFF
 from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.rest import without_rest
 from kinetree.identify.rows import make_rows
 from kinetree.identify.select import (
-    PLAIN_CUTOFF,
     Choice,
-    block_losses,
     choose_cutoff,
     choose_friction,
     matched,
@@ -44,8 +40,6 @@ from kinetree.identify.solve import Solved, solve
 from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.model import Model
 from kinetree.robot import Robot
-
-MOST_NUMBERS = 25_000_000  # in the columns of a fit, 200 MB: longer recordings are thinned
 
 
 @dataclass(frozen=True)
@@ -118,13 +112,19 @@ def identify(
     simple = plain_unknowns(robot, armature, springs)
     train, held, drive = _prepared(robot, data, test, payloads, gains, simple, options)
     options.report("plain least squares")
-    plain = _plain_error(simple, train, held, torque_cutoff)
+    plain = plain_fit(simple, train, torque_cutoff)
+    rows = make_rows(simple, held, torque_cutoff)
+    left = rows.y - rows.columns(plain.kept) @ plain.beta
     if lag is None:
         options.report("lag of joint forces behind the motion")
-        lag = choose_lag(simple, train, torque_cutoff)
+        lag = choose_lag(plain, train, torque_cutoff)
     moved = without_lag(train, lag)
     train, held = moved, moved if held is train else without_lag(held, lag)
-    choices = _chosen_friction(robot, train, options)
+    options.report("friction by cross-validation")
+    laws = chosen_laws(robot.model, friction)
+    choices = choose_friction(
+        robot, train, laws, offsets, armature, springs, torque_cutoff, plain.sigma
+    )
     options.report("base parameters")
     solved, choices, notes = _determined(robot, train, choices, options)
     if drive is not None:
@@ -137,7 +137,7 @@ def identify(
     causes = find_cause(solved, held, torque_cutoff)
     result = Identification(
         Robot(solved.params.model(estimate.x)), robot, solved.params, solved.base, solved.fit,
-        estimate, method, train, held, plain, True,
+        estimate, method, train, held, np.sqrt((left**2).mean(axis=0)), True,
         tuple(x for x in choices.values() if x.errors), tuple(causes), solved.unidentified,
         torque_cutoff, lag, drive, (*train.notes, *notes),
     )  # fmt: skip
@@ -216,7 +216,7 @@ def _split(
 def _thinned(data: Recording, simple: Unknowns, cutoff: float | None) -> Recording:
     """Eight stretches of a recording whose columns would not fit into memory."""
     rows = len(in_band(data, data.t[:, None], cutoff))
-    most = MOST_NUMBERS // (simple.robot.n * simple.p)
+    most = 25_000_000 // (simple.robot.n * simple.p)  # numbers of a fit: 200 MB
     if rows <= most:
         return data
     length = most * len(data) // rows // 8
@@ -253,35 +253,6 @@ def check_motion(model: Model, data: Recording) -> None:
         )
 
 
-def _plain_error(
-    simple: Unknowns, train: Recording, held: Recording, cutoff: float | None
-) -> Array:
-    """Held-out errors of plain least squares, (n,), with rates at 10 Hz where they are filtered."""
-    pairs = [train, held]
-    if all(x.again is not None and PLAIN_CUTOFF < HIGHEST_CUTOFF / x.dt for x in pairs):
-        both = [matched(x, PLAIN_CUTOFF) for x in pairs]
-        pairs = [replace(x, tau=own.tau, cutoff=own.cutoff) for own, x in both]  # in one band
-    plain = plain_fit(simple, pairs[0], cutoff)
-    rows = make_rows(simple, pairs[1], cutoff)
-    return np.sqrt(((rows.y - rows.columns(plain.kept) @ plain.beta) ** 2).mean(axis=0))
-
-
-def _chosen_friction(robot: Robot, train: Recording, options: Options) -> dict[str, Choice]:
-    """Friction and offset of every joint."""
-    laws = chosen_laws(robot.model, options.friction)
-    given: dict[str, FrictionChoice] = {name: x for name, x in laws.items() if x != "auto"}
-    offsets = options.offsets if isinstance(options.offsets, Mapping) else {}
-    choices = {
-        name: Choice(name, law, bool(offsets.get(name, options.offsets is True)))
-        for name, law in given.items()
-    }
-    if len(given) == len(laws):
-        return choices
-    options.report("friction by cross-validation")
-    more = options.armature, options.springs, options.cutoff
-    return choices | choose_friction(robot, train, laws, options.offsets, more)
-
-
 def _determined(
     robot: Robot, data: Recording, choices: dict[str, Choice], options: Options
 ) -> tuple[Solved, dict[str, Choice], list[str]]:
@@ -291,10 +262,8 @@ def _determined(
         laws: dict[str, FrictionChoice] = {name: x.friction for name, x in choices.items()}
         offsets = {name: True for name, x in choices.items() if x.offset}
         params = unknowns(robot, laws, options.armature, options.springs, offsets)
-        shapes = np.full(len(params.shapes), np.nan)  # searched on a grid
-        for law, at in zip(params.laws, params.places, strict=True):
-            shapes[at - params.p] = choices[law.joint].shapes or np.nan
-        solved = solve(params.at(shapes), data, options.method, options.cutoff)
+        shapes = [x for law in params.laws for x in choices[law.joint].shapes]
+        solved = solve(params.at(np.array(shapes)), data, options.method, options.cutoff)
         if not solved.open_laws:
             return solved, choices, notes
         for law in solved.open_laws:
@@ -307,15 +276,8 @@ def _determined(
 
 
 def _robot_predicts(result: Identification, solved: Solved) -> bool:
-    """Whether the possible robot predicts samples of the fit as well as the base parameters do.
-
-    These are compared on blocks left out of their fit, so that they have no advantage.
-    """
-    own = result.error(result.train, physical=True)
-    sigma = np.maximum(result.fit.sigma, 1e-6 * result.params.natural.forces)
-    y = solved.rows.y
-    if len(solved.params.shapes):
-        tangent = solved.W[..., -len(solved.params.shapes) :]
-        y = y + tangent @ solved.params.shapes
-    base = np.sqrt(block_losses(solved.W, y, sigma).mean(axis=0).sum())
-    return bool(np.sqrt(((own / sigma) ** 2).sum()) <= WORSE * base)
+    """Whether the possible robot explains samples of the fit as well as the base parameters do."""
+    least = 1e-9 * result.params.natural.forces  # without noise, both errors are rounding
+    base = np.sqrt((solved.fit.residual**2).mean(axis=0)) + least
+    robot = result.error(result.train, physical=True) + least
+    return bool(np.mean(robot / base) <= WORSE)

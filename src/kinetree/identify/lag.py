@@ -12,57 +12,31 @@ from kinetree.core.arrays import Array
 from kinetree.identify.band import in_band
 from kinetree.identify.checks import unit_quaternions
 from kinetree.identify.recording import Recording
-from kinetree.identify.select import Plain, block_losses, is_better, plain_fit
-from kinetree.identify.unknowns import Unknowns
-
-LONGEST_LAG = 0.1  # s: buses and filters of drives; longer ones are errors of the log
+from kinetree.identify.select import Blocks, Plain, is_better, plain_fit
 
 
-def choose_lag(params: Unknowns, data: Recording, cutoff: float | None) -> float:
+def choose_lag(plain: Plain, data: Recording, cutoff: float | None) -> float:
     """Time by which joint forces are later than the motion, s; 0 if that predicts them as well.
 
-    Whole samples are tried first; the derivative of the predicted forces as one more column then
-    gives the fraction.
+    The derivative of the predicted forces by the lag is one more column of plain least squares;
+    its factor is a step of Gauss and Newton.
     """
-    most = int(min(LONGEST_LAG, 0.02 * (data.t[-1] - data.t[0])) / data.dt)
-    if most < 1:
-        return 0.0
-    plain = plain_fit(params, data, cutoff)
-    known = in_band(data, data.tau, cutoff) - plain.y
-    Q = np.linalg.qr((plain.W / plain.sigma[:, None]).reshape(-1, len(plain.kept)))[0]
-
-    def forces(samples: int) -> Array:
-        moved = [np.interp(data.t + samples * data.dt, data.t, x) for x in data.tau.T]
-        return in_band(data, np.stack(moved, axis=1), cutoff) - known
-
-    def left(samples: int) -> Array:
-        z = (forces(samples) / plain.sigma).ravel()
-        return z - Q @ (Q.T @ z)
-
-    shifts = np.unique(np.linspace(0, most, 21).round().astype(int))
-    best = int(min(shifts, key=lambda k: float(left(k) @ left(k))))
-    gap = int(shifts[1] - shifts[0])
-    near = range(max(best - gap, 0), min(best + gap, most) + 1)
-    best = int(min(near, key=lambda k: float(left(k) @ left(k))))
-    late = _late_columns(plain, data, cutoff)
-    losses = (
-        block_losses(plain.W, forces(0), plain.sigma).sum(axis=1),
-        block_losses(np.concatenate([plain.W, late], axis=-1), forces(best), plain.sigma).sum(1),
-    )
-    if not is_better(*losses):
-        return 0.0
-    lag = best * data.dt
-    for _ in range(2):  # friction steps, so the first fraction is rough
+    most = min(0.1, 0.02 * (data.t[-1] - data.t[0]))  # s: longer ones are errors of the log
+    lag, moved, now = 0.0, data, plain
+    for _ in range(5):  # friction steps, so the first steps are rough
+        W = np.concatenate([now.W, _late_column(now, moved, cutoff)], axis=-1)
+        X = (W / plain.sigma[:, None]).reshape(-1, W.shape[-1])
+        step = np.linalg.lstsq(X, (now.y / plain.sigma).ravel(), rcond=1e-10)[0][-1]
+        before, lag = lag, float(np.clip(lag + step, 0, most))
+        if abs(lag - before) < 0.02 * data.dt:
+            break
         moved = without_lag(data, lag)
-        plain = plain_fit(params, moved, cutoff)
-        X = np.concatenate([plain.W, _late_columns(plain, moved, cutoff)], axis=-1)
-        X = (X / plain.sigma[:, None]).reshape(-1, X.shape[-1])
-        rest = np.linalg.lstsq(X, (plain.y / plain.sigma).ravel(), rcond=1e-10)[0][-1]
-        lag = max(lag + float(np.clip(rest, -data.dt, data.dt)), 0.0)
-    return lag if lag > 0.1 * data.dt else 0.0
+        now = plain_fit(plain.params, moved, cutoff)
+    losses = [Blocks(x.W, x.y, plain.sigma).losses() for x in (plain, now)]
+    return lag if lag > 0.1 * data.dt and is_better(*losses) else 0.0
 
 
-def _late_columns(plain: Plain, data: Recording, cutoff: float | None) -> Array:
+def _late_column(plain: Plain, data: Recording, cutoff: float | None) -> Array:
     """Derivative of the predicted forces by the lag, (rows, n, 1)."""
     x = np.zeros(len(plain.params.names))
     x[plain.kept] = plain.beta

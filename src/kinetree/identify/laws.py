@@ -24,13 +24,11 @@ from kinetree.identify.loops import motor_dofs
 from kinetree.model import Model
 
 FrictionChoice = Literal["symmetric", "directional", "known", "stribeck", "sigmoid"]
-FRICTION: tuple[FrictionChoice, ...] = get_args(FrictionChoice)
 FrictionChoices = FrictionChoice | Mapping[str, FrictionChoice]
 AutoChoice = Literal["auto"] | FrictionChoice  # "auto": chosen from a recording
 AutoChoices = AutoChoice | Mapping[str, AutoChoice]
 SHAPES = {"stribeck": ("speed",), "sigmoid": ("steepness", "offset")}
 SIZES = {"stribeck": "static", "sigmoid": "size"}
-STRIBECK_EXPONENT = 2.0  # where the description has no Stribeck friction
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Law:
     dof: int
     ratio: float = 1.0
     sliding: bool = False
-    exponent: float = STRIBECK_EXPONENT
+    exponent: float = 2.0
 
     @property
     def shapes(self) -> tuple[tuple[str, str], ...]:
@@ -78,45 +76,38 @@ class Law:
 def chosen_laws(model: Model, friction: AutoChoices) -> dict[str, AutoChoice]:
     """The choice of every joint of one degree of freedom, by name, checked.
 
+    Laws with shapes act on the joints of a tree, and on motors whose forces are measured.
+
     Args:
         model: the robot.
         friction: one choice for all joints, or {joint: choice}; joints left out are "symmetric".
     """
     own = {joint.name: joint for joint in model.joints if joint.type in SCREW_TYPES}
-    given: dict[str, AutoChoice] = {}
-    given |= friction if isinstance(friction, Mapping) else dict.fromkeys(own, friction)
-    choices = ", ".join(("auto", *FRICTION))
+    given: Mapping[str, AutoChoice] = (
+        friction if isinstance(friction, Mapping) else dict.fromkeys(own, friction)
+    )
+    words = ("auto", *get_args(FrictionChoice))
     for name, choice in given.items():
         if name not in own:
             raise NameLookupError(
                 f"friction names the joint {name!r}; {model.name!r} has friction to find at "
                 f"{', '.join(own)}."
             )
-        if choice not in ("auto", *FRICTION):
+        if choice not in words:
             where = f" of {name!r}" if isinstance(friction, Mapping) else ""
-            raise InputError(f"friction{where} is {choice!r}; expected one of {choices}.")
+            raise InputError(f"friction{where} is {choice!r}; expected one of {', '.join(words)}.")
     chosen: dict[str, AutoChoice] = {name: given.get(name, "symmetric") for name in own}
+    passive = model.constraints is None or model.constraints.passive
     for name, joint in own.items():
-        if chosen[name] == "auto" and joint.follows is not None:
+        bent = passive and joint.dofs[0] in motor_dofs(model)
+        if chosen[name] == "auto" and (joint.follows is not None or not bent):
             chosen[name] = "symmetric"
-    return chosen if model.constraints is None else _linear_beside_motors(model, chosen)
-
-
-def _linear_beside_motors(model: Model, chosen: dict[str, AutoChoice]) -> dict[str, AutoChoice]:
-    """The choices of a mechanism: laws with shapes act on motors, whose forces are measured."""
-    motors = motor_dofs(model)
-    single = model.constraints is not None and model.constraints.passive
-    for joint in model.joints:
-        choice = chosen.get(joint.name, "known")
-        bent = single and joint.dofs[0] in motors
-        if choice in SIZES and not bent:
+        if chosen[name] in SIZES and not bent:
             raise InputError(
-                f"friction of {joint.name!r} is {choice!r}, which can be found at a motor whose "
+                f"friction of {name!r} is {chosen[name]!r}, which can be found at a motor whose "
                 "force it is; expected symmetric, directional or known, since "
                 f"{model.name!r} has constraints."
             )
-        if choice == "auto" and not bent:
-            chosen[joint.name] = "symmetric"
     return chosen
 
 
@@ -130,7 +121,7 @@ def laws_of(model: Model, choices: Mapping[str, FrictionChoice]) -> tuple[Law, .
             found.append(
                 Law(kind, joint.name, i, joint.dofs[0], float(joint.scale),
                     joint.type == PRISMATIC,
-                    STRIBECK_EXPONENT if bend is None else float(bend.exponent))
+                    2.0 if bend is None else float(bend.exponent))
             )  # fmt: skip
     return tuple(found)
 

@@ -102,8 +102,7 @@ def fit(
     weights = np.ones((T, n))
     beta, sigma, settled = np.zeros(r), np.ones(n), False
     for _ in range(50):  # about ten are enough
-        old, (beta, R) = beta, _weighted(W, y, weights)
-        error = np.linalg.norm(np.linalg.inv(R), axis=1)
+        old, (beta, error) = beta, _weighted(W, y, weights)
         residual = y - W @ beta
         sigma = noise_size(residual, r, method, float(np.abs(y).max(initial=0)))
         settled = bool(np.all(np.abs(beta - old) <= 1e-4 * error))
@@ -120,10 +119,14 @@ def fit(
 
 
 def _weighted(W: Array, y: Array, weights: Array) -> tuple[Array, Array]:
-    """beta, (r,), of weighted least squares, and the triangle R of its rows, (r, r)."""
-    rows = np.concatenate([W, y[..., None]], axis=-1) * np.sqrt(weights)[..., None]
-    R = np.asarray(np.linalg.qr(rows.reshape(-1, rows.shape[-1]), mode="r"))
-    return np.linalg.solve(R[:-1, :-1], R[:-1, -1]), R[:-1, :-1]
+    """beta, (r,), of weighted least squares, and its standard error for noise of size 1, (r,)."""
+    scale = np.sqrt(weights)
+    X, z = (W * scale[..., None]).reshape(-1, W.shape[-1]), (y * scale).ravel()
+    inverse = np.linalg.inv(X.T @ X)
+    beta = inverse @ (X.T @ z)
+    for _ in range(2):  # digits that the normal equations have lost
+        beta = beta + inverse @ (X.T @ (z - X @ beta))
+    return beta, np.sqrt(np.maximum(np.diag(inverse), 0))
 
 
 def row_weights(u: Array, method: Method) -> Array:
@@ -137,10 +140,10 @@ def noise_size(residual: Array, r: int, method: Method, largest: float) -> Array
     """Standard deviation of each joint's residual, (n,); by the median if there may be outliers."""
     T, n = residual.shape
     freedom = max(T - r / n, 1)
-    if method == "robust":
-        sigma = 1.4826 * np.median(np.abs(residual), axis=0) * np.sqrt(T / freedom)
-    else:
-        sigma = np.sqrt((residual**2).sum(axis=0) / freedom)
+    sigma = np.sqrt((residual**2).sum(axis=0) / freedom)
+    if method == "robust":  # more than a tenth: forces that are mostly zero have no median
+        usual = 1.4826 * np.median(np.abs(residual), axis=0) * np.sqrt(T / freedom)
+        sigma = np.maximum(usual, 0.1 * sigma)
     return np.maximum(sigma, max(1e-14 * largest, 1e-150))  # rounding of joint forces
 
 

@@ -6,7 +6,7 @@ forces of the robot alone, and recordings with and without payloads are identifi
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -37,7 +37,6 @@ class KnownLoad:
     frame: str | None = None
 
 
-@runtime_checkable
 class Body(Protocol):
     """A body on a frame: a `KnownLoad`, or a `Payload` that was identified."""
 
@@ -51,8 +50,8 @@ class Body(Protocol):
     def frame(self) -> str | None: ...  # noqa: D102
 
 
-def known_loads(payloads: Sequence[Body | None] | None, count: int) -> list[KnownLoad | None]:
-    """The payload of each of `count` recordings, checked; None where the robot carries nothing."""
+def known_loads(payloads: Sequence[Body | None] | None, count: int) -> Sequence[Body | None]:
+    """The payload of each of `count` recordings; None where the robot carries nothing."""
     if payloads is None:
         return [None] * count
     if len(payloads) != count:
@@ -60,18 +59,10 @@ def known_loads(payloads: Sequence[Body | None] | None, count: int) -> list[Know
             f"payloads has {counted(len(payloads), 'entry')} for "
             f"{counted(count, 'recording')}; expected one for each, None without a payload."
         )
-    found: list[KnownLoad | None] = []
-    for k, x in enumerate(payloads):
-        if x is not None and not isinstance(x, Body):
-            raise InputError(
-                f"payload of recording {k + 1} is {x!r}; expected a KnownLoad with its mass and "
-                "centre, a Payload that was identified, or None."
-            )
-        found.append(None if x is None else KnownLoad(x.m, x.com, x.I_com, x.frame))
-    return found
+    return payloads
 
 
-def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
+def load_forces(robot: Robot, load: Body | None, data: Recording) -> Array:
     """Joint forces that a known payload needs beside the robot without it, (T, n), N m or N."""
     if load is None:
         return np.zeros(data.tau.shape)
@@ -87,11 +78,10 @@ def load_forces(robot: Robot, load: KnownLoad | None, data: Recording) -> Array:
     return robot.regressor(data.q, data.dq, data.ddq) @ change
 
 
-def unloaded(robot: Robot, load: KnownLoad | None, data: Recording) -> Recording:
+def unloaded(robot: Robot, load: Body | None, data: Recording) -> Recording:
     """The recording with joint forces of the robot alone, and a note, if it has a payload."""
     if load is None:
         return data
     place = robot.model.frame_name(load.frame)
     note = f"forces of the known payload of {load.m:g} kg on {place!r} are subtracted"
-    tau = data.tau - load_forces(robot, load, data)
-    return replace(data, tau=tau, notes=(*data.notes, note))
+    return replace(data, tau=data.tau - load_forces(robot, load, data)).noted(note)

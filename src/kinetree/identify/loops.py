@@ -10,7 +10,7 @@ A mechanism may close in several ways. It is followed from its neutral position 
 that it stays assembled as described, unless the other joints are recorded, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,14 +91,12 @@ def measured_at_motors(model: Model, columns: tuple[Any, ...]) -> Measured:
         ModelError: the motors do not determine the motion.
     """
     check_sufficient(model, "identify")
-    motors = motor_dofs(model)
-    names = [model.dof_names[d] for d in motors]
-    coords = bounds_of(model).coords[motors]
-    if several := [name for name, x in zip(names, coords, strict=True) if x < 0]:
+    names = [model.dof_names[d] for d in motor_dofs(model)]
+    way_out = "name the joints with motors: robot.constrained({}, actuated=[...])"
+    if np.any(bounds_of(model).coords[motor_dofs(model)] < 0):
         raise InputError(
-            f"{listing(several, 4)} of {model.name!r} would have a motor, but the joint has "
-            "several degrees of freedom; name the joints with motors: "
-            "robot.constrained({}, actuated=[...])."
+            f"motors of {model.name!r} ({listing(names, 8)}) would move joints of several degrees "
+            f"of freedom; {way_out}."
         )
     given = {
         what: _by_name(model, names, what, x)
@@ -109,16 +107,15 @@ def measured_at_motors(model: Model, columns: tuple[Any, ...]) -> Measured:
         if name not in names and np.any(column):
             raise InputError(
                 f"tau of {name!r} is not zero, but {model.name!r} has no motor there; its motors "
-                f"are {listing(names, 8)}. Leave the column out, or name the joint among the "
-                "motors: robot.constrained({}, actuated=[...])."
+                f"are {listing(names, 8)}. Leave the column out, or {way_out}."
             )
-    chosen = [
-        np.stack([given[what][name] for name in names], axis=1) if what in given else None
-        for what in ("q", "dq", "ddq", "tau")
-    ]
-    whole = None
-    if set(model.coordinate_names) <= set(given["q"]):
-        whole = np.stack([given["q"][name] for name in model.coordinate_names], axis=1)
+
+    def stacked(what: str, labels: Sequence[str]) -> Array:
+        return np.stack([given[what][name] for name in labels], axis=1)
+
+    chosen = [stacked(x, names) if x in given else None for x in ("q", "dq", "ddq", "tau")]
+    every = model.coordinate_names
+    whole = stacked("q", every) if set(every) <= set(given["q"]) else None
     return Measured(motors_alone(model), (columns[0], *chosen), whole)
 
 
@@ -137,23 +134,19 @@ def _by_name(model: Model, motors: list[str], what: str, x: Any) -> dict[str, Ar
     """The columns of a quantity by name; those of all motors are there."""
     columns: Any = x if isinstance(x, Mapping) else getattr(x, "columns", ())
     labels = [str(name) for name in columns]
-    values: Any = [x[name] for name in labels] if labels else np.asarray(x, float).T
-    if not labels:
-        every = entry_names(model, what)
-        known = {len(every): every, len(motors): motors}
-        if values.ndim != 2 or len(values) not in known:
-            raise InputError(
-                f"{what} has the shape {values.T.shape}; expected (T, {len(motors)}), a column for "
-                f"each motor of {model.name!r} ({listing(motors, 8)}), or (T, {len(every)})."
-            )
-        labels = list(known[len(values)])
-    if missing := [name for name in motors if name not in labels]:
+    if labels:
+        found = {name: np.asarray(x[name], float) for name in labels}
+    else:
+        every, values = entry_names(model, what), np.asarray(x, float).T
+        labels = {len(every): every, len(motors): motors}.get(len(values), ())
+        found = dict(zip(labels, values, strict=False))
+    if missing := [name for name in motors if name not in found]:
         raise InputError(
-            f"the recording lacks {what} of {listing(missing, 8)}, which has a motor; expected "
-            f"{what} of every motor of {model.name!r}: {listing(motors, 8)}. If a joint has no "
-            "motor, name those that do: robot.constrained({}, actuated=[...])."
+            f"the recording lacks {what} of {listing(missing, 8)}; expected a column for each "
+            f"motor of {model.name!r}: {listing(motors, 8)}. If a joint has no motor, name those "
+            "that do: robot.constrained({}, actuated=[...])."
         )
-    return {name: np.asarray(v, float) for name, v in zip(labels, values, strict=True)}
+    return found
 
 
 def closed_motion(

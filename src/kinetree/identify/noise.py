@@ -22,9 +22,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 
-ORDER = 24  # largest of an autoregression: rows are half a period of the cutoff apart
 BLOCK = 2048  # rows that are transformed together: errors are not correlated over more
-LEFT_POWER = 0.2  # least share of the power that a residual is taken to have kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +87,10 @@ def fit_noise(u: Array, breaks: Iterable[int], leverage: Array | float) -> Noise
     parts = pieces(u, breaks)
     size = padded(max(map(len, parts)))
     power = sum((np.abs(np.fft.rfft(x, size, axis=0)) ** 2 for x in parts), np.zeros((1, n))).T
-    spectrum = power / (T * np.maximum(LEFT_POWER, 1 - np.broadcast_to(leverage, power.shape)))
+    kept = np.maximum(0.2, 1 - np.broadcast_to(leverage, power.shape))
+    spectrum = power / (T * kept)
     gamma = np.fft.irfft(spectrum, size, axis=1)
-    most = min(ORDER, T // 20, _common_length([len(x) for x in parts]) // 4)
+    most = min(24, T // 20, _common_length([len(x) for x in parts]) // 4)
     coefficients = tuple(_autoregression(x, most, T) for x in gamma)
     whiten = Noise(coefficients, np.eye(n)).whitened
     e = np.concatenate([whiten(x) for x in parts])

@@ -12,20 +12,16 @@ from kinetree.dynamics.parameters import LINK, ParameterLayout
 from kinetree.errors import InputError, SingularityError
 from kinetree.identify.band import bands_of, rows_of
 from kinetree.identify.base import Base, separable
-from kinetree.identify.checks import BLOCK, named
+from kinetree.identify.checks import named
 from kinetree.identify.identify import check_joints
 from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.loops import check_closed
 from kinetree.identify.physical import definite, inside, parameters_of, prior_rows, pseudo_of
 from kinetree.identify.recording import Recording
+from kinetree.identify.unknowns import in_blocks
 from kinetree.model import WORLD
 from kinetree.present.tables import Table
 from kinetree.robot import Robot
-
-UNDETERMINED = "not determined"
-WEAK_PRIOR = 1e-3  # weight of a prior that keeps a flat body from becoming infinitely flat
-FLATTEST = 1e-8  # squared gyration radius, in lengths of the robot, of a body kept as found
-POOR = 0.1  # error over joint force from which a joint is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +58,7 @@ class Payload:
 
     def _repr_html_(self) -> str:
         centre, moments = self._centre(), self._moments()
-        row = (self.m, 1.96 * self.standard_error[0], *centre, *(moments or [UNDETERMINED] * 3))
+        row = (self.m, 1.96 * self.standard_error[0], *centre, *(moments or ["not determined"] * 3))
         head = ("mass, kg", "+-", "x, m", "y", "z", "I1, kg m^2", "I2", "I3")
         title = f"payload on {self.frame}"
         return Table(title, head, [row], text=0, notes=list(self.warnings)).html()
@@ -70,7 +66,7 @@ class Payload:
     def _centre(self) -> list[float | str]:
         """The centre of mass, without coordinates that the motion does not determine."""
         pairs = zip(("hx", "hy", "hz"), self.com.tolist(), strict=True)
-        return [UNDETERMINED if name in self.unidentified else x for name, x in pairs]
+        return ["not determined" if name in self.unidentified else x for name, x in pairs]
 
     def _moments(self) -> list[float]:
         """The principal moments; [] if the motion does not determine all of the inertia."""
@@ -123,7 +119,9 @@ def identify_payload(
     # rest = Y x: the forces that the robot alone does not explain are linear in the ten parameters
     # x of the body, whose columns are those of the link that carries it, turned into the frame
     bands = bands_of(data)
-    Y = rows_of(bands, _columns(robot, data, place.link) @ _into_link(place.T_if))
+    at = ParameterLayout(len(model.links)).link(place.link)
+    Y = in_blocks(lambda *x: robot.regressor(*x)[..., at], data.q, data.dq, data.ddq)
+    Y = rows_of(bands, Y @ _into_link(place.T_if))
     rest = rows_of(bands, data.tau - robot.inverse_dynamics(data.q, data.dq, data.ddq))
     # the motion may determine combinations beta = K x only; `kept` are the columns that stand for
     # them, and `alone` marks parameters that are such a combination by themselves
@@ -157,7 +155,7 @@ def _unexplained(robot: Robot, data: Recording, found: Fit) -> Iterator[str]:
     bands, names = bands_of(data), robot.model.dof_names
     size = np.sqrt((rows_of(bands, data.tau) ** 2).mean(axis=0))
     error = np.sqrt((found.residual**2).mean(axis=0))
-    poor = (error > POOR * size) & (error > 1.5 * found.innovation)
+    poor = (error > 0.1 * size) & (error > 1.5 * found.innovation)
     if poor.any():
         joints = named(x for x, own in zip(names, poor, strict=True) if own)
         yield (
@@ -165,15 +163,6 @@ def _unexplained(robot: Robot, data: Recording, found: Fit) -> Iterator[str]:
             f"of the forces of {joints} unexplained: find the robot's friction first, with "
             "`identify`"
         )
-
-
-def _columns(robot: Robot, data: Recording, link: int) -> Array:
-    """Regressor of the ten parameters of a link, (T, n, 10), without that of the whole robot."""
-    at = ParameterLayout(len(robot.model.links)).link(link)
-    parts = [slice(k, k + BLOCK) for k in range(0, len(data), BLOCK)]
-    return np.concatenate(
-        [robot.regressor(data.q[k], data.dq[k], data.ddq[k])[..., at] for k in parts]
-    )
 
 
 def _check_mass(found: Fit, determined: bool) -> None:
@@ -184,15 +173,11 @@ def _check_mass(found: Fit, determined: bool) -> None:
             "expected joints that lift it, in several positions or in motion."
         )
     m, error = float(found.beta[0]), float(found.standard_error[0])
-    if m < 3 * error and m > -3 * error:
+    if m < 3 * error:
         raise InputError(
             f"the recording shows no payload: its mass would be {m:.3g} kg with an uncertainty of "
-            f"{1.96 * error:.2g} kg. Expected a recording of the robot with the payload."
-        )
-    if m <= 0:
-        raise InputError(
-            f"the payload would have {m:.3g} kg; expected a positive mass. "
-            "Check the sign of tau, and that the robot's own parameters are those of the recording."
+            f"{1.96 * error:.2g} kg. Expected a recording of the robot with the payload. Check the "
+            "sign of tau, and that the robot's own parameters are those of the recording."
         )
 
 
@@ -207,16 +192,14 @@ def _possible(beta: Array, weight: Array, K: Array) -> Array:
 
     It is beta itself if that is a physically possible body. All in the robot's own units.
     """
-    if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > FLATTEST * beta[0]:
+    flattest = 1e-8  # squared gyration radius, in lengths of the robot
+    if len(beta) == 10 and np.linalg.eigvalsh(pseudo_of(beta))[0] > flattest * beta[0]:
         return beta
     guess = np.linalg.lstsq(K, beta, rcond=None)[0]
     m, com = float(guess[0]), guess[1:4] / guess[0]
     S = pseudo_of(guess)[:3, :3] - m * np.outer(com, com)
     J0 = definite(m, com, np.trace(S) * np.eye(3) - S, m)
     P, p = prior_rows(J0)
-    root = np.linalg.cholesky(weight).T
-    A, b = (
-        np.vstack([root @ K, WEAK_PRIOR * P]),
-        np.concatenate([root @ beta, WEAK_PRIOR * p]),
-    )
+    root, weak = np.linalg.cholesky(weight).T, 1e-3  # of a prior that keeps it from being flat
+    A, b = np.vstack([root @ K, weak * P]), np.concatenate([root @ beta, weak * p])
     return inside(A, b, parameters_of(J0), 1, np.zeros(10, bool))

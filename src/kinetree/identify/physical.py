@@ -23,11 +23,6 @@ from kinetree.dynamics.parameters import ParameterLayout
 from kinetree.identify.solve import Solved
 from kinetree.spatial.inertia import pseudo_inertia, second_moment
 
-LAST_MU = 1e-3  # the cost is that far from its minimum for each unknown: far below a deviation
-THINNEST_BODY = 0.1  # smallest gyration radius of a prior body, relative to its largest
-SMALLEST_BODY = 0.02  # gyration radius of a point mass as a prior, in lengths of the robot
-ZERO_DRIVE = 0.02  # of its prior uncertainty: what the barrier alone keeps above zero
-
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -80,8 +75,8 @@ def possible_robot(solved: Solved, prior: float) -> Estimate:
     x = inside(A @ turn, b, begin, len(bodies), above)
     covariance, before = np.linalg.inv(A.T @ A), np.diag(np.linalg.inv(P.T @ P))
     deviation = np.sqrt(np.diag(covariance))
-    least = np.zeros(p)
-    least[first:] = np.minimum(ZERO_DRIVE * spread, deviation[first:])
+    least = np.zeros(p)  # what the barrier alone keeps above zero
+    least[first:] = np.minimum(0.02 * spread, deviation[first:])
     kept = ~(above & (turn @ x < least))
     x[kept] = inside((A @ turn)[:, kept], b, x[kept], len(bodies), above[kept])  # the others are 0
     x = _without_barrier(turn @ np.where(kept, x, 0), solved, least[first:], described)
@@ -150,7 +145,8 @@ def inside(A: Array, b: Array, x: Array, links: int, above: Array) -> Array:
     """
     H0, g0 = 2 * A.T @ A, 2 * A.T @ b
     first = np.ceil(np.log10(max(float(((A @ x - b) ** 2).mean()), 1.0)))
-    for mu in 10.0 ** np.arange(first, np.log10(LAST_MU) - 0.5, -1):
+    # at the end, the cost is 1e-3 from its minimum for each unknown: far below a deviation
+    for mu in 10.0 ** np.arange(first, -3.5, -1):
         for _ in range(40):  # some ten are enough
             height, g, H = _wall(x, links, above)
             g, H = H0 @ x - g0 + mu * g, H0 + mu * H
@@ -216,7 +212,8 @@ def definite(m: float, com: Array, I_com: Array, total: float) -> Array:
     m = float(m) if m > 0 else 1e-3 * max(total, 1.0)
     S = second_moment(np.asarray(I_com, float))
     moments, axes = np.linalg.eigh((S + S.T) / 2)
-    radius = max(SMALLEST_BODY, THINNEST_BODY * float(np.sqrt(max(moments[-1], 0) / m)))
+    # a tenth of the largest gyration radius, for a point 2 % of the robot's length
+    radius = max(0.02, 0.1 * float(np.sqrt(max(moments[-1], 0) / m)))
     S = (axes * np.maximum(moments, m * radius**2)) @ axes.T
     I = np.trace(S) * np.eye(3) - S
     return pseudo_inertia(m, np.asarray(com, float), I)

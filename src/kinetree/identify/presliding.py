@@ -13,7 +13,6 @@ without this friction.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -30,11 +29,6 @@ from kinetree.model.model import HasModel, model_of
 from kinetree.motion.inputs import check_single
 from kinetree.motion.record import Record
 from kinetree.robot import Robot
-
-NOISE_WIDTH = 6.0  # standard deviations of q: a way back within them is no reversal
-NOISY = 0.02  # noise of q in the way F/k; from 0.05 on, intervals of twins cover less than 80 %
-LEAST_BEND = 8  # samples on the way 2 F/k after reversals; with fewer, k rests on single samples
-Z = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +91,7 @@ def identify_presliding(
     names = ("level", "stiffness", "offset", "start", "damping")[: 4 + (law == "LuGre")]
     theta, residual, J = _fitted(bend, force, len(names))
     error = fit(J[:, None], residual[:, None]).standard_error  # with autocorrelated noise
-    ends = np.stack([theta - Z * error, theta + Z * error])
+    ends = np.stack([theta - 1.96 * error, theta + 1.96 * error])
     theta[:2], ends[:, :2] = np.exp(theta[:2]), np.exp(np.clip(ends[:, :2], -50, 50))
     values = {x: float(theta[k]) for k, x in enumerate(names) if x != "start"}
     intervals = {x: (float(ends[0, k]), float(ends[1, k])) for k, x in enumerate(names)
@@ -109,13 +103,13 @@ def identify_presliding(
         damping = 0.0
     near = sum(int((np.abs(bend.x[a:b] - bend.x[a]) <= 2 * level / stiffness).sum()) - 1
                for a, b, _ in bend.stretches[1:])  # fmt: skip
-    if near < LEAST_BEND or ends[1, 1] > 2 * stiffness:
+    if near < 8 or ends[1, 1] > 2 * stiffness:
         notes.append(
             f"{counted(near, 'sample')} lie on the ways of {2 * level / stiffness:.2g} rad or m in "
             "which the friction turns, so the stiffness is doubtful; reverse more slowly, more "
             "often, or sample faster"
         )
-    if bend.noise * stiffness > NOISY * level:
+    if bend.noise * stiffness > 0.02 * level:  # from 5 % on, intervals cover less than 80 %
         notes.append(
             f"positions have a noise of {bend.noise:.2g} rad or m, which the intervals do not "
             "count; smooth q, or take a better sensor"
@@ -159,7 +153,8 @@ def _bend_of(x: Array, v: Array, joint: str) -> _Bend:
     """The way of measured positions, (T,); raise InputError if it does not reverse."""
     noise = float(np.median(np.abs(np.diff(x, 2)))) / 0.6745 / np.sqrt(6)
     counts = np.abs(np.diff(x))
-    width = max(NOISE_WIDTH * noise, 1.5 * float(counts[counts > 0].min(initial=0.0)))
+    # a way back within six standard deviations, or one step of the encoder, is no reversal
+    width = max(6.0 * noise, 1.5 * float(counts[counts > 0].min(initial=0.0)))
     starts, sign, extreme = [0], 0.0, 0
     for k in range(1, len(x)):
         if sign * (x[k] - x[extreme]) > 0 or (not sign and abs(x[k] - x[0]) > width):

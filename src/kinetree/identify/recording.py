@@ -42,8 +42,6 @@ from kinetree.robot import Robot
 if TYPE_CHECKING:
     from kinetree.identify.excite import Excitation
 
-AGAIN_SAMPLES = 200_000  # of a recording that is kept to be filtered with other cutoffs
-
 
 @dataclass(frozen=True, eq=False)
 class Recording:
@@ -114,14 +112,6 @@ class Recording:
             path: path of the file.
         """
         self.trajectory().to_csv(path)
-
-    def to_parquet(self, path: FilePath) -> None:
-        """Write the table of `to_csv` as Parquet; needs the extra `parquet`.
-
-        Args:
-            path: path of the file.
-        """
-        self.trajectory().to_parquet(path)
 
 
 def joined_recordings(data: Sequence[Recording]) -> Recording:
@@ -263,7 +253,7 @@ def _made_of_tree(
     if used is not None:  # a low-pass would spread wild samples; else the robust fit finds them
         tau, wild = wild_forces(model.dof_names, tau)
         notes += wild
-        if cutoff is None and len(times) <= AGAIN_SAMPLES:
+        if cutoff is None and len(times) <= 200_000:  # longer ones are not filtered again
             again = partial(_made, model, given_columns, degrees=degrees, way_out=way_out)
     notes += remarks(model, times, q, tau)
     return Recording(t, q, dq, ddq, tau, used, tuple(notes), model, again)

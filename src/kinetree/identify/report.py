@@ -1,9 +1,8 @@
 """The report of an identification as Markdown, with pictures of matplotlib."""
 
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -62,8 +61,7 @@ def save_report(found: Identification, folder: str | PathLike[str]) -> Path:
     return path
 
 
-@dataclass(frozen=True, eq=False)
-class FrictionCurve:
+class FrictionCurve(NamedTuple):
     """Friction of a degree of freedom over its speed: measured, as found and as described.
 
     Args:
@@ -96,16 +94,12 @@ def friction_curves(found: Identification) -> list[FrictionCurve]:
     speed, force = in_band(data, data.dq, found.cutoff), in_band(data, left, found.cutoff)
     # fine about zero, where friction changes fastest; friction of a joint has its own rate
     grid = np.abs(speed).max(axis=0) * np.linspace(-1, 1, 201)[:, None] ** 3
-    own, described = (np.asarray(x.friction_forces(grid)) for x in (found.robot, found.prior))
-    sliding = bounds_of(model).sliding
+    curves = [speed, force, grid, *(x.friction_forces(grid) for x in (found.robot, found.prior))]
+    units = np.where(bounds_of(model).sliding, "N", "N m")
     return [
-        FrictionCurve(
-            name, "N" if sliding[k] else "N m", speed[:, k], force[:, k], grid[:, k],
-            own[:, k], described[:, k],
-        )
-        for k, name in enumerate(model.dof_names)
-        if k in motor_dofs(model)
-    ]  # fmt: skip
+        FrictionCurve(model.dof_names[k], str(units[k]), *(np.asarray(x)[:, k] for x in curves))
+        for k in motor_dofs(model)
+    ]
 
 
 @typed
@@ -125,10 +119,8 @@ def plot_friction(found: Identification, path: str | PathLike[str] | None = None
         ax.plot(x.speed, x.force, ".", ms=2, color=MEASURED, label="measured")
         ax.plot(x.grid, x.described, color=PRIOR, lw=1, label="described")
         ax.plot(x.grid, x.found, color=PREDICTED, lw=1.4, label="found")
-        ax.set_title(x.name, loc="left", fontsize=9, parse_math=False)
         ax.set_xlabel("rad/s" if x.unit == "N m" else "m/s", fontsize=8)
-        ax.set_ylabel(x.unit, fontsize=8)
-        ax.tick_params(labelsize=8)
+        _titled(ax, x.name, x.unit)
     for ax in axes[len(curves) :]:
         ax.set_visible(False)
     return _finished(fig, f"{found.robot.name}: friction", path, axes[0])
@@ -150,16 +142,16 @@ def plot_forces(found: Identification, path: str | PathLike[str] | None = None) 
     axes = fig.subplots(len(motors), 2, sharex=True, squeeze=False, width_ratios=(2, 1))
     some = slice(None, None, max(1, len(data) // 2000))  # points of a curve
     for (left, right), k in zip(axes, motors, strict=True):
-        left.plot(data.t[some], data.tau[some, k], color=MEASURED, lw=1.4, label="measured")
-        left.plot(data.t[some], described[some, k], color=PRIOR, lw=0.8, label="described")
-        left.plot(data.t[some], predicted[some, k], color=PREDICTED, lw=1, label="found")
-        left.set_title(found.robot.dof_names[k], loc="left", fontsize=9, parse_math=False)
-        left.set_ylabel("N" if sliding[k] else "N m", fontsize=8)
+        for x, color, width, label in (
+            (data.tau, MEASURED, 1.4, "measured"),
+            (described, PRIOR, 0.8, "described"),
+            (predicted, PREDICTED, 1.0, "found"),
+        ):
+            left.plot(data.t[some], x[some, k], color=color, lw=width, label=label)
         residual = data.tau[some, k] - predicted[some, k]
         right.plot(data.t[some], residual, ".", ms=1.5, color=MEASURED)
-        right.set_title(f"error, rms {error[k]:.3g}", loc="left", fontsize=9)
-        for ax in (left, right):
-            ax.tick_params(labelsize=8)
+        _titled(left, found.robot.dof_names[k], "N" if sliding[k] else "N m")
+        _titled(right, f"error, rms {error[k]:.3g}", "")
     for ax in axes[-1]:
         ax.set_xlabel("t, s", fontsize=8)
     return _finished(fig, f"{found.robot.name}: joint forces on held-out motion", path, axes[0][0])
@@ -198,6 +190,12 @@ def plot_parameters(found: Identification, path: str | PathLike[str] | None = No
     ax.set_xlabel(words, fontsize=8)
     ax.tick_params(axis="x", labelsize=8)
     return _finished(fig, f"{found.robot.name}: base parameters", path, ax)
+
+
+def _titled(ax: "Axes", title: str, unit: str) -> None:
+    ax.set_title(title, loc="left", fontsize=9, parse_math=False)
+    ax.set_ylabel(unit, fontsize=8)
+    ax.tick_params(labelsize=8)
 
 
 def _finished(

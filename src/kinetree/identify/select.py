@@ -2,70 +2,84 @@
 
 The rows of the recording are cut into 20 blocks in the order of time. Four folds of five blocks,
 spread over the recording, are left out of a fit in turn; the loss of a block is the mean squared
-error of its rows, each joint in units of its noise. Of two candidates the simpler one stays, unless
-its losses are significantly larger, by the paired differences of the blocks. Only rows of the fit
-are used, none that are held out for the test.
-
-Friction changes the columns of one joint. With x the bodies, z_j the friction of joint j and the
-Gram matrices of their columns, sums over blocks, a candidate of joint j is the Schur complement
-
-    A_j = G_xx - G_xz G_zz^-1 G_zx
-
-of that joint among those of all joints. So all candidates need one pass over the rows.
+error of its rows, summed over the joints in units of their noise. Of two candidates the simpler one
+stays, unless its losses are significantly larger, by the paired differences of the blocks. Only
+rows of the fit are used, none that are held out for the test.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.identify.base import find_base, separable
-from kinetree.identify.laws import FrictionChoice, grid, laws_of
+from kinetree.identify.laws import SIZES, AutoChoice, FrictionChoice, curve, grid, laws_of
 from kinetree.identify.least_squares import fit
 from kinetree.identify.rates import HIGHEST_CUTOFF
-from kinetree.identify.recording import Recording
+from kinetree.identify.recording import Recording, joined_recordings
 from kinetree.identify.rows import Rows, make_rows
-from kinetree.identify.unknowns import OFFSET, Unknowns, unknowns
+from kinetree.identify.unknowns import Unknowns, unknowns
 from kinetree.robot import Robot
 
 BLOCKS, FOLDS = 20, 4
-WORSE_Z = 2.0  # standard errors: a candidate that is not needed is taken once in forty times
 PLAIN_CUTOFF = 10.0  # Hz, of plain least squares: a common choice for arms
 
 
-def is_better(simple: Array, other: Array) -> bool:
-    """Whether the losses of the blocks, (B,), of the second candidate are significantly smaller."""
-    gain = simple - other
-    error = gain.std(ddof=1) / np.sqrt(len(gain))
-    return bool(gain.mean() > WORSE_Z * error)
-
-
-def edges_of(count: int) -> Array:
-    """First rows of the blocks, and the number of rows."""
-    blocks = max(min(BLOCKS, count // 4), FOLDS)
-    return np.linspace(0, count, blocks + 1).round().astype(int)
-
-
-def block_losses(W: Array, y: Array, sigma: Array) -> Array:
-    """Mean squared error of each block left out, (B, n), in units of sigma, (n,).
+class Blocks:
+    """Gram matrices of the blocks of equations y = W x, from which any columns can be tried.
 
     Args:
         W: columns, (rows, n, r).
         y: the other side, (rows, n).
-        sigma: noise of each joint.
+        sigma: noise of each joint, (n,).
+        own: degrees of freedom with further columns of them alone, (rows, c), which are counted
+            after those of W in the order given.
     """
-    edges = edges_of(len(y))
-    fold = np.searchsorted(edges[1:-1], np.arange(len(y)), side="right") % FOLDS
-    X, z, error = W / sigma[:, None], y / sigma, np.zeros(y.shape)
-    length = np.maximum(np.linalg.norm(X, axis=(0, 1)), 1e-300)
-    for k in range(FOLDS):
-        rows = (X[fold != k] / length).reshape(-1, X.shape[-1])
-        G, g = rows.T @ rows, rows.T @ z[fold != k].ravel()
-        beta = np.linalg.lstsq(G, g, rcond=1e-11)[0] / length
-        error[fold == k] = z[fold == k] - X[fold == k] @ beta
-    return np.add.reduceat(error**2, edges[:-1]) / np.diff(edges)[:, None]
+
+    def __init__(
+        self, W: Array, y: Array, sigma: Array, own: Sequence[tuple[int, Array]] = ()
+    ) -> None:
+        blocks = max(min(BLOCKS, len(y) // 4), FOLDS)
+        edges = np.linspace(0, len(y), blocks + 1).round().astype(int)
+        starts = np.cumsum([W.shape[-1], *(x.shape[1] for _, x in own)])
+        self.grams = np.zeros((blocks, starts[-1] + 1, starts[-1] + 1))
+        self.size, self.fold = np.diff(edges), np.arange(blocks) % FOLDS
+        self.places = [np.arange(a, b) for a, b in pairwise(starts.tolist())]
+        for d in range(y.shape[1]):
+            more = [(k, x) for k, (dof, x) in enumerate(own) if dof == d]
+            columns = [W[:, d], *(x for _, x in more), y[:, d, None]]
+            X = np.concatenate(columns, axis=1) / sigma[d]
+            at = [np.arange(W.shape[-1]), *(self.places[k] for k, _ in more), [-1]]
+            square = np.ix_(np.concatenate(at), np.concatenate(at))
+            for block, (a, b) in enumerate(pairwise(edges.tolist())):
+                self.grams[block][square] += X[a:b].T @ X[a:b]
+        self.train = [self.grams[self.fold != k].sum(axis=0) for k in range(FOLDS)]
+
+    def losses(self, columns: Sequence[int] | None = None) -> Array:
+        """Loss of each block left out, (blocks,), of a fit of some columns; None: all."""
+        count = self.grams.shape[1] - 1
+        at = np.array([*(range(count) if columns is None else columns), count])
+        found, v = np.zeros(len(self.size)), np.zeros(count + 1)
+        for k, whole in enumerate(self.train):
+            G = whole[np.ix_(at, at)]
+            d = np.sqrt(np.diag(G)[:-1])
+            d[d == 0] = 1  # columns without effect
+            A = G[:-1, :-1] / np.outer(d, d)
+            A[np.diag_indices(len(A))] += 1e-11  # columns that rounding alone separates
+            v[at] = np.append(np.linalg.solve(A, G[:-1, -1] / d) / d, -1)
+            found[self.fold == k] = (self.grams[self.fold == k] @ v) @ v
+        return np.maximum(found, 0) / self.size
+
+
+def is_better(simple: Array, other: Array) -> bool:
+    """Whether the losses of the blocks of the second candidate are significantly smaller.
+
+    By two standard errors: a candidate that is not needed is taken once in forty times.
+    """
+    gain = simple - other
+    return bool(gain.mean() > 2.0 * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,30 +134,21 @@ def choose_cutoff(params: Unknowns, data: list[Recording]) -> float | None:
     """
     if any(x.cutoff is None or x.again is None for x in data):
         return None
-    own = max(x.cutoff or 0.0 for x in data)
-    best, least, others = None, 1.0, [0.5 * own, 2 * own, PLAIN_CUTOFF]
-    for c in sorted({round(x, 3) for x in others if x < HIGHEST_CUTOFF / max(y.dt for y in data)}):
+    own, best, least = max(x.cutoff or 0.0 for x in data), None, 1.0
+    highest = HIGHEST_CUTOFF / max(x.dt for x in data)
+    for c in sorted({round(x, 3) for x in (0.5 * own, 2 * own, PLAIN_CUTOFF) if x < highest}):
         if 0.8 < c / own < 1.25:
             continue
         pairs = [matched(x, c) for x in data]
         if min(len(x) for x, _ in pairs) < BLOCKS * 10:
             continue
-        found = [_rows_of_all(params, [x[k] for x in pairs]) for k in (0, 1)]
-        sigma = found[0].sigma
-        losses = [block_losses(x.W, x.y, sigma).sum(axis=1) for x in found]
-        ratio = float(losses[1].mean() / losses[0].mean())
+        both = [joined_recordings([x[k] for x in pairs]) for k in (0, 1)]
+        now, other = (plain_fit(params, x, min(PLAIN_CUTOFF, 0.4 / x.dt)) for x in both)
+        losses = [Blocks(x.W, x.y, now.sigma).losses().mean() for x in (now, other)]
+        ratio = float(losses[1] / losses[0])
         if ratio < least:  # none is simpler than another, so the smallest loss decides
             best, least = c, ratio
     return best
-
-
-def _rows_of_all(params: Unknowns, data: Sequence[Recording]) -> Plain:
-    """Plain least squares of recordings, in the band of 10 Hz."""
-    from kinetree.identify.recording import joined_recordings
-
-    whole = joined_recordings(data)
-    cutoff = min(PLAIN_CUTOFF, 0.4 / whole.dt)
-    return plain_fit(params, whole, cutoff)
 
 
 # friction and offsets
@@ -167,202 +172,121 @@ class Choice:
     shapes: tuple[float, ...] = ()
     errors: Mapping[str, float] = field(default_factory=dict[str, float])
 
-
-# in the order from simple to complex
-LAWS: tuple[FrictionChoice, ...] = ("symmetric", "sigmoid", "stribeck", "directional")
+    @property
+    def name(self) -> str:
+        """Its name among the candidates."""
+        offset = self.offset and self.friction != "directional"
+        return f"{self.friction} with an offset" if offset else self.friction
 
 
 @dataclass(frozen=True, eq=False)
 class _Joint:
-    """Columns of one joint, beside those of the bodies, and the candidates made of them.
+    """Columns of friction of one joint, beside those of the bodies, and choices made of them.
 
-    columns: (rows, c). candidates: {name: variants}, each the numbers of the columns and shapes.
+    dof: degree of freedom. columns: (rows, c). choices: each with the numbers of its columns, those
+    with the same name together, names from simple to complex.
     """
 
+    dof: int
     columns: Array
-    candidates: dict[str, list[tuple[list[int], tuple[float, ...]]]]
+    choices: list[tuple[Choice, list[int]]]
 
 
 def choose_friction(
     robot: Robot,
     data: Recording,
-    laws: Mapping[str, str],
+    laws: Mapping[str, AutoChoice],
     offsets: bool | Mapping[str, bool] | None,
-    options: tuple[bool, bool, float | None],
+    armature: bool,
+    springs: bool,
+    cutoff: float | None,
+    sigma: Array,
 ) -> dict[str, Choice]:
-    """The friction of the joints whose law is "auto", each as simple as the recording allows.
+    """The friction of joints whose law is "auto", each as simple as the recording allows.
+
+    Laws with shapes that are given get shapes to start from; other given laws stay.
 
     Args:
         robot: as described.
         data: the recording.
-        laws: choice of each joint; those that are not "auto" are taken as they are.
-        offsets: as in `identify`.
-        options: armature, springs and cutoff of both sides.
+        laws: choice of each joint.
+        offsets, armature, springs: as in `identify`.
+        cutoff: of both sides, Hz.
+        sigma: noise of each joint, shape (n,), N m or N.
     """
-    armature, springs, cutoff = options
-    auto = [name for name, law in laws.items() if law == "auto"]
-    all_laws = {name: "directional" if name in auto else law for name, law in laws.items()}
-    params = unknowns(robot, all_laws, armature, springs, dict.fromkeys(auto, True))  # pyright: ignore[reportArgumentType]
-    rows = make_rows(params, data, cutoff)
-    own = [_joint(rows, name, _offset_choices(offsets, name)) for name in auto]
-    # the base of symmetric friction: an offset would take the place of the preload of a spring
-    plain = {name: "symmetric" if name in auto else law for name, law in laws.items()}
-    simple = unknowns(robot, plain, armature, springs)  # pyright: ignore[reportArgumentType]
-    shared = {name: k for k, name in enumerate(params.names)}
-    kept_names = [simple.names[k] for k in find_base(simple).kept]
-    bodies = [shared[name] for name in kept_names if name in shared]
-    W, forces = rows.columns(bodies), params.natural.forces
-    kept, _ = separable(W, forces, params.scale[bodies])
-    dofs = [robot.model.joint(name).dofs[0] for name in auto]
-    search = _Search(W[..., kept], rows.y, own, dofs)
-    return {
-        name: Choice(name, *search.law(k), search.errors(k)) for k, name in enumerate(auto)
-    }  # fmt: skip
-
-
-def _offset_choices(offsets: bool | Mapping[str, bool] | None, name: str) -> list[bool]:
-    if offsets is None:
-        return [False, True]
-    return [bool(offsets.get(name) if isinstance(offsets, Mapping) else offsets)]
-
-
-def _joint(rows: Rows, name: str, offsets: list[bool]) -> _Joint:
-    """The columns of a joint's friction, and its candidates."""
-    model, params = rows.params.robot.model, rows.params
-    at = [params.names.index(f"{x}[{name}]")
-          for x in ("viscous+", "viscous-", "coulomb+", "coulomb-", OFFSET)]  # fmt: skip
-    dof = model.joint(name).dofs[0]
-    v_plus, v_minus, c_plus, c_minus, one = rows.plain[:, dof, at].T
-    columns = [v_plus + v_minus, c_plus + c_minus, v_plus - v_minus, c_plus - c_minus, one]
-    candidates: dict[str, list[tuple[list[int], tuple[float, ...]]]] = {}
-    for law, offset in product(LAWS, offsets):
-        more = [4] * offset
-        if law == "directional":
-            candidates["directional"] = [([0, 1, 2, 3], ())]
-            continue
-        label = f"{law} with an offset" if offset else law
-        if law == "symmetric":
-            candidates[label] = [([0, 1, *more], ())]
-            continue
-        (curved,) = laws_of(model, {name: law})
-        candidates[label] = []
-        for shapes in grid(curved, curved.ratio * rows.data.dq[:, dof]):
-            columns.append(rows.curve(curved, shapes))
-            own = [0, 1] if law == "stribeck" else [0]
-            candidates[label].append(([*own, *more, len(columns) - 1], tuple(shapes.tolist())))
-    return _Joint(np.stack(columns, axis=1), candidates)
-
-
-class _Search:
-    """Coordinate descent over the friction of joints, by the Gram matrices of blocks."""
-
-    def __init__(self, W: Array, y: Array, joints: list[_Joint], dofs: list[int]) -> None:
-        self.joints, self.dofs, self.r = joints, dofs, W.shape[-1]
-        length = np.maximum(np.linalg.norm(W, axis=(0, 1)), 1e-300)
-        edges = edges_of(len(y))
-        own = dict(zip(dofs, (x.columns for x in joints), strict=True))
-        none = np.zeros((len(y), 0))
-        rows = [np.concatenate([W[:, d] / length, own.get(d, none), y[:, d, None]], axis=1)
-                for d in range(y.shape[1])]  # fmt: skip
-        self.size = np.diff(edges)
-        self.grams = [
-            np.array([x[a:b].T @ x[a:b] for a, b in pairwise(edges.tolist())]) for x in rows
-        ]  # of each degree of freedom, (B, c, c)
-        self.chosen = [next(iter(x.candidates)) for x in joints]
-        self.variant = [x.candidates[c][0] for x, c in zip(joints, self.chosen, strict=True)]
-        self.sigma = np.ones(y.shape[1])
-        self.complements: dict[tuple[bytes, int, tuple[int, ...]], tuple[Array, ...]] = {}
-        self.sigma = np.sqrt(np.maximum(self.losses({}).mean(axis=0), 1e-300))
-        self.complements.clear()  # of another noise
-        self.table: list[dict[str, float]] = [{} for _ in joints]
-        for _ in range(2):  # the second time beside the laws of the other joints
-            for k in range(len(joints)):
-                self._choose(k)
-
-    def law(self, k: int) -> tuple[FrictionChoice, bool, tuple[float, ...]]:
-        """Law, offset and shapes of the k-th joint."""
-        name = self.chosen[k]
-        law: FrictionChoice = next(x for x in LAWS if x == name.partition(" ")[0])
-        return law, " " in name, self.variant[k][1]
-
-    def errors(self, k: int) -> dict[str, float]:
-        """Errors of the candidates of the k-th joint."""
-        return self.table[k]
-
-    def columns(self, d: int, changed: Mapping[int, list[int]]) -> list[int]:
-        """Columns of the friction of a degree of freedom."""
-        if d not in self.dofs:
-            return []
-        k = self.dofs.index(d)
-        return [self.r + x for x in changed.get(k, self.variant[k][0])]
-
-    def losses(self, changed: Mapping[int, list[int]]) -> Array:
-        """Mean squared error of blocks left out, (B, n), in units of the noise."""
-        folds = np.arange(len(self.size)) % FOLDS
-        losses = np.zeros((len(folds), len(self.grams)))
-        for k in range(FOLDS):
-            for block, row in self._errors(folds != k, folds == k, changed):
-                losses[block] = row
-        return losses
-
-    def _errors(
-        self, train: Array, test: Array, changed: Mapping[int, list[int]]
-    ) -> list[tuple[int, Array]]:
-        """Mean squared errors of test blocks from a fit of the others."""
-        x, own = self._solved(train, changed)
-        found = list[tuple[int, Array]]()
-        for block in np.flatnonzero(test):
-            row = np.zeros(len(self.grams))
-            for d, G in enumerate(self.grams):
-                at = [*range(self.r), *own[d][0], -1]
-                v = np.concatenate([x, own[d][1], [-1.0]])
-                row[d] = v @ G[block][np.ix_(at, at)] @ v / self.size[block] / self.sigma[d] ** 2
-            found.append((int(block), np.maximum(row, 0)))
+    stated = offsets if isinstance(offsets, Mapping) else {}
+    fixed = {x: bool(stated.get(x, offsets is True)) for x in laws}
+    found = {name: Choice(name, law, fixed[name]) for name, law in laws.items() if law != "auto"}
+    tried = [name for name, law in laws.items() if law == "auto" or law in SIZES]
+    if not tried:
         return found
+    linear: dict[str, FrictionChoice] = {x: "symmetric" for x in tried}
+    linear |= {name: x.friction for name, x in found.items() if name not in tried}
+    given = {name: fixed[name] for name in found if fixed[name] and name not in tried}
+    params = unknowns(robot, linear, armature, springs, given)
+    rows = make_rows(params, data, cutoff)
+    own = {f"{kind}[{name}]" for name in tried for kind in ("viscous", "coulomb")}
+    bodies = [k for k in find_base(params).kept if params.names[k] not in own]
+    W = rows.columns(bodies)
+    W = W[..., separable(W, params.natural.forces, params.scale[bodies])[0]]
+    free = [False, True] if offsets is None else None
+    joints = [
+        _joint(
+            rows, name, [law for law in LAWS if laws[name] in ("auto", law)], free or [fixed[name]]
+        )
+        for name in tried
+    ]
+    blocks = Blocks(W, rows.y, sigma, [(x.dof, x.columns) for x in joints])
+    now = [x.choices[0] for x in joints]
+    for _ in range(2):  # the second time beside the laws of the other joints
+        for k, joint in enumerate(joints):
+            now[k] = _chosen(blocks, joint, k, now)
+    return found | {x.joint: x for x, _ in now}
 
-    def _solved(
-        self, train: Array, changed: Mapping[int, list[int]]
-    ) -> tuple[Array, list[tuple[list[int], Array]]]:
-        """Bodies, (r,), and columns and values of each joint's friction, from some blocks."""
-        A, b = np.zeros((self.r, self.r)), np.zeros(self.r)
-        parts = list[tuple[list[int], Array]]()
-        for d in range(len(self.grams)):
-            own = self.columns(d, changed)
-            key = train.tobytes(), d, tuple(own)
-            if key not in self.complements:
-                self.complements[key] = self._complement(d, train, own)
-            more_A, more_b, M = self.complements[key]
-            A, b = A + more_A, b + more_b
-            parts.append((own, M))
-        A[np.diag_indices(self.r)] *= 1 + 1e-11  # columns that rounding alone separates
-        x = np.linalg.solve(A, b)
-        return x, [(own, M[:, -1] - M[:, :-1] @ x) for own, M in parts]
 
-    def _complement(self, d: int, train: Array, own: list[int]) -> tuple[Array, ...]:
-        """A_d and its other side; M with the friction z = M[:, -1] - M[:, :-1] x."""
-        total, r = self.grams[d][train].sum(axis=0) / self.sigma[d] ** 2, self.r
-        A, b = total[:r, :r], total[:r, -1]
-        if not own:
-            return A, b, np.zeros((0, r + 1))
-        scale = np.sqrt(np.maximum(np.diag(total)[own], 1e-300))
-        F = total[np.ix_(own, own)] / np.outer(scale, scale)
-        right = total[np.ix_(own, [*range(r), -1])] / scale[:, None]
-        inverse = np.linalg.lstsq(F, right, rcond=1e-11)[0]
-        across = (total[np.ix_(range(r), own)] / scale) @ inverse
-        return A - across[:, :-1], b - across[:, -1], inverse / scale[:, None]
+# from simple to complex
+LAWS: tuple[FrictionChoice, ...] = ("symmetric", "sigmoid", "stribeck", "directional")
 
-    def _choose(self, k: int) -> None:
-        """The simplest candidate of the k-th joint whose losses are not significantly larger."""
-        losses: dict[str, Array] = {}
-        best: dict[str, tuple[list[int], tuple[float, ...]]] = {}
-        for name, variants in self.joints[k].candidates.items():
-            each = [self.losses({k: own}).sum(axis=1) for own, _ in variants]
-            at = int(np.argmin([x.sum() for x in each]))
-            losses[name], best[name] = each[at], variants[at]
-        order = sorted(losses, key=lambda name: losses[name].mean())
-        chosen = next(
-            name for name in losses
-            if name == order[0] or not is_better(losses[name], losses[order[0]])
-        )  # fmt: skip
-        self.chosen[k], self.variant[k] = chosen, best[chosen]
-        self.table[k] = {name: float(np.sqrt(x.mean())) for name, x in losses.items()}
+
+def _joint(
+    rows: Rows, name: str, laws: Sequence[FrictionChoice], offsets: Sequence[bool]
+) -> _Joint:
+    """The columns of a joint's friction, and its choices."""
+    model = rows.params.robot.model
+    joint = model.joint(name)
+    dof, ratio = joint.dofs[0], float(joint.scale)
+    v = ratio * rows.data.dq[:, dof]
+    columns = [v, np.sign(v), np.abs(v), np.abs(np.sign(v)), np.full(len(v), 1 / ratio)]
+    choices = list[tuple[Choice, list[int]]]()
+    for law, offset in product(laws, offsets):
+        more = [4] if offset and law != "directional" else []  # it takes up an offset
+        if law == "symmetric":
+            choices.append((Choice(name, law, offset), [0, 1, *more]))
+        elif law == "directional":
+            choices.append((Choice(name, law, offset and len(offsets) == 1), [0, 1, 2, 3]))
+        else:
+            (bent,) = laws_of(model, {name: law})
+            for shapes in grid(bent, v):
+                columns.append(curve(bent, v, shapes))
+                linear = [0, 1] if law == "stribeck" else [0]
+                own = Choice(name, law, offset, tuple(shapes.tolist()))
+                choices.append((own, [*linear, *more, len(columns) - 1]))
+    return _Joint(dof, rows.filtered(ratio * np.stack(columns, axis=1)), choices)
+
+
+def _chosen(
+    blocks: Blocks, joint: _Joint, k: int, now: list[tuple[Choice, list[int]]]
+) -> tuple[Choice, list[int]]:
+    """The simplest choice of the k-th joint whose losses are not significantly larger."""
+    first = range(int(blocks.places[0][0]))
+    others = [blocks.places[j][at] for j, (_, at) in enumerate(now) if j != k]
+    best: dict[str, tuple[Array, Choice, list[int]]] = {}
+    for choice, at in joint.choices:
+        columns = np.concatenate([first, *others, blocks.places[k][at]]).astype(int)
+        losses = blocks.losses(columns.tolist())
+        if choice.name not in best or losses.sum() < best[choice.name][0].sum():
+            best[choice.name] = losses, choice, at
+    least = min(best.values(), key=lambda x: float(x[0].sum()))
+    _, choice, at = next(x for x in best.values() if x is least or not is_better(x[0], least[0]))
+    errors = {name: float(np.sqrt(x.mean())) for name, (x, *_) in best.items()}
+    return replace(choice, errors=errors if len(errors) > 1 else {}), at

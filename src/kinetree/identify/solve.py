@@ -5,7 +5,6 @@ shapes alone. Steps of Gauss and Newton in both together, with the linear unknow
 after each, lead to its minimum.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +12,11 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.identify.base import Base, find_base, separable
-from kinetree.identify.laws import Law, grid, reference
+from kinetree.identify.laws import Law
 from kinetree.identify.least_squares import Fit, Method, fit
 from kinetree.identify.recording import Recording
 from kinetree.identify.rows import Rows, make_rows
 from kinetree.identify.unknowns import Unknowns
-
-WIDEST_SHAPE = 0.5  # relative standard error from which a shape counts as not determined
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ def solve(
     """Base parameters and shapes of friction laws of a recording, with their covariance.
 
     Args:
-        params: the unknowns, with shapes to start from; NaN: from a grid.
+        params: the unknowns, with shapes to start from.
         data: the recording.
         method: kind of least squares.
         cutoff: as torque_cutoff of `identify`, Hz.
@@ -67,18 +64,16 @@ def solve(
     linear = [k for k in base.kept if k < params.p]
     W, forces = rows.columns(linear), params.natural.forces
     linear_fit = fit(W, rows.y, method, breaks=rows.breaks, forces=forces)
-    if not params.laws:
-        return Solved(rows, W, whole, base, linear_fit)
     still = tuple(x for x in params.laws if params.names.index(x.size) not in linear)
-    if still:
+    if still or not params.laws:
         return Solved(rows, W, whole, base, linear_fit, still)
     x = np.zeros(params.p)
     x[linear] = linear_fit.beta
     D = rows.tangent(x)
     W = np.concatenate([W, D], axis=-1)
-    own = params.scale[list(base.kept)]
-    seen = [base.kept[k] for k in separable(W, forces, own)[0]]
-    if still := tuple(_with_columns_beside(params, seen)):
+    seen = {base.kept[k] for k in separable(W, forces, params.scale[list(base.kept)])[0]}
+    places = zip(params.laws, params.places, strict=True)
+    if still := tuple(law for law, at in places if not set(at.tolist()) <= seen):
         return Solved(rows, W, whole, base, linear_fit, still)
     y = rows.y + D @ rows.params.shapes  # close to the shapes, y = W x
     both = fit(W, y, method, breaks=rows.breaks, forces=forces)
@@ -103,79 +98,58 @@ def _separated(whole: Base, rows: Rows) -> Base:
 def _projected(rows: Rows, kept: list[int]) -> Rows:
     """The rows at the shapes of the smallest residual, by variable projection.
 
-    With Q an orthonormal basis of the columns and D the tangent, the residual of the linear fit
-    changes with the shapes by -(1 - Q Q^T) D (Kaufman).
+    With Q an orthonormal basis of the columns without shapes, and U of the curves f of the laws
+    beside them, the linear fit leaves (1 - Q Q^T - U U^T) y, with factors c of the curves. Its
+    slopes by the shapes are -(1 - Q Q^T - U U^T) (df c) (Kaufman).
     """
     from scipy.optimize import least_squares
 
-    params = rows.params
-    start = np.concatenate([reference(law, params.natural) for law in params.laws])
-    seen = rows.at(np.where(np.isnan(params.shapes), start, params.shapes))
-    own, _ = separable(seen.columns(kept), params.natural.forces, params.scale[kept])
-    kept = [kept[k] for k in own]
-    rows = _on_grid(rows, kept)
-    sigma = np.maximum(_linear(rows, kept, params.natural.forces)[1].std(axis=0), 1e-300)
+    params, sizes = rows.params, [rows.params.names.index(x.size) for x in rows.params.laws]
+    own, _ = separable(rows.columns(kept), params.natural.forces, params.scale[kept])
+    plain = [kept[k] for k in own if kept[k] not in sizes]
 
-    def residual(shapes: Array) -> Array:
-        return _linear(rows.at(shapes), kept, sigma)[1].ravel()
+    def beside(unit: Array) -> tuple[Array, Array]:
+        """Q, and what it leaves of y, in units of the joints."""
+        W, y = (rows.plain[..., plain] / unit[:, None]).reshape(-1, len(plain)), rows.y / unit
+        Q = np.linalg.qr(W / np.maximum(np.linalg.norm(W, axis=0), 1e-300))[0]
+        return Q, y.ravel() - Q @ (Q.T @ y.ravel())
+
+    z = beside(params.natural.forces)[1].reshape(rows.y.shape)
+    unit = params.natural.forces * np.maximum(z.std(axis=0), 1e-12)
+    Q, left = beside(unit)
+
+    def curves(shapes: Array) -> tuple[Array, Array, Array]:
+        """U, c and the residual."""
+        F = np.zeros((*rows.y.shape, len(sizes)))
+        for i, (law, at) in enumerate(zip(params.laws, params.places, strict=True)):
+            F[:, law.dof, i] = rows.curve(law, shapes[at - params.p]) / unit[law.dof]
+        F = F.reshape(len(Q), -1)
+        U, R = np.linalg.qr(F - Q @ (Q.T @ F))
+        c = np.linalg.lstsq(R, U.T @ left, rcond=1e-10)[0]
+        return U, c, left - U @ (U.T @ left)
 
     def derivative(shapes: Array) -> Array:
-        beta, _, Q = _linear(rows.at(shapes), kept, sigma)
+        U, c, _ = curves(shapes)
         x = np.zeros(params.p)
-        x[kept] = beta
-        D = (rows.at(shapes).tangent(x) / sigma[:, None]).reshape(len(Q), -1)
-        return Q @ (Q.T @ D) - D
+        x[sizes] = c
+        D = (rows.at(shapes).tangent(x) / unit[:, None]).reshape(len(Q), -1)
+        D -= Q @ (Q.T @ D)
+        return U @ (U.T @ D) - D
 
-    least = np.full(len(start), -np.inf)
+    least = np.full(len(params.shapes), -np.inf)
     least[[at[0] - params.p for at in params.places]] = 0  # speeds and steepness
-    shapes = np.maximum(rows.params.shapes, least + 1e-9)
     slopes: Any = derivative  # the stubs of SciPy know its names of methods alone
-    bounds = (least, np.full(len(least), np.inf))
-    found = least_squares(residual, shapes, slopes, bounds, x_scale="jac", xtol=1e-6, max_nfev=30)
+    found = least_squares(
+        lambda x: curves(x)[2], np.maximum(params.shapes, least + 1e-9), slopes,
+        (least, np.full(len(least), np.inf)), x_scale="jac", xtol=1e-6, max_nfev=30,
+    )  # fmt: skip
     return rows.at(found.x)
-
-
-def _linear(rows: Rows, kept: list[int], unit: Array) -> tuple[Array, Array, Array]:
-    """Least squares at given shapes: beta, residual (rows, n) in units, and the basis Q."""
-    W, y = rows.columns(kept) / unit[:, None], rows.y / unit
-    flat = W.reshape(-1, len(kept))
-    length = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
-    Q, R = np.linalg.qr(flat / length)
-    beta = np.linalg.lstsq(R, Q.T @ y.ravel(), rcond=1e-10)[0] / length
-    return beta, y - W @ beta, Q
-
-
-def _on_grid(rows: Rows, kept: list[int]) -> Rows:
-    """The rows with each law whose shapes are NaN at the best shapes of a grid, one by one."""
-    params, shapes = rows.params, rows.params.shapes.copy()
-    for law, at in zip(params.laws, params.places, strict=True):
-        own = at - params.p
-        if not np.isnan(shapes[own]).any():
-            continue
-        others = [k for k in kept if params.names[k] != law.size]
-        linear = rows.plain[..., others] / params.natural.forces[:, None]
-        z = (rows.y / params.natural.forces).ravel()
-        Q = np.linalg.qr(linear.reshape(-1, len(others)))[0]
-        left, gain = z - Q @ (Q.T @ z), dict[float, Array]()
-        for tried in grid(law, law.ratio * rows.data.dq[:, law.dof]):
-            c = np.zeros(rows.y.shape)
-            c[:, law.dof] = rows.curve(law, tried) / params.natural.forces[law.dof]
-            beside = c.ravel() - Q @ (Q.T @ c.ravel())
-            gain[float(beside @ left) ** 2 / max(float(beside @ beside), 1e-300)] = tried
-        shapes[own] = gain[max(gain)]
-    return rows.at(shapes)
-
-
-def _with_columns_beside(params: Unknowns, seen: list[int]) -> Iterator[Law]:
-    """Laws with a shape that the recording cannot tell from other unknowns."""
-    for law, at in zip(params.laws, params.places, strict=True):
-        if not set(at.tolist()) <= set(seen):
-            yield law
 
 
 def _open_laws(params: Unknowns, linear: list[int], both: Fit) -> tuple[Law, ...]:
     """Laws whose size does not differ from zero, or whose shapes are not determined."""
     open_laws, names = list[Law](), params.names
+    widest = 0.5  # relative standard error from which a shape counts as not determined
     error, beta = both.standard_error, both.beta
     for law, at in zip(params.laws, params.places, strict=True):
         own = len(linear) + at - params.p
@@ -185,6 +159,6 @@ def _open_laws(params: Unknowns, linear: list[int], both: Fit) -> tuple[Law, ...
             if (k := names.index(name)) in linear:
                 slope[linear.index(k)] = sign
         size, spread = float(slope @ beta), float(np.sqrt(slope @ both.covariance @ slope))
-        if size < 1.96 * spread or np.any(error[own] > WIDEST_SHAPE * np.abs(unit)):
+        if size < 1.96 * spread or np.any(error[own] > widest * np.abs(unit)):
             open_laws.append(law)
     return tuple(open_laws)

@@ -50,6 +50,7 @@ Column = tuple[str, str, list[int]]  # name, unit, indices in pi
 LINK_UNITS = {"m": "kg", "h": "kg m", "I": "kg m^2"}
 OFFSET = "tau_offset"  # "offset" alone is a shape of sigmoid friction, a rate
 COULOMB = JOINT.index("coulomb+")  # among the parameters of a joint
+DRIVE = ("viscous", "coulomb", "armature")  # unknowns of a drive that acts in motion alone
 SIGNED = ("preload", OFFSET)  # unknowns that may be negative whatever the bodies are
 
 
@@ -181,18 +182,13 @@ class Unknowns:
         return found
 
     def linear_forces(self, q: Array, dq: Array, ddq: Array, x: Array) -> Array:
-        """Y x, (T, n), of `regressor`, without its columns in memory.
+        """Y x, (T, n), of `regressor`, block by block.
 
         Args:
             q, dq, ddq: as in `regressor`.
             x: values of the unknowns, shape (p,), in `units`.
         """
-        found = self.robot.regressor(q, dq, ddq) @ (self.S @ x) + self.sensor_offsets(x)
-        for law, at in zip(self.laws, self.places, strict=True):
-            size = sum(s * x[self.names.index(k)] for k, s in law.parts.items())
-            f = curve(law, law.ratio * dq[..., law.dof], self.shapes[at - self.p])
-            found[..., law.dof] += size * law.ratio * f
-        return found
+        return in_blocks(lambda *s: self.regressor(*s)[..., : self.p] @ x[: self.p], q, dq, ddq)
 
     def at_rest(self, q: Array) -> Array:
         """Indices of the friction and armature of joints that stand still in q, (T, nq).
@@ -206,19 +202,10 @@ class Unknowns:
         still = (bounds.coords >= 0) & (
             np.ptp(positions(bounds, q), axis=0) < least_motion(self.natural)
         )
-        rows = [
-            k
-            for i, joint in enumerate(model.joints)
-            if joint.type in SCREW_TYPES and still[joint.dofs[0]]
-            for k in range(len(self.fixed))[self.layout.joint(i)]
-        ]
-        rows += [
-            k
-            for motor, place in zip(model.motors, motor_entries(model), strict=True)
-            if all(still[d] for d in motor.dofs)
-            for k in range(len(self.fixed))[place]
-        ]
-        return np.flatnonzero(self.S[rows].any(axis=0))
+        drives = [x for x in model.joints if x.type in SCREW_TYPES]
+        names = {x.name for x in (*drives, *model.motors) if all(still[d] for d in x.dofs)}
+        split = [name.rstrip("]").partition("[") for name in self.names]
+        return np.flatnonzero([x.rstrip("+-") in DRIVE and own in names for x, _, own in split])
 
     def known(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Joint forces that do not depend on the unknowns, (T, n).
@@ -389,19 +376,20 @@ def unknowns(
 
 def offset_joints(model: Model, offsets: bool | Mapping[str, bool]) -> list[Joint]:
     """Joints whose measured force may have an offset, in the order of degrees of freedom."""
-    own = [x for x in model.joints if x.type in SCREW_TYPES and x.follows is None]
-    own = [x for x in own if x.dofs[0] in motor_dofs(model)]
-    names = [x.name for x in own]
-    given: Mapping[str, bool] = (
-        offsets if isinstance(offsets, Mapping) else dict.fromkeys(names, bool(offsets))
-    )
+    motors = motor_dofs(model)
+    own = {
+        x.name: x
+        for x in model.joints
+        if x.type in SCREW_TYPES and x.follows is None and x.dofs[0] in motors
+    }
+    given = offsets if isinstance(offsets, Mapping) else dict.fromkeys(own, offsets)
     for name in given:
-        if name not in names:
+        if name not in own:
             raise NameLookupError(
                 f"offsets names the joint {name!r}; {model.name!r} has measured joint forces at "
-                f"{', '.join(names)}."
+                f"{', '.join(own)}."
             )
-    return sorted((x for x in own if given.get(x.name, False)), key=lambda x: x.dofs[0])
+    return sorted((x for x in own.values() if given.get(x.name)), key=lambda x: x.dofs[0])
 
 
 def _force_unit(joint: Joint) -> str:

@@ -7,7 +7,6 @@ standstill, F(0) is the limit (see `kinetree.files.description.drive`). With the
     least = -min(effort, peak, F(max(-dq, 0)))
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -43,15 +42,21 @@ class Bounds:
     upper: Array
     velocity: Array
     effort: Array
-    drives: tuple[Drive | None, ...] = ()
+    drives: tuple[Drive | None, ...]
 
     def forces(self, dq: Array) -> tuple[Array, Array]:
         """Least and most joint forces at rates dq, (..., n) each, N m or N."""
-        return force_limits(self.effort, self.drives, dq)
+        least, most = (np.array(np.broadcast_to(x, dq.shape)) for x in (-self.effort, self.effort))
+        for k in range(len(self.names)):
+            if (curve := self.curve(k)) is not None:
+                ahead, behind = (curve_values(curve, x) for x in (dq[..., k], -dq[..., k]))
+                most[..., k] = np.minimum(most[..., k], ahead)
+                least[..., k] = np.maximum(least[..., k], 0 - behind)  # not -0
+        return least, most
 
     def curve(self, k: int) -> Curve | None:
         """Torque-speed curve of degree of freedom k; None without one."""
-        drive = self.drives[k] if self.drives else None
+        drive = self.drives[k]
         return None if drive is None else drive.curve
 
 
@@ -92,8 +97,8 @@ def with_limits(
     """
     if effort is not None:
         box = limit_vector(effort, bounds.names, "effort")
-        drives = np.array([standing_limit(drive) for drive in bounds.drives])
-        bounds = replace(bounds, effort=np.minimum(box, drives) if len(drives) else box)
+        drives = [standing_limit(drive) for drive in bounds.drives]
+        bounds = replace(bounds, effort=np.minimum(box, drives))
     if velocity is not None:
         bounds = replace(bounds, velocity=limit_vector(velocity, bounds.names, "velocity"))
     return bounds
@@ -105,8 +110,7 @@ def limit_vector(value: StateLike, names: tuple[str, ...], name: str) -> Array:
     Labelled limits (a dict, a pandas Series) are aligned with the names.
     """
     x = numbers(vector_by_name(value, Axis(names), name), name, "a number, or one for each joint")
-    if x.ndim == 0:
-        x = np.full(len(names), x)
+    x = np.full(len(names), x) if x.ndim == 0 else x
     if x.shape != (len(names),):
         named = f"({len(names)},), one for each of {', '.join(names)}"
         raise ShapeError(f"{name} has shape {x.shape}; expected a number or {named}.")
@@ -146,25 +150,9 @@ def curve_slope(curve: Curve, speed: Scalar) -> Any:
 
 
 def curve_values(curve: Curve, speed: Array) -> Array:
-    """Forces of a torque-speed curve at speeds >= 0, as an array of the same shape."""
+    """Forces of a torque-speed curve at speeds, as an array; below 0 that at standstill."""
     speeds, forces = np.array(curve).T
     return np.interp(speed, speeds, forces, right=0.0)
-
-
-def force_limits(effort: Array, drives: Sequence[Drive | None], dq: Array) -> tuple[Array, Array]:
-    """Least and most joint forces at rates dq, each of the shape of dq, (..., n).
-
-    effort: limits at standstill, with those of the drives, (n,), N m or N. drives: drive of each
-    degree of freedom, or None. dq: rates, (..., n), rad/s or m/s.
-    """
-    least, most = (np.array(np.broadcast_to(x, dq.shape)) for x in (-effort, effort))
-    for k, drive in enumerate(drives):
-        if drive is not None and drive.curve is not None:
-            ahead = curve_values(drive.curve, np.maximum(dq[..., k], 0))
-            behind = curve_values(drive.curve, np.maximum(-dq[..., k], 0))
-            most[..., k] = np.minimum(most[..., k], ahead)
-            least[..., k] = np.maximum(least[..., k], 0 - behind)  # not -0
-    return least, most
 
 
 def force_share(tau: Array, least: Array, most: Array) -> Array:

@@ -20,8 +20,8 @@ from kinetree.model.model import WORLD, Frame, Model
 from kinetree.scalars import Scalar
 from kinetree.spatial.se3 import placement
 
-CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
 LARGEST_RATIO = 1e3  # of weights of motors
+CARRIED = "constrained_inverse_dynamics gives the forces that the constraints carry."
 
 
 def tree_of(model: Model) -> Model:
@@ -93,20 +93,15 @@ def motor_dofs(
         if set(of_joint) & weights.keys():
             raise InputError(f"actuated names joint {name!r} twice; expected every joint once.")
         weights.update(dict.fromkeys(of_joint, weight))
-    _check_ratio(model, weights)
+    sizes = [x for weight in weights.values() if (x := known_number(weight)) is not None]
+    if sizes and max(sizes) > LARGEST_RATIO * min(sizes):
+        raise InputError(
+            f"weights of motors are {min(sizes):g} to {max(sizes):g}; expected a ratio of "
+            f"{LARGEST_RATIO:g} at most, which rounding can resolve. Leave a motor that shall not "
+            "act out of `actuated`."
+        )
     dofs = sorted(weights)
     return tuple(dofs), tuple(weights[k] for k in dofs)
-
-
-def _check_ratio(model: Model, weights: Mapping[int, Scalar]) -> None:
-    sizes = sorted((x, d) for d, w in weights.items() if (x := known_number(w)) is not None)
-    if sizes and sizes[-1][0] > LARGEST_RATIO * sizes[0][0]:
-        (least, low), (most, high) = sizes[0], sizes[-1]
-        raise InputError(
-            f"the weights of the motors of {model.dof_names[high]!r} and {model.dof_names[low]!r} "
-            f"are {most:g} and {least:g}; expected a ratio of {LARGEST_RATIO:g} at "
-            "most, which rounding can resolve. Leave a motor that shall not act out of `actuated`."
-        )
 
 
 def dofs_named(model: Model, name: str, what: str) -> tuple[int, ...]:

@@ -156,8 +156,7 @@ def _shapes_of(
     """The shapes of a link, or the one shape of that name."""
     shapes = collisions.shapes
     of_link = tuple(x for x in shapes if x.link == name)
-    chosen = of_link or tuple(x for x in shapes if x.name == name)
-    if chosen:
+    if chosen := of_link or tuple(x for x in shapes if x.name == name):
         return chosen
     if name in links:
         raise ModelError(

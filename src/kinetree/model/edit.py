@@ -143,13 +143,11 @@ def payload_parameters(
             f"link that moves ({', '.join(model.link_names)})."
         )
     given = [np.asarray(x) for x in (m, com, np.zeros((3, 3)) if I_com is None else I_com)]
+    leading = [x.shape[: x.ndim - k] for k, x in enumerate(given)]
     try:
-        batch = np.broadcast_shapes(*(x.shape[: x.ndim - k] for k, x in enumerate(given)))
+        batch = np.broadcast_shapes(*leading)
     except ValueError as problem:
-        raise ShapeError(
-            f"leading axes of payloads do not broadcast: {str(problem).rstrip('.')}. Expected such "
-            "as m (100,), com (3,) and I_com (100, 3, 3)."
-        ) from None
+        raise ShapeError(f"payloads have leading axes {leading}: {problem}") from None
     payloads = [np.broadcast_to(x, (*batch, *(3,) * k)) for k, x in enumerate(given)]
     own = (model.m, model.com, model.I_com)
     found = [np.array(np.broadcast_to(x, (*batch, *x.shape)), float) for x in own]
@@ -295,10 +293,6 @@ def with_contacts(
         ('tip',)
     """
     if feet is None:
-        if any(x is not None for x in (ground, friction, compliance)):
-            raise InputError(
-                "feet is None, which takes all contacts away, but more was given; expected feet."
-            )
         return model.replace(contacts=None)
     points = chosen_contacts(model.collisions, feet, model.frames, friction)
     changed = model.collisions.changed

@@ -67,6 +67,11 @@ class Element:
         """The arm of each joint, by name."""
         return dict(zip(self.joints, self.arms, strict=True))
 
+    @property
+    def arm_of_dof(self) -> dict[int, Scalar]:
+        """The arm of each joint, by its entry of dq."""
+        return dict(zip(self.dofs, self.arms, strict=True))
+
 
 @dataclass(frozen=True, kw_only=True)
 class JointSpring(Element):
@@ -243,10 +248,7 @@ def _described(points: Sequence[PathPoint]) -> list[tuple[str, ArrayLike]] | Non
 
 def motor_matrix(motors: Sequence[GearedMotor], n: int) -> Array:
     """N, (k, n): the rates of the motors are N dq."""
-    rows: list[list[Any]] = [[0] * n for _ in motors]
-    for row, motor in zip(rows, motors, strict=True):
-        for d, arm in zip(motor.dofs, motor.arms, strict=True):
-            row[d] = arm
+    rows = [[x.arm_of_dof.get(d, 0) for d in range(n)] for x in motors]
     return np.array(rows).reshape(len(motors), n)
 
 

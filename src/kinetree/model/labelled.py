@@ -17,9 +17,12 @@ import numpy as np
 from kinetree.core.containers import label_kind
 from kinetree.model import HasModel, Model, model_of
 from kinetree.model.inputs import (
+    activation_axis,
+    actuator_axis,
     check_one_state,
     coordinate_axis,
     dof_axis,
+    link_axis,
 )
 from kinetree.present.labels import Alignment, Axis
 
@@ -32,6 +35,10 @@ OfRobot = Callable[Concatenate[Model | HasModel, Given], Result]
 AXES: Mapping[str, Callable[[Model], Axis]] = {
     **dict.fromkeys(("q", "q0", "q1"), coordinate_axis),
     **dict.fromkeys(("dq", "ddq", "tau", "v", "dq0", "dq_r", "ddq_r"), dof_axis),
+}
+LETTERS = {
+    **{"n": dof_axis, "nq": coordinate_axis, "l": link_axis},
+    **{"u": actuator_axis, "a": activation_axis},
 }
 # names of directions, by the letter of a dimension: moments and rotations come before translations
 DIRECTIONS = {
@@ -93,15 +100,11 @@ def _by_name(
 def letter_axis(model: Model, letter: str) -> Axis | None:
     """Return the names along a dimension with a letter of the notation; None if it has none."""
     constraints, contacts = model.constraints, model.contacts
-    if letter in ("n", "nq"):
-        return dof_axis(model) if letter == "n" else coordinate_axis(model)
+    if letter in LETTERS:
+        return LETTERS[letter](model)
     if letter in DIRECTIONS:
         return Axis(DIRECTIONS[letter], "axis")
-    named = {
-        "l": ("link", model.link_names),
-        "u": ("actuator", model.actuator_names),
-        "a": ("actuator", model.activation_names),
-    }
+    named: dict[str, tuple[str, tuple[str, ...]]] = {}
     if contacts is not None:
         named["c"] = "contact", contacts.names
     if constraints is not None:

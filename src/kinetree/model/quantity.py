@@ -20,6 +20,7 @@ from inspect import cleandoc
 from operator import index
 from typing import Any, Literal, TypeVar
 
+from kinetree.core.options import is_one_of
 from kinetree.errors import InputError
 
 # of the model, whether masses may be moved along its tree, the frame, and the choices that the
@@ -235,9 +236,8 @@ def shape_text(dims: str) -> str:
 
 def check_expressed(expressed: str, choices: Sequence[str] = EXPRESSED) -> None:
     """Raise InputError for axes that are not one of the choices."""
-    if not isinstance(expressed, str) or expressed not in choices:
-        known = " or ".join([", ".join(choices[:-1]), choices[-1]])
-        raise InputError(f"expressed is {expressed!r:.60}; expected {known}.")
+    if not is_one_of(expressed, choices):
+        raise InputError(f"expressed is {expressed!r:.60}; expected one of {', '.join(choices)}.")
 
 
 def task_rows(rows: Sequence[int] | None) -> list[int]:

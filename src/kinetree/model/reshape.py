@@ -204,11 +204,8 @@ def with_tool(
         I_com: inertia about the centre of mass in the axes of the new frame, shape (3, 3), kg m^2;
             None: a point mass.
     """
-    if not isinstance(name, str):
-        raise InputError(
-            f"the name of the tool is {name!r:.60}; expected a text, as in "
-            "with_tool('gripper', pose)."
-        )
+    if not isinstance(name, str) or not name:
+        raise InputError(f"the name of the tool is {name!r:.60}; expected a text.")
     if name in model.frames:
         raise ModelError(
             f"{model.name!r} has a frame {name!r} already; expected a new name for the tool."
@@ -217,13 +214,11 @@ def with_tool(
     T = placement(at, f"'at' of frame {name!r}")
     frames = {**model.frames, name: Frame(place.link, times(place.T_if, T))}
     changed = model.replace(frames=frames, tool=name)
-    if m is None and I_com is None:
-        if array(com, (3,), "com").tolist() != [0, 0, 0]:
-            raise InputError(
-                f"com of tool {name!r} is {com!r:.60}, but the tool has no mass; give m as well."
-            )
-        return changed
-    return with_payload(changed, 0 if m is None else m, com, I_com)
+    if m is not None:
+        return with_payload(changed, m, com, I_com)
+    if I_com is not None or np.any(array(com, (3,), "com") != 0):
+        raise InputError(f"tool {name!r} has com or I_com, but no mass; give m as well.")
+    return changed
 
 
 @edit

@@ -127,7 +127,10 @@ class Builder:
             The builder, for further calls.
         """
         if mimic is not None and limits != Limits():
-            raise InputError(_no_limits(name, mimic))
+            raise InputError(
+                f"joint {name!r} follows another one and has limits of its own; expected none. "
+                "Give them to the joint that it follows."
+            )
         self._joints.append(
             JointDescription(
                 name=name,
@@ -210,11 +213,3 @@ class Builder:
             gravity=self.gravity,
             springs=dict(self._springs),
         )
-
-
-def _no_limits(name: str, mimic: Mimic) -> str:
-    leader = repr(getattr(mimic, "joint", mimic))
-    return (
-        f"joint {name!r} follows {leader} and has limits of its own; expected none, because its "
-        f"position is multiplier * q + offset of {leader}. Give the limits to {leader}."
-    )

@@ -109,13 +109,8 @@ class Kernels(RobotCore):
         wrt: str | Sequence[str] = "q",
         *,
         order: int = 1,
-        frame: str | None = None,
-        expressed: AnyAxes | None = None,
-        rows: Sequence[int] | None = None,
-        wrenches: bool = False,
-        free: Sequence[str] = (),
-        sparse: bool = False,
         target: Cpu | Cuda = "cpu",
+        **options: Unpack[KernelOptions],
     ) -> Kernel | CudaKernel:
         """Compile the derivatives of a quantity; q is moved along tangent vectors of `integrate`.
 
@@ -124,7 +119,8 @@ class Kernels(RobotCore):
             wrt: name or names of the arguments to differentiate by, free data included.
             order: 2 gives second derivatives times weights y of the result, a last argument;
                 a result of one number has none.
-            frame, expressed, rows, wrenches, free, sparse, target: as in `Robot.compile`.
+            target: "cpu", or "cuda" for a kernel that takes and returns CuPy arrays.
+            options: frame, expressed, rows, wrenches, free and sparse, as in `Robot.compile`.
 
         Returns:
             A kernel with a result for each argument of `wrt`, shape (..., *quantity, *argument); of
@@ -134,8 +130,7 @@ class Kernels(RobotCore):
             >>> kt.robots.planar_2r().derivative("gravity_forces")([0.1, 0.2]).shape
             (2, 2)
         """
-        given = dict(locals())  # all arguments by their names
-        return kernel(given.pop("self").model, **given)
+        return kernel(self.model, quantity, wrt=wrt, order=order, target=target, **options)
 
     def linearize(
         self,

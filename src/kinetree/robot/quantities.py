@@ -121,13 +121,12 @@ class FramedCall:
 
     def __call__(self, *arrays: Any, frame: str | None = None, **options: Any) -> Any:
         """Evaluate the quantity of a frame."""
-        if len(arrays) == self._count + 1 and frame is None:
-            arrays, frame = arrays[:-1], arrays[-1]
-        if len(arrays) != self._count or options:
-            bound = self.__signature__.bind(*arrays, frame=frame, **options).arguments
-            options = {key: bound.pop(key) for key in ("frame", "expressed") if key in bound}
-            return frame_kernel(self._model, self.__name__, **options)(*bound.values())
-        return frame_kernel(self._model, self.__name__, frame)(*arrays)
+        if len(arrays) == self._count and not options:
+            return frame_kernel(self._model, self.__name__, frame)(*arrays)
+        options |= {} if frame is None else {"frame": frame}
+        bound = {"frame": None} | self.__signature__.bind(*arrays, **options).arguments
+        chosen = {key: bound.pop(key) for key in ("frame", "expressed") if key in bound}
+        return frame_kernel(self._model, self.__name__, **chosen)(*bound.values())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FramedCall, (self._model, self.__name__)

@@ -7,30 +7,32 @@ options, batches and other arguments.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
+from collections.abc import Sequence
+from functools import cached_property
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.options import numbers
 from kinetree.dynamics.joints.actuation import check_step_actuators
 from kinetree.dynamics.methods import METHODS
 from kinetree.engine.kernel import Kernel, PublicCall, with_public_call
 from kinetree.engine.kernels.memo import kernel
 from kinetree.engine.kernels.step import step_name
 from kinetree.errors import InputError, ShapeError
-from kinetree.model import HasModel, Model
+from kinetree.model import Model
 from kinetree.robot.core import RobotCore
 
 if TYPE_CHECKING:
-    from kinetree.engine.kernels.signatures import Beside, Labelled, Named, Tensor
+    from kinetree.engine.kernels.signatures import Beside, Form, Named
 
 DEFAULT = "semi_implicit_euler"
+OPTIONS = ("kp", "kd", "controls", "activation")
 StepMethod = Literal[
     "semi_implicit_euler", "time_stepping", "implicit", "implicitfast", "rk4", "euler"
 ]
-Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class StepOptions(TypedDict, total=False):
@@ -39,35 +41,12 @@ class StepOptions(TypedDict, total=False):
     method: StepMethod
     kp: Any
     kd: Any
-    controls: Any
     out: Any
-
-
-def _by_kernel(like: Function) -> Function:
-    """Let the first call make the kernel of a step; later calls find it in the instance."""
-
-    @wraps(like)
-    def step(self: Stepping, *arguments: Any, **options: Any) -> Any:
-        kernel: Any = make_step(self, self.step)
-        self.__dict__["step"] = kernel
-        return kernel(*arguments, **options)
-
-    return cast("Function", step)
 
 
 class Stepping(RobotCore):
     """One step of a robot."""
 
-    @overload
-    def step(
-        self,
-        q: Tensor,
-        dq: Tensor | Beside,
-        tau: Tensor | Beside | None,
-        dt: Tensor | float,
-        F_ext: Tensor | Beside | None = None,
-        **options: Unpack[StepOptions],
-    ) -> tuple[Tensor, Tensor]: ...
     @overload
     def step(
         self,
@@ -81,13 +60,13 @@ class Stepping(RobotCore):
     @overload
     def step(
         self,
-        q: Labelled,
-        dq: Labelled | Beside,
-        tau: Labelled | Beside | None,
-        dt: ArrayLike,
-        F_ext: ArrayLike | None = None,
+        q: Form,
+        dq: Form | Beside,
+        tau: Form | Beside | None,
+        dt: Form | ArrayLike,
+        F_ext: Form | ArrayLike | None = None,
         **options: Unpack[StepOptions],
-    ) -> tuple[Labelled, Labelled]: ...
+    ) -> tuple[Form, Form]: ...
     @overload
     def step(
         self,
@@ -109,10 +88,8 @@ class Stepping(RobotCore):
         F_ext: object = None,
         controls: object,
         activation: object = None,
-        method: StepMethod = ...,
-        out: Any = None,
+        **options: Unpack[StepOptions],
     ) -> tuple[Any, ...]: ...
-    @_by_kernel
     def step(
         self,
         q: object,
@@ -173,83 +150,56 @@ class Stepping(RobotCore):
             >>> q.round(6)
             array([0.108442, 0.202853])
         """
-
-
-def make_step(robot: HasModel, like: Callable[..., Any]) -> Kernel:
-    """Return the kernel that `Robot.step` is; `like` is the method, with its documentation."""
-    found = kernel(robot.model, step_name(DEFAULT))
-    reduced = getattr, (robot, "step")
-    shown = like.__doc__ or "", inspect.signature(like), reduced
-    return with_public_call(found, PublicCall(step_function(robot.model), *shown))
-
-
-def step_function(model: Model) -> Callable[..., Any]:
-    """Return the function that takes every call, with the kernels that it needs at hand."""
-    kernels: dict[tuple[object, ...], Kernel] = {}  # by method and the options that are given
-    longest, still = float("inf"), np.zeros(model.n)
-    still.flags.writeable = False
-
-    def compiled(method: str, *given: bool) -> Kernel:
-        names = [x for x, here in zip(OPTIONS, given, strict=True) if here]
-        found = kernel(model, option_name(model, method, names))
-        return kernels.setdefault((method, *given), found)
-
-    def step(
-        q: object,
-        dq: object,
-        tau: object = None,
-        dt: object = None,
-        F_ext: object = None,
-        *,
-        method: str = DEFAULT,
-        kp: object = None,
-        kd: object = None,
-        controls: object = None,
-        activation: object = None,
-        out: object = None,
-    ) -> Any:
-        further = kp, kd, controls, activation
-        kind = method, *(x is not None for x in further)
+        kind = method, *(x is not None for x in (kp, kd, controls, activation))
         try:
-            found = kernels[kind]
+            found = self._steps[kind]
         except (KeyError, TypeError):  # the first time, or not a method
-            found = compiled(*kind)
+            found = self._compiled_step(*kind)
         if tau is None:
             if controls is None:
                 raise InputError(
                     "tau is missing; expected joint forces (N m or N), or controls of the "
                     "actuators."
                 )
-            tau = zeros_like(dq, still)
-        if not (type(dt) is float and 0.0 < dt < longest):
+            tau = zeros_like(dq, self.n)
+        if not (type(dt) is float and 0.0 < dt < float("inf")):
             dt = checked_length(dt)
         given = [q, dq, tau, dt]
         if kp is not None or kd is not None:
             if METHODS[method].positions:
-                given.append(zeros_like(kd, still) if kp is None else kp)
-            given.append(zeros_like(kp, still) if kd is None else kd)
+                given.append(zeros_like(kd, self.n) if kp is None else kp)
+            given.append(zeros_like(kp, self.n) if kd is None else kd)
         given += [x for x in (controls, activation, F_ext) if x is not None]
         try:
             return found(*given) if out is None else found(*given, out=out)
         except ShapeError as problem:
             if controls is None:
                 raise
-            raise ShapeError(
-                f"{problem} The actuators are {', '.join(model.actuator_names)}."
-            ) from None
+            names = ", ".join(self.model.actuator_names)
+            raise ShapeError(f"{problem} The actuators are {names}.") from None
 
-    step.__qualname__ = "step"  # in messages
-    return step
+    @cached_property
+    def _steps(self) -> dict[tuple[object, ...], Kernel]:
+        """Kernels of a step by the method and the options that are given."""
+        return {}
+
+    def _compiled_step(self, method: str, *given: bool) -> Kernel:
+        """Make the kernel of a step; plain calls of `step` enter that of the default method."""
+        names = [x for x, here in zip(OPTIONS, given, strict=True) if here]
+        found = kernel(self.model, option_name(self.model, method, names))
+        if "step" not in self.__dict__:
+            plain = kernel(self.model, step_name(DEFAULT))
+            step = MethodType(Stepping.step, self)
+            shown = step.__doc__ or "", inspect.signature(step), (getattr, (self, "step"))
+            self.__dict__["step"] = with_public_call(plain, PublicCall(step, *shown))
+        return self._steps.setdefault((method, *given), found)
 
 
-OPTIONS = ("kp", "kd", "controls", "activation")
-
-
-def zeros_like(x: Any, still: Array) -> object:
-    """Zeros of the same kind of array as x; `still`, (n,), for one state, lists and dicts."""
+def zeros_like(x: Any, n: int) -> object:
+    """Zeros of the same kind of array as x; (n,) for one state, lists and dicts."""
     if isinstance(x, np.ndarray):
-        return still if x.ndim == 1 and x.dtype == still.dtype else np.zeros_like(x)
-    return x * 0 if hasattr(x, "dtype") else still
+        return np.zeros_like(x)
+    return x * 0 if hasattr(x, "dtype") else np.zeros(n)
 
 
 def option_name(model: Model, method: str, names: Sequence[str]) -> str:
@@ -263,14 +213,11 @@ def option_name(model: Model, method: str, names: Sequence[str]) -> str:
             f"activation is given without controls; expected controls of the actuators of "
             f"{model.name!r}: {', '.join(model.actuator_names)}."
         )
-    if "activation" not in names and states:
+    if ("activation" in names) != bool(states):
         raise InputError(
-            f"activation is missing: actuators of {model.name!r} have a state ({states}). Give "
-            "activation=..., 0 at the start, and the third result of a step to the next one."
-        )
-    if "activation" in names and not states:
-        raise InputError(
-            f"activation is given, but no actuator of {model.name!r} has a state; leave it out."
+            f"activation is {'missing' if states else 'given'}, and the actuators of "
+            f"{model.name!r} with a state are: {states or 'none'}. Expected a value for each, 0 at "
+            "the start, then the third result of the step before."
         )
     if {"kp", "kd"} & {*names}:
         raise InputError(
@@ -284,22 +231,12 @@ def option_name(model: Model, method: str, names: Sequence[str]) -> str:
 def checked_length(dt: object) -> object:
     """Return dt, as a float if it is a number; raise InputError unless it is positive and finite.
 
-    Arrays of NumPy, lists and numbers are looked at. Tensors are not: their values may be on
-    another device, or not yet known.
+    Tensors are not looked at: their values may be on another device, or not yet known.
     """
-    if isinstance(dt, bool | str) or dt is None:
-        raise InputError(f"dt is {dt!r}; expected the length of a step in seconds, such as 0.001.")
-    if not isinstance(dt, complex | float | int | list | tuple | np.ndarray | np.generic):
+    if hasattr(dt, "dtype") and not isinstance(dt, np.ndarray | np.generic):
         return dt
-    values = np.asarray(dt)
-    if values.dtype.kind not in "fiu":
-        raise InputError(f"dt has values of type {values.dtype}; expected seconds as numbers.")
-    bad = ~((values > 0) & np.isfinite(values))
-    if bad.any():
-        at = tuple(int(k) for k in np.argwhere(bad)[0]) if values.ndim else ()
-        where = f"dt{list(at)}" if at else "dt"
-        raise InputError(
-            f"{where} is {float(values[at]):g}; expected the length of a step in seconds, positive "
-            "and finite."
-        )
-    return float(values) if isinstance(dt, int | float | np.integer) else dt
+    expected = "the length of a step in seconds, positive and finite"
+    values = numbers(dt, "dt", expected)
+    if isinstance(dt, bool) or not ((values > 0) & np.isfinite(values)).all():
+        raise InputError(f"dt is {dt!r:.60}; expected {expected}.")
+    return values if values.ndim else float(values)

@@ -23,6 +23,7 @@ from kinetree.files.description.records import Body
 from kinetree.model import build_model
 from kinetree.present.labels import Axis, by_name
 from kinetree.robot import Robot
+from kinetree.robot.builder import Unphysical
 from kinetree.scalars import Scalar, cos, sin
 from kinetree.spatial.inertia import inertia_parts, spatial_inertia
 from kinetree.spatial.se3 import (
@@ -36,7 +37,6 @@ from kinetree.spatial.se3 import (
 )
 from kinetree.spatial.so3 import check_rotation, rotation
 
-Unphysical = Literal["error", "warn", "allow"]
 TOOL = "tool"
 
 
@@ -52,6 +52,7 @@ class JointOptions(TypedDict, total=False):
     joint_names: Sequence[str] | None
     link_names: Sequence[str] | None
     base_name: str
+    unphysical: Unphysical
     friction: Friction | Sequence[Friction | None] | None
     armature: ArrayLike
     rotors: records.Rotor | Sequence[records.Rotor | None] | None
@@ -63,7 +64,7 @@ def per_joint(value: Any, n: int, default: object, name: str) -> list[Any]:
     """One entry per joint, from one value for all, a list, or None."""
     refuse_labels(value, name, "a list with an entry for each joint")
     if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
-        return [default if value is None else value] * n
+        value = [value] * n
     if len(value) != n:
         text = f"{name} has {counted(len(value), 'entry')}"
         raise ShapeError(f"{text}; expected {n}, one for each joint.")
@@ -85,20 +86,17 @@ def _chain(
     kinds: Sequence[str],
     bodies: Sequence[Body],
     parent: Sequence[int],
-    tool: Array | None,
-    unphysical: Unphysical,
     options: JointOptions,
 ) -> Robot:
     """A chain or tree.
 
     Args:
-        poses: M_pi, pose of each link in its parent at q = 0.
+        poses: M_pi, pose of each link in its parent at q = 0; one more is that of the tool in the
+            last link.
         screws: joint screws in the frames of their links.
         kinds: joint types.
         bodies: bodies of the links, in their frames.
         parent: number of each link's parent, -1: the base.
-        tool: pose of the tool in the last link; None: no tool frame.
-        unphysical: reaction to a mass or inertia that no body can have.
         options: names and drives.
     """
     for option in options:
@@ -106,38 +104,39 @@ def _chain(
             text = ", ".join(JointOptions.__annotations__)
             raise InputError(f"there is no option {option!r}; expected one of {text}.")
     n = len(screws)
-    given = per_joint(options.get("link_names"), n, None, "link_names")
-    names = [options.get("base_name", "base")]
-    names += [name or f"link{i + 1}" for i, name in enumerate(given)]
-    given = per_joint(options.get("joint_names"), n, None, "joint_names")
+
+    def named(of: str) -> list[str]:
+        given = per_joint(options.get(f"{of}_names"), n, None, f"{of}_names")
+        return [name or f"{of}{i}" for i, name in enumerate(given, 1)]
+
+    links = [options.get("base_name", "base"), *named("link")]
     columns = {
         field: per_joint(options.get(key), n, default, key)
         for key, (field, default) in PER_JOINT.items()
     }
     joints = tuple(
         records.JointDescription(
-            name=given[i] or f"joint{i + 1}",
+            name=name,
             type=kinds[i],
-            parent=names[parent[i] + 1],
-            child=names[i + 1],
+            parent=links[parent[i] + 1],
+            child=links[i + 1],
             M_pc=poses[i],
             A=screws[i],
             **{field: column[i] for field, column in columns.items()},
         )
-        for i in range(n)
+        for i, name in enumerate(named("joint"))
     )
-    links = [records.LinkDescription(names[0])]
-    links += [records.LinkDescription(names[i + 1], (bodies[i],)) for i in range(n)]
-    frames = () if tool is None else (records.FrameDescription(TOOL, names[n], tool),)
+    frames = tuple(records.FrameDescription(TOOL, links[n], tool) for tool in poses[n:])
+    carried = [(), *((body,) for body in bodies)]
     description = records.RobotDescription(
         name=options.get("name", "robot"),
-        links=tuple(links),
+        links=tuple(map(records.LinkDescription, links, carried)),
         joints=joints,
         frames=frames,
-        tool=None if tool is None else TOOL,
+        tool=TOOL if frames else None,
         gravity=options.get("gravity", (0, 0, -9.81)),
     )
-    return Robot(build_model(description, unphysical=unphysical))
+    return Robot(build_model(description, unphysical=options.get("unphysical", "error")))
 
 
 def _kinds(types: str | Sequence[str], n: int, known: Sequence[str]) -> list[str]:
@@ -152,12 +151,9 @@ def check_parents(parent: Sequence[int] | None, n: int) -> list[int]:
     """Parents as checked numbers from -1 (the base) to n - 1; None is a chain."""
     if parent is None:
         return list(range(-1, n - 1))
-    if np.ndim(parent) != 1 or len(parent) != n:
-        raise ShapeError(f"parent is {parent!r}; expected {n} numbers, one for each link.")
-    for i, p in enumerate(parent):
-        if p not in range(-1, n):
-            expected = f"expected an integer, -1 (the base) to {n - 1}"
-            raise ModelError(f"parent[{i}] is {p!r}; {expected}.")
+    if np.shape(parent) != (n,) or any(p not in range(-1, n) for p in parent):
+        expected = f"{n} whole numbers, one for each link, -1 (the base) to {n - 1}"
+        raise ModelError(f"parent is {parent!r:.60}; expected {expected}.")
     return [int(p) for p in parent]
 
 
@@ -170,7 +166,6 @@ def from_screws(
     G: ArrayLike,
     *,
     parent: Sequence[int] | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from screw axes and home poses in {s} at q = 0, and spatial inertias.
@@ -182,20 +177,25 @@ def from_screws(
             the tool.
         G: spatial inertias in the link frames, shape (n, 6, 6), kg m^2, kg m and kg.
         parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     given = array(S, (None, 6), "S")
     n = len(given)
-    M_si = _poses(M, n)
-    parent = check_parents(parent, n)
-    poses = [times(inverse(M_si[p]), M_si[i]) if p >= 0 else M_si[i] for i, p in enumerate(parent)]
-    S_s = [check_screw(given[i], f"S[{i}]") for i in range(n)]
-    screws = [move_twist(inverse(M_si[i]), S_s[i]) for i in range(n)]
+    M_si, parent = _poses(M, n), check_parents(parent, n)
+    S_s = [check_screw(x, f"S[{i}]") for i, x in enumerate(given)]
+    screws = [move_twist(inverse(T), x) for T, x in zip(M_si, S_s, strict=False)]
     kinds = [joint_type(x) for x in S_s]  # of S: in {i} the rounding of Ad may look like a pitch
-    tool = times(inverse(M_si[n - 1]), M_si[n]) if len(M_si) > n else None
-    return _chain(poses, screws, kinds, bodies_of(G, n), parent, tool, unphysical, options)
+    M_pi = _in_parents(M_si, parent)
+    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, options)
+
+
+def _in_parents(M_si: Sequence[Array], parent: Sequence[int]) -> list[Array]:
+    """Poses of the links, and of the tool if there is one more, in their parents."""
+    carriers = [*parent, len(parent) - 1]
+    pairs = zip(carriers, M_si, strict=False)
+    return [T if p < 0 else times(inverse(M_si[p]), T) for p, T in pairs]
 
 
 def from_transforms(
@@ -205,7 +205,6 @@ def from_transforms(
     S: ArrayLike | None = None,
     A: ArrayLike | None = None,
     parent: Sequence[int] | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from the pose of each link in its parent's frame at q = 0.
@@ -217,26 +216,23 @@ def from_transforms(
         S: screw axes in the parents' frames, shape (n, 6), rad and m for a unit of q; or
         A: screw axes in the links' own frames, shape (n, 6), rad and m for a unit of q.
         parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
-    if S is not None and A is None:
-        letter, given = "S", array(S, (None, 6), "S")
-    elif A is not None and S is None:
-        letter, given = "A", array(A, (None, 6), "A")
-    else:
+    if (S is None) == (A is None):
         text = "give the joint screws as S (in the parents' frames) or as A (in the links' own)"
         raise ModelError(f"{text}; found {'neither' if S is None else 'both'}.")
-    n = len(given)
+    letter = "A" if S is None else "S"
+    given: Any = A if S is None else S
+    rows = array(given, (None, 6), letter)
+    screws = [check_screw(x, f"{letter}[{i}]") for i, x in enumerate(rows)]
+    n, kinds = len(screws), [joint_type(screw) for screw in screws]
     M_pi = _poses(M, n)
-    screws = [check_screw(given[i], f"{letter}[{i}]") for i in range(n)]
-    kinds = [joint_type(screw) for screw in screws]
     if A is None:
-        screws = [move_twist(inverse(M_pi[i]), screws[i]) for i in range(n)]
-    tool = M_pi[n] if len(M_pi) > n else None
-    bodies, parent = bodies_of(G, n), check_parents(parent, n)
-    return _chain(M_pi[:n], screws, kinds, bodies, parent, tool, unphysical, options)
+        screws = [move_twist(inverse(T), x) for T, x in zip(M_pi, screws, strict=False)]
+    parent = check_parents(parent, n)
+    return _chain(M_pi, screws, kinds, bodies_of(G, n), parent, options)
 
 
 def bodies_of(G: ArrayLike, n: int) -> list[Body]:
@@ -264,7 +260,6 @@ def _poses(M: ArrayLike, n: int) -> list[Array]:
 
 # Denavit-Hartenberg parameters
 
-CONVENTIONS = ("standard", "modified")
 COLUMNS = Axis(("a", "alpha", "d", "theta"), "column")  # of a data frame
 
 
@@ -277,7 +272,6 @@ def from_dh(
     convention: Literal["standard", "modified"] = "standard",
     types: str | Sequence[str] = "revolute",
     tool: ArrayLike | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from a Denavit-Hartenberg table.
@@ -293,32 +287,24 @@ def from_dh(
         types: "revolute" or "prismatic", one for all or one per row.
         tool: pose of the tool in the last DH frame, shape (4, 4), position in m; None: that
             frame.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
     rows = array(by_name(table, COLUMNS, "DH table"), (None, 4), "DH table")
     n = len(rows)
     if convention not in CONVENTIONS:
         raise ModelError(f"convention is {convention!r}; expected {' or '.join(CONVENTIONS)}.")
-    kinds = _kinds(types, n, (REVOLUTE, PRISMATIC))
-    row = standard_row if convention == "standard" else modified_row
+    kinds, row = _kinds(types, n, (REVOLUTE, PRISMATIC)), CONVENTIONS[convention]
     frames = [
         row(a, alpha, d, theta, kind)
         for (a, alpha, d, theta), kind in zip(rows, kinds, strict=True)
     ]
     masses, centres = array(m, (n,), "m"), array(com, (n, 3), "com")
-    bodies = zip(masses, centres, array(I_com, (n, 3, 3), "I_com"), strict=True)
-    return _chain(
-        [M for M, _ in frames],
-        [A for _, A in frames],
-        kinds,
-        [Body(*body) for body in bodies],
-        check_parents(None, n),
-        None if tool is None else check_pose(tool, "tool"),
-        unphysical,
-        options,
-    )
+    bodies = list(map(Body, masses, centres, array(I_com, (n, 3, 3), "I_com")))
+    M_pi, screws = [M for M, _ in frames], [A for _, A in frames]
+    M_pi += [] if tool is None else [check_pose(tool, "tool")]
+    return _chain(M_pi, screws, kinds, bodies, check_parents(None, n), options)
 
 
 def standard_row(
@@ -336,6 +322,9 @@ def modified_row(
     """Home pose Rx(alpha) Tx(a) Rz(theta) Tz(d), and z_i as a screw in frame {i}."""
     M = times(_turn(0, alpha), translation((a, 0, 0)), _turn(2, theta), translation((0, 0, d)))
     return M, screw((0, 0, 0), (0, 0, 1), np.inf if kind == PRISMATIC else 0)
+
+
+CONVENTIONS = {"standard": standard_row, "modified": modified_row}
 
 
 def _turn(k: int, angle: Scalar) -> Array:
@@ -364,7 +353,6 @@ def from_points(
     pitch: ArrayLike = 0,
     R: ArrayLike | None = None,
     parent: Sequence[int] | None = None,
-    unphysical: Unphysical = "error",
     **options: Unpack[JointOptions],
 ) -> Robot:
     """Build a robot from joint points, mass centres and axes in {s} at q = 0.
@@ -382,31 +370,27 @@ def from_points(
         R: orientation of each link frame in {s}, rotations of shape (n, 3, 3); None: parallel
             to {s}.
         parent: number of each link's parent for a tree, -1 for the base; None: a chain.
-        unphysical: reaction to a mass or inertia that no body can have: "error", "warn" or "allow".
-        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name, and of each joint
-            friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
+        options: name, gravity (3,) in m/s^2, joint_names, link_names, base_name; unphysical,
+            the reaction to a mass or inertia that no body can have: "error", "warn" or "allow";
+            and of each joint friction, armature (n,) in kg m^2 or kg, rotors, limits, drives.
     """
-    points, centres = array(P, (None, 3), "P"), array(C, (None, 3), "C")
-    axes = array(k, (None, 3), "k")
+    axes, points = array(k, (None, 3), "k"), array(P, (None, 3), "P")
     n = len(axes)
-    if len(centres) != n or len(points) not in (n, n + 1):
-        text = f"there are {n} axes k, {len(points)} points P and {len(centres)} centres C"
+    if len(points) not in (n, n + 1):
+        text = f"there are {n} axes k and {len(points)} points P"
         raise ShapeError(f"{text}; expected equally many, or one more point (the tip).")
-    masses, inertias = array(m, (n,), "m"), array(I_com, (n, 3, 3), "I_com")
+    centres, masses = array(C, (n, 3), "C"), array(m, (n,), "m")
+    inertias = array(I_com, (n, 3, 3), "I_com")
     turns = np.array([np.eye(3, dtype=int)] * n) if R is None else array(R, (n, 3, 3), "R")
     R_si = [check_rotation(turns[i], f"R[{i}]") for i in range(n)]
     kinds, pitches = _kinds(types, n, SCREW_TYPES), per_joint(pitch, n, 0, "pitch")
-    parent = check_parents(parent, n)
-    M_si = [pose(R_si[i], points[i]) for i in range(n)]
     screws: list[Array] = []
-    for i in range(n):
+    for i, kind in enumerate(kinds):
         axis = times(R_si[i].T, unit(axes[i], f"k[{i}]"))
-        screws.append(screw_axis(kinds[i], axis, pitches[i], (0, 0, 0), f"joint{i + 1}"))
+        screws.append(screw_axis(kind, axis, pitches[i], (0, 0, 0), f"joint{i + 1}"))
     bodies = [
         Body(masses[i], times(R_si[i].T, centres[i] - points[i]), inertias[i]) for i in range(n)
     ]
-    poses = [times(inverse(M_si[p]), M_si[i]) if p >= 0 else M_si[i] for i, p in enumerate(parent)]
-    tool = None
-    if len(points) > n:
-        tool = pose(np.eye(3, dtype=int), times(R_si[-1].T, points[n] - points[n - 1]))
-    return _chain(poses, screws, kinds, bodies, parent, tool, unphysical, options)
+    parent, M_si = check_parents(parent, n), list(map(pose, [*R_si, *R_si[-1:]], points))
+    M_pi = _in_parents(M_si, parent)
+    return _chain(M_pi, screws, kinds, bodies, parent, options)

@@ -1,6 +1,7 @@
 """Three arms of laboratories: Franka Panda, Universal Robots UR5e, KUKA LBR iiwa 14 R820."""
 
 from math import pi
+from typing import Any
 
 import numpy as np
 
@@ -14,27 +15,17 @@ from kinetree.spatial import box, translation
 
 HALF = pi / 2
 
-# a, alpha, d, theta of the modified Denavit-Hartenberg table; m and rad
-PANDA_DH = [
-    (0, 0, 0.333, 0),
-    (0, -HALF, 0, 0),
-    (0, HALF, 0.316, 0),
-    (0.0825, HALF, 0, 0),
-    (-0.0825, -HALF, 0.384, 0),
-    (0, HALF, 0, 0),
-    (0.088, HALF, 0, 0),
+# a, alpha, d, theta of the modified Denavit-Hartenberg table; mass; centre; m, rad and kg
+PANDA: list[tuple[Any, ...]] = [
+    ((0, 0, 0.333, 0), 4.970684, (0.003875, 0.002081, -0.04762)),
+    ((0, -HALF, 0, 0), 0.646926, (-0.003141, -0.02872, 0.003495)),
+    ((0, HALF, 0.316, 0), 3.228604, (0.027518, 0.039252, -0.066502)),
+    ((0.0825, HALF, 0, 0), 3.587895, (-0.05317, 0.104419, 0.027454)),
+    ((-0.0825, -HALF, 0.384, 0), 1.225946, (-0.011953, 0.041065, -0.038437)),
+    ((0, HALF, 0, 0), 1.666555, (0.060149, -0.014117, -0.010517)),
+    ((0.088, HALF, 0, 0), 0.735522, (0.010517, -0.004252, 0.061597)),
 ]
 PANDA_FLANGE = 0.107
-PANDA_MASS = [4.970684, 0.646926, 3.228604, 3.587895, 1.225946, 1.666555, 0.735522]
-PANDA_COM = [
-    (0.003875, 0.002081, -0.04762),
-    (-0.003141, -0.02872, 0.003495),
-    (0.027518, 0.039252, -0.066502),
-    (-0.05317, 0.104419, 0.027454),
-    (-0.011953, 0.041065, -0.038437),
-    (0.060149, -0.014117, -0.010517),
-    (0.010517, -0.004252, 0.061597),
-]
 PANDA_INERTIA = [  # xx, yy, zz, xy, xz, yz
     (0.70337, 0.70661, 0.009117, -0.000139, 0.006772, 0.019169),
     (0.007962, 0.02811, 0.025995, -0.003925, 0.010254, 0.000704),
@@ -44,25 +35,15 @@ PANDA_INERTIA = [  # xx, yy, zz, xy, xz, yz
     (0.001964, 0.004354, 0.005433, 0.000109, -0.001158, 0.000341),
     (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741),
 ]
-PANDA_LIMITS = [
-    Limits(-2.8973, 2.8973, 2.175, 87),
-    Limits(-1.7628, 1.7628, 2.175, 87),
-    Limits(-2.8973, 2.8973, 2.175, 87),
-    Limits(-3.0718, -0.0698, 2.175, 87),
-    Limits(-2.8973, 2.8973, 2.61, 12),
-    Limits(-0.0175, 3.7525, 2.61, 12),
-    Limits(-2.8973, 2.8973, 2.61, 12),
-]
-
-
-PANDA_FRICTION = [  # size, steepness and offset of sigmoids; N m, s/rad and rad/s
-    (0.54615, 5.1181, 0.039533),
-    (0.87224, 9.0657, 0.025882),
-    (0.64068, 10.136, -0.04607),
-    (1.2794, 5.5903, 0.036194),
-    (0.83904, 8.3469, 0.026226),
-    (0.30301, 17.133, -0.021047),
-    (0.56489, 10.336, 0.0035526),
+# limits of position, speed and torque; size, steepness and offset of sigmoid friction; SI units
+PANDA_DRIVES: list[tuple[Any, ...]] = [
+    ((-2.8973, 2.8973, 2.175, 87), (0.54615, 5.1181, 0.039533)),
+    ((-1.7628, 1.7628, 2.175, 87), (0.87224, 9.0657, 0.025882)),
+    ((-2.8973, 2.8973, 2.175, 87), (0.64068, 10.136, -0.04607)),
+    ((-3.0718, -0.0698, 2.175, 87), (1.2794, 5.5903, 0.036194)),
+    ((-2.8973, 2.8973, 2.61, 12), (0.83904, 8.3469, 0.026226)),
+    ((-0.0175, 3.7525, 2.61, 12), (0.30301, 17.133, -0.021047)),
+    ((-2.8973, 2.8973, 2.61, 12), (0.56489, 10.336, 0.0035526)),
 ]
 
 
@@ -80,15 +61,16 @@ def panda(friction: bool = False) -> Robot:
     Args:
         friction: with the sigmoid friction that the same authors identified; False: without.
     """
-    rubbing = [Friction(sigmoid=Sigmoid(*numbers)) for numbers in PANDA_FRICTION]
+    table, m, com = zip(*PANDA, strict=True)
+    rubbing = [Friction(sigmoid=Sigmoid(*numbers)) for _, numbers in PANDA_DRIVES]
     return from_dh(
-        PANDA_DH,
-        m=PANDA_MASS,
-        com=PANDA_COM,
+        table,
+        m=m,
+        com=com,
         I_com=[_symmetric(*entries) for entries in PANDA_INERTIA],
         convention="modified",
         tool=translation((0, 0, PANDA_FLANGE)),
-        limits=PANDA_LIMITS,
+        limits=[Limits(*numbers) for numbers, _ in PANDA_DRIVES],
         friction=rubbing if friction else None,
         joint_names=[f"panda_joint{k}" for k in range(1, 8)],
         link_names=[f"panda_link{k}" for k in range(1, 8)],
@@ -97,33 +79,16 @@ def panda(friction: bool = False) -> Robot:
     )
 
 
-# a, alpha, d, theta of the standard Denavit-Hartenberg table; m and rad
-UR5E_DH = [
-    (0, HALF, 0.1625, 0),
-    (-0.425, 0, 0, 0),
-    (-0.3922, 0, 0, 0),
-    (0, HALF, 0.1333, 0),
-    (0, -HALF, 0.0997, 0),
-    (0, 0, 0.0996, 0),
+# a, alpha, d, theta of the standard Denavit-Hartenberg table; mass; centre; size of a solid box
+# along the link frame; torque; m, rad, kg and N m
+UR5E: list[tuple[Any, ...]] = [
+    ((0, HALF, 0.1625, 0), 3.761, (0, -0.02561, 0.00193), (0.12, 0.18, 0.13), 150),
+    ((-0.425, 0, 0, 0), 8.058, (0.2125, 0, 0.11336), (0.54, 0.12, 0.12), 150),
+    ((-0.3922, 0, 0, 0), 2.846, (0.15, 0, 0.0265), (0.48, 0.09, 0.09), 150),
+    ((0, HALF, 0.1333, 0), 1.37, (0, -0.0018, 0.01634), (0.09, 0.11, 0.09), 28),
+    ((0, -HALF, 0.0997, 0), 1.3, (0, 0.0018, 0.01634), (0.09, 0.11, 0.09), 28),
+    ((0, 0, 0.0996, 0), 0.365, (0, 0, -0.001159), (0.075, 0.075, 0.04), 28),
 ]
-UR5E_MASS = [3.761, 8.058, 2.846, 1.37, 1.3, 0.365]
-UR5E_COM = [
-    (0, -0.02561, 0.00193),
-    (0.2125, 0, 0.11336),
-    (0.15, 0, 0.0265),
-    (0, -0.0018, 0.01634),
-    (0, 0.0018, 0.01634),
-    (0, 0, -0.001159),
-]
-UR5E_SIZE = [  # of solid boxes along the link frames, m
-    (0.12, 0.18, 0.13),
-    (0.54, 0.12, 0.12),
-    (0.48, 0.09, 0.09),
-    (0.09, 0.11, 0.09),
-    (0.09, 0.11, 0.09),
-    (0.075, 0.075, 0.04),
-]
-UR5E_EFFORT = [150, 150, 150, 28, 28, 28]
 UR5E_JOINTS = ["shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"]
 UR5E_LINKS = ["shoulder", "upper_arm", "forearm", "wrist_1_link", "wrist_2_link", "wrist_3_link"]
 
@@ -136,13 +101,14 @@ def ur5e() -> Robot:
     calls the links' own inertias negligible and prints none; here they are APPROXIMATE, those of
     solid boxes of the outer size of the links.
     """
+    table, masses, com, sizes, efforts = zip(*UR5E, strict=True)
     return from_dh(
-        UR5E_DH,
-        m=UR5E_MASS,
-        com=UR5E_COM,
-        I_com=[box(m, *size) for m, size in zip(UR5E_MASS, UR5E_SIZE, strict=True)],
+        table,
+        m=masses,
+        com=com,
+        I_com=[box(m, *size) for m, size in zip(masses, sizes, strict=True)],
         tool=np.eye(4),
-        limits=[Limits(-2 * pi, 2 * pi, pi, effort) for effort in UR5E_EFFORT],
+        limits=[Limits(-2 * pi, 2 * pi, pi, effort) for effort in efforts],
         joint_names=UR5E_JOINTS,
         link_names=UR5E_LINKS,
         base_name="base",

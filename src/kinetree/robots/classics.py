@@ -1,6 +1,7 @@
 """Robots of courses: exercises by points and axes, double pendulum, cart-pole, SCARA, Puma 560."""
 
 from math import inf, pi
+from typing import Any
 
 import numpy as np
 
@@ -125,45 +126,24 @@ def scara() -> Robot:
     return builder.build()
 
 
-# a, alpha, d, theta of the standard Denavit-Hartenberg table; m and rad
-PUMA_DH = [
-    (0, pi / 2, 0, 0),
-    (0.4318, 0, 0, 0),
-    (0.0203, -pi / 2, 0.15005, 0),
-    (0, pi / 2, 0.4318, 0),
-    (0, -pi / 2, 0, 0),
-    (0, 0, 0, 0),
+# a, alpha, d, theta of the standard Denavit-Hartenberg table; mass; centre; principal moments
+PUMA: list[tuple[Any, ...]] = [
+    ((0, pi / 2, 0, 0), 0, (0, 0, 0), (0, 0.35, 0)),
+    ((0.4318, 0, 0, 0), 17.4, (-0.3638, 0.006, 0.2275), (0.13, 0.524, 0.539)),
+    ((0.0203, -pi / 2, 0.15005, 0), 4.8, (-0.0203, -0.0141, 0.070), (0.066, 0.086, 0.0125)),
+    ((0, pi / 2, 0.4318, 0), 0.82, (0, 0.019, 0), (1.8e-3, 1.3e-3, 1.8e-3)),
+    ((0, -pi / 2, 0, 0), 0.34, (0, 0, 0), (0.3e-3, 0.4e-3, 0.3e-3)),
+    ((0, 0, 0, 0), 0.09, (0, 0, 0.032), (0.15e-3, 0.15e-3, 0.04e-3)),
 ]
-PUMA_MASS = [0, 17.4, 4.8, 0.82, 0.34, 0.09]
-PUMA_COM = [
-    (0, 0, 0),
-    (-0.3638, 0.006, 0.2275),
-    (-0.0203, -0.0141, 0.070),
-    (0, 0.019, 0),
-    (0, 0, 0),
-    (0, 0, 0.032),
+# motors: gear ratio, inertia, viscous and Coulomb friction; range in deg, torque of the joint
+PUMA_MOTORS: list[tuple[Any, ...]] = [
+    (-62.6111, 200e-6, 1.48e-3, (0.395, 0.435), (-160, 160), 97.6),
+    (107.815, 200e-6, 0.817e-3, (0.126, 0.071), (-45, 225), 186.4),
+    (-53.7063, 200e-6, 1.38e-3, (0.132, 0.105), (-225, 45), 89.4),
+    (76.0364, 33e-6, 71.2e-6, (11.2e-3, 16.9e-3), (-110, 170), 24.2),
+    (71.923, 33e-6, 82.6e-6, (9.26e-3, 14.5e-3), (-100, 100), 20.1),
+    (76.686, 33e-6, 36.7e-6, (3.96e-3, 10.5e-3), (-266, 266), 21.3),
 ]
-PUMA_INERTIA = [
-    (0, 0.35, 0),
-    (0.13, 0.524, 0.539),
-    (0.066, 0.086, 0.0125),
-    (1.8e-3, 1.3e-3, 1.8e-3),
-    (0.3e-3, 0.4e-3, 0.3e-3),
-    (0.15e-3, 0.15e-3, 0.04e-3),
-]
-PUMA_MOTOR_INERTIA = [200e-6, 200e-6, 200e-6, 33e-6, 33e-6, 33e-6]
-PUMA_GEAR = [-62.6111, 107.815, -53.7063, 76.0364, 71.923, 76.686]
-PUMA_VISCOUS = [1.48e-3, 0.817e-3, 1.38e-3, 71.2e-6, 82.6e-6, 36.7e-6]
-PUMA_COULOMB = [
-    (0.395, 0.435),
-    (0.126, 0.071),
-    (0.132, 0.105),
-    (11.2e-3, 16.9e-3),
-    (9.26e-3, 14.5e-3),
-    (3.96e-3, 10.5e-3),
-]
-PUMA_RANGE_DEG = [(-160, 160), (-45, 225), (-225, 45), (-110, 170), (-100, 100), (-266, 266)]
-PUMA_EFFORT = [97.6, 186.4, 89.4, 24.2, 20.1, 21.3]
 
 
 def puma_560() -> Robot:
@@ -172,21 +152,18 @@ def puma_560() -> Robot:
     Motor inertia and friction are published at the motor and referred to the joints here by the
     gear ratios; the first link is known by its inertia about the joint axis alone.
     """
-    gear = np.array(PUMA_GEAR)
-    friction = [
-        Friction(b * r * r, _coulomb(pair, r))
-        for b, pair, r in zip(PUMA_VISCOUS, PUMA_COULOMB, PUMA_GEAR, strict=True)
-    ]
+    table, m, com, moments = zip(*PUMA, strict=True)
+    friction = [Friction(b * r * r, _coulomb(pair, r)) for r, _, b, pair, *_ in PUMA_MOTORS]
     limits = [
         Limits(np.radians(low), np.radians(high), inf, effort)
-        for (low, high), effort in zip(PUMA_RANGE_DEG, PUMA_EFFORT, strict=True)
+        for *_, (low, high), effort in PUMA_MOTORS
     ]
     return from_dh(
-        PUMA_DH,
-        m=PUMA_MASS,
-        com=PUMA_COM,
-        I_com=[np.diag(diagonal) for diagonal in PUMA_INERTIA],
-        armature=list(np.array(PUMA_MOTOR_INERTIA) * gear**2),
+        table,
+        m=m,
+        com=com,
+        I_com=[np.diag(diagonal) for diagonal in moments],
+        armature=[inertia * r**2 for r, inertia, *_ in PUMA_MOTORS],
         friction=friction,
         limits=limits,
         name="Puma 560",

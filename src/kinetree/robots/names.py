@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 
 from kinetree import robots
@@ -65,12 +66,9 @@ def described(name: str) -> Described | None:
     module = _imported(name)
     order = ("URDF_PATH", "XACRO_PATH", "MJCF_PATH")
     for key in reversed(order) if MUJOCO in name else order:
-        path = getattr(module, key, None)
-        if isinstance(path, str):
-            is_xacro = key == "XACRO_PATH"
-            return Described(
-                Path(path), _folders(module), getattr(module, "XACRO_ARGS", {}) if is_xacro else {}
-            )
+        if isinstance(path := getattr(module, key, None), str):
+            arguments = getattr(module, "XACRO_ARGS", {}) if key == "XACRO_PATH" else {}
+            return Described(Path(path), _folders(module), arguments)
     found = ", ".join(key for key in vars(module) if key.endswith("_PATH")) or "no path at all"
     raise InputError(
         f"{name!r} of the package robot_descriptions has {found}; expected one of "
@@ -82,10 +80,7 @@ def description_names() -> list[str]:
     """Names of the modules of robot_descriptions; empty if the package is not installed."""
     if find_spec(PACKAGE) is None:
         return []
-    import pkgutil  # here, since it is for errors
-
-    places = import_module(PACKAGE).__path__
-    names = (module.name for module in pkgutil.iter_modules(places))
+    names = (module.name for module in iter_modules(import_module(PACKAGE).__path__))
     return sorted(name for name in names if name.endswith(MODULE_END) and name[0] != "_")
 
 
@@ -112,13 +107,12 @@ def _imported(name: str) -> ModuleType:
         with contextlib.redirect_stdout(sys.stderr):
             return import_module(f"{PACKAGE}.{name}")
     except Exception as error:  # of git, of the network, of the disk: the package lets all through
-        reason = " ".join(str(error).split())[:400] or "no message"
+        reason = " ".join(str(error).split())[:400].rstrip(".")
         raise InputError(
             f"{name!r} of the package robot_descriptions cannot be imported "
-            f"({type(error).__name__}: {reason.rstrip('.')}). The package downloads the files of "
-            "a robot with git when it is first used. Check the connection and that git is "
-            "installed, or set the environment variable ROBOT_DESCRIPTIONS_CACHE to a folder that "
-            "has them, or load a file of the robot by its path."
+            f"({type(error).__name__}: {reason}). It downloads the files of a robot with git when "
+            "it is first used; the environment variable ROBOT_DESCRIPTIONS_CACHE names a folder "
+            "that has them. Or load a file of the robot by its path."
         ) from error
 
 

@@ -8,7 +8,6 @@ from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene, Shape, TriangleMesh
 
 if typing.TYPE_CHECKING:
-    from kinetree.views.arrows import Arrow, recursion_arrows
     from kinetree.views.page.identification import identification_page
     from kinetree.views.page.report import report_page
     from kinetree.views.page.session import session_page
@@ -16,14 +15,12 @@ if typing.TYPE_CHECKING:
     from kinetree.views.with_viser import ViserView, viser
 
 __all__ = [
-    "Arrow",
     "Rendering",
     "Scene",
     "Shape",
     "TriangleMesh",
     "ViserView",
     "identification_page",
-    "recursion_arrows",
     "render",
     "report_page",
     "rerun",
@@ -36,7 +33,6 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
-        "arrows": "Arrow recursion_arrows",
         "page.identification": "identification_page",
         "page.report": "report_page",
         "page.session": "session_page",

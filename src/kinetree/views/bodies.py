@@ -18,10 +18,11 @@ from kinetree.spatial.inertia import second_moment
 from kinetree.spatial.se3 import pose
 from kinetree.spatial.so3 import cross
 from kinetree.views.loops import tied_points
-from kinetree.views.shapes import AXES, BASE, BODY, INERTIA, JOINT, Shape
+from kinetree.views.shapes import AXES, BASE, BODY, HOUSING, INERTIA, JOINT, Shape
 
 THICK, THIN = 0.032, 0.008  # radius of the thickest and of the thinnest link, in extents
 SLENDER = 0.16  # radius of a link over its length
+TAPER = 0.4  # how much thinner the last link of the longest chain is than the base
 SMALLEST = 0.006  # semi-axis in extents: point masses, thin rods and flat plates stay visible
 
 
@@ -84,21 +85,42 @@ def girth(model: Model, extent: float) -> float:
     return float(np.clip(SLENDER * usual, THIN * extent, THICK * extent))
 
 
+def taper(model: Model, i: int) -> float:
+    """Factor on the girth of link i: 1 at the base, 1 - TAPER at the end of the longest chain."""
+    depths: dict[int, int] = {WORLD: 0}
+    for k in model.links:
+        depths[k] = depths[model.parent[k]] + 1
+    return 1 - TAPER * depths[i] / max(1, *depths.values())
+
+
 def body_shapes(model: Model, extent: float) -> Iterator[Shape]:
-    """Capsules from every joint to the joints of the link's children."""
-    thick = girth(model, extent)
-    for i, start, end in segments(model):
-        length = float(np.linalg.norm(end - start))
-        radius = float(np.clip(SLENDER * length, min(THIN * extent, thick), thick))
+    """Capsules from every joint to the joints of the link's children, and boxes for trunks."""
+    thick, pieces = girth(model, extent), segments(model)
+    for i in (WORLD, *model.links):
+        own, radius = [x for x in pieces if x[0] == i], taper(model, i) * thick
         label, colour = (model.base_name, BASE) if i == WORLD else (model.link_names[i], BODY)
-        yield Shape("capsule", "body", i, along(start, end), (radius, length), colour, label)
+        if i != WORLD and len(own) > 2:
+            points = np.array([own[0][1], *(end for _, _, end in own)])
+            low, high = points.min(axis=0) - 1.2 * radius, points.max(axis=0) + 1.2 * radius
+            a, b, c = (high - low).tolist()
+            T = pose(np.eye(3), (low + high) / 2)
+            yield Shape("box", "body", i, T, (a, b, c), colour, label)
+            continue
+        if i == WORLD and len(own) == 1:  # the foot of an arm
+            _, start, end = own[0]
+            flat = (1.9 * radius, 0.6 * radius)
+            yield Shape("cylinder", "body", i, along(start, end, 0.0), flat, colour, label)
+        for _, start, end in own:
+            length = float(np.linalg.norm(end - start))
+            width = float(np.clip(SLENDER * length, min(THIN * extent, radius), radius))
+            yield Shape("capsule", "body", i, along(start, end), (width, length), colour, label)
 
 
 def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
-    """Cylinders for revolute and helical joints, boxes on rails for prismatic, balls for others."""
-    radius = girth(model, extent)
+    """Housings with two rings for hinges, boxes on rails for slides, balls for others."""
+    thick = girth(model, extent)
     for i in model.links:
-        joint = model.joints[i]
+        joint, radius = model.joints[i], taper(model, i) * thick
         if joint.type in (FREE, PLANAR):
             continue
         p = joint_point(model, i)
@@ -113,8 +135,11 @@ def joint_shapes(model: Model, extent: float) -> Iterator[Shape]:
                 yield rail(model, i, axis, extent, 0.25 * radius)
         else:
             axis = np.asarray(joint.screw, float)[:3]
-            size = (1.15 * radius, 2.8 * radius)
-            yield Shape("cylinder", "joint", i, along(p, p + axis, 0.0), size, JOINT, joint.name)
+            size, ring = (1.15 * radius, 2.7 * radius), (1.2 * radius, 0.3 * radius)
+            yield Shape("cylinder", "joint", i, along(p, p + axis, 0.0), size, HOUSING, joint.name)
+            for place in (-1.21 * radius, 1.21 * radius):
+                T = along(p, p + axis, place)
+                yield Shape("cylinder", "joint", i, T, ring, JOINT, joint.name)
 
 
 def has_rail(model: Model, i: int) -> bool:

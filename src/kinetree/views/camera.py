@@ -99,7 +99,7 @@ def direction(model: Model, poses: dict[int, Array], up: Array) -> Array:
         helper = np.eye(3)[int(np.argmin(np.abs(up)))]
         front = helper - (helper @ up) * up
         front /= np.linalg.norm(front)
-        eye = front + 0.7 * np.cross(up, front) + 0.45 * up
+        eye = front - 0.8 * np.cross(up, front) + 0.45 * up
     return eye / np.linalg.norm(eye)
 
 

@@ -25,7 +25,7 @@ from kinetree.views.shapes import Colour, Shape, TriangleMesh
 
 CONTACT: Colour = (22, 160, 133)
 GROUND: Colour = (205, 196, 178)
-FORCE: Colour = (192, 57, 43)
+FORCE: Colour = (184, 89, 10)  # --part-contact of style.css
 WEIGHT_LENGTH, LONGEST, CONE = 0.6, 1.5, 0.15  # lengths over the size of the robot
 SLOPE = 4.0  # size of a sloping plane over that of the robot
 SLIGHT = 1e-6  # of the robot's weight; smaller forces are rounding

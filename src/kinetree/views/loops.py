@@ -14,7 +14,7 @@ import numpy as np
 from kinetree.constraints import mobility, project
 from kinetree.core.arrays import Array
 from kinetree.core.text import counted
-from kinetree.dynamics.joints.configuration import integrate, start_position
+from kinetree.dynamics.joints.configuration import integrate
 from kinetree.errors import InputError
 from kinetree.files.description.constraints import Couple, Hold, Loop, Rod
 from kinetree.files.description.joints import REVOLUTE
@@ -23,6 +23,7 @@ from kinetree.model.constraints import ROD, Closure, Coupling
 from kinetree.model.contacts import contact_places
 from kinetree.robot import Robot
 from kinetree.spatial.se3 import pose
+from kinetree.views.poses import shown_position
 from kinetree.views.shapes import LOOP, Shape
 
 FIRST, SECOND = 1.7, 1.25  # sizes of the markers of frame_a and frame_b, in radii of a link
@@ -128,10 +129,10 @@ def tie_lines(model: Model, poses: dict[int, Array]) -> Array:
 def closed_rest(robot: Robot) -> Array:
     """Positions to show a robot at, (k, nq): the first at first, all in view of the camera.
 
-    Without constraints this is the position of rest; with them, a closed position, and some around.
+    Without constraints this is that of `shown_position`; with them, a closed one, and some around.
     """
     model, rng = robot.model, np.random.default_rng(0)
-    q = start_position(model)
+    q = shown_position(model)
     if model.constraints is None:
         return q[None]
     positions = [wrapped(model, q)]
@@ -166,34 +167,15 @@ def wrapped(model: Model, q: Array) -> Array:
     return q
 
 
-@dataclass(frozen=True, eq=False)
-class Openness:
-    """The largest error of each constraint at a position, by name, and that of a closed one."""
-
-    errors: dict[str, float]
-    tolerance: float = 0.0
-
-    @property
-    def largest(self) -> float:
-        """The largest error of all."""
-        return max(self.errors.values(), default=0.0)
-
-    @property
-    def closed(self) -> bool:
-        """Whether all constraints are satisfied, up to what `simulate` accepts."""
-        return self.largest <= self.tolerance
-
-
-def openness(robot: Robot, q: Array) -> Openness:
-    """How far each constraint is from being satisfied."""
+def openness(robot: Robot, q: Array) -> dict[str, float]:
+    """The largest error of each constraint at a position, by name."""
     given = robot.model.constraints
     if given is None:
-        return Openness({})
-    Phi = np.abs(np.asarray(robot.compile("constraint_errors")(q), float))
+        return {}
     errors: dict[str, float] = dict.fromkeys(given.given, 0.0)
-    for row, x in enumerate(Phi):
+    for row, x in enumerate(np.abs(np.asarray(robot.compile("constraint_errors")(q), float))):
         errors[given.owner(row)] = max(errors[given.owner(row)], float(x))
-    return Openness(errors, given.tolerance)
+    return errors
 
 
 def freedom_words(robot: Robot) -> str:

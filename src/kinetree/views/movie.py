@@ -84,20 +84,13 @@ def write_mp4(path: Path, frames: Iterator[Array], fps: float, size: Sequence[in
     """Write frames, uint8 (height, width, 3), as MP4 with ffmpeg; width and height are even."""
     width, height = size
     with replaced(path) as file, tempfile.TemporaryFile() as log:
-        words = ["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]
-        words += ["-s", f"{width}x{height}", "-r", f"{fps:.9g}", "-i", "-", "-an"]
-        words += [
-            "-pix_fmt",
-            "yuv420p",
-            "-movflags",
-            "+faststart",
-            "-f",
-            "mp4",
-            str(file.resolve()),
-        ]
-        process = subprocess.Popen(  # in a session of its own: Ctrl-C is for this program
-            [ffmpeg(), *words], stdin=subprocess.PIPE, stderr=log, **system.own_session()
-        )
+        words = (
+            f"-loglevel error -y -f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {fps:.9g} -i - "
+            "-an -pix_fmt yuv420p -movflags +faststart -f mp4"
+        ).split()
+        command = [ffmpeg(), *words, str(file.resolve())]
+        own = system.own_session()  # Ctrl-C is for this program
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log, **own)
         assert process.stdin is not None
         pipe, failed = process.stdin, False
         try:

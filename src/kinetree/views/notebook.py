@@ -19,9 +19,7 @@ from kinetree.present.display import framed
 from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
 from kinetree.views.page.constraints import closure_line
-from kinetree.views.page.document import document
-from kinetree.views.page.report import SCRIPTS
-from kinetree.views.page.session import SCRIPTS as PLAYER_SCRIPTS
+from kinetree.views.page.document import ROBOT_SCRIPTS, chart_frames, document
 from kinetree.views.page.session import motion_data, player, session_page, tracks_of
 from kinetree.views.page.stage import (
     Stage,
@@ -32,7 +30,6 @@ from kinetree.views.page.stage import (
     switches,
     tool_line,
 )
-from kinetree.views.page.svg import chart_frames
 from kinetree.views.parts import Parts, coarser
 from kinetree.views.render import render
 
@@ -62,7 +59,7 @@ def robot_html(robot: object) -> str:
         f"{tool_line(stage)}{closure_line(stage)}</div></section></main>"
     )
     data = stage.data() | {"q": np.asarray(stage.q, float).tolist(), "handles": handle_data(stage)}
-    page = document(robot.name, body, data, SCRIPTS)
+    page = document(robot.name, body, data, ROBOT_SCRIPTS)
     table = f"<details><summary>table of joints</summary>{robot.model._repr_html_()}</details>"
     return framed(page, still(stage), SCENE_HEIGHT, f"{robot.name}, to be moved", below=table)
 
@@ -130,11 +127,9 @@ def played(trajectory: Trajectory, robot: Robot, speed: float, below: str = "") 
         f'{player(t, speed)}<div class="controls">{switches(stage)}</div></div>'
         f'<div class="charts">{frames}</div></section></main>'
     )
-    data = stage.data() | {
-        "motion": motion_data(stage, t, tracks),
-        "charts": [chart_data(chart) for chart in charts],
-    }
-    page = document(trajectory.name, body, data, PLAYER_SCRIPTS)
+    data = stage.data() | motion_data(stage, t, tracks)
+    data["charts"] = [chart_data(chart) for chart in charts]
+    page = document(trajectory.name, body, data, ROBOT_SCRIPTS)
     title = f"{trajectory.name} of {robot.name}, {page_number(trajectory.duration)} s"
     return framed(page, still(stage), MOTION_HEIGHT, title, below=below)
 

@@ -233,16 +233,9 @@ def check_kind(file: Path, transparent: bool) -> str:
             ".mp4 (a movie)."
         )
     if transparent and kind in MOVING:
-        raise InputError(
-            f"{kind} has no half transparent pixels, which smooth edges need; expected .png "
-            "for a transparent background."
-        )
-    if not file.parent.is_dir():
-        raise InputError(
-            f"there is no folder {str(file.parent)!r} for {file.name!r}; make it first."
-        )
-    if file.is_dir():
-        raise InputError(f"{str(file)!r} is a folder; expected the name of a file.")
+        raise InputError(f"{kind} has no transparent background; expected .png.")
+    if not file.parent.is_dir() or file.is_dir():
+        raise InputError(f"{str(file)!r} is no file in an existing folder; expected such a name.")
     return kind
 
 
@@ -260,28 +253,22 @@ def check_size(size: tuple[int, int], kind: str) -> tuple[int, int]:
 
 
 def check_numbers(fps: float, speed: float, zoom: float, kind: str) -> None:
-    """Raise InputError if a number is not in its range."""
-    for name, x, most in (("fps", fps, 1000.0), ("speed", speed, 1e6), ("zoom", zoom, 1000.0)):
+    """Raise InputError if a number is not in its range; GIF counts hundredths of a second."""
+    fastest = FASTEST_GIF if kind == ".gif" else 1000.0
+    for name, x, most in (("fps", fps, fastest), ("speed", speed, 1e6), ("zoom", zoom, 1000.0)):
         if not 0 < x <= most:
             raise InputError(f"{name} is {x:g}; expected more than 0 and at most {most:g}.")
-    if kind == ".gif" and fps > FASTEST_GIF:
-        raise InputError(
-            f"fps is {fps:g}; expected at most {FASTEST_GIF} for .gif, which counts time in "
-            "hundredths of a second."
-        )
 
 
 def check_camera(camera: Camera | tuple[float, float] | None) -> None:
     """Raise InputError if turn and height of the camera are not two angles below the vertical."""
     if camera is None or isinstance(camera, Camera):
         return
-    if len(camera) != 2:
-        raise InputError(f"camera has {len(camera)} entries; expected two: its turn and height.")
-    turn, height = camera
-    if not (np.isfinite(turn) and abs(height) <= STEEPEST):
+    turn, height = (*camera, np.nan, np.nan)[:2]
+    if len(camera) != 2 or not (np.isfinite(turn) and abs(height) <= STEEPEST):
         raise InputError(
-            f"the camera is turned by {turn:.6g} rad to a height of {height:.6g} rad; expected a "
-            f"finite turn, and a height from -{STEEPEST} to {STEEPEST} rad (-86 to 86 deg)."
+            f"camera is {camera!r}; expected its turn and its height above the horizon, rad, the "
+            f"height from -{STEEPEST} to {STEEPEST}."
         )
 
 
@@ -299,12 +286,10 @@ def check_motion(
         return None
     if q is not None:
         raise InputError("q and the trajectory both give positions; expected one of them.")
-    if time is not None and kind in MOVING:
-        raise InputError(f"time is for a picture, and {kind} is a movie; expected .png.")
     first, last = float(trajectory.t[0]), float(trajectory.t[-1])
-    if time is not None and not first <= time <= last:
+    if time is not None and (kind in MOVING or not first <= time <= last):
         raise InputError(
-            f"time is {time:g} s; expected {first:g} to {last:g} s, when the trajectory is known."
+            f"time is {time:g} s; expected a picture, and a time from {first:g} to {last:g} s."
         )
     check_motion_of(robot, trajectory, "a picture of a motion")
     return trajectory

@@ -8,7 +8,8 @@ from kinetree.files.description.meshes import TriangleMesh
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 
 # Distinct with any kind of colour vision, on white and on black.
-BODY: Colour = (124, 139, 161)
+BODY: Colour = (176, 184, 196)
+HOUSING: Colour = (146, 155, 169)
 JOINT: Colour = (230, 126, 34)
 BASE: Colour = (92, 101, 115)
 INERTIA: Colour = (46, 134, 193)

@@ -81,7 +81,6 @@ def test_a_download_that_fails_is_named_with_the_ways_out(package):
     for words in (
         "GitCommandError",
         "fatal: unable to access",
-        "Check the connection",
         "ROBOT_DESCRIPTIONS_CACHE",
         "by its path",
     ):

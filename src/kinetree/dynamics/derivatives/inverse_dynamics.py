@@ -29,7 +29,7 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.coriolis_matrix import VelocityMoments, moving_bodies
 from kinetree.dynamics.inverse_dynamics import LinkMotion, joint_wrenches, link_motions
-from kinetree.dynamics.joints.friction import friction_slopes, motor_friction_slopes
+from kinetree.dynamics.joints.friction import friction_slopes
 from kinetree.dynamics.tree import Pair, Tree, TreeLink
 from kinetree.model.quantity import quantity
 from kinetree.spatial import cross
@@ -154,10 +154,8 @@ def inverse_dynamics_derivatives(tree: Tree, dq: Array, ddq: Array) -> tuple[Arr
 
 def _with_passive_slopes(tree: Tree, dq: Array, by_q: Array, by_dq: Array) -> tuple[Array, Array]:
     """Both matrices with the slopes of friction and springs."""
-    for d, slope in enumerate(friction_slopes(tree.model, dq)):
-        by_dq[d, d] = by_dq[d, d] + slope
-    by_q, by_dq = dense(by_q), dense(by_dq)
+    by_q, by_dq = dense(by_q), dense(by_dq + friction_slopes(tree.model, dq))
     if tree.springs is not None:
         of_q, of_dq = tree.springs.slopes(dq)
         by_q, by_dq = by_q + of_q, by_dq + of_dq if tree.springs.damped else by_dq
-    return by_q, by_dq + motor_friction_slopes(tree.model, dq) if tree.model.motors else by_dq
+    return by_q, by_dq

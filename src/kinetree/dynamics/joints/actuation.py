@@ -95,7 +95,7 @@ def _length(model: Model, x: JointActuator, q: Array) -> tuple[Any, dict[int, An
     if x.points:
         return path_length(segments(placed_tree(model, q), x.points))
     length = sum((_product(g, q[c]) for g, c in zip(x.arms, x.coords, strict=True)), x.shift)
-    return length, dict(zip(x.dofs, x.arms, strict=True))
+    return length, x.arm_of_dof
 
 
 def actuator_gains(model: Model, actuated: Actuated, *, across: bool = True) -> Gains:

@@ -4,18 +4,16 @@
 them. Friction that grows with the load is no part of the dynamics; `motor_forces` applies it.
 """
 
-import dataclasses
 from typing import Any
 
-import numpy as np
-
 from kinetree.core.arrays import Array
-from kinetree.dynamics.joints.motors import at_joints, friction_gains, with_motor_friction
+from kinetree.dynamics.joints.gains import Arms, arm_forces, arm_gains, arm_rate
+from kinetree.dynamics.joints.motors import at_joints, with_frictions
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Friction, Pair, Stribeck, smooth_laws
 from kinetree.model import Model
 from kinetree.model.friction import is_symmetric, is_zero
-from kinetree.model.inputs import per_dof, per_link, rates
+from kinetree.model.inputs import rates
 from kinetree.model.quantity import quantity
 from kinetree.scalars import absolute, exp, maximum, minimum, power, sign, where
 
@@ -84,16 +82,16 @@ def friction_forces(model: Model, dq: Any) -> Array:
         >>> robot.friction_forces([1, 0.5])
         array([0., 0.])
     """
+    dq = rates(model, dq, "dq")
+    parts = ((arms, friction_force(x, arm_rate(arms, dq))) for arms, x in rubbing(model))
+    return arm_forces(model.n, parts)
+
+
+def rubbing(model: Model) -> list[tuple[Arms, Friction]]:
+    """Friction of joints and motors, each with the arms of what rubs."""
     refuse_load_friction(model)
-    parts = []
-    for joint, joint_rates in zip(
-        model.joints, per_link(model, rates(model, dq, "dq")), strict=True
-    ):
-        scale = joint.scale
-        force = [friction_force(joint.friction, x * scale) * scale for x in joint_rates]
-        parts.append(np.array(force))
-    b = per_dof(model, parts)
-    return b + motor_friction(model, rates(model, dq, "dq")) if model.motors else b
+    joints = [({d: x.scale}, x.friction) for x in model.joints for d in x.dofs]
+    return [*joints, *((x.arm_of_dof, x.friction) for x in model.motors)]
 
 
 def motor_friction(model: Model, dq: Array) -> Array:
@@ -101,38 +99,19 @@ def motor_friction(model: Model, dq: Array) -> Array:
     return at_joints(model, lambda motor: friction_force(motor.friction, motor.rate(dq)))
 
 
-def friction_slopes(model: Model, dq: Array) -> Array:
-    """The diagonal of d b / d dq, (n,), N m s or N s / m; the mean of both sides at rest.
-
-    These are the slopes of joints; `motor_friction_slopes` has those of motors.
-    """
-    refuse_load_friction(model)
-    slopes: list[Any] = [0] * model.n
-    for joint in model.joints:
-        for d in joint.dofs:
-            slope = _slope(joint.friction, dq[d] * joint.scale, joint.scale)
-            slopes[d] = slopes[d] + slope * joint.scale
-    return np.array(slopes)
-
-
-def motor_friction_slopes(model: Model, dq: Array, *, falling: bool = True) -> Array:
-    """The part of d b / d dq that the friction of motors adds, (n, n).
+def friction_slopes(model: Model, dq: Array, *, falling: bool = True) -> Array:
+    """d b / d dq, (n, n), N m s or N s / m; the mean of both sides at rest.
 
     falling: with slopes of friction functions that are below 0.
     """
-
-    def slope(friction: Friction, rate: Any) -> Any:
-        b = _slope(friction, rate, 1)
-        return b if falling or friction.function is None else maximum(b, 0)
-
-    return friction_gains(model, dq, slope)
-
-
-def _slope(friction: Friction, rate: Any, by: Any) -> Any:
-    """Slope of the friction at a rate that changes by `by`; a function is computed on duals."""
     from kinetree.spatial.duals import Dual, dual
 
-    return dual(friction_force(friction, Dual(rate, by))).slope
+    def slope(friction: Friction, rate: Any) -> Any:
+        b = dual(friction_force(friction, Dual(rate, 1))).slope
+        return b if falling or friction.function is None else maximum(b, 0)
+
+    parts = ((arms, slope(x, arm_rate(arms, dq))) for arms, x in rubbing(model))
+    return arm_gains(model.n, parts)
 
 
 def refuse_load_friction(model: Model) -> None:
@@ -156,8 +135,7 @@ def refuse_load_friction(model: Model) -> None:
 
 def frictionless(model: Model) -> Model:
     """The robot without friction of joints and motors."""
-    joints = tuple(dataclasses.replace(x, friction=Friction()) for x in model.joints)
-    return with_motor_friction(model.replace(joints=joints), lambda _: Friction())
+    return with_frictions(model, lambda _: Friction())
 
 
 def _mean(pair: tuple[Any, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.model.joint import is_plain
 from kinetree.spatial.matrices import is_zero
 
 Arms = Mapping[int, Any]  # dx/dq of an element by degree of freedom
@@ -59,6 +60,12 @@ def diagonal(x: Array) -> Array:
     matrix = np.full((len(x), len(x)), 0, object)
     np.fill_diagonal(matrix, x)
     return matrix
+
+
+def arm_rate(arms: Arms, dq: Array) -> Any:
+    """dx/dt = a . dq of an element with arms a."""
+    parts: list[Any] = [dq[d] if is_plain(arm, 1) else dq[d] * arm for d, arm in arms.items()]
+    return sum(parts[1:], parts[0]) if parts else 0
 
 
 def arm_forces(n: int, forces: Iterable[tuple[Arms, Any]]) -> Array:

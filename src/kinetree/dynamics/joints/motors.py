@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.joints.gains import arm_forces, arm_gains
+from kinetree.dynamics.joints.gains import arm_forces
 from kinetree.errors import InputError
 from kinetree.files.description.friction import Friction
 from kinetree.model import GearedMotor, Model
@@ -27,7 +27,7 @@ from kinetree.model.joint import is_plain
 
 def at_joints(model: Model, force: Callable[[GearedMotor], Any]) -> Array:
     """Joint forces, (n,), of a force of every motor; those without any are 0 as integers."""
-    pulls = [(dict(zip(x.dofs, x.arms, strict=True)), force(x)) for x in model.motors]
+    pulls = [(x.arm_of_dof, force(x)) for x in model.motors]
     return arm_forces(model.n, [pair for pair in pulls if not is_plain(pair[1], 0)])
 
 
@@ -36,13 +36,10 @@ def inertia_forces(model: Model, ddq: Array) -> Array:
     return at_joints(model, lambda x: x.rate(ddq) * x.inertia)  # explain: motor
 
 
-def friction_gains(model: Model, dq: Array, slope: Callable[[Friction, Any], Any]) -> Array:
-    """The sum of b' a a^T over the motors, (n, n); slope: b' of a friction at a rate."""
-    rubbing = (x for x in model.motors if x.friction != Friction())
-    slopes = [
-        (dict(zip(x.dofs, x.arms, strict=True)), slope(x.friction, x.rate(dq))) for x in rubbing
-    ]
-    return arm_gains(model.n, slopes)  # explain: M motor
+def with_frictions(model: Model, change: Callable[[Friction], Friction]) -> Model:
+    """The robot with another friction in its joints and motors."""
+    joints = tuple(replace(x, friction=change(x.friction)) for x in model.joints)
+    return with_motor_friction(model.replace(joints=joints), change)
 
 
 def with_motor_friction(model: Model, change: Callable[[Friction], Friction]) -> Model:

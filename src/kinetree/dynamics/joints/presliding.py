@@ -19,8 +19,9 @@ import numpy as np
 from kinetree.core.arrays import Array
 from kinetree.dynamics.joints.friction import sliding_friction
 from kinetree.dynamics.joints.gains import Gains
+from kinetree.dynamics.joints.motors import with_frictions
 from kinetree.errors import InputError
-from kinetree.files.description.friction import Presliding
+from kinetree.files.description.friction import Friction, Presliding
 from kinetree.model import Joint, Model
 from kinetree.scalars import Scalar, absolute, maximum, power, sign, where
 
@@ -93,17 +94,14 @@ def bend(model: Model, dq: Array, z: Array, h: Scalar | None = None) -> Bristlin
 
 def without_bristle_friction(model: Model) -> Model:
     """The robot without the dry friction of joints with presliding, which bristles replace."""
-    if not any(x.friction.presliding is not None for x in model.joints):
+    if not bristles(model):
         return model
-    joints = [
-        x
-        if x.friction.presliding is None
-        else replace(
-            x, friction=replace(x.friction, coulomb=(0, 0), stribeck=None, presliding=None)
-        )
-        for x in model.joints
-    ]
-    return model.replace(joints=tuple(joints))
+
+    def smooth(x: Friction) -> Friction:
+        bare = replace(x, coulomb=(0, 0), stribeck=None, presliding=None)
+        return x if x.presliding is None else bare
+
+    return with_frictions(model, smooth)
 
 
 def refuse_presliding(model: Model, what: str) -> None:

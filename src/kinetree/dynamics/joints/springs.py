@@ -21,7 +21,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.dynamics.joints.friction import frictionless
-from kinetree.dynamics.joints.gains import arm_forces, arm_gains
+from kinetree.dynamics.joints.gains import arm_forces, arm_gains, arm_rate
 from kinetree.dynamics.joints.paths import Segment, path_length, segments
 from kinetree.dynamics.tree import Tree, placed_tree
 from kinetree.errors import InputError, ModelError
@@ -80,10 +80,6 @@ class SpringState:
     def _beyond_play(self, value: Scalar) -> Scalar:
         return value if is_plain(self.spring.play, 0) else where(absolute(self.extension), value, 0)
 
-    def rate(self, dq: Array) -> Any:
-        """dx/dt."""
-        return sum((dq[d] * arm for d, arm in self.arms.items()), start=0)
-
 
 @dataclass(frozen=True, eq=False)
 class Springs:
@@ -106,8 +102,7 @@ class Springs:
     def state(self, spring: JointSpring) -> SpringState:
         """A spring at the position."""
         if not spring.points:
-            arms = dict(zip(spring.dofs, spring.arms, strict=True))
-            return SpringState(spring, position(spring, self.q), arms)
+            return SpringState(spring, position(spring, self.q), spring.arm_of_dof)
         parts = segments(self._tree, spring.points)
         return SpringState(spring, *path_length(parts), parts)
 
@@ -127,7 +122,7 @@ class Springs:
         """Joint forces at rates dq, (n,)."""
         if not self.damped:
             return self.forces
-        dampers = [(x.arms, x.rate(dq) * x.damping) for x in self.damped]
+        dampers = [(x.arms, arm_rate(x.arms, dq) * x.damping) for x in self.damped]
         return self.forces + arm_forces(self.model.n, dampers)
 
     @property
@@ -147,7 +142,7 @@ class Springs:
                 bends = sum((part.bends(n) for part in x.segments[1:]), x.segments[0].bends(n))
                 force = x.extension * x.spring.stiffness
                 if not is_plain(x.spring.damping, 0):
-                    force = force + x.rate(dq) * x.damping
+                    force = force + arm_rate(x.arms, dq) * x.damping
                     arms = np.array([x.arms.get(d, 0) for d in range(n)])
                     by_q = by_q + np.outer(arms, dq @ bends) * x.damping
                 by_q = by_q + bends * force

@@ -32,7 +32,7 @@ def mass_matrix_by_jacobians(model: Model, q: StateLike) -> Array:
     M = M + rotor_inertia(model, J)
     if model.motors:
         N, inertia = model.motor_matrix, [motor.inertia for motor in model.motors]
-        M = M + N.T @ np.diag(np.array(inertia)) @ N
+        M = M + N.T @ np.diag(np.array(inertia)) @ N  # explain: M motor
     return M
 
 

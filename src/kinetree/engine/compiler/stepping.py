@@ -25,6 +25,7 @@ from kinetree.engine.compiler.schedule import schedule
 
 NEVER = -1
 
+Function = Callable[..., Sequence[Array]]
 Values = Sequence[int]  # nodes of the composition, one for each element of an array
 
 
@@ -93,18 +94,27 @@ class Run:
         return len(self.state) == 0 or len(self.h) == 0
 
 
+def interpreted(graph: Graph) -> Function:
+    """The function of arrays that a graph describes."""
+    return partial(interpret, graph)
+
+
 def interpret_run(
-    stepping: Stepping, run: Run, rate: Callable[..., Sequence[Array]] | None = None
+    stepping: Stepping,
+    run: Run,
+    rate: Function | None = None,
+    function_of: Callable[[Graph], Function] = interpreted,
 ) -> None:
     """Run the steps on arrays, slowly; `rate`, a function of arrays, may replace its graph.
 
-    This is the reference for the compiled loops.
+    This is the reference for the compiled loops. function_of: computes a graph.
     """
-    rate = rate or partial(interpret, stepping.rate)
+    rate = rate or function_of(stepping.rate)
+    stages = [function_of(stage) for stage in stepping.stages]
     x = run.state.copy()
     for e in range(len(run.h)):
         begun, ks = x, []
-        for i, stage in enumerate(stepping.stages):
+        for i, stage in enumerate(stages):
             t, s = run.times[e, i], run.table[e, i]
             k, y = rate(t, begun, run.params, s)
             ks.append(np.broadcast_to(k, (len(x), k.shape[-1])))
@@ -114,7 +124,7 @@ def interpret_run(
                 _watch(stepping, run, values, run.offset + e)
                 if e >= run.steps:
                     break
-            (begun,) = interpret(stage, run.h[e], x, *ks)
+            (begun,) = stage(run.h[e], x, *ks)
         else:
             x = begun
     run.state[...] = x

@@ -97,10 +97,21 @@ def tiles(layout: Layout) -> str:
 
 def moves(verb: str, rows: Sequence[Row], letter: str) -> str:
     """The calls that copy the rows of all ports that go through tiles."""
-    return "".join(
-        f"    kt_{verb}<{row.width}, {row.pitch}>({begin(row)}, {array} + first * {row.width}, "
-        "count, lane);\n"
-        for row, array in in_tiles(rows, letter)
+    staged = in_tiles(rows, letter)
+    if not staged:
+        return ""
+    starts = " | ".join(f"(size_t)({array} + first * {row.width})" for row, array in staged)
+
+    def calls(name: str, count: str) -> str:
+        return "".join(
+            f"        {name}<{row.width}, {row.pitch}>("
+            f"{begin(row)}, {array} + first * {row.width}, {count}lane);\n"
+            for row, array in staged
+        )
+
+    return (
+        f"    if (count == KT_WARP && ({starts}) % 16 == 0) {{\n{calls(f'kt_{verb}_packs', '')}"
+        f"    }} else {{\n{calls(f'kt_{verb}', 'count, ')}    }}\n"
     )
 
 

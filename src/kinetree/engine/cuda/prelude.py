@@ -206,11 +206,8 @@ template <int width> KT_FUNCTION void kt_ahead(const real *rows, unsigned block)
 #endif
 
 // The rows of a warp lie one behind the other in memory and `pitch` apart in a tile. A whole warp
-// is copied 16 bytes a thread if its rows begin where 16 bytes do, anything else one by one.
-template <int width, int pitch> KT_FUNCTION bool kt_packed(const real *rows, int count) {
-    const bool packs = pitch == width || (width % KT_PACK == 0 && pitch % KT_PACK == 0);
-    return packs && count == KT_WARP && (size_t)rows % 16 == 0;
-}
+// is copied 16 bytes a thread if all its rows begin where 16 bytes do, anything else one by one.
+// One branch for all ports: with one for each, results would wait in fewer registers.
 
 // place in a tile of pack k + lane of a warp's rows, with k a constant
 template <int width, int pitch> KT_FUNCTION int kt_place(int k, int lane) {
@@ -220,35 +217,37 @@ template <int width, int pitch> KT_FUNCTION int kt_place(int k, int lane) {
 }
 
 template <int width, int pitch>
-KT_FUNCTION void kt_read(real *tile, const real *rows, int count, int lane) {
+KT_FUNCTION void kt_read_packs(real *tile, const real *rows, int lane) {
     const int packs = width * KT_WARP / KT_PACK;
-    if (kt_packed<width, pitch>(rows, count)) {
 #pragma unroll(pitch == width ? width : 4)
-        for (int k = 0; k < packs; k += KT_WARP)
-            if (k + lane < packs)
-                kt_fetch<kt_pack>(tile + kt_place<width, pitch>(k, lane),
-                                  rows + lane * KT_PACK + k * KT_PACK);
-    } else {
+    for (int k = 0; k < packs; k += KT_WARP)
+        if (k + lane < packs)
+            kt_fetch<kt_pack>(tile + kt_place<width, pitch>(k, lane),
+                              rows + lane * KT_PACK + k * KT_PACK);
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_write_packs(const real *tile, real *rows, int lane) {
+    const int packs = width * KT_WARP / KT_PACK;
+#pragma unroll(pitch == width ? width : 4)
+    for (int k = 0; k < packs; k += KT_WARP)
+        if (k + lane < packs)
+            *(kt_pack *)(rows + lane * KT_PACK + k * KT_PACK) =
+                *(const kt_pack *)(tile + kt_place<width, pitch>(k, lane));
+}
+
+template <int width, int pitch>
+KT_FUNCTION void kt_read(real *tile, const real *rows, int count, int lane) {
 #pragma unroll 1
-        for (int k = lane; k < width * count; k += KT_WARP)
-            kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
-    }
+    for (int k = lane; k < width * count; k += KT_WARP)
+        kt_fetch<real>(tile + k / width * pitch + k % width, rows + k);
 }
 
 template <int width, int pitch>
 KT_FUNCTION void kt_write(const real *tile, real *rows, int count, int lane) {
-    const int packs = width * KT_WARP / KT_PACK;
-    if (kt_packed<width, pitch>(rows, count)) {
-#pragma unroll(pitch == width ? width : 4)
-        for (int k = 0; k < packs; k += KT_WARP)
-            if (k + lane < packs)
-                *(kt_pack *)(rows + lane * KT_PACK + k * KT_PACK) =
-                    *(const kt_pack *)(tile + kt_place<width, pitch>(k, lane));
-    } else {
 #pragma unroll 1
-        for (int k = lane; k < width * count; k += KT_WARP)
-            rows[k] = tile[k / width * pitch + k % width];
-    }
+    for (int k = lane; k < width * count; k += KT_WARP)
+        rows[k] = tile[k / width * pitch + k % width];
 }
 """
 

@@ -83,6 +83,11 @@ class UfuncOptions(TypedDict, total=False):
 
 Tensor = TypeVar("Tensor", bound="TorchTensor | JaxArray")
 Labelled = TypeVar("Labelled", bound="PandasSeries[Any] | PandasFrame[Any] | PolarsFrame[Any]")
+# an array whose results are of the same kind
+Form = TypeVar(
+    "Form",
+    bound="TorchTensor | JaxArray | PandasSeries[Any] | PandasFrame[Any] | PolarsFrame[Any]",
+)
 Rows = TypeVar("Rows", bound="PandasFrame[Any] | PolarsFrame[Any]")
 Frame = TypeVar("Frame")
 Series = TypeVar("Series")

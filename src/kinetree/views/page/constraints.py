@@ -42,7 +42,7 @@ def constraints_section(stage: Stage) -> str:
 def constraint_table(stage: Stage) -> str:
     """Kind, frames, equations, redundant ones and closure error of every constraint."""
     redundant = set(mobility(stage.robot).redundant)
-    errors = openness(stage.robot, stage.q).errors
+    errors = openness(stage.robot, stage.q)
     rows = []
     for tie in ties(stage.model):
         names = [row.removeprefix(f"{tie.name}.") for row in tie.rows if row in redundant]
@@ -68,7 +68,7 @@ def rest_forces(stage: Stage) -> str:
         explanation = stage.robot.explain(stage.q, zero, zero)
     except KinetreeError as error:  # too few motors, or a robot whose forces are not decided
         return f"<p>Forces at rest are not shown: {escape(str(error))}</p>"
-    return joint_forces(stage, explanation) + equation_forces(explanation)
+    return joint_forces(stage, explanation)
 
 
 def joint_forces(stage: Stage, explanation: Explanation) -> str:
@@ -88,20 +88,6 @@ def joint_forces(stage: Stage, explanation: Explanation) -> str:
         "of the tree plus what the constraints add."
     )
     return scroll_table(head, rows, caption=words, text=2)
-
-
-def equation_forces(explanation: Explanation) -> str:
-    """Lambda of every equation at rest."""
-    carried = explanation.torque.constraints
-    assert carried is not None
-    values = [np.array([float(x) for x in carried.forces.values()])]
-    rows = [
-        (name, carried.units[name], number(values[0][k], values))
-        for k, name in enumerate(carried.forces)
-    ]
-    words = "Forces of the equations at rest: onto frame_b at its origin, in the axes of frame_a."
-    table = scroll_table(("equation", "unit", "λ"), rows, caption=words, text=2)
-    return f"<details><summary>Forces of the equations</summary>{table}</details>"
 
 
 def number(x: float, columns: list[Array]) -> str:

@@ -11,8 +11,7 @@ from kinetree.model.bounds import bounds_of
 from kinetree.present.charts import Chart, Series, chart_data
 from kinetree.present.tables import escape
 from kinetree.robot import Robot
-from kinetree.views.page.document import document, scroll_table
-from kinetree.views.page.svg import CHART_SCRIPTS, chart_frames
+from kinetree.views.page.document import CHART_SCRIPTS, chart_frames, document, scroll_table
 
 BINS = 400  # intervals of time in a plot, each with its lowest and highest value
 HEADS = ("from, s", "to, s", "joint", "peak", "unit", "at, s", "all joints", "on or beyond")

@@ -110,3 +110,20 @@ def scroll_table(
 ) -> str:
     """An `html_table` that scrolls sideways on a narrow page."""
     return f'<div class="scroll">{html_table(head, rows, caption=caption, text=text)}</div>'
+
+
+ROBOT_SCRIPTS = (
+    "numbers.js", "kinematics.js", "closure.js", "pose.js", "orbit.js", "viewer.js", "plot.js",
+    "charts.js", "robot.js",
+)  # fmt: skip
+CHART_SCRIPTS = (
+    "numbers.js",
+    "plot.js",
+    "charts.js",
+    "figure.js",
+)  # of a page without other scripts
+
+
+def chart_frames(count: int) -> list[str]:
+    """Elements in which the script draws the charts of the page's data."""
+    return [f'<figure data-chart="{k}"></figure>' for k in range(count)]

@@ -1,11 +1,10 @@
 """identification_page: the result of an identification on one self-contained HTML page."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 
-from kinetree.core.arrays import Array
 from kinetree.errors import InputError
 from kinetree.identify import Identification
 from kinetree.identify.identification import (
@@ -14,7 +13,6 @@ from kinetree.identify.identification import (
     base_rows,
     choice_rows,
     choices_made,
-    described_base,
     force_rows,
     unknown_rows,
 )
@@ -22,11 +20,9 @@ from kinetree.identify.report import friction_curves
 from kinetree.model.bounds import bounds_of
 from kinetree.present.charts import Chart, Series, chart_data
 from kinetree.present.tables import escape
-from kinetree.views.page.document import document, scroll_table
-from kinetree.views.page.svg import CHART_SCRIPTS, chart_frames, clip, path, rect, svg, text
+from kinetree.views.page.document import CHART_SCRIPTS, chart_frames, document, scroll_table
 
 MAX_SAMPLES = 600  # of a curve; a page is not wide enough to show more
-WIDTH, LEFT, RIGHT, ROW = 900, 190, 760, 22  # of the picture of intervals
 CHOSEN = "Errors of friction laws on rows that the fit has not seen, in units of the noise."
 FRICTION = (
     "Points are measured forces less all predicted ones but friction. A curve that misses them in "
@@ -35,7 +31,6 @@ FRICTION = (
 AS_FORCES = (0, 2, 3)  # colours of measured, described and found in plots of forces
 MAX_DOTS = 400  # of a scatter plot
 FORCES = "On held-out motion, root mean squares, N m or N."
-AT_ONCE = 20  # rows of one picture; printed pages break between pictures
 
 
 def identification_page(found: Identification) -> str:
@@ -70,7 +65,7 @@ def identification_page(found: Identification) -> str:
         f"<section><h2>Choices</h2>{_choices(found)}</section>" * bool(found.choices),
         f"<section><h2>Friction</h2><p>{escape(FRICTION)}</p>{friction}</section>",
         f"<section><h2>Base parameters</h2><p>{escape(BASE)}</p>"
-        f"{intervals(found)}{scroll_table(*combinations)}</section>",
+        f"{scroll_table(*combinations)}</section>",
         f"<section><h2>The robot</h2><p>{escape(ROBOT)}</p>{scroll_table(*unknown)}</section>",
         f"<section><h2>Notes</h2>{_listed(found.notes)}</section>" * bool(found.notes),
         "<footer>Written by kinetree. SI units.</footer>",
@@ -123,43 +118,3 @@ def _curves(result: Identification) -> list[Chart]:
         series = tuple(Series(words, t, y) for words, y in lines.items())
         charts.append(Chart(name, "N" if sliding[k] else "N m", series))
     return charts
-
-
-def intervals(result: Identification) -> str:
-    """Base parameters: 95% intervals as bars, the described value as a tick, zero as a line.
-
-    Shapes of friction laws that the description does not have get no tick.
-
-    Every row has a scale of its own: the larger of its interval and the described value.
-    """
-    described, lacks = described_base(result)
-    described = np.where(lacks, np.nan, described)
-    names = [result.params.names[at] for at in result.base.kept]
-    rows = [*zip(names, result.interval(), described, strict=True)]
-    pictures = [
-        svg("bars", WIDTH, ROW * len(some) + 8, "intervals of base parameters", _rows(some))
-        for some in (rows[k : k + AT_ONCE] for k in range(0, len(rows), AT_ONCE))
-    ]
-    words = "Bars: 95% intervals. Ticks: values of the description. Each row has its own scale."
-    figures = [f"<figure>{picture}</figure>" for picture in pictures]
-    return f'<p class="soft">{words}</p><div class="scroll">{"".join(figures)}</div>'
-
-
-def _rows(rows: list[tuple[str, Array, float]]) -> Iterator[str]:
-    for k, (name, ends, described) in enumerate(rows):
-        yield from _interval(ROW * k + 4, name, ends, described)
-
-
-def _interval(y: float, name: str, ends: Array, described: float) -> Iterator[str]:
-    low, high = map(float, ends)
-    known = not np.isnan(described)
-    largest = max(abs(low), abs(high), abs(float(described)) if known else 0.0, 1e-300)
-    middle, scale = (LEFT + RIGHT) / 2, (RIGHT - LEFT) / 2 / (1.04 * largest)
-    yield text(LEFT - 10, y + 14, clip(name, 26), "end", "name")
-    yield path("axis", f"M{LEFT} {y + 10}H{RIGHT}")
-    width = max(scale * (high - low), 3)
-    yield rect("held", middle + scale * (low + high) / 2 - width / 2, y + 6, width, 8)
-    yield path("zero axis", f"M{middle} {y}V{y + 20}")
-    if known:
-        yield path("limit", f"M{middle + scale * float(described):.1f} {y + 2}V{y + 18}")
-    yield text(RIGHT + 8, y + 14, f"±{largest:.3g}")

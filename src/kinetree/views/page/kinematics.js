@@ -14,6 +14,7 @@ function multiply(A, B) {
   return C;
 }
 
+const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const cross = (a, b) => [
   a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0],
 ];

@@ -1,25 +1,16 @@
 // Interactive plots: lines over time or over another quantity, with grid, limits, a cursor and zoom.
 //
-// createPlot(element, {title, unit, t, series, cursor}) draws into an empty or static element.
-//   series: [{name, values, limit: null | [low, high], t?, dots?, colour?}]; null is a gap;
-//     a limit is a number, null, or an array over t. `t` of a series replaces that of the plot.
-//     reference of a series: {t, values} that it should follow, drawn dotted.
-//   note: words beside the title; x, y: {name, unit, log}, where they are not time in s and `unit`; marks: [{name, x}];
-//   violations: [{start, end, name}], times that are shaded; computed from limits if not given;
-//   band of a series: [lowest, highest] of a batch, which is shaded.
+// createPlot(element, {title, unit, t, series, cursor, note, x, violations}) draws into an element.
+//   series: [{name, values, limit: null | [low, high], t?, dots?, colour?, reference?}]; null is a gap;
+//     a limit is a number, null, or an array over t; reference: {t, values} that it should follow.
+//   x: {name, unit}, if it is not time; violations: [{start, end, name}], times that are shaded, which
+//     are computed from limits if not given.
 // Drag zooms, double click goes back, a click or arrow keys move the cursor, the legend switches lines.
 
 const createPlot = (() => {
-  const NEAR = 0.15; // a limit is drawn if its line comes as near as this part of the range of all lines
-  const ROOMY = 320, NARROW_MARGIN = 14; // px: width from which limits have words, and the margin without
-  const MAX_MARKS = 4, MARK = 7, MARK_GAP = 3; // colours of lines at the label of a limit, and their px
-  const DUST = 1e-7; // values below this part of the largest limit do not fill the plot
+  const NEAR = 0.15; // a limit is drawn if a line comes as near as this part of the range of all lines
   const MOST_ROWS = 10; // of the table at the cursor
-  const SVG = (() => {
-    const holder = document.createElement("div");
-    holder.innerHTML = "<svg></svg>";
-    return holder.firstChild.namespaceURI;
-  })();
+  const SVG = "http://www.w3.org/2000/svg";
 
   function drawn(tag, attributes = {}, words = "") {
     const node = document.createElementNS(SVG, tag);
@@ -28,41 +19,20 @@ const createPlot = (() => {
     return node;
   }
   function made(tag, kind = "", words = "") {
-    const node = document.createElement(tag);
-    node.className = kind;
-    node.textContent = words;
-    return node;
+    return Object.assign(document.createElement(tag), { className: kind, textContent: words });
   }
   // Class of a line: the colour with a number, and dashes once all are used; or that of an energy.
   const strokeOf = (k) => typeof k === "string" ? `energy-${k}` : `c${k % 8} d${Math.floor(k / 8) % 4}`;
-  const readable = (x, digits = 4) => {
-    if (x === null || x === undefined || !Number.isFinite(x)) return "–";
-    const size = Math.abs(x);
-    const text = size !== 0 && (size < 1e-3 || size >= 1e5)
-      ? Number(x.toPrecision(digits)).toExponential().replace("e+", "e")
-      : String(Number(x.toPrecision(digits)));
-    return text.replaceAll("-", "−");
-  };
+  const isNumber = (x) => x !== null && x !== undefined && Number.isFinite(x);
 
   // Round numbers between two bounds: multiples of 1, 2 or 5 times a power of ten.
-  function ticksBetween(low, high, about, least = 3) {
+  function ticksBetween(low, high, about, least) {
     if (!(high > low)) return [low];
     const rough = (high - low) / Math.max(1, about), size = 10 ** Math.floor(Math.log10(rough));
     const step = size * [1, 2, 5, 10].find((k) => size * k >= rough * (1 - 1e-9)), found = [];
-    for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++)
-      found.push(Number((k * step).toPrecision(12)));
+    for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++) found.push(Number((k * step).toPrecision(12)));
     return found.length < least ? ticksBetween(low, high, 2 * about, least) : found;
   }
-  // Ticks of an axis of powers of ten: whole ones, 1, 2 and 5 of each, or steps between two of them.
-  function powersBetween(low, high, about) {
-    const whole = [];
-    for (let k = Math.ceil(low - 1e-9); k <= Math.floor(high + 1e-9); k++) whole.push(k);
-    if (whole.length > 2) return whole.filter((k) => k % Math.ceil(whole.length / about) === 0);
-    const first = Math.floor(low), all = Array.from({ length: Math.ceil(high) - first + 1 }, (_, k) => first + k);
-    const found = all.flatMap((k) => [1, 2, 5].map((m) => k + Math.log10(m))).filter((x) => x >= low && x <= high);
-    return found.length > 1 ? found : ticksBetween(10 ** low, 10 ** high, about).map(Math.log10);
-  }
-  const isNumber = (x) => x !== null && x !== undefined && Number.isFinite(x);
 
   // Index of the entry of sorted times that is nearest to a time.
   function nearest(t, time) {
@@ -75,107 +45,77 @@ const createPlot = (() => {
   }
 
   return function createPlot(element, options) {
-    const xAxis = { name: "t", unit: "s", log: false, ...options.x };
-    const yAxis = { unit: options.unit || "", log: false, ...options.y };
-    const series = options.series.map((one, k) => ({
-      ...one, t: one.t || options.t, limit: one.limit || [null, null], colour: one.colour ?? k,
-    }));
+    const xAxis = { name: "t", unit: "s", ...options.x }, unit = options.unit || "";
+    const series = options.series.map((one, k) => ({ ...one, t: one.t || options.t, limit: one.limit || [null, null], colour: one.colour ?? k }));
     const times = series.find((one) => !one.dots)?.t || options.t || [];
-    const hidden = new Set(), listeners = [], zoomListeners = [], shownListeners = [];
-    let cursor = options.cursor ?? null, hover = null, heard = null, view = null, compare = null;
-    const ends = new Map(); // series -> lowest and highest value in view
-    let near = 0; // distance from a limit, in the unit of the axis, at which it is drawn
-    let width = 0, height = 0, box = null, scaleX = null, scaleY = null, timeAt = null, valueAt = null;
+    const hidden = new Set(), listeners = { cursor: [], zoom: [], shown: [] };
+    let cursor = options.cursor ?? null, hover = null, pressed = null, view = null, compare = null;
+    let width = 0, height = 0, box = null, scaleX = null, scaleY = null, timeAt = null;
+    const tell = (kind, value) => { for (const fn of listeners[kind]) fn(value); };
 
     element.replaceChildren();
     element.classList.add("chart");
     const head = made("figcaption", "chart-head"), note = made("span", "soft"), area = made("div", "chart-area");
     head.append(made("b", "", options.title), note);
-    [area.tabIndex, area.role] = [0, "group"];
-    area.ariaLabel = `${options.title}: arrow keys move the cursor, Escape shows all`;
+    Object.assign(area, { tabIndex: 0, role: "group", ariaLabel: `${options.title}: arrow keys move the cursor, Escape shows all` });
     const table = made("div", "chart-table"), picture = drawn("svg", { class: "chart-svg", role: "img", "aria-label": options.title });
-    [table.hidden, table.ariaLive] = [true, "polite"];
+    Object.assign(table, { hidden: true, ariaLive: "polite" });
     area.append(picture, table);
     const legend = made("ul", "legend");
     element.append(head, area, legend);
 
-    const onX = (x) => xAxis.log ? Math.log10(x) : x, onY = (y) => yAxis.log ? Math.log10(y) : y;
     const shown = () => series.filter((_, k) => !hidden.has(k));
-    const others = () => compare === null ? [] : compare.filter((one) => shown().some((own) => own.name === one.name));
+    const others = () => (compare || []).filter((one) => shown().some((own) => own.name === one.name));
+    const limitsOf = () => shown().flatMap((one) => one.limit.filter(isNumber));
 
     function rangeOfX() {
-      if (view) return view.x;
-      const ends = [...series, ...(compare || [])].flatMap((one) => one.dots || one.t.length < 3
-        ? one.t : [one.t[0], one.t[one.t.length - 1]]).map(onX).filter(isNumber);
-      for (const mark of options.marks || []) ends.push(onX(mark.x));
+      if (view) return view;
+      const ends = [...series, ...(compare || [])].flatMap((one) => one.dots || one.t.length < 3 ? one.t : [one.t[0], one.t.at(-1)]).filter(isNumber);
       const low = Math.min(...ends), high = Math.max(...ends);
       return ends.length && high > low ? [low, high] : [low || 0, (low || 0) + 1];
     }
     function rangeOfY([from, to]) {
-      if (view && view.y) return view.y;
       let low = Infinity, high = -Infinity;
-      ends.clear();
-      for (const one of [...shown(), ...others()]) {
-        let [least, most] = [Infinity, -Infinity];
-        for (const [t, values] of [[one.t, one.values], ...(one.band || []).map((side) => [one.t, side]), ...(one.reference ? [[one.reference.t, one.reference.values]] : [])])
-          values.forEach((value, k) => {
-            const x = onX(t[k]), y = value === null ? NaN : onY(value);
-            if (!isNumber(y) || x < from || x > to) return;
-            least = Math.min(least, y);
-            most = Math.max(most, y);
-          });
-        ends.set(one, [least, most]);
-        [low, high] = [Math.min(low, least), Math.max(high, most)];
-      }
+      for (const one of [...shown(), ...others(), ...shown().flatMap((x) => x.reference || [])])
+        one.values.forEach((y, k) => {
+          if (!isNumber(y) || one.t[k] < from || one.t[k] > to) return;
+          [low, high] = [Math.min(low, y), Math.max(high, y)];
+        });
       if (!(low <= high)) [low, high] = [0, 1];
-      let reach = Math.max(Math.abs(low), Math.abs(high));
-      if (!view && !yAxis.log) {
-        const bounds = shown().flatMap((one) => one.limit).filter(isNumber);
-        if (reach < DUST * Math.max(0, ...bounds.map(Math.abs))) low = high = reach = 0;
-        near = NEAR * (high - low);
-        for (const { bound, isNear } of fixedLimits()) if (isNear) [low, high] = [Math.min(low, bound), Math.max(high, bound)];
-        if (low > 0 && low < 0.5 * (high - low)) low = 0;
-        if (high < 0 && -high < 0.5 * (high - low)) high = 0;
-      }
-      const pad = high - low > 1e-9 * reach ? 0.06 * (high - low) : 0.1 * reach || 1;
+      const near = NEAR * (high - low), close = limitsOf().filter((x) => x >= low - near && x <= high + near);
+      [low, high] = [Math.min(low, ...close), Math.max(high, ...close)];
+      const reach = Math.max(Math.abs(low), Math.abs(high)), pad = high - low > 1e-9 * reach ? 0.06 * (high - low) : 0.1 * reach || 1;
       return [low - pad, high + pad];
     }
     // Straight scales from values on the axes to pixels, and back.
     function setScales() {
       const xs = rangeOfX(), ys = rangeOfY(xs);
-      const yTicks = (yAxis.log ? powersBetween : ticksBetween)(ys[0], ys[1], Math.max(3, height / 42), height < 120 ? 2 : 3);
-      const labels = yTicks.map((y) => readable(yAxis.log ? 10 ** y : y, 6));
-      const left = Math.max(44, ...labels.map((text) => 7 * text.length + 12), 6.6 * yAxis.unit.length + 8);
-      const limits = width < ROOMY || yAxis.log ? [] : fixedLimits();
-      const margin = Math.max(NARROW_MARGIN - 2, ...limits.map((x) => 6.6 * (limitWords(x).length + 2) + 6 + (MARK + MARK_GAP) * marked(x).length));
-      box = { left, right: width - margin, top: 22, bottom: height - 24 };
-      scaleX = (x) => box.left + (onX(x) - xs[0]) / (xs[1] - xs[0]) * (box.right - box.left);
-      scaleY = (y) => box.bottom - (onY(y) - ys[0]) / (ys[1] - ys[0]) * (box.bottom - box.top);
+      const yTicks = ticksBetween(...ys, Math.max(3, height / 42), height < 120 ? 2 : 3), labels = yTicks.map((y) => numberText(y, 6));
+      const left = Math.max(44, ...labels.map((text) => 7 * text.length + 12), 6.6 * unit.length + 8);
+      box = { left, right: width - 12, top: 22, bottom: height - 24 };
+      scaleX = (x) => box.left + (x - xs[0]) / (xs[1] - xs[0]) * (box.right - box.left);
+      scaleY = (y) => box.bottom - (y - ys[0]) / (ys[1] - ys[0]) * (box.bottom - box.top);
       timeAt = (pixel) => xs[0] + (pixel - box.left) / (box.right - box.left) * (xs[1] - xs[0]);
-      valueAt = (pixel) => ys[0] + (box.bottom - pixel) / (box.bottom - box.top) * (ys[1] - ys[0]);
-      return { xs, ys, yTicks, labels };
+      return { xs, yTicks, labels };
     }
     function drawFrame({ xs, yTicks, labels }) {
-      const { left, right, top, bottom } = box;
+      const { left, right, top, bottom } = box, words = xAxis.unit ? `${xAxis.name}, ${xAxis.unit}` : xAxis.name;
       yTicks.forEach((y, k) => {
-        const at = scaleY(yAxis.log ? 10 ** y : y);
-        picture.append(drawn("path", { class: y === 0 && !yAxis.log ? "axis zero" : "axis", d: `M${left} ${at.toFixed(1)}H${right}` }));
-        picture.append(drawn("text", { x: left - 6, y: (at + 4).toFixed(1), "text-anchor": "end" }, labels[k]));
+        const at = scaleY(y).toFixed(1);
+        picture.append(drawn("path", { class: y === 0 ? "axis zero" : "axis", d: `M${left} ${at}H${right}` }));
+        picture.append(drawn("text", { x: left - 6, y: +at + 4, "text-anchor": "end" }, labels[k]));
       });
-      const words = xAxis.unit ? `${xAxis.name}, ${xAxis.unit}` : xAxis.name;
-      const room = right - 7 * words.length - 8;
-      for (const x of (xAxis.log ? powersBetween : ticksBetween)(xs[0], xs[1], Math.max(2, width / 90))) {
-        const at = scaleX(xAxis.log ? 10 ** x : x), text = readable(xAxis.log ? 10 ** x : x, 6);
+      for (const x of ticksBetween(...xs, Math.max(2, width / 90), 3)) {
+        const at = scaleX(x), text = numberText(x, 6);
         picture.append(drawn("path", { class: "axis", d: `M${at.toFixed(1)} ${top}V${bottom}` }));
-        if (at + 3.5 * text.length < room) picture.append(drawn("text", { x: at.toFixed(1), y: bottom + 17, "text-anchor": "middle" }, text));
+        if (at + 3.5 * text.length < right - 7 * words.length - 8) picture.append(drawn("text", { x: at.toFixed(1), y: bottom + 17, "text-anchor": "middle" }, text));
       }
-      picture.append(drawn("text", { x: right, y: bottom + 17, "text-anchor": "end" }, words));
-      picture.append(drawn("text", { x: left - 6, y: 13, "text-anchor": "end" }, yAxis.unit));
+      picture.append(drawn("text", { x: right, y: bottom + 17, "text-anchor": "end" }, words), drawn("text", { x: left - 6, y: 13, "text-anchor": "end" }, unit));
     }
-    function pathOf(one, values) {
+    function pathOf(one, values = one.values) {
       let d = "", pen = "M";
       values.forEach((value, k) => {
-        if (!isNumber(value) || (yAxis.log && value <= 0)) { pen = "M"; return; }
+        if (!isNumber(value)) { pen = "M"; return; }
         d += `${pen}${(scaleX(one.t[k]) - box.left).toFixed(1)} ${(scaleY(value) - box.top).toFixed(1)}`;
         if (one.dots) d += "h0"; else pen = "L";
       });
@@ -187,75 +127,28 @@ const createPlot = (() => {
       const found = [];
       for (const one of shown()) {
         let start = null;
-        const at = (bound, k) => Array.isArray(bound) ? bound[k] : bound;
         one.values.forEach((value, k) => {
-          const [low, high] = one.limit.map((bound) => at(bound, k));
-          const slack = 1e-9 * Math.abs(value);
+          const [low, high] = one.limit.map((bound) => Array.isArray(bound) ? bound[k] : bound), slack = 1e-9 * Math.abs(value);
           const out = isNumber(value) && ((isNumber(high) && value > high + slack) || (isNumber(low) && value < low - slack));
           if (out && start === null) start = one.t[k];
-          if (start !== null && (!out || k === one.values.length - 1)) {
-            found.push({ start, end: one.t[k], name: one.name });
-            start = null;
-          }
+          if (start === null || (out && k < one.values.length - 1)) return;
+          found.push({ start, end: one.t[k], name: one.name });
+          start = null;
         });
       }
       return found;
     }
-    // Limits that are constant, each once: its value, side (0 lower, 1 upper), the lines that have it,
-    // and whether one of them comes near it.
-    function fixedLimits() {
-      const found = new Map();
-      for (const one of shown())
-        one.limit.forEach((bound, side) => {
-          if (!isNumber(bound)) return;
-          const key = `${side} ${bound}`;
-          if (!found.has(key)) found.set(key, { bound, side, owners: [], isNear: false });
-          const limit = found.get(key), [least, most] = ends.get(one) || [0, 0];
-          limit.owners.push(one);
-          limit.isNear ||= bound >= least - near && bound <= most + near;
-        });
-      return [...found.values()].sort((a, b) => b.bound - a.bound);
-    }
-    // Lines whose colours stand at the label of a limit: none if all lines have it.
-    const marked = ({ owners }) => owners.length === shown().length ? [] : owners.slice(0, MAX_MARKS);
-    function limitWords(limit) {
-      const more = marked(limit).length ? limit.owners.length - marked(limit).length : 0;
-      return `${limit.side ? "≤" : "≥"} ${readable(limit.bound)}${more ? ` +${more}` : ""}`;
-    }
-    function namesOf({ bound, owners }) {
-      const names = owners.slice(0, 3).map((one) => one.name).join(", ");
-      return `limit ${readable(bound)} of ${names}${owners.length > 3 ? ` and ${owners.length - 3} more` : ""}`;
-    }
-    // Limits in view as dashed lines with a strip on their far side, and their values in the margin;
-    // the nearest of those out of view as an arrow at the edge.
+    // Limits in view as dashed lines with their values; lines that are beyond theirs are named.
     function drawLimits(inside) {
       for (const one of shown())
         for (const bound of one.limit)
           if (Array.isArray(bound)) inside.append(drawn("path", { class: `bound ${strokeOf(one.colour)}`, d: pathOf(one, bound) }));
-      const across = box.right - box.left, taken = [], roomy = width - box.right > NARROW_MARGIN;
-      const label = (y, words, title, lines) => {
-        if (taken.some((other) => Math.abs(other - y) < 12)) return;
-        taken.push(y);
-        let x = box.right + 4;
-        for (const one of lines) {
-          picture.append(drawn("path", { class: `track owner ${strokeOf(one.colour)}`, d: `M${x} ${y.toFixed(1)}h${MARK}` }));
-          x += MARK + MARK_GAP;
-        }
-        const node = drawn("text", { class: "bound-name", x, y: (y + 4).toFixed(1) }, words);
-        node.append(drawn("title", {}, title));
-        picture.append(node);
-      };
-      const limits = fixedLimits(), above = limits.filter((x) => scaleY(x.bound) < box.top), below = limits.filter((x) => scaleY(x.bound) > box.bottom);
-      const within = limits.filter((x) => x.isNear && !above.includes(x) && !below.includes(x));
-      const edges = [[above.reverse(), "↑", box.top + 5], [below, "↓", box.bottom - 5]];
-      for (const [away, arrow, y] of edges)
-        if (away.length && !yAxis.log) label(y, roomy ? `${limitWords(away[0])} ${arrow}` : arrow, away.slice(0, 6).map(namesOf).join("\n"), roomy ? marked(away[0]) : []);
-      for (const limit of within) {
-        const y = scaleY(limit.bound), at = y - box.top, far = at + (limit.side ? -3 : 3);
-        const kind = limit.owners.length === shown().length ? "" : strokeOf(limit.owners[0].colour);
-        inside.append(drawn("path", { class: `bound-band ${kind}`, d: `M0 ${far.toFixed(1)}H${across}` }));
-        inside.append(drawn("path", { class: `bound ${kind}`, d: `M0 ${at.toFixed(1)}H${across}` }));
-        if (roomy) label(y, limitWords(limit), namesOf(limit), marked(limit));
+      for (const bound of new Set(limitsOf())) {
+        const y = scaleY(bound) - box.top;
+        if (y < 0 || y > box.bottom - box.top) continue;
+        const owners = shown().filter((one) => one.limit.includes(bound)), label = drawn("text", { class: "bound-name", x: box.right - box.left - 4, y: y < 12 ? y + 12 : y - 3, "text-anchor": "end" }, `limit ${numberText(bound)}`);
+        label.append(drawn("title", {}, owners.map((one) => one.name).join(", ")));
+        inside.append(drawn("path", { class: `bound ${owners.length === 1 ? strokeOf(owners[0].colour) : ""}`, d: `M0 ${y.toFixed(1)}H${box.right - box.left}` }), label);
       }
       const out = [...new Set(beyondLimits().map((x) => x.name))], more = out.length > 3 ? ` and ${out.length - 3} more` : "";
       note.classList.toggle("warning", out.length > 0);
@@ -276,62 +169,41 @@ const createPlot = (() => {
       }
       inside.append(shade);
       drawLimits(inside);
-      for (const one of others()) {
-        const own = shown().find((other) => other.name === one.name);
-        inside.append(drawn("path", { class: `track other c${own.colour % 8}`, d: pathOf(one, one.values) }));
-      }
-      for (const one of shown().filter((x) => x.band)) {
-        const back = pathOf({ t: [...one.t].reverse() }, [...one.band[1]].reverse()).replace("M", "L");
-        inside.append(drawn("path", { class: `band ${strokeOf(one.colour)}`, d: `${pathOf(one, one.band[0])}${back}Z` }));
-      }
-      for (const one of shown().filter((x) => x.reference))
-        inside.append(drawn("path", { class: `track reference ${strokeOf(one.colour)}`, d: pathOf(one.reference, one.reference.values) }));
-      for (const one of shown())
-        inside.append(drawn("path", { class: `track ${one.dots ? "dots " : ""}${strokeOf(one.colour)}`, d: pathOf(one, one.values) }));
-      for (const mark of options.marks || []) {
-        const x = scaleX(mark.x) - left, late = x > (right - left) / 2;
-        inside.append(drawn("path", { class: "bound", d: `M${x.toFixed(1)} 0V${bottom - top}` }));
-        inside.append(drawn("text", { class: "bound-name", x: x + (late ? -5 : 5), y: 12, "text-anchor": late ? "end" : "start" }, mark.name));
-      }
+      for (const one of others()) inside.append(drawn("path", { class: `track other ${strokeOf(shown().find((own) => own.name === one.name).colour)}`, d: pathOf(one) }));
+      for (const one of shown().filter((x) => x.reference)) inside.append(drawn("path", { class: `track reference ${strokeOf(one.colour)}`, d: pathOf(one.reference) }));
+      for (const one of shown()) inside.append(drawn("path", { class: `track ${one.dots ? "dots " : ""}${strokeOf(one.colour)}`, d: pathOf(one) }));
       inside.append(drawn("path", { class: "cursor" }), drawn("path", { class: "cursor hover" }), drawn("rect", { class: "zooming", width: 0, height: bottom - top }));
       picture.append(inside);
       placeCursor();
     }
     function placeCursor() {
       const lines = picture.querySelectorAll(".cursor");
-      if (!lines.length) return;
-      [cursor, hover].forEach((time, k) => {
-        const x = time === null ? -9 : scaleX(time) - box.left;
-        lines[k].setAttribute("d", `M${x.toFixed(1)} 0V${box.bottom - box.top}`);
-      });
+      if (lines.length) [cursor, hover].forEach((time, k) => lines[k].setAttribute("d", `M${(time === null ? -9 : scaleX(time) - box.left).toFixed(1)} 0V${box.bottom - box.top}`));
     }
     // The table of values at a time, beside it; of many lines those nearest to a level.
     function showTable(time, level) {
-      const lines = shown().filter((one) => !one.dots && one.t.length);
-      if (time === null || !lines.length) { table.hidden = true; return; }
-      const rows = lines.map((one) => {
+      const rows = shown().filter((one) => !one.dots && one.t.length).map((one) => {
         const other = others().find((x) => x.name === one.name);
-        return { one, value: one.values[nearest(one.t, time)], other: other ? other.values[nearest(other.t, time)] : undefined };
+        return { one, value: one.values[nearest(one.t, time)], other: other && other.values[nearest(other.t, time)] };
       });
-      const far = (row) => isNumber(row.value) ? Math.abs(scaleY(row.value) - level) : Infinity;
-      const chosen = level === null ? rows.slice(0, MOST_ROWS)
-        : rows.filter((row) => rows.filter((x) => far(x) < far(row)).length < MOST_ROWS).slice(0, MOST_ROWS);
-      const grid = made("table"), title = made("th", "", `${xAxis.name} = ${readable(time)} ${xAxis.unit}`);
+      table.hidden = time === null || !rows.length;
+      if (table.hidden) return;
+      const far = ({ value }) => isNumber(value) && level !== null ? Math.abs(scaleY(value) - level) : 0;
+      const chosen = [...rows].sort((a, b) => far(a) - far(b)).slice(0, MOST_ROWS), grid = made("table"), title = made("th", "", `${xAxis.name} = ${numberText(time)} ${xAxis.unit}`);
       title.colSpan = 3;
       grid.append(title);
-      for (const { one, value, other } of chosen) {
+      for (const { one, value, other } of rows.filter((row) => chosen.includes(row))) {
         const row = made("tr"), name = made("td");
         name.append(sample(one), one.name);
-        row.append(name, made("td", "n", `${readable(value)} ${yAxis.unit}`));
-        if (compare) row.append(made("td", "n soft", other === undefined ? "" : readable(other)));
+        row.append(name, made("td", "n", `${numberText(value)} ${unit}`));
+        if (compare) row.append(made("td", "n soft", other === undefined ? "" : numberText(other)));
         grid.append(row);
       }
       table.replaceChildren(grid);
       if (rows.length > chosen.length) table.append(made("small", "", `and ${rows.length - chosen.length} more`));
-      table.hidden = false;
       const x = scaleX(time), wide = table.offsetWidth;
       table.style.left = `${Math.max(0, x + 14 + wide < width ? x + 14 : x - 14 - wide)}px`;
-      table.style.top = `${Math.max(0, Math.min(26, level === null ? 26 : area.clientHeight - table.offsetHeight))}px`;
+      table.style.top = `${Math.max(0, Math.min(26, area.clientHeight - table.offsetHeight))}px`;
     }
     function sample(one) {
       const small = drawn("svg", { viewBox: "0 0 22 8", "aria-hidden": "true" });
@@ -340,58 +212,61 @@ const createPlot = (() => {
     }
     function drawLegend() {
       legend.replaceChildren(...series.map((one, k) => {
-        const item = made("li"), button = made("button", "legend-name");
-        [button.type, button.ariaPressed] = ["button", "true"];
-        button.title = "click: hide or show; double click: this one alone";
+        const item = made("li"), button = Object.assign(made("button", "legend-name"), { type: "button", ariaPressed: "true", title: "click: hide or show; double click: this one alone" });
         button.append(sample(one), one.name);
-        button.addEventListener("click", () => plot.toggle(k));
-        button.addEventListener("dblclick", () => plot.alone(k));
+        button.addEventListener("click", () => switchLines((hides) => hides[hides.has(k) ? "delete" : "add"](k)));
+        button.addEventListener("dblclick", () => switchLines((hides) => {
+          const only = shown().length === 1 && !hides.has(k);
+          hides.clear();
+          if (!only) series.forEach((_, other) => { if (other !== k) hides.add(other); });
+        }));
         item.append(button);
         return item;
       }));
     }
-    function legendChanged(heardBy = shownListeners) {
+    function switchLines(change, told = true) {
+      change(hidden);
       legend.querySelectorAll("button").forEach((button, k) => { button.ariaPressed = String(!hidden.has(k)); });
       draw();
-      for (const fn of heardBy) fn(shown().map((one) => one.name));
+      if (told) tell("shown", shown().map((one) => one.name));
     }
     const pixelOf = (event, place = area.getBoundingClientRect()) => [event.clientX - place.left, event.clientY - place.top];
-    const within = (x) => Math.max(box.left, Math.min(box.right, x));
-    function seek(time, heardBy = listeners) {
+    const within = (x) => Math.max(box.left, Math.min(box.right, x)), timeOf = (x) => times[nearest(times, timeAt(within(x)))];
+    function seek(time, told = true) {
       cursor = time;
       placeCursor();
-      for (const fn of heardBy) fn(time);
+      if (told) tell("cursor", time);
+    }
+    function zoom(to, told = true) {
+      view = to;
+      draw();
+      if (told) tell("zoom", to);
     }
 
     area.addEventListener("pointermove", (event) => {
       if (!box || !times.length) return;
       const [x, y] = pixelOf(event);
-      if (heard) {
-        heard.to = [within(x), y];
-        const [from, to] = [heard.from[0], heard.to[0]].sort((a, b) => a - b), mark = picture.querySelector(".zooming");
+      if (pressed !== null) {
+        const [from, to] = [pressed, within(x)].sort((a, b) => a - b), mark = picture.querySelector(".zooming");
         mark.setAttribute("x", (from - box.left).toFixed(1));
         mark.setAttribute("width", to - from < 5 ? 0 : (to - from).toFixed(1));
       }
-      hover = times[nearest(times, xAxis.log ? 10 ** timeAt(within(x)) : timeAt(within(x)))];
+      hover = timeOf(x);
       placeCursor();
       showTable(hover, y);
     });
     area.addEventListener("pointerleave", () => { hover = null; placeCursor(); showTable(null, null); });
     area.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || !box) return;
-      const at = pixelOf(event);
-      heard = { from: [within(at[0]), at[1]], to: [within(at[0]), at[1]] };
+      pressed = within(pixelOf(event)[0]);
       if (event.pointerType === "mouse") area.setPointerCapture(event.pointerId);
     });
-    area.addEventListener("pointercancel", () => { heard = null; });
-    area.addEventListener("pointerup", () => {
-      if (!heard) return;
-      const [[a, b], [c, d]] = [heard.from, heard.to];
-      heard = null;
-      if (Math.abs(c - a) < 5) { if (times.length && !xAxis.log) seek(times[nearest(times, timeAt(a))]); return; }
-      const sorted = (x, y) => x < y ? [x, y] : [y, x];
-      const tall = Math.abs(d - b) > 0.35 * (box.bottom - box.top);
-      zoom({ x: sorted(timeAt(a), timeAt(c)), y: tall ? sorted(valueAt(b), valueAt(d)) : null });
+    area.addEventListener("pointercancel", () => { pressed = null; });
+    area.addEventListener("pointerup", (event) => {
+      if (pressed === null) return;
+      const [from, to] = [pressed, within(pixelOf(event)[0])].sort((a, b) => a - b);
+      pressed = null;
+      if (to - from >= 5) zoom([timeAt(from), timeAt(to)]); else if (times.length) seek(timeOf(from));
     });
     area.addEventListener("dblclick", () => zoom(null));
     area.addEventListener("keydown", (event) => {
@@ -404,47 +279,25 @@ const createPlot = (() => {
       showTable(cursor, null);
     });
     area.addEventListener("blur", () => showTable(null, null));
-    function zoom(to, heardBy = zoomListeners) {
-      view = to;
-      draw();
-      for (const fn of heardBy) fn(to ? to.x : null);
-    }
 
     const plot = {
       legend,
-      setCursor(time) { seek(time, []); },
-      onCursor(fn) { listeners.push(fn); },
-      setZoom(x) { zoom(x ? { x, y: null } : null, []); },
-      onZoom(fn) { zoomListeners.push(fn); },
-      setShown(names) {
-        series.forEach((one, k) => hidden[names.includes(one.name) ? "delete" : "add"](k));
-        legendChanged([]);
-      },
-      onShown(fn) { shownListeners.push(fn); },
+      setCursor(time) { seek(time, false); },
+      setZoom(x) { zoom(x, false); },
+      setShown(names) { switchLines((hides) => series.forEach((one, k) => hides[names.includes(one.name) ? "delete" : "add"](k)), false); },
+      onCursor(fn) { listeners.cursor.push(fn); },
+      onZoom(fn) { listeners.zoom.push(fn); },
+      onShown(fn) { listeners.shown.push(fn); },
       // A second run, drawn dashed in the colours of the lines with the same names; null: none.
-      setCompare(second, t = options.t) {
-        compare = second ? second.map((one) => ({ ...one, t: one.t || t })) : null;
-        draw();
-      },
-      toggle(k) { hidden[hidden.has(k) ? "delete" : "add"](k); legendChanged(); },
-      alone(k) {
-        const only = shown().length === 1 && !hidden.has(k);
-        hidden.clear();
-        if (!only) series.forEach((_, other) => { if (other !== k) hidden.add(other); });
-        legendChanged();
-      },
-      resize() {
-        if (area.clientWidth === width && area.clientHeight === height) return;
-        [width, height] = [area.clientWidth, area.clientHeight];
-        draw();
-      },
+      setCompare(second) { compare = second; draw(); },
       state: () => ({ cursor, hover, view, x: rangeOfX(), shown: shown().map((one) => one.name) }),
-      remove() { watcher.disconnect(); element.replaceChildren(); },
     };
     drawLegend();
-    const watcher = new ResizeObserver(() => plot.resize());
-    watcher.observe(area);
-    plot.resize();
+    new ResizeObserver(() => {
+      if (area.clientWidth === width && area.clientHeight === height) return;
+      [width, height] = [area.clientWidth, area.clientHeight];
+      draw();
+    }).observe(area);
     return plot;
   };
 })();

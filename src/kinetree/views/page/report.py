@@ -22,7 +22,7 @@ from kinetree.scalars import Scalar
 from kinetree.symbols.robot import symbolic
 from kinetree.views.loops import freedom_words
 from kinetree.views.page.constraints import closure_line, constraints_section
-from kinetree.views.page.document import document, scroll_table
+from kinetree.views.page.document import ROBOT_SCRIPTS, document, scroll_table
 from kinetree.views.page.forces import forces
 from kinetree.views.page.stage import (
     Stage,
@@ -34,7 +34,6 @@ from kinetree.views.page.stage import (
     tool_line,
 )
 
-SCRIPTS = ("kinematics.js", "closure.js", "orbit.js", "viewer.js", "report.js")
 MAX_OPERATIONS = 150  # of compiled inverse dynamics, a measure of the length of the closed forms
 MAX_ROWS = 100  # of the mass matrix in closed form
 MAX_MARKUP = 40_000  # characters of one equation
@@ -44,11 +43,7 @@ MOTION = (
     r"+ \text{friction} = \tau"
 )
 CONSTRAINED = r" + J^T \lambda, \qquad J \ddot\theta + \dot J \dot\theta = 0"
-TITLES = {
-    "M": "Mass matrix",
-    "C": "Coriolis matrix (of Christoffel symbols)",
-    "g": "Gravity",
-}
+TITLES = {"M": "Mass matrix", "C": "Coriolis matrix (of Christoffel symbols)", "g": "Gravity"}
 
 
 def report_page(
@@ -92,7 +87,7 @@ def page_of(stage: Stage, *, samples: int = 2000, degrees: bool = False) -> str:
         "<footer>Written by kinetree. SI units; six-vectors are angular first.</footer>"
     )
     data = stage.data() | {"q": np.asarray(stage.q, float).tolist(), "handles": handle_data(stage)}
-    return document(robot.name, f"<main>{''.join(sections)}</main>", data, SCRIPTS)
+    return document(robot.name, f"<main>{''.join(sections)}</main>", data, ROBOT_SCRIPTS)
 
 
 def summary(robot: Robot) -> str:

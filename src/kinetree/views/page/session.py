@@ -14,15 +14,18 @@ from kinetree.motion.trajectory import Trajectory
 from kinetree.present.charts import chart_data, spread
 from kinetree.present.tables import escape, page_number
 from kinetree.robot import Robot
-from kinetree.views.page.document import document
-from kinetree.views.page.stage import Stage, picture_frame, stage_of, switches, tool_line
-from kinetree.views.page.svg import chart_frames
+from kinetree.views.page.document import ROBOT_SCRIPTS, chart_frames, document
+from kinetree.views.page.stage import (
+    Stage,
+    handle_data,
+    picture_frame,
+    stage_of,
+    switches,
+    tool_line,
+)
 from kinetree.views.scene import check_motion_of, numeric_model
 from kinetree.views.shapes import Scene
 
-SCRIPTS = (
-    "kinematics.js", "closure.js", "orbit.js", "viewer.js", "plot.js", "charts.js", "session.js",
-)  # fmt: skip
 MAX_SAMPLES = 1500  # samples in the page; of a longer motion, every k-th is kept
 MAX_SEEN = 24  # positions that are used to choose the camera
 HINT = (
@@ -76,9 +79,9 @@ def session_page(
             f"<footer>Written by kinetree. {HINT}</footer></main>",
         ]
     )
-    data = stage.data() | {"motion": motion_data(stage, t, tracks)}
+    data = stage.data() | motion_data(stage, t, tracks)
     data["charts"] = [chart_data(chart) for chart in charts]
-    return document(title, body, data, SCRIPTS)
+    return document(title, body, data, ROBOT_SCRIPTS)
 
 
 def tracks_of(robot: Robot, trajectory: Trajectory, keep: Array) -> dict[str, Array]:
@@ -144,18 +147,10 @@ def _coordinate(robot: Robot, dof: int) -> int | None:
 
 
 def motion_data(stage: Stage, t: Array, tracks: dict[str, Array]) -> dict[str, Any]:
-    """Data of session.js."""
-    quaternions = [
-        joint.coords[0] for joint in stage.model.joints if joint.type in (SPHERICAL, FREE)
-    ]
-    return {
-        "t": _short(t, 9),
-        "q": [_short(row, 9) for row in tracks["q"]],
-        "quaternions": quaternions,
-        "columns": {
-            name: [_short(row, 6) for row in x] for name, x in tracks.items() if name != "q"
-        },
-    }
+    """Data of robot.js: the sliders, of which it reads the quaternions, and the motion."""
+    motion = {"t": _short(t, 9), "q": [_short(row, 9) for row in tracks["q"]]}
+    rows = {name: [_short(row, 6) for row in x] for name, x in tracks.items() if name != "q"}
+    return {"handles": handle_data(stage), "motion": motion | rows}
 
 
 def _short(row: Array, digits: int) -> list[float]:

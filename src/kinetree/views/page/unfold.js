@@ -1,24 +1,24 @@
 // A number that unfolds into the numbers that it is the sum of, down to factors and lines of code.
 //
-// createUnfolding(element, data, {tree, onNode, onTerm}) shows a tree of `kinetree.explain.packed`
+// createUnfolding(element, data, {tree}) shows a tree of `kinetree.explain.packed`
 // in an element. Nodes are drawn when they are opened. A second call for the same element keeps
 // open what was open. Arrow keys move between the rows, open and close them.
 
 const createUnfolding = (() => {
   const ROUNDING = 1e-14;
   const BAR = 46; // percent of a bar's width on each side of zero
+  const COLOURED = "inertia Coriolis centrifugal gravity spring friction rotor external contact stop base constraints".split(" ");
 
   function createUnfolding(element, data, options = {}) {
     const root = data.trees[options.tree || 0];
     const kept = element.unfolded && element.unfolded.name === root.name ? element.unfolded : null;
     const view = {
       element, data, options, open: kept ? kept.open : new Set(), chosen: kept ? kept.chosen : "", rows: new Map(),
-      crumbs: make("nav", "unfold-crumbs", { "aria-label": "Path of the unfolding" }),
     };
     element.unfolded = { name: root.name, open: view.open, chosen: view.chosen };
     element.classList.add("unfolding");
     const top = row(view, root, null, "", 0);
-    element.replaceChildren(view.crumbs, top);
+    element.replaceChildren(top);
     view.open.add("");
     top.open = true;
     if (data.cut) element.append(make("p", "unfold-note", {}, `The deepest levels, ${data.cut} numbers, are left out here.`));
@@ -34,7 +34,13 @@ const createUnfolding = (() => {
     const head = make(opens ? "summary" : "div", "unfold-head");
     const symbol = make("span", "unfold-symbol");
     symbol.append(mathOf(signed(view, node)));
-    head.append(symbol, make("span", "unfold-name", {}, node.name), bar(node.value, largest), valueOf(node, largest));
+    const name = make("span", "unfold-name", {}, node.name);
+    if (parent === "" && COLOURED.includes(node.name)) {
+      const chip = make("i", "chip", { "aria-hidden": "true" });
+      chip.style.background = `var(--part-${node.name.toLowerCase()})`;
+      name.prepend(chip);
+    }
+    head.append(symbol, name, bar(node.value, largest), valueOf(node, largest));
     frame.append(head);
     view.rows.set(path, { node, parent, frame, head });
     if (!opens) return frame;
@@ -126,10 +132,6 @@ const createUnfolding = (() => {
       const marks = view.rows.get(up).frame.querySelectorAll(":scope > .unfold-body > .unfold-equation [data-term]");
       for (const mark of marks) mark.classList.toggle("lit", mark.getAttribute("data-term") === own.name);
     }
-    crumbs(view, path);
-    if (!inform) return;
-    if (view.options.onNode) view.options.onNode(node, path);
-    if (view.options.onTerm && parent !== null) view.options.onTerm(node.name, view.rows.get(parent).node);
   }
 
   // Open every row on the way to a path, choose it and bring it into view.
@@ -152,17 +154,6 @@ const createUnfolding = (() => {
     }
     found.head.scrollIntoView({ block: "nearest" });
     choose(view, path, true);
-  }
-
-  function crumbs(view, path) {
-    const names = path ? path.split("\u001f") : [];
-    const ways = names.map((_, k) => names.slice(0, k + 1).join("\u001f"));
-    view.crumbs.replaceChildren(...["", ...ways].map((at) => {
-      const button = make("button", "", { type: "button" }, view.rows.get(at).node.name);
-      if (at === path) button.setAttribute("aria-current", "true");
-      button.addEventListener("click", () => reveal(view, at));
-      return button;
-    }));
   }
 
   function move(view, event) {
@@ -213,13 +204,7 @@ const createUnfolding = (() => {
   const size = (x) => (Array.isArray(x) ? Math.hypot(...x) : Math.abs(x));
   const below = (path, name) => (path ? `${path}\u001f${name}` : name);
 
-  function numberOf(x) {
-    if (x === null) return "not finite";
-    if (x === 0) return "0";
-    const size = Math.abs(x);
-    const text = size >= 1e6 || size < 1e-4 ? x.toExponential(2) : Number(x.toPrecision(5)).toString();
-    return text.replace("-", "\u2212").replace("e+", "e");
-  }
+  const numberOf = (x) => numberText(x, 5);
 
   // Sign and MathML of a term: a template with its indices.
   function formulaOf(view, node) {

@@ -179,30 +179,16 @@ function createViewer(canvas, scene) {
     }
   }
 
-  function drawFloor() {
+  function drawLines({ positions, count }, [r, g, b], alpha) {
+    if (!count) return;
     gl.disableVertexAttribArray(1);
     gl.uniformMatrix4fv(at.place, false, columns(IDENTITY));
-    const [r, g, b, alpha] = gridColour(canvas);
     gl.uniform3f(at.colour, r, g, b);
     gl.uniform1f(at.alpha, alpha);
     gl.uniform1f(at.flat_, 1);
-    gl.bindBuffer(gl.ARRAY_BUFFER, grid.positions);
+    gl.bindBuffer(gl.ARRAY_BUFFER, positions);
     gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
-    gl.drawArrays(gl.LINES, 0, grid.count);
-    gl.uniform1f(at.flat_, 0);
-    gl.enableVertexAttribArray(1);
-  }
-
-  function drawTies() {
-    if (!ties.count || !shown.has("loop")) return;
-    gl.disableVertexAttribArray(1);
-    gl.uniformMatrix4fv(at.place, false, columns(IDENTITY));
-    gl.uniform3f(at.colour, 0.77, 0.17, 0.48);
-    gl.uniform1f(at.alpha, 1);
-    gl.uniform1f(at.flat_, 1);
-    gl.bindBuffer(gl.ARRAY_BUFFER, ties.positions);
-    gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
-    gl.drawArrays(gl.LINES, 0, ties.count);
+    gl.drawArrays(gl.LINES, 0, count);
     gl.uniform1f(at.flat_, 0);
     gl.enableVertexAttribArray(1);
   }
@@ -285,8 +271,9 @@ function createViewer(canvas, scene) {
       const solid = drawn.filter((part) => part.group !== "inertia");
       const opaque = marks.filter((mark) => (mark.alpha ?? 1) === 1 && !mark.front);
       drawParts(clear < 1 ? opaque : solid.concat(opaque), 1);
-      drawTies();
-      drawFloor();
+      if (shown.has("loop")) drawLines(ties, [0.77, 0.17, 0.48], 1);
+      const [r, g, b, alpha] = gridColour(canvas);
+      drawLines(grid, [r, g, b], alpha);
       gl.depthMask(false);
       gl.depthFunc(gl.GREATER); // marks inside the robot shine through it
       drawParts(clear < 1 ? [] : opaque.map((mark) => ({ ...mark, alpha: 0.3 })), 1);

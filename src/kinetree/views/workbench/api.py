@@ -1,143 +1,108 @@
-"""The requests that the page of the workbench makes: one function each, pure, by name.
+"""The requests that the page of the workbench makes: one function each, by name.
 
 An answer depends on the request and on the robots that are open, and on nothing else.
 """
 
 from collections.abc import Callable
 
-from kinetree import robots
-from kinetree.core.arrays import Array
 from kinetree.core.text import nearest
 from kinetree.errors import InputError, NameLookupError
-from kinetree.explain import (
-    explain,
-    packed,
-    recursion_steps,
-    unfold_mass,
-    unfold_torque,
-    unfold_vector,
-)
-from kinetree.views.arrows import constraint_arrows
+from kinetree.explain import packed, recursion_steps, unfold_mass
 from kinetree.views.page.report import equations
-from kinetree.views.workbench.closing import closed_state, closure_words, random_state
 from kinetree.views.workbench.describe import description
-from kinetree.views.workbench.motions import (
-    motion_data,
-    read_motion_file,
-    read_recording,
-    saved,
-)
-from kinetree.views.workbench.presets import default_preset
-from kinetree.views.workbench.quantities import MAX_FULL, is_large, quantity
-from kinetree.views.workbench.readings import readings
-from kinetree.views.workbench.runs import asked_law, simulated
+from kinetree.views.workbench.motions import motion_data, read_motion_file, saved
+from kinetree.views.workbench.presets import Law, default_preset, find_preset
+from kinetree.views.workbench.reach import reached
+from kinetree.views.workbench.readings import explained, readings
+from kinetree.views.workbench.runs import simulated
 from kinetree.views.workbench.shelf import BUILT_IN, Shelf, decoded
 from kinetree.views.workbench.state import (
     Request,
     State,
-    at_rest,
-    external_wrenches,
-    number,
+    index,
     numbers,
+    optional,
+    random_position,
+    read_kept,
     read_state,
     record,
-    sequence,
     text,
 )
 
 Answer = dict[str, object]
-GAINS = ("kp", "kd")
 MAX_NODES = 6000  # of an unfolded number
 ELLIPSOID = 0.16  # longest axis of a drawn ellipsoid, in extents
 
 
 def answer_robots(shelf: Shelf, request: Request) -> Answer:
     """The built-in robots."""
-    return {"built_in": [built_in(name) for name in BUILT_IN]}
-
-
-def built_in(name: str) -> Answer:
-    """A built-in robot in the list of robots."""
-    words = (getattr(robots, name).__doc__ or "").strip().partition("\n")[0]
-    return {"name": name, "title": name.replace("_", " "), "about": words}
+    return {"built_in": [{"name": name, "title": name.replace("_", " ")} for name in BUILT_IN]}
 
 
 def answer_open(shelf: Shelf, request: Request) -> Answer:
     """Open a robot by its name or id, or from uploaded files."""
     if "files" in request:
-        opened = shelf.upload(request["files"], request.get("main"))
-    else:
-        opened = shelf.find(text(request.get("id", request.get("name")), "name"))
-    answered = description(opened)
-    shelf.compile(opened)  # after it, since both take the processor
-    return answered
+        return description(shelf.upload(request["files"], request.get("main")))
+    return description(shelf.find(text(request.get("id", request.get("name")), "name")))
 
 
 def answer_readings(shelf: Shelf, request: Request) -> Answer:
     """Joint forces, mass matrix, energy, and the pose and ellipsoids of a frame."""
     state = asked_state(shelf, request)
-    frame = request.get("frame")
-    name = None if frame is None else text(frame, "frame")
-    frames = state.robot.model.frames
-    if name is not None and name not in frames:
-        raise NameLookupError(f"the robot has no frame {name[:60]!r}; it has {', '.join(frames)}.")
+    name = asked_frame(request, state)
     extent = shelf.find(text(request["robot"], "robot")).stage.scene.extent
-    return readings(state, name, ELLIPSOID * extent, read_kept(request.get("kept"), state))
+    return readings(state, name, ELLIPSOID * extent, read_kept(request.get("kept"), state.robot))
 
 
-def answer_close(shelf: Shelf, request: Request) -> Answer:
-    """The state on the constraints of the robot; `kept` is the quantity and entry that was set."""
-    state = asked_state(shelf, request)
-    closed = closed_state(state, read_kept(request.get("kept"), state))
-    words = closure_words(closed)
-    return {"q": closed.q, "dq": closed.dq, "ddq": closed.ddq, "closure": words}
-
-
-def read_kept(given: object, state: State) -> tuple[str, int] | None:
-    """The quantity and the degree of freedom that the user has set; None if there is none."""
-    if given is None:
-        return None
-    quantity, dof = (*sequence(given, "kept"), None, None)[:2]
-    if quantity not in ("q", "dq", "ddq") or not isinstance(dof, int) or isinstance(dof, bool):
-        raise InputError(f"kept is {given!r:.60}; expected q, dq or ddq and a number.")
-    if not 0 <= dof < state.robot.n:
-        raise InputError(f"kept names entry {dof}; expected 0 to {state.robot.n - 1}.")
-    return str(quantity), dof
+def asked_frame(request: Request, state: State) -> str | None:
+    """The frame of a request; None: the tool."""
+    name, frames = request.get("frame"), state.robot.model.frames
+    if name is not None and text(name, "frame") not in frames:
+        raise NameLookupError(
+            f"the robot has no frame {str(name)[:60]!r}; it has {', '.join(frames)}."
+        )
+    return None if name is None else str(name)
 
 
 def answer_random(shelf: Shelf, request: Request) -> Answer:
     """A random position within the limits, on the constraints if there are any."""
-    state = random_state(at_rest(shelf.robot(request)))
-    return {"q": state.q, "closure": closure_words(state)}
+    return {"q": random_position(shelf.robot(request))}
+
+
+def answer_reach(shelf: Shelf, request: Request) -> Answer:
+    """The position in which a frame is at a pose that it was dragged to, or near it."""
+    state = asked_state(shelf, request)
+    T = numbers(request.get("T"), "T", [str(k) for k in range(16)]).reshape(4, 4)
+    q, is_reached = reached(state.robot, state.q, T, asked_frame(request, state))
+    return {"q": q, "reached": is_reached}
 
 
 def answer_simulate(shelf: Shelf, request: Request) -> Answer:
     """The motion of a preset from a state."""
     state = asked_state(shelf, request)
-    opened = shelf.find(text(request["robot"], "robot"))
-    gains = record({} if request.get("gains") is None else request["gains"], "gains", GAINS)
-    kp, kd = (optional(gains.get(name), f"gain {name}") for name in GAINS)
-    target = request.get("target")
-    names = state.robot.model.coordinate_names
-    law = asked_law(
-        state,
-        text(request.get("preset", default_preset(state.robot)), "preset"),
-        (kp, kd),
-        optional(request.get("duration"), "duration"),
-        None if target is None else numbers(target, "target", names),
-        opened.stage.q,
-        opened.stage.scene.extent,
-    )
+    stage = shelf.find(text(request["robot"], "robot")).stage
+    name = text(request.get("preset", default_preset(state.robot)), "preset")
+    preset, known = find_preset(state.robot, name), ("kp", "kd")
+    gains = record({} if request.get("gains") is None else request["gains"], "gains", known)
+    usual = {key: (preset.gains or {}).get(key, {}).get("value", 0.0) for key in known}
+    given = {key: optional(gains.get(key), f"gain {key}") for key in known}
+    kp, kd = (usual[key] if x is None else x for key, x in given.items())
+    if kp < 0 or kd < 0:
+        raise InputError(f"kp is {kp:g} and kd is {kd:g}; expected 0 or more.")
+    duration = optional(request.get("duration"), "duration") or 0.0
     stops = request.get("stops", True)
     if not isinstance(stops, bool):
         raise InputError(f"stops is {stops!r:.60}; expected true or false.")
-    run = simulated(law, state, stops=stops, closing=shelf.closing)
-    return motion_data(state.robot, run, law.preset.title)
+    shelf.stopping.clear()
+    law = Law(preset, kp, kd, duration, stage.q, stage.scene.extent)
+    run = simulated(law, state, stops=stops, ended=shelf.ended)
+    return motion_data(state.robot, run, preset.title)
 
 
-def optional(given: object, name: str) -> float | None:
-    """A number of a request that may be left out."""
-    return None if given is None else number(given, name)
+def answer_stop(shelf: Shelf, request: Request) -> Answer:
+    """End the run that is being computed: it keeps what it has."""
+    shelf.stopping.set()
+    return {}
 
 
 def answer_motion(shelf: Shelf, request: Request) -> Answer:
@@ -149,12 +114,6 @@ def answer_motion(shelf: Shelf, request: Request) -> Answer:
     return motion_data(robot, run, name)
 
 
-def answer_record(shelf: Shelf, request: Request) -> Answer:
-    """The motion of sliders that were moved, made smooth."""
-    robot = shelf.robot(request)
-    return motion_data(robot, read_recording(robot, request), "Recording")
-
-
 def answer_save(shelf: Shelf, request: Request) -> Answer:
     """A motion or a robot as a file."""
     opened = shelf.find(text(request.get("robot"), "robot"))
@@ -163,14 +122,8 @@ def answer_save(shelf: Shelf, request: Request) -> Answer:
 
 
 def answer_recursion(shelf: Shelf, request: Request) -> Answer:
-    """Both passes of the recursion step by step, and the forces of the constraints."""
-    state = asked_state(shelf, request)
-    explanation = explain(state.robot.model, state.q, state.dq, state.ddq, wrenches(state))
-    arrows = [
-        {"name": x.name, "unit": x.unit, "from": x.start, "vector": x.value}
-        for x in constraint_arrows(explanation, 1.0)
-    ]
-    return {"steps": recursion_steps(explanation), "constraint_forces": arrows}
+    """Both passes of the recursion step by step."""
+    return {"steps": recursion_steps(explained(asked_state(shelf, request)))}
 
 
 def answer_unfold(shelf: Shelf, request: Request) -> Answer:
@@ -178,32 +131,17 @@ def answer_unfold(shelf: Shelf, request: Request) -> Answer:
     state = asked_state(shelf, request)
     what = record(request.get("what"), "what")
     model, kind = state.robot.model, text(what.get("kind"), "kind")
-    motion, F_ext = (state.q, state.dq, state.ddq), wrenches(state)
     if kind == "tau":
-        tree = unfold_torque(model, *motion, index(what.get("dof"), "dof"), F_ext)
+        tree = explained(state).unfold(index(what.get("dof"), "dof", model.n))
     elif kind == "M":
-        entries = (index(what.get(name), name) for name in ("row", "column"))
+        entries = (index(what.get(name), name, model.n) for name in ("row", "column"))
         tree = unfold_mass(model, state.q, *entries)
     elif kind == "vector":
-        link, symbol = index(what.get("link"), "link"), text(what.get("symbol"), "symbol")
-        tree = unfold_vector(model, *motion, link, symbol, F_ext)
+        link = index(what.get("link"), "link", len(model.links))
+        tree = explained(state).unfold_vector(link, text(what.get("symbol"), "symbol"))
     else:
         raise InputError(f"kind is {kind[:20]!r}; expected tau, M or vector.")
     return packed([tree], MAX_NODES)
-
-
-def wrenches(state: State) -> Array | None:
-    """F_ext of the push of a state; None without a push."""
-    if state.push is None:
-        return None
-    return external_wrenches(state, quantity(state.robot, "link_poses")(state.q))
-
-
-def index(given: object, name: str) -> int:
-    """A whole number of a request, from 0."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise InputError(f"{name} is {given!r:.60}; expected a whole number from 0.")
-    return given
 
 
 def answer_equations(shelf: Shelf, request: Request) -> Answer:
@@ -216,37 +154,22 @@ def asked_state(shelf: Shelf, request: Request) -> State:
     return read_state(request, shelf.robot(request))
 
 
-API: dict[str, Callable[[Shelf, Request], Answer]] = {
-    "robots": answer_robots,
-    "open": answer_open,
-    "readings": answer_readings,
-    "recursion": answer_recursion,
-    "unfold": answer_unfold,
-    "equations": answer_equations,
-    "close": answer_close,
-    "random": answer_random,
-    "simulate": answer_simulate,
-    "motion": answer_motion,
-    "record": answer_record,
-    "save": answer_save,
-}
-
-LARGE = ("readings", "equations", "save")  # that large robots have, without a motion
 ROBOT = ("robot", "gravity", "payload")
-STATE = (*ROBOT, "q", "dq", "ddq", "push")
-ENTRIES: dict[str, tuple[str, ...]] = {  # that a request may have, by its name
-    "robots": (),
-    "open": ("id", "name", "files", "main"),
-    "readings": (*STATE, "frame", "kept"),
-    "recursion": STATE,
-    "unfold": (*STATE, "what"),
-    "equations": ROBOT,
-    "close": (*STATE, "kept"),
-    "random": ROBOT,
-    "simulate": (*STATE, "preset", "gains", "duration", "target", "stops"),
-    "motion": (*ROBOT, "file"),
-    "record": (*ROBOT, "t", "q"),
-    "save": (*ROBOT, "kind", "motion"),
+STATE = (*ROBOT, "q", "dq", "ddq", "push", "contact_forces", "stop_forces")
+# functions, and the entries that their requests may have, by name
+API: dict[str, tuple[Callable[[Shelf, Request], Answer], tuple[str, ...]]] = {
+    "robots": (answer_robots, ()),
+    "open": (answer_open, ("id", "name", "files", "main")),
+    "readings": (answer_readings, (*STATE, "frame", "kept")),
+    "recursion": (answer_recursion, STATE),
+    "unfold": (answer_unfold, (*STATE, "what")),
+    "equations": (answer_equations, ROBOT),
+    "random": (answer_random, ROBOT),
+    "reach": (answer_reach, (*STATE, "T", "frame")),
+    "simulate": (answer_simulate, (*STATE, "preset", "gains", "duration", "stops")),
+    "stop": (answer_stop, ()),
+    "motion": (answer_motion, (*ROBOT, "file")),
+    "save": (answer_save, (*ROBOT, "kind", "motion")),
 }
 
 
@@ -254,18 +177,11 @@ def answer(shelf: Shelf, name: str, request: Request) -> object:
     """The answer to a request by its name; InputError if it has an entry that is not read."""
     if name not in API:
         raise NameLookupError(f"there is no request {name[:40]!r}; expected {', '.join(API)}.")
-    expected = ENTRIES[name]
+    function, expected = API[name]
     for entry in request:
         if entry not in expected:
             raise InputError(
                 f"the request {name} has an entry {entry[:40]!r}; expected only "
                 f"{', '.join(expected) or 'an empty record'}.{nearest(entry, expected)}"
             )
-    if "robot" in request:
-        model = shelf.find(text(request["robot"], "robot")).robot.model
-        if is_large(model) and (name not in LARGE or request.get("motion") is not None):
-            raise InputError(
-                f"the robot has {model.n} degrees of freedom and {len(model.links)} links; the "
-                f"workbench answers {name} for up to {MAX_FULL}. Use Python for larger robots."
-            )
-    return API[name](shelf, request)
+    return function(shelf, request)

@@ -14,7 +14,6 @@ from kinetree.model.bounds import bounds_of
 from kinetree.model.units import units
 from kinetree.views.bodies import link_poses
 from kinetree.views.camera import upward
-from kinetree.views.loops import freedom_words, ties
 from kinetree.views.page.stage import handle_data
 from kinetree.views.rest import handles
 from kinetree.views.workbench.presets import default_preset, presets
@@ -42,14 +41,12 @@ def description(opened: Opened) -> dict[str, object]:
         "frame": model.tool or model.tips[0],
         "frames": list(model.frames),
         "links": list(model.link_names),
-        "base": model.base_name,
         "dofs": dof_data(model),
         "stage": stage.data(),
         "handles": handle_records(opened),
         "rest": stage.q,
         "constraints": model.constraints is not None,
-        "freedom": "" if model.constraints is None else freedom_words(robot),
-        "ties": [vars(tie) for tie in ties(model)],
+        "stands": model.contacts is not None,
         "plane": plane,
         "up": up_direction(model, plane),
         "notes": [note_data(note) for note in model.notes],

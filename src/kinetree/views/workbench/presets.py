@@ -5,8 +5,7 @@ is the diagonal of M at the start. Each joint alone would then swing at sqrt(kp)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,24 +29,20 @@ SWINGING = ("pendulum", "pole", "acrobot")  # in names of robots that are made t
 # amplitude, in rad for a hinge and in extents of the robot for a slide
 LIMIT_SHARE, SPEED_SHARE = 0.35, 0.4
 LARGEST_ANGLE, LARGEST_SLIDE = 0.5, 0.15
-ARRIVAL = 0.8  # of the duration: when a motion to a target arrives
+ARRIVAL = 0.8  # of the duration: when a motion to the position of rest arrives
 MAX_HALVINGS = 6  # of an amplitude that the constraints do not allow
 Motion = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A kind of simulation: its name, words for the page, gains with ranges, duration in s.
-
-    weightless: whether gravity is off.
-    """
+    """A kind of simulation: its name, words for the page, gains with ranges, duration in s."""
 
     name: str
     title: str
     about: str
     duration: float
     gains: dict[str, dict[str, float]] | None = None
-    weightless: bool = False
 
 
 def _gains(kp: float, kd: float) -> dict[str, dict[str, float]]:
@@ -55,86 +50,29 @@ def _gains(kp: float, kd: float) -> dict[str, dict[str, float]]:
     return ({"kp": {"value": kp, "low": 0.0, "high": 6 * kp}} if kp else {}) | damping
 
 
-# the defaults of kinetree.controllers.ComputedTorque, the same at every door
-_DEFAULTS: dict[str, Any] = {x.name: x.default for x in fields(controllers.ComputedTorque)}
-DEFAULT_GAINS = _gains(float(_DEFAULTS["kp"]), float(_DEFAULTS["kd"]))
-
+COMPUTED = _gains(100.0, 20.0)  # the defaults of kinetree.controllers.ComputedTorque
+STANDING = _gains(5000.0, 140.0)
 
 FIXED = (
-    Preset(
-        HOLD,
-        "Hold",
-        "Motors hold the position against gravity and the push: PD control with gravity "
-        "compensation. kp and kd are multiplied by the diagonal of M.",
-        3.0,
-        _gains(64.0, 16.0),
-    ),
-    Preset(
-        FOLLOW,
-        "Follow a motion",
-        "Motors follow a gentle sine, or go to the target, inside the limits: computed torque.",
-        4.0,
-        DEFAULT_GAINS,
-    ),
-    Preset(
-        GO,
-        "Go to rest",
-        "Motors bring the robot to its position of rest, or to the target: computed torque.",
-        3.0,
-        DEFAULT_GAINS,
-    ),
-    Preset(
-        FLOAT,
-        "Float",
-        "Motors carry the weight, so that the robot stays where it is pushed; kd slows it down.",
-        3.0,
-        _gains(0.0, 1.0),
-    ),
+    Preset(HOLD, "Hold", "Motors hold the position against gravity and the push: PD control with "
+           "gravity compensation. kp and kd are multiplied by the diagonal of M.", 3.0,
+           _gains(64.0, 16.0)),
+    Preset(FOLLOW, "Follow a motion", "Motors follow a gentle sine inside the limits: computed "
+           "torque.", 4.0, COMPUTED),
+    Preset(GO, "Go to rest", "Motors bring the robot to its position of rest: computed torque.",
+           3.0, COMPUTED),
+    Preset(FLOAT, "Float", "Motors carry the weight, so that the robot stays where it is pushed; "
+           "kd slows it down.", 3.0, _gains(0.0, 1.0)),
     Preset(RELEASE, "Release", "No motors: the robot falls.", 3.0),
-)
-ON_FREE_BASE = (
-    Preset(
-        FOLLOW,
-        "Move the joints without gravity",
-        "There is no ground, so gravity is off. Motors move the joints by a gentle sine with PD "
-        "control, and the free base reacts.",
-        4.0,
-        DEFAULT_GAINS,
-        weightless=True,
-    ),
-    Preset(
-        FLOAT,
-        "Drift without gravity",
-        "No ground, no gravity, no motors: the robot keeps its momentum.",
-        3.0,
-        weightless=True,
-    ),
-    Preset(
-        RELEASE,
-        "Release",
-        "No motors and no ground: the robot falls freely, so the run is short.",
-        0.5,
-    ),
-)
-
-
+)  # fmt: skip
 ON_GROUND = (
-    Preset(
-        HOLD,
-        "Stand",
-        "Motors hold the joints by PD control, and the feet carry the robot.",
-        2.0,
-        _gains(5000.0, 140.0),
-    ),
-    Preset(
-        FOLLOW,
-        "Move the joints on the ground",
-        "Motors move the joints by a gentle sine with PD control, and the feet carry the robot.",
-        2.0,
-        _gains(5000.0, 140.0),
-    ),
+    Preset(HOLD, "Stand", "Motors hold the joints by PD control, and the feet carry the robot.",
+           2.0, STANDING),
+    Preset(FOLLOW, "Move the joints", "Motors move the joints by a gentle sine with PD control, "
+           "and the feet carry the robot.", 2.0, STANDING),
     Preset(RELEASE, "Release", "No motors: the robot falls to the ground.", 2.0),
-)
+)  # fmt: skip
+FALLING = (Preset(RELEASE, "Release", "No motors and no contacts: the robot falls freely.", 0.5),)
 
 
 def presets(robot: Robot) -> tuple[Preset, ...]:
@@ -142,32 +80,28 @@ def presets(robot: Robot) -> tuple[Preset, ...]:
     if not robot.n:
         return ()
     if free_base(robot.model):
-        return ON_FREE_BASE if robot.model.contacts is None else ON_GROUND
+        return FALLING if robot.model.contacts is None else ON_GROUND
     if robot.model.constraints is not None and not mobility(robot).sufficient:
-        return tuple(x for x in FIXED if x.name == RELEASE)
+        return FIXED[-1:]
     return FIXED
 
 
 def default_preset(robot: Robot) -> str | None:
     """Name of the preset that is chosen at first; None for a robot that cannot move."""
     names = [preset.name for preset in presets(robot)]
-    if not names:
-        return None
     swings = any(word in robot.name.lower() for word in SWINGING)
-    follows = free_base(robot.model) or bool(closures(robot.model))
-    wanted = RELEASE if swings else FOLLOW if follows else HOLD
-    return wanted if wanted in names else names[-1]
+    wanted = RELEASE if swings else FOLLOW if closures(robot.model) else HOLD
+    return wanted if wanted in names else names[-1] if names else None
 
 
 def find_preset(robot: Robot, name: str) -> Preset:
     """The preset of a robot by its name."""
-    known = presets(robot)
-    for preset in known:
-        if preset.name == name:
-            return preset
-    raise NameLookupError(
-        f"{robot.name!r} has no preset {name[:40]!r}; it has {', '.join(x.name for x in known)}."
-    )
+    known = {preset.name: preset for preset in presets(robot)}
+    if name not in known:
+        raise NameLookupError(
+            f"{robot.name!r} has no preset {name[:40]!r}; it has {', '.join(known)}."
+        )
+    return known[name]
 
 
 def free_base(model: Model) -> bool:
@@ -180,13 +114,15 @@ def free_base(model: Model) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A preset with the numbers of a request: gains, s of the run, and a target (nq,) or None."""
+    """A preset with the numbers of a request: gains, and s of the run.
+
+    rest: the position of rest, (nq,). extent: size of the robot, m.
+    """
 
     preset: Preset
     kp: float
     kd: float
     duration: float
-    target: Array | None
     rest: Array
     extent: float
 
@@ -194,8 +130,7 @@ class Law:
 def controller(law: Law, state: State) -> controllers.Controller | None:
     """The controller of a run that starts at a state; None without motors."""
     robot, name = state.robot, law.preset.name
-    goal = state.q if law.target is None else law.target
-    if name == RELEASE or (name == FLOAT and law.preset.weightless):
+    if name == RELEASE:
         return None
     scale = np.diag(np.asarray(robot.mass_matrix(state.q), float)).copy()
     bare, gravity = unactuated(robot.model), not free_base(robot.model)
@@ -203,29 +138,25 @@ def controller(law: Law, state: State) -> controllers.Controller | None:
     if name == FLOAT:
         return controllers.GravityCompensation(kd=scale * law.kd)
     if name == HOLD:
-        return controllers.PD(goal, kp=scale * law.kp, kd=scale * law.kd, gravity=gravity)
-    if name == GO or law.target is not None:
-        reference = to_target(law, state)
-    else:
-        reference = swing(law, state)
+        return controllers.PD(state.q, kp=scale * law.kp, kd=scale * law.kd, gravity=gravity)
+    reference = to_rest(law, state) if name == GO else swing(law, state)
     if bare and robot.model.constraints is None:
         return controllers.PD(reference, kp=scale * law.kp, kd=scale * law.kd, gravity=gravity)
     return controllers.ComputedTorque(reference, kp=law.kp, kd=law.kd)
 
 
-def to_target(law: Law, state: State) -> Callable[[Scalar], Motion]:
-    """The motion from the state to the target, or to rest, with a smooth start and end.
+def to_rest(law: Law, state: State) -> Callable[[Scalar], Motion]:
+    """The motion from the state to rest, with a smooth start and end.
 
     Joints of one degree of freedom move along 10 s^3 - 15 s^4 + 6 s^5, no faster than the motion
-    that the command line plans within the limits; others get their target at once.
+    that the command line plans within the limits; others are at rest at once.
     """
-    goal = law.rest if law.target is None else law.target
     coords, dofs = moved(state.robot.model)
     way = np.zeros(state.robot.nq)
-    way[coords] = goal[coords] - state.q[coords]
-    start = np.where(np.isin(np.arange(len(way)), coords), state.q, goal)
+    way[coords] = law.rest[coords] - state.q[coords]
+    start = law.rest - way
     rate = np.zeros(state.robot.n)
-    T = max(ARRIVAL * law.duration, planned_duration(state, goal))
+    T = max(ARRIVAL * law.duration, planned_duration(state, law.rest))
     rate[dofs] = way[coords] / T
 
     def reference(t: Scalar) -> Motion:
@@ -278,16 +209,12 @@ def moved(model: Model) -> tuple[list[int], list[int]]:
 
 def amplitudes(law: Law, state: State, coords: list[int], dofs: list[int], w: float) -> Array:
     """Signed amplitudes of the moved joints, towards the side with more room."""
-    bounds, signed = bounds_of(state.robot.model), list[float]()
-    for c, d in zip(coords, dofs, strict=True):
-        room = bounds.upper[d] - state.q[c], state.q[c] - bounds.lower[d]
-        sign, most = (1.0, room[0]) if room[0] >= room[1] else (-1.0, room[1])
-        slides = bool(bounds.sliding[d])
-        widest = LARGEST_SLIDE * law.extent if slides else LARGEST_ANGLE
-        # the largest rate is half the amplitude times w
-        calm = SPEED_SHARE * bounds.velocity[d] * 2 / w
-        signed.append(sign * max(min(widest, LIMIT_SHARE * most, calm), 0.0))
-    return np.array(signed)
+    bounds, q = bounds_of(state.robot.model), state.q[coords]
+    above, below = bounds.upper[dofs] - q, q - bounds.lower[dofs]
+    widest = np.where(bounds.sliding[dofs], LARGEST_SLIDE * law.extent, LARGEST_ANGLE)
+    calm = SPEED_SHARE * bounds.velocity[dofs] * 2 / w  # the largest rate is half the amplitude w
+    size = np.minimum.reduce([widest, LIMIT_SHARE * np.maximum(above, below), calm])
+    return np.where(above >= below, 1, -1) * np.maximum(size, 0.0)
 
 
 def allowed(robot: Robot, q: Array, amplitude: Array, coords: list[int]) -> Array:

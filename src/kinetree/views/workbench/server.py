@@ -12,7 +12,7 @@ from kinetree.core.system import claim_port
 from kinetree.errors import InputError, KinetreeError
 from kinetree.present.tables import plain
 from kinetree.views.workbench.guard import JSON, Guard, Head, asked_name, judge
-from kinetree.views.workbench.page import Page, sent_page
+from kinetree.views.workbench.page import Page
 from kinetree.views.workbench.state import Request
 
 log = logging.getLogger(__name__)
@@ -83,8 +83,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if head.method == "GET":
-            accepted = ", ".join(self.headers.get_all("Accept-Encoding", ["gzip"]))
-            self.send_bytes(200, *sent_page(self.server.page, accepted))
+            self.send_bytes(200, self.server.page.body, self.server.page.headers)
         else:
             self.send(*answered(self.server.respond, asked_name(head), body))
 

@@ -13,9 +13,7 @@ import re
 import shutil
 import tempfile
 import threading
-import time
 import warnings
-import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -31,22 +29,17 @@ from kinetree.files.loading import ROBOT_FILES, load
 from kinetree.model import Model
 from kinetree.robot import Robot
 from kinetree.views.page.stage import Stage, stage_of
+from kinetree.views.poses import standing
 from kinetree.views.scene import scene
 from kinetree.views.shapes import Scene
-from kinetree.views.workbench.quantities import MAX_FULL, compile_in_thread, is_large
 from kinetree.views.workbench.state import Request, number, numbers, record, sequence, text
 
 BUILT_IN = (*robots.TREES, *robots.MECHANISMS)
 GIVEN = "given"  # id of the robot that the workbench was started with
 UPLOAD_BYTES = 64 << 20  # of all files of an upload
 MAX_FILES = 400
-LONGEST_WAIT_S = 5.0  # of the end for all kernels that are being compiled
-# Bytes of all robots that are kept, with their kernels and meshes. Of a robot with n degrees of
-# freedom that was read and simulated: 3.5 MB for n = 7, 12 MB for 30, 30 MB for 60.
-MAX_BYTES, ROBOT_BYTES, KERNEL_BYTES = 400e6, 3e6, 1e4  # the last one times n^2
-MAX_READERS = 4  # uploads that are read at the same time, so that a large one delays no other
-# degrees of freedom; all kernels of a chain of 250 take 18 s of a processor, and requests wait
-MAX_COMPILED = 64
+MAX_ROBOTS = 24  # that are kept open; the one that was not used for longest goes first
+MAX_SIZE = 200  # degrees of freedom and links: readings of more take seconds
 LONGEST_NAME, DEEPEST = 200, 8  # characters, and folders, of the name of an uploaded file
 FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')  # characters that no name of a file should have
 
@@ -67,23 +60,22 @@ class Shelf:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kinetree-"))
         self.closing = threading.Event()  # set when the workbench ends
+        self.stopping = threading.Event()  # set when the user ends a run
         self.given: Opened | None = None
-        self._robots: Recent[Opened] = Recent(MAX_BYTES, bytes_of)
-        self._compiling: weakref.WeakKeyDictionary[Opened, threading.Thread]
-        self._compiling = weakref.WeakKeyDictionary()
-        self._turn = threading.Lock()  # of the dict above
-        self._readers = threading.Semaphore(MAX_READERS)
+        self._robots: Recent[Opened] = Recent(MAX_ROBOTS)
 
     def close(self) -> None:
         """End long requests and remove the folder of the uploads."""
         self.closing.set()
-        end = time.monotonic() + LONGEST_WAIT_S
-        for thread in list(self._compiling.values()):
-            thread.join(max(end - time.monotonic(), 0.0))
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ended(self) -> bool:
+        """Whether runs are to end now."""
+        return self.closing.is_set() or self.stopping.is_set()
 
     def give(self, robot: Robot, drawn: Scene | None, source: str) -> Opened:
         """Put the robot that the workbench starts with on the shelf."""
+        check_size(robot.model)
         self.given = Opened(GIVEN, robot, stage_of(robot, drawn=drawn), source)
         return self.given
 
@@ -109,8 +101,25 @@ class Shelf:
         for name in sorted(contents):
             digest.update(f"\0{name}\0{len(contents[name])}\0".encode() + contents[name])
         key = f"upload-{digest.hexdigest()[:24]}"
-        with self._readers:
-            return self._kept(key, lambda: read_upload(key, contents, chosen, self.folder))
+        return self._kept(key, lambda: read_upload(key, contents, chosen, self.folder))
+
+    def robot(self, request: Request) -> Robot:
+        """The robot of a request, with the gravity and the payload that it asks for."""
+        opened = self.find(text(request.get("robot"), "robot"))
+        gravity, payload = request.get("gravity"), request.get("payload")
+        if gravity is None and payload is None:
+            return opened.robot
+        g = None if gravity is None else numbers(gravity, "gravity", tuple("xyz"))
+        mass, com = (0.0, None) if payload is None else read_payload(payload)
+        wanted = (opened.id, g is not None and tuple(g), mass, com is not None and tuple(com))
+
+        def make() -> Opened:
+            changed = opened.robot if g is None else opened.robot.with_gravity(g)
+            return replace(
+                opened, robot=changed if com is None else changed.with_payload(mass, com)
+            )
+
+        return self._kept(wanted, make).robot
 
     def _kept(self, key: Hashable, make: Callable[[], Opened]) -> Opened:
         """The robot of a key, made now if it is not open; others that were not used are dropped."""
@@ -119,57 +128,21 @@ class Shelf:
             gc.collect()  # a robot that was dropped and its kernels refer to each other
         return opened
 
-    def compile(self, opened: Opened) -> None:
-        """Compile the kernels of a robot in a thread, once; a large robot keeps plain functions."""
-        if opened.robot.n > MAX_COMPILED:
-            return
-        is_open, closing = weakref.ref(opened), self.closing
-
-        def ended() -> bool:
-            return closing.is_set() or is_open() is None
-
-        with self._turn:
-            if opened not in self._compiling and not closing.is_set():
-                self._compiling[opened] = compile_in_thread(opened.robot, ended)
-
-    def robot(self, request: Request) -> Robot:
-        """The robot of a request, with the gravity and the payload that it asks for."""
-        opened = self.find(text(request.get("robot"), "robot"))
-        gravity, payload = request.get("gravity"), request.get("payload")
-        if gravity is None and payload is None:
-            return opened.robot
-        return self._variant(opened, gravity, payload).robot
-
-    def _variant(self, opened: Opened, gravity: object, payload: object) -> Opened:
-        g = None if gravity is None else numbers(gravity, "gravity", tuple("xyz"))
-        load = None if payload is None else read_payload(payload)
-        wanted = (
-            opened.id,
-            None if g is None else tuple(g.tolist()),
-            None if load is None else (load[0], tuple(load[1].tolist())),
-        )
-
-        def make() -> Opened:
-            changed = opened.robot if g is None else opened.robot.with_gravity(g)
-            changed = changed if load is None else changed.with_payload(*load)
-            return replace(opened, robot=changed)
-
-        return self._kept(wanted, make)
-
-
-def bytes_of(opened: Opened) -> float:
-    """Memory that a robot takes with its kernels and meshes, about."""
-    meshes = {id(x.mesh): x.mesh for x in opened.stage.scene.shapes if x.mesh is not None}
-    shared = opened.stage.robot is not opened.robot  # a variant has the stage of its robot
-    drawn = 0 if shared else sum(x.vertices.nbytes + x.triangles.nbytes for x in meshes.values())
-    n = opened.robot.n
-    return ROBOT_BYTES + KERNEL_BYTES * (n * n if n <= MAX_COMPILED else n) + drawn
-
 
 def built_in(name: str) -> Opened:
-    """A built-in robot, opened."""
-    robot: Robot = getattr(robots, name)()
+    """A built-in robot, opened; those with legs stand on the ground."""
+    robot = standing(getattr(robots, name)())
     return Opened(name, robot, stage_of(robot), name)
+
+
+def check_size(model: Model) -> None:
+    """Raise InputError if a robot is too large for answers within a second."""
+    size = max(model.n, len(model.links))
+    if size > MAX_SIZE:
+        raise InputError(
+            f"{model.name!r} has {size} degrees of freedom or links; the workbench shows up to "
+            f"{MAX_SIZE}. Use kinetree.load in Python."
+        )
 
 
 def read_payload(given: object) -> tuple[float, Array]:
@@ -282,11 +255,7 @@ def read_upload(key: str, contents: Mapping[str, bytes], main: str, folder: Path
                 robot, drawn = read_robot(private / main, private)
         except KinetreeError as error:
             raise type_of(error)(without_folder(str(error), private)) from None
-        if is_large(robot.model) and robot.model.constraints is not None:
-            raise InputError(
-                f"The robot of {main} has constraints and {len(robot.model.links)} links; the "
-                f"workbench closes the loops of up to {MAX_FULL}. Use kinetree.load in Python."
-            )
+        check_size(robot.model)
         own = Robot(without_places(robot.model, private))  # not the report: its file is removed
         remarks = tuple(without_folder(x, private) for x in drawn.remarks)
         return Opened(key, own, stage_of(own, drawn=replace(drawn, remarks=remarks)), main)

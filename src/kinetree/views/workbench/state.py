@@ -10,18 +10,22 @@ from typing import Any, cast
 
 import numpy as np
 
+from kinetree import dynamics
+from kinetree.constraints import project
 from kinetree.core.arrays import Array
 from kinetree.core.text import listing
 from kinetree.errors import InputError, ShapeError
 from kinetree.model import Model
 from kinetree.model.inputs import check_quaternions
 from kinetree.robot import Robot
-from kinetree.views.loops import closed_rest
+from kinetree.views.loops import wrapped
 
 Request = Mapping[str, object]
 LARGEST = 1e12  # of any number of a request; larger ones overflow in squares and products
 VECTORS = ("point", "force", "moment")  # of a push
 UNIT = 1e-6  # a quaternion may differ from length 1 by this much
+CUTOFF = 1e-9  # singular values of J below this part of the largest one are left out
+ATTEMPTS = 20  # random positions that are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,39 +43,77 @@ class Push:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A robot in motion: q (nq,), dq and ddq (n,), and the push on it."""
+    """A robot in motion: q (nq,), dq and ddq (n,), the push on it, and what presses it in a run.
+
+    contact_forces: in {s}, N, by contact. stop_forces: N m or N, by joint. None: not known.
+    """
 
     robot: Robot
     q: Array
     dq: Array
     ddq: Array
     push: Push | None = None
+    contact_forces: Mapping[str, Array] | None = None
+    stop_forces: Mapping[str, float] | None = None
 
-    def replace(self, **changes: Any) -> "State":
-        """The same with some fields changed."""
-        return replace(self, **changes)
+    def F_ext(self) -> Array | None:
+        """The push as wrenches from the world onto the links, in {i}, (links, 6).
 
-
-def at_rest(robot: Robot) -> State:
-    """A robot that stands still in its position of rest, closed if it has constraints."""
-    q, zero = closed_rest(robot)[0], np.zeros(robot.n)
-    return State(robot, q, zero, zero.copy())
-
-
-def external_wrenches(state: State, T_si: Array) -> Array:
-    """F_ext, (links, 6): the push as wrenches from the world onto the links, in {i}.
-
-    T_si: poses of the links, (links, 4, 4).
-
-    A force f at p is the wrench (p x f, f); the moment is added, both turned from {s} into {i}.
-    """
-    F = np.zeros((len(state.robot.model.links), 6))
-    push = state.push
-    if push is not None:
-        R_is = np.asarray(T_si, float)[push.link, :3, :3].T
+        A force f at p is the wrench (p x f, f); the moment is added, both turned from {s} into {i}.
+        """
+        push = self.push
+        if push is None:
+            return None
+        F = np.zeros((len(self.robot.model.links), 6))
+        T_si = np.asarray(dynamics.forward_kinematics(self.robot.model, self.q), float)
+        R_is = T_si[push.link, :3, :3].T
         f, n = R_is @ push.force, R_is @ push.moment
         F[push.link] = np.concatenate([n + np.cross(push.point, f), f])
-    return F
+        return F
+
+
+def allowed_motion(state: State, kept: tuple[str, int] | None = None) -> State:
+    """The state at the same position, with rates and accelerations that its constraints allow.
+
+    The entries change as little as possible, so that J dq = 0 and J ddq + gamma = 0. kept: the
+    quantity, "dq" or "ddq", and the degree of freedom that the user has set.
+    """
+    model, q = state.robot.model, state.q
+    if model.constraints is None:
+        return state
+    J = np.asarray(dynamics.constraint_jacobian(model, q), float)
+    if not np.isfinite(J).all():
+        return state
+    quantity, dof = kept or ("", -1)
+    dq = _corrected(J, state.dq, np.zeros(len(J)), dof if quantity == "dq" else -1)
+    gamma = np.asarray(dynamics.constraint_bias(model, q, dq), float)
+    ddq = _corrected(J, state.ddq, gamma, dof if quantity == "ddq" else -1)
+    return replace(state, dq=dq, ddq=ddq)
+
+
+def _corrected(J: Array, x: Array, bias: Array, kept: int) -> Array:
+    """Rates or accelerations x with J x + bias = 0, changed as little as possible."""
+    free = [d for d in range(len(x)) if d != kept]
+    x = np.array(x, float)
+    defect = J @ x + bias
+    if np.abs(defect).max(initial=0.0) > 0:
+        x[free] -= np.linalg.pinv(J[:, free], rcond=CUTOFF) @ defect
+    return x
+
+
+def random_position(robot: Robot) -> Array:
+    """A random position within the limits, on the constraints if there are any."""
+    if robot.model.constraints is None:
+        return robot.random()
+    for _ in range(ATTEMPTS):
+        try:
+            return wrapped(robot.model, np.asarray(project(robot, robot.random()), float))
+        except InputError:
+            continue
+    raise InputError(
+        f"no closed position of {robot.name!r} was found from {ATTEMPTS} random ones. Move the "
+        "sliders, or press random again."
+    )
 
 
 # requests
@@ -84,7 +126,28 @@ def read_state(request: Request, robot: Robot) -> State:
     check_quaternions(model, q, "q", UNIT)
     dq = numbers(request.get("dq", zero), "dq", model.dof_names)
     ddq = numbers(request.get("ddq", zero), "ddq", model.dof_names)
-    return State(robot, q, dq, ddq, read_push(request.get("push"), model))
+    push = read_push(request.get("push"), model)
+    contacts, stops = request.get("contact_forces"), request.get("stop_forces")
+    names = () if model.contacts is None else model.contacts.names
+    return State(
+        robot,
+        q,
+        dq,
+        ddq,
+        push,
+        None
+        if contacts is None
+        else {
+            name: numbers(x, f"force of {name}", tuple("xyz"))
+            for name, x in record(contacts, "contact_forces", names).items()
+        },
+        None
+        if stops is None
+        else {
+            name: number(x, f"stop of {name}")
+            for name, x in record(stops, "stop_forces", [x.name for x in model.joints]).items()
+        },
+    )
 
 
 def read_push(given: object, model: Model) -> Push | None:
@@ -103,17 +166,28 @@ def read_push(given: object, model: Model) -> Push | None:
     return Push(link, *vectors)
 
 
-def record(given: object, name: str, entries: Sequence[str] = ()) -> Request:
+def read_kept(given: object, robot: Robot) -> tuple[str, int] | None:
+    """The quantity and the degree of freedom that the user has set; None if there is none."""
+    if given is None:
+        return None
+    quantity, dof = (*sequence(given, "kept"), None, None)[:2]
+    if quantity not in ("q", "dq", "ddq"):
+        raise InputError(f"kept is {given!r:.60}; expected q, dq or ddq and a number.")
+    return str(quantity), index(dof, "kept", robot.n)
+
+
+def record(given: object, name: str, entries: Sequence[str] | None = None) -> Request:
     """An entry of a request that has entries of its own.
 
-    entries: the names that it may have; empty if any are allowed.
+    entries: the names that it may have; None: any.
     """
     if not isinstance(given, Mapping):
         raise InputError(f"{name} is {given!r:.60}; expected a record with named entries.")
     named = cast("Request", given)
-    unknown = [key for key in named if entries and key not in entries]
+    unknown = [key for key in named if entries is not None and key not in entries]
     if unknown:
-        raise InputError(f"{name} has {unknown[0]!r:.60}; expected only {listing(entries, 8)}.")
+        known = listing(entries or ("nothing",), 8)
+        raise InputError(f"{name} has {unknown[0]!r:.60}; expected only {known}.")
     return named
 
 
@@ -143,8 +217,20 @@ def number(given: object, name: str) -> float:
     return float(given)
 
 
+def index(given: object, name: str, count: int) -> int:
+    """A whole number of a request from 0 to count - 1."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < count:
+        raise InputError(f"{name} is {given!r:.60}; expected a whole number from 0 to {count - 1}.")
+    return given
+
+
 def text(given: object, name: str) -> str:
     """A text of a request."""
     if not isinstance(given, str):
         raise InputError(f"{name} is {given!r:.60}; expected a text.")
     return given
+
+
+def optional(given: Any, name: str) -> float | None:
+    """A number of a request that may be left out."""
+    return None if given is None else number(given, name)

@@ -8,9 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.present.tables import plain
-from kinetree.views.workbench import quantities
-from kinetree.views.workbench.api import API
-from kinetree.views.workbench.quantities import compile_in_thread
+from kinetree.views.workbench.api import answer
 from kinetree.views.workbench.shelf import Shelf
 
 
@@ -26,8 +24,8 @@ def ask(shelf):
     """The answer of a request, through JSON as the page gets it."""
 
     def asked(name, /, **request):
-        answer = API[name](shelf, json.loads(json.dumps(request)))
-        return json.loads(json.dumps(plain(answer), allow_nan=False))
+        found = answer(shelf, name, json.loads(json.dumps(request)))
+        return json.loads(json.dumps(plain(found), allow_nan=False))
 
     return asked
 
@@ -59,28 +57,9 @@ def onto_links(robot, request):
     return F
 
 
-@pytest.mark.parametrize("name", ["planar_2r", "quadruped", "cart_pole"])
-def test_a_large_robot_has_the_same_joint_forces_and_no_matrix(shelf, ask, name, monkeypatch):
-    robot = shelf.find(name).robot
-    request = random_request(robot, name, 0)
-    whole = ask("readings", **request)
-    monkeypatch.setattr(quantities, "MAX_FULL", 1)
-    for costly in ("mass_matrix", "coriolis_forces"):
-        monkeypatch.delattr(quantities.dynamics, costly)
-    found = ask("readings", **request)
-    assert found["M"] is None and found["eigenvalues"] is None and found["ellipsoids"] == {}
-    assert "no mass matrix" in found["left_out"] and whole["left_out"] is None
-    near(found["tau"], whole["tau"])
-    for part in whole["parts"]:
-        near(found["parts"][part], whole["parts"][part])
-
-
 @pytest.mark.parametrize("name", ["planar_2r", "panda", "quadruped", "cart_pole"])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_readings_are_those_of_the_robot(shelf, ask, name, compiled):
+def test_readings_are_those_of_the_robot(shelf, ask, name):
     robot = shelf.find(name).robot
-    if compiled:
-        compile_in_thread(robot, shelf.closing.is_set).join(120)
     for seed in range(3):
         request = random_request(robot, name, seed)
         q, dq, ddq = request["q"], request["dq"], request["ddq"]
@@ -89,7 +68,8 @@ def test_readings_are_those_of_the_robot(shelf, ask, name, compiled):
         near(found["tau"], tau)
         near(sum(np.array(x) for x in found["parts"].values()), tau)
         near(found["parts"]["gravity"], robot.gravity_forces(q))
-        near(found["parts"]["inertia"], robot.mass_matrix(q) @ ddq)
+        parts = {key: np.array(x) for key, x in found["parts"].items()}
+        near(parts["inertia"] + parts["rotor"], robot.mass_matrix(q) @ ddq)
         near(found["M"], robot.mass_matrix(q))
         near(found["energy"]["kinetic"], robot.kinetic_energy(q, dq))
         near(found["energy"]["potential"], robot.potential_energy(q))
@@ -119,3 +99,45 @@ def test_gravity_and_payload_change_the_robot(shelf, ask):
     near(found["tau"], other.inverse_dynamics(request["q"], request["dq"], request["ddq"]))
     with pytest.raises(InputError):
         ask("readings", **request, payload={"mass": -1})
+
+
+def test_a_quadruped_stands_on_its_feet_and_falls_when_it_is_released(shelf, ask):
+    """Standing, the contacts carry the weight and the base needs no force; released, it sinks."""
+    robot, q = shelf.find("quadruped").robot, shelf.find("quadruped").stage.q
+    found = ask("readings", robot="quadruped", q=q.tolist())
+    near(found["tau"][:6], np.zeros(6))
+    weight = float(kt.dynamics.total_mass(robot.model)) * 9.81
+    assert found["parts"]["contact"][5] == pytest.approx(-weight, rel=1e-9)
+    tree = ask("unfold", robot="quadruped", q=q.tolist(), what={"kind": "tau", "dof": 5})
+    (contact,) = (x for x in tree["trees"][0]["children"] if x["name"] == "contact")
+    assert len(contact["children"]) == 4 and contact["value"] == pytest.approx(-weight)
+    held = ask("simulate", robot="quadruped", q=q.tolist(), preset="hold", duration=0.5)
+    assert abs(held["q"][-1][6] - q[6]) < 0.02
+    fallen = ask("simulate", robot="quadruped", q=q.tolist(), preset="release", duration=0.5)
+    assert fallen["q"][-1][6] < q[6] - 0.1 and any(fallen["stops"].values())
+    # during the run, contacts and stops carry what the motors do not
+    k = int(np.argmax(sum(np.abs(x) for x in fallen["stops"].values())))
+    forces = dict(zip(fallen["contacts"]["names"], fallen["contacts"]["forces"][k], strict=True))
+    stops = {name: x[k] for name, x in fallen["stops"].items()}
+    state = {name: fallen[name][k] for name in ("q", "dq", "ddq")}
+    pressed = {"contact_forces": forces, "stop_forces": stops}
+    found = ask("readings", robot="quadruped", **state, **pressed)
+    size = max(np.abs(x).max() for x in found["parts"].values())
+    assert np.abs(found["tau"]).max() < 1e-2 * size and "stop" in found["parts"]
+
+
+def test_a_dragged_tool_is_reached_or_the_nearest_position_is_shown(shelf, ask):
+    robot, q = shelf.find("panda").robot, shelf.find("panda").stage.q
+    T = np.array(robot.pose(q))
+    T[:3, 3] += [0.05, -0.1, 0.08]
+    found = ask("reach", robot="panda", q=q.tolist(), T=T.ravel().tolist())
+    assert found["reached"]
+    near(robot.pose(found["q"]), T)
+    T[0, 3] = 9
+    assert not ask("reach", robot="panda", q=q.tolist(), T=T.ravel().tolist())["reached"]
+    robot, q = shelf.find("quadruped").robot, shelf.find("quadruped").stage.q
+    T = np.array(robot.pose(q))
+    T[:3, 3] += [0.03, 0, 0.04]
+    found = np.array(ask("reach", robot="quadruped", q=q.tolist(), T=T.ravel().tolist())["q"])
+    near(np.array(robot.pose(found))[:3, 3], T[:3, 3])
+    near(robot.link_poses(found)[0], robot.link_poses(q)[0])  # a leg moves, and not the trunk

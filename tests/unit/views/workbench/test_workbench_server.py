@@ -13,7 +13,6 @@ from workbench_client import Client
 import kinetree as kt
 from kinetree.views.workbench import view
 from kinetree.views.workbench.api import API
-from kinetree.views.workbench.quantities import THREAD as COMPILER
 from kinetree.views.workbench.server import THREAD
 
 
@@ -31,7 +30,7 @@ def client(workbench):
 
 
 def own_threads():
-    return [x for x in threading.enumerate() if x.name in (THREAD, COMPILER)]
+    return [x for x in threading.enumerate() if x.name == THREAD]
 
 
 def test_a_connection_serves_many_requests(client):
@@ -69,7 +68,7 @@ def test_mistakes_are_answered_with_words(client, name, body, status, words):
 
 
 def test_an_error_of_our_own_does_not_end_the_server(client, monkeypatch):
-    monkeypatch.setitem(API, "robots", lambda shelf, request: 1 / 0)
+    monkeypatch.setitem(API, "robots", (lambda shelf, request: 1 / 0, ()))
     status, answer = client.post("robots", {})
     assert status == 500 and "ZeroDivisionError" in answer["error"] and "File" not in str(answer)
     assert client.post("open", {"id": "given"})[0] == 200
@@ -81,7 +80,6 @@ def test_many_requests_at_once_equal_one_by_one(workbench):
         {"robot": "given", "q": q.tolist(), "dq": dq.tolist(), "ddq": [0.1, 0.2]}
         for q, dq in zip(*rng.normal(size=(2, 60, 2)), strict=True)
     ]
-    until_compiled(workbench)
 
     def ask(state):
         client = Client(workbench)
@@ -94,15 +92,6 @@ def test_many_requests_at_once_equal_one_by_one(workbench):
         together = list(pool.map(ask, states))
     assert together == [ask(state) for state in states]
     assert all(status == 200 for status, _ in together)
-
-
-def until_compiled(workbench):
-    client = Client(workbench)
-    client.post("open", {"id": "given"})
-    client.close()
-    for thread in own_threads():
-        if thread.name == COMPILER:
-            thread.join(60)
 
 
 def test_the_end_leaves_no_thread_and_no_folder():
@@ -121,9 +110,10 @@ def test_the_end_leaves_no_thread_and_no_folder():
 def test_the_end_interrupts_a_simulation():
     """A run that would take minutes ends with the workbench, without a thread left."""
     before = set(own_threads())
-    with view(kt.robots.planar_2r(), browser=False) as workbench:
+    with view("quadruped", browser=False) as workbench:
         client = Client(workbench)
-        state = {"robot": "given", "q": [0.1, 0.2], "dq": [3e2, -5e2], "duration": 60}
+        q = workbench.shelf.find("quadruped").stage.q.tolist()
+        state = {"robot": "quadruped", "q": q, "duration": 60}
 
         def ask():
             with contextlib.suppress(OSError, http.client.HTTPException):
@@ -136,3 +126,20 @@ def test_the_end_interrupts_a_simulation():
     thread.join(15)
     client.close()
     assert not thread.is_alive() and not set(own_threads()) - before
+
+
+def test_a_run_is_interrupted_and_keeps_what_it_has(workbench):
+    """A run that would take minutes ends when the page asks for it."""
+    client, other, found = Client(workbench), Client(workbench), []
+    q = workbench.shelf.find("quadruped").stage.q.tolist()
+    state = {"robot": "quadruped", "q": q, "duration": 60, "preset": "release"}
+    thread = threading.Thread(target=lambda: found.append(client.post("simulate", state)))
+    thread.start()
+    while thread.is_alive():
+        other.post("stop", {})
+        thread.join(0.2)
+    client.close()
+    other.close()
+    ((status, motion),) = found
+    assert status == 200 and motion["t"][-1] < 59
+    assert any("stopped by you" in x for x in motion["remarks"])

@@ -1,7 +1,6 @@
 """Uploads: several files together, errors with the user's names, nothing from elsewhere."""
 
 import gc
-import threading
 import weakref
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from workbench_client import packed
 
 import kinetree.views.workbench.shelf as shelves
 from kinetree.errors import InputError, KinetreeError, NameLookupError
-from kinetree.views.workbench import quantities
 from kinetree.views.workbench.describe import description
 from kinetree.views.workbench.shelf import Shelf
 
@@ -191,17 +189,10 @@ def test_an_mjcf_upload_includes_nothing_from_elsewhere(upload, name):
         upload({"x.xml": f"<mujoco><include file='{name}'/></mujoco>"})
 
 
-def test_a_large_robot_with_constraints_is_not_opened(upload, monkeypatch):
-    bodies = "".join(
-        f'<body><joint name="{x}" axis="0 1 0"/><geom size="0.1" pos="0 0 1"/></body>' for x in "ab"
-    )
-    equality = '<equality><joint joint1="a" joint2="b" polycoef="0.1 1 0.2 0 0"/></equality>'
-    files = {"a.xml": f"<mujoco><worldbody>{bodies}</worldbody>{equality}</mujoco>"}
-    monkeypatch.setattr(quantities, "MAX_FULL", 1)
-    with pytest.raises(InputError, match="has constraints and 2 links"):
-        upload(files)
-    monkeypatch.undo()
-    assert upload(files).robot.model.constraints is not None
+def test_a_very_large_robot_is_not_opened(upload, monkeypatch):
+    monkeypatch.setattr(shelves, "MAX_SIZE", 0)
+    with pytest.raises(InputError):
+        upload({"large.urdf": URDF})
 
 
 def numbered(k: int) -> str:
@@ -211,7 +202,7 @@ def numbered(k: int) -> str:
 def test_robots_that_were_not_used_for_longest_are_dropped_with_their_kernels(monkeypatch):
     """Memory has a bound however many robots are opened: their kernels go with them."""
     room = 4
-    monkeypatch.setattr(shelves, "MAX_BYTES", (room + 0.5) * shelves.ROBOT_BYTES)
+    monkeypatch.setattr(shelves, "MAX_ROBOTS", room)
     small, kernels, models = Shelf(), weakref.WeakSet(), weakref.WeakSet()
     keys: list[str] = []
     try:
@@ -254,7 +245,7 @@ def code_bytes() -> int:
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system lists no memory")
 def test_machine_code_of_dropped_robots_is_unmapped(monkeypatch):
     room, sizes = 2, [code_bytes()]
-    monkeypatch.setattr(shelves, "MAX_BYTES", (room + 0.5) * shelves.ROBOT_BYTES)
+    monkeypatch.setattr(shelves, "MAX_ROBOTS", room)
     small = Shelf()
     try:
         for k in range(4 * room):
@@ -269,26 +260,3 @@ def test_machine_code_of_dropped_robots_is_unmapped(monkeypatch):
         small.close()
     assert sizes[0] < sizes[1] < sizes[2]  # of one robot, and of two
     assert max(sizes[room + 1 :]) <= sizes[room + 1] + sizes[2] - sizes[1]  # not of five more
-
-
-def test_a_robot_that_is_not_open_any_more_is_not_compiled_to_the_end(monkeypatch):
-    monkeypatch.setattr(shelves, "MAX_BYTES", 1.5 * shelves.ROBOT_BYTES)
-    small, go_on, made = Shelf(), threading.Event(), []
-
-    def called(robot, name, *arguments):
-        made.append(name)
-        assert go_on.wait(60)
-        return robot.mass_matrix
-
-    monkeypatch.setattr(quantities, "_called", called)
-    try:
-        opened = small.upload(packed({"r.urdf": numbered(200)})["files"], None)
-        small.compile(opened)
-        (thread,) = small._compiling.values()
-        del opened
-        small.upload(packed({"r.urdf": numbered(201)})["files"], None)
-        go_on.set()
-        thread.join(60)
-    finally:
-        small.close()
-    assert made == ["link_poses"] and not thread.is_alive()

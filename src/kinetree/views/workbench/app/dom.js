@@ -20,19 +20,8 @@ function make(tag, attributes = {}, ...content) {
 const byId = (id) => document.getElementById(id);
 const pageData = () => JSON.parse(byId("data").textContent);
 const sum = (values) => values.reduce((total, x) => total + x, 0);
-const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const zeros = (n) => new Array(n).fill(0);
 const DEGREE = Math.PI / 180;
-
-// A number with `digits` significant digits, without a sign on zero and with few characters.
-function numberText(x, digits = 4) {
-  if (x === null || x === undefined || Number.isNaN(x)) return "–";
-  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-  if (Math.abs(x) < 1e-9) return "0";
-  const size = Math.abs(x);
-  const text = size >= 1e5 || size < 1e-3 ? x.toExponential(Math.max(0, digits - 2)) : String(+x.toPrecision(digits));
-  return text.replace("e+", "e").replaceAll("-", "−");
-}
 
 // A number that can be typed again, with fixed decimals and without a sign on zero.
 function fixedText(x, decimals) {

@@ -1,4 +1,4 @@
-// Robots, motions and scenes are opened by the chooser, the button, dropped files, links and scene files.
+// Robots, motions and scenes are opened by the chooser, the button, dropped files and scene files.
 
 const robots = new Map(); // key -> description of an opened robot
 const uploads = new Map(); // number of an upload -> {files, main}
@@ -127,82 +127,59 @@ function setUpFiles() {
     event.preventDefault();
     droppedFiles(event.dataTransfer).then((files) => openFiles(files, anchor));
   });
-  byId("copy-link").addEventListener("click", copyLink);
   byId("save-scene").addEventListener("click", saveScene);
-  addEventListener("hashchange", () => { if (location.hash.length > 1) openLink(anchor); });
 }
 
-const presentScene = (files) => storedScene(bench.scene, bench.robot, bench.viewer ? bench.viewer.camera.get() : null, runs, files);
-
-function sceneLink() {
-  return `${location.href.split("#")[0]}#${encodeScene(presentScene(null))}`;
-}
-
-async function copyLink() {
-  const link = sceneLink(), anchor = byId("message-anchor");
-  history.replaceState(null, "", link);
-  try {
-    await navigator.clipboard.writeText(link);
-    showError(anchor, "The link is copied. It restores this scene as long as this workbench runs; a saved scene lasts.", "done");
-  } catch {
-    showError(anchor, "The link is in the address line; copy it from there.", "done");
-  }
-  setTimeout(() => clearError(anchor), 5000);
-}
+const presentScene = () => storedScene(bench.scene, bench.robot, bench.viewer ? bench.viewer.camera.get() : null);
 
 function saveScene() {
-  const text = JSON.stringify(presentScene((upload) => uploads.get(upload)));
+  const text = JSON.stringify(presentScene());
   download(`${bench.robot.name}.scene.json`, new Blob([text], { type: "application/json" }));
 }
 
-const openLink = (control) => openSafely(control, "", () => decodeScene(location.hash.slice(1)));
-const openScene = (text, control, file = "") => openSafely(control, file, () => readScene(text));
-
 // Open a scene if all of it is right; otherwise the notice names its file and the page stays as it is.
-async function openSafely(control, file, read) {
-  const named = (words) => file ? `${file}: ${words}` : words;
-  let stored;
-  try {
-    stored = read();
-  } catch (error) {
-    showError(control, named(error instanceof SyntaxError || error.name === "InvalidCharacterError" ? "This link is damaged: its end was changed or is missing. Copy it again." : error.message));
-    return false;
-  }
-  return await attempt(control, async () => {
+function openScene(text, control, file = "the scene") {
+  return attempt(control, async () => {
     try {
-      await restoreScene(stored);
+      await restoreScene(readScene(text));
     } catch (error) {
-      throw error instanceof AskError ? new AskError(named(error.message), error.ended) : error;
+      throw error instanceof AskError ? new AskError(`${file}: ${error.message}`, error.ended) : error;
     }
     return true;
-  }) === true;
+  });
 }
 
 // Bring back a stored scene: its robot, its state, its runs, and the camera.
 async function restoreScene(stored) {
   const { kinetree, of, robot: source, ...entries } = stored;
   let opened = source;
-  if (source.file !== undefined) throw new AskError(`This link belongs to the file ${source.file}, which a link does not contain. Open the file, or use “Save scene”, which contains it.`);
   if (source.files) {
     opened = { upload: ++lastUpload, main: source.main };
     uploads.set(opened.upload, { files: source.files, main: source.main });
   }
-  if (of !== undefined) recordOf({ name: isText, joints: listOf(isText) })(of, "of"); // scenes written by hand may omit it
   const robot = await describeRobot(opened), fresh = freshState(robot);
   const other = of && (of.name !== robot.name || of.joints.join() !== robot.dofs.map((dof) => dof.name).join());
   if (other && source.id !== undefined)
     throw new AskError(`The scene belongs to ${of.name}, which was given on the command line; here that is ${robot.name}. Start kinetree view with the robot of the scene, then open the scene.`);
   if (other) throw new AskError(`The scene belongs to ${of.name} with the joints ${of.joints.join(", ")}; ${robot.name} has ${robot.dofs.map((dof) => dof.name).join(", ")}.`);
-  const state = { ...freshView(false), ...fresh, ...entries };
-  await checkScene(robot, entries, state);
-  const { camera, run, kept, ...rest } = state;
+  const known = { ...freshView(false), ...fresh, camera: null }, state = { ...known, ...entries };
+  const strange = Object.keys(entries).find((name) => !Object.hasOwn(known, name));
+  if (strange) throw new AskError(`The scene has an entry ${JSON.stringify(strange)} that this workbench does not know; expected only ${Object.keys(known).join(", ")}.`);
+  const { camera, run, kept, ...rest } = state, { q, dq, ddq, push, gravity, payload, frame } = state;
+  await ask("readings", { robot: robot.id, q, dq, ddq, push, gravity, payload, frame }); // checks all that it computes with
   const found = {};
   for (const [name, value] of Object.entries({ run, kept })) {
     found[name] = null;
     if (value && value.recipe) found[name] = await simulateRecipe(robot, value.recipe);
     else if (value && value.motion) found[name] = keepRun(value.motion, null, value.motion.name || "motion");
   }
-  bench.store.change({ ...rest, ...found, robot: robot.opened });
+  const before = bench.scene;
+  try {
+    bench.store.change({ ...rest, ...found, robot: robot.opened });
+  } catch (error) {
+    bench.store.change(before);
+    throw new AskError(`The scene cannot be shown: ${error.message}`);
+  }
   if (camera && bench.viewer) {
     bench.viewer.camera.set(camera);
     bench.viewer.draw();

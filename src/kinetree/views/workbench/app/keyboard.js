@@ -18,7 +18,6 @@ const KEYS = [
     ["Ctrl+Z", "undo", () => bench.store.undo()],
     ["Ctrl+Shift+Z", "redo", () => bench.store.redo()],
     ["Ctrl+S", "save the scene", () => saveScene()],
-    ["Ctrl+L", "copy a link to the scene", () => copyLink()],
     ["O", "open files", () => byId("open-robot").click()],
     ["B", "choose a robot", () => byId("robot-choice").focus()],
     ["0", "position of rest", () => goToRest()],
@@ -94,7 +93,7 @@ function buildHelp() {
   const close = make("button", { type: "button", text: "Close", click: () => byId("help").close() });
   byId("help").replaceChildren(
     make("header", {}, make("h2", { text: "The workbench" }), close),
-    make("p", { text: "Move the joints and watch the torque. Click a bar of the torque, an entry of M or an arrow: it unfolds into terms, links and numbers. Every change can be undone, and a link or a file restores the scene." }),
+    make("p", { text: "Move the joints and watch the torque. Click a bar of the torque, an entry of M or an arrow: it unfolds into terms, links and numbers. Drag the ring at the tool: the joints follow. Every change can be undone, and a saved file restores the scene." }),
     make("div", { class: "columns" }, table("The robot", VIEW_KEYS), ...KEYS.map(([title, rows]) => table(title, rows)), table("Panels", PANEL_KEYS())));
   byId("help-button").addEventListener("click", () => byId("help").showModal());
 }

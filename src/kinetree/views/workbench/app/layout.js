@@ -1,8 +1,6 @@
-// Panels: they stand in docks left, right and below, and can be folded, dragged, resized and closed.
+// Panels: they stand in docks left, right and below, and can be folded, moved, resized and closed.
 
 const DOCKS = ["left", "right", "bottom"];
-const DOCK_WORDS = { left: "left", right: "right", bottom: "below" };
-const DRAG_PX = 6; // a shorter way is a click
 const LEAST_SIZE = { left: 220, right: 220, bottom: 120 };
 const panels = new Map(); // id -> {id, title, letter, key, dock?, build, state?, readings?, opened?, root, body}
 
@@ -23,10 +21,10 @@ function without(docks, id) {
   return Object.fromEntries(DOCKS.map((dock) => [dock, docks[dock].filter((x) => x !== id)]));
 }
 
-// The docks with a panel at a place: before another one, after `below`, or at the end of its own dock.
-function dockedAt(docks, id, { dock = panels.get(id).dock || "left", before = null, below = null } = {}) {
+// The docks with a panel at a place: after `below`, or at the end of its own dock.
+function dockedAt(docks, id, { dock = panels.get(id).dock || "left", below = null } = {}) {
   const others = without(docks, id), ids = others[dock];
-  const at = ids.includes(before) ? ids.indexOf(before) : ids.includes(below) ? ids.indexOf(below) + 1 : ids.length;
+  const at = ids.includes(below) ? ids.indexOf(below) + 1 : ids.length;
   ids.splice(at, 0, id);
   return others;
 }
@@ -67,61 +65,14 @@ function movePanel(id) {
   panels.get(id).root.querySelector(".move").focus();
 }
 
-// Drag a panel by its header: it is put where the pointer is let go.
-function setUpDrag(panel, header) {
-  header.addEventListener("pointerdown", (start) => {
-    if (start.button !== 0 || start.target.closest(".move, .close, input, select")) return;
-    const ended = new AbortController(), { signal } = ended;
-    let to = null;
-    addEventListener("pointermove", (event) => {
-      if (!to && Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < DRAG_PX) return;
-      header.setPointerCapture(event.pointerId); // so that the end of the drag is not a click that folds
-      showTarget(to = targetAt(panel.id, event.clientX, event.clientY));
-    }, { signal });
-    for (const name of ["pointerup", "pointercancel"])
-      addEventListener(name, () => {
-        ended.abort();
-        showTarget(null);
-        if (name === "pointerup" && to && to.dock) bench.store.change({ docks: dockedAt(bench.scene.docks, panel.id, to) });
-      }, { signal });
-  });
-}
-
-// The dock at a point, with the panel that the dragged one would precede; at the sides of the stage
-// are the docks that have no panels. The box is that of the place.
-function targetAt(id, x, y) {
-  const inside = (box) => x >= box.left && x < box.right && y >= box.top && y < box.bottom;
-  for (const dock of DOCKS) {
-    const place = byId(`dock-${dock}`), box = place.getBoundingClientRect();
-    if (!inside(box)) continue;
-    const next = [...place.children].find((root) => {
-      const own = root.getBoundingClientRect();
-      return root.dataset.panel !== id && (dock === "bottom" ? x < (own.left + own.right) / 2 : y < (own.top + own.bottom) / 2);
-    });
-    return { dock, before: next ? next.dataset.panel : null, box, root: next };
-  }
-  const { left, top, width, height } = byId("stage").getBoundingClientRect(), share = (x - left) / width;
-  if ((y - top) / height > 0.65) return { dock: "bottom", box: { left, top: top + 0.65 * height, width, height: 0.35 * height } };
-  if (share >= 0.3 && share <= 0.7) return { dock: null };
-  return { dock: share < 0.3 ? "left" : "right", box: { left: share < 0.3 ? left : left + 0.7 * width, top, width: 0.3 * width, height } };
-}
-
-function showTarget(to) {
-  const mark = byId("drop-target");
-  mark.hidden = !to || !to.dock;
-  for (const { root } of panels.values()) if (root) root.classList.toggle("next", Boolean(to) && root === to.root);
-  if (!mark.hidden) for (const side of ["left", "top", "width", "height"]) mark.style[side] = `${to.box[side]}px`;
-}
-
 function buildPanel(panel) {
   const fold = make("button", { type: "button", class: "fold", click: () => foldPanel(panel.id) }, make("h2", { text: panel.title }));
   const move = make("button", { type: "button", class: "move", text: "⇄", click: () => movePanel(panel.id) });
   const close = make("button", { type: "button", class: "close", text: "×", "aria-label": `Close ${panel.title}`,
     title: `Close (${panel.key})`, click: () => togglePanel(panel.id) });
-  const header = make("header", { title: "Drag to move the panel" }, fold, panel.tools ? panel.tools() : null, move, close);
+  const header = make("header", {}, fold, panel.tools ? panel.tools() : null, move, close);
   panel.body = make("div", { class: "panel-body" });
   panel.root = make("section", { class: "panel", "data-panel": panel.id, "aria-label": panel.title }, header, panel.body);
-  setUpDrag(panel, header);
   panel.build(panel.body);
 }
 

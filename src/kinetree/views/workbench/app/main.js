@@ -2,7 +2,7 @@
 
 const bench = {
   store: null, robot: null, viewer: null, player: null, at: null, poses: [], readings: null,
-  recursion: null, constraintForces: [], term: null, kept: null, unfolded: null, gravityAt: null, isOpenLoop: false,
+  recursion: null, term: null, kept: null, unfolded: null, gravityAt: null, isOpenLoop: false,
   asked: null, answered: null, // the last request for readings and the last one that was answered
   get scene() { return bench.store.scene; },
 };
@@ -51,7 +51,7 @@ function sceneChanged(scene, before) {
   showLayout(scene);
   if (another && bench.viewer) {
     drawNow();
-    frameRobot({ turn: true });
+    frameRobot();
     showChoices();
   }
   refresh();
@@ -93,11 +93,10 @@ async function start() {
   bench.player = createPlayer();
   sceneChanged(bench.scene, bench.scene);
   await attempt(anchor, setUpChooser);
-  if (location.hash.length > 1) await openLink(anchor);
-  new ResizeObserver(() => { if (bench.viewer) placeLabels(); }).observe(byId("stage"));
+  new ResizeObserver(() => { if (bench.viewer) keepInView(robotPoints()); placeLabels(); }).observe(byId("stage"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawStage);
   window.kinetree = {
-    bench, runs, sceneLink, saveScene, restore: (text) => openScene(text, anchor), stored: () => presentScene((upload) => uploads.get(upload)),
+    bench, runs, saveScene, restore: (text) => openScene(text, anchor), stored: presentScene,
     settled: () => bench.readings !== null && bench.asked === bench.answered,
     open: (files) => openFiles(files, anchor),
     ready: true,

@@ -10,14 +10,13 @@ function buildMatrix(body) {
 
 const MOST_ROWS_SHOWN = 48; // a table of more cells makes the page slow
 
-function showMatrix({ M: whole, eigenvalues, left_out }) {
-  if (!whole) return showNoMatrix(panels.get("matrix"), left_out);
+function showMatrix({ M: whole, eigenvalues }) {
   const panel = panels.get("matrix"), { robot, scene } = bench, n = Math.min(whole.length, MOST_ROWS_SHOWN);
   const M = whole.slice(0, n).map((row) => row.slice(0, n));
   panel.kind.select(scene.matrix);
   if (panel.madeFor !== `${robot.id} ${scene.matrix}`) makeMatrix(panel, robot, scene.matrix, n);
   const top = Math.max(1e-300, ...M.map((row) => Math.max(...row.map(Math.abs))));
-  const decimals = clamp(3 - Math.floor(Math.log10(top)), 0, 6); // the same in all cells, so that they compare
+  const decimals = clamp((n > 4 ? 2 : 3) - Math.floor(Math.log10(top)), 0, n > 4 ? 3 : 6); // the same in all cells, so that they compare
   M.forEach((row, i) => row.forEach((x, j) => {
     // the map compares entries of different units; the root keeps small couplings visible
     const cell = panel.cells[i][j], size = scene.matrix === "map" ? Math.sqrt(Math.abs(M[i][i] * M[j][j])) : top;
@@ -32,13 +31,6 @@ function showMatrix({ M: whole, eigenvalues, left_out }) {
   const units = new Set(robot.dofs.map((dof) => dof.unit));
   const unitText = units.size > 1 ? "kg m², kg m and kg" : units.has("m") ? "kg" : "kg m²";
   panel.note.textContent = `${unitText}; the colour is the size ${scene.matrix === "map" ? "against the root of both diagonal entries" : "against the largest entry"}. Eigenvalues ${numberText(eigenvalues[0])} to ${numberText(eigenvalues[1])}.${n < whole.length ? ` M has ${whole.length} rows; the first ${n} rows and columns are shown.` : ""}`;
-}
-
-function showNoMatrix(panel, reason) {
-  panel.place.replaceChildren();
-  if (panel.names) panel.names.remove();
-  panel.madeFor = null;
-  panel.note.textContent = reason;
 }
 
 // A number with fixed decimals; only an exact zero is 0, and a rounded one has no sign.

@@ -54,7 +54,6 @@ function showHand(readings) {
   }
   if (Object.values(found).some(({ lengths }) => lengths.includes(null))) content.push(make("p", { class: "note", text: "∞: the tool cannot move in this direction; the joints carry any force." }));
   if (robot.constraints) content.push(make("p", { class: "note", text: "Mass and force ellipsoids are not computed for robots with constraints." }));
-  if (readings.left_out) content.push(make("p", { class: "note", text: readings.left_out }));
   panel.place.replaceChildren(...content);
 }
 

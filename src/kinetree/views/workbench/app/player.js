@@ -21,7 +21,6 @@ function createPlayer() {
   const player = {
     get active() { return bench.scene.run !== null && runs.has(bench.scene.run); },
     get time() { return time; },
-    get weightless() { return runs.get(bench.scene.run).weightless; },
     get running() { return running; },
     state: () => motionAt(bench.robot, motion(), time),
     play(on) {
@@ -64,52 +63,45 @@ function createPlayer() {
   return player;
 }
 
-// Curves of a motion: names, units, values and limits, in the units that are shown.
-function curvesOf(robot, motion, kind) {
-  const scaled = (unitName) => inDegrees(unitName) ? 1 / DEGREE : 1;
-  const angle = inDegrees("rad") ? "°" : "rad", pair = (a, b) => robot.dofs.every((x) => x.unit === "rad") ? a : robot.dofs.every((x) => x.unit === "m") ? b : `${a}, ${b}`;
-  if (kind === "energy") {
-    const { kinetic } = motion.energy, potential = motion.energy.potential.map((x) => x - motion.energy.potential[0]);
-    const total = kinetic.map((x, k) => x + potential[k]);
-    return { title: "energy", note: "potential since the start", unit: "J", series: Object.entries({ kinetic, potential, total }).map(([name, values]) => ({ name, values, limit: null })) };
-  }
-  if (kind === "contacts") {
-    const { names, forces, normals } = motion.contacts;
-    return { title: "normal force", unit: "N", series: names.map((name, c) => ({ name, values: forces.map((row, k) => dot(row[c], normals[k][c])), limit: null })) };
-  }
-  if (kind === "q") {
-    const rows = motion.q.map((q) => handleValues(robot, q));
-    const series = robot.handles.map((handle, k) => {
-      const s = scaled(handle.unit), ends = handle.dof === null ? null : robot.dofs[handle.dof];
-      return { name: handle.label, values: rows.map((row) => row[k] * s), limit: ends && (ends.lower !== null || ends.upper !== null) ? [ends.lower, ends.upper].map((x) => x === null ? null : x * s) : null };
-    });
-    const wanted = motion.reference && motion.reference.q.map((q) => handleValues(robot, q));
-    const lines = series.map((one, k) => ({ ...one, reference: wanted && { t: motion.reference.t, values: wanted.map((row) => row[k] * scaled(robot.handles[k].unit)) } }));
-    return { title: "q", unit: pair(angle, "m"), series: lines };
-  }
-  if (kind === "reference") {
-    const { t } = motion.reference, { unit, series } = curvesOf(robot, motion, "q");
-    const at = (values, time) => { // between the samples of the motion
-      const k = Math.max(1, motion.t.findIndex((x) => x >= time)), [a, b] = [motion.t[k - 1], motion.t[k]];
-      return values[k - 1] + (values[k] - values[k - 1]) * (time - a) / (b - a);
-    };
-    return { title: "q less reference", unit, series: series.map(({ name, values, reference }) => ({ name, t, values: reference.values.map((x, k) => withoutRounding(at(values, t[k]) - x, x)), limit: null })) };
-  }
-  const series = robot.dofs.map((dof, d) => {
-    const most = kind === "tau" ? dof.effort : kind === "dq" ? dof.velocity : null, s = kind === "tau" ? 1 : scaled(dof.unit);
-    return { name: dof.name, values: motion[kind].map((row) => row[d] * s), limit: most ? [-most * s, most * s] : null };
+// Charts of a motion: {key, title, unit, t?, note?, series}; angles and lengths have charts of their own.
+function chartsOf(robot, motion) {
+  const sizeOf = (unit) => inDegrees(unit) ? 1 / DEGREE : 1, shownAs = (unit, per = "") => `${inDegrees(unit) ? "°" : unit}${per}`;
+  const charts = [], add = (key, title, lines, more = {}) => {
+    for (const unit of new Set(lines.map((line) => line.unit))) {
+      const series = lines.map((line, k) => ({ colour: k, limit: null, ...line })).filter((line) => line.unit === unit);
+      charts.push({ key: `${key} ${unit}`, title, unit, series, ...more });
+    }
+  };
+  const perDof = (name, per, most, columns = motion[name]) => robot.dofs.map((dof, d) => {
+    const s = most === "effort" ? 1 : sizeOf(dof.unit), bound = most && dof[most];
+    return { name: dof.name, unit: most === "effort" ? dof.torque_unit : shownAs(dof.unit, per), values: columns.map((row) => row[d] * s), limit: bound ? [-bound * s, bound * s] : null };
   });
-  return { title: kind === "tau" ? "τ" : kind, unit: kind === "tau" ? pair("N m", "N") : pair(`${angle}/s`, "m/s"), series };
+  const rows = motion.q.map((q) => handleValues(robot, q)), wanted = motion.reference && motion.reference.q.map((q) => handleValues(robot, q));
+  add("q", "q", robot.handles.map((handle, k) => {
+    const s = sizeOf(handle.unit), dof = handle.dof === null ? null : robot.dofs[handle.dof], scaled = (x) => x === null ? null : x * s;
+    const reference = wanted && { t: motion.reference.t, values: wanted.map((row) => row[k] * s) };
+    return { name: handle.label, unit: shownAs(handle.unit), values: rows.map((row) => row[k] * s), limit: dof && [dof.lower, dof.upper].map(scaled), reference };
+  }));
+  if (motion.tau) add("tau", "τ", perDof("tau", "", "effort"));
+  if (motion.contacts) add("contacts", "normal force", motion.contacts.names.map((name, c) => ({ name, unit: "N", values: motion.contacts.forces.map((row, k) => dot(row[c], motion.contacts.normals[k][c])) })));
+  if (wanted) {
+    const { t } = motion.reference, at = t.map((time) => handleValues(robot, motionAt(robot, motion, time).q));
+    add("error", "q less reference", robot.handles.map((handle, k) => ({ name: handle.label, unit: shownAs(handle.unit), values: at.map((row, j) => (row[k] - wanted[j][k]) * sizeOf(handle.unit)) })), { t });
+  }
+  add("dq", "dq", perDof("dq", "/s", "velocity"));
+  const { kinetic, potential } = motion.energy, since = potential.map((x) => x - potential[0]);
+  add("energy", "energy", Object.entries({ kinetic, potential: since, total: kinetic.map((x, k) => x + since[k]) }).map(([name, values]) => ({ name, unit: "J", values, colour: name === "total" ? "work" : name })), { note: "potential since the start" });
+  return charts;
 }
 
-const withoutRounding = (error, size) => Math.abs(error) < 1e-12 * Math.max(1, Math.abs(size)) ? 0 : error;
-const PLOT_KINDS = ["q", "reference", "dq", "tau", "contacts", "energy"]; // entries of a motion
+const FIRST_PLOTS = 2; // that are shown until others are chosen
+let chosenPlots = null; // keys of charts; null: the first ones
 
 function buildPlots(body) {
-  const place = make("div", { class: "run-plots" }), legend = make("div", { class: "chart" });
-  const hint = make("p", { class: "note", text: "Run a simulation, open a motion or record the sliders; its curves are drawn here." });
-  body.append(hint, legend, place);
-  Object.assign(this, { place, hint, legend, plots: [] });
+  const choice = make("div", { class: "buttons", "aria-label": "Plots" }), place = make("div", { class: "run-plots" }), legend = make("div", { class: "chart" });
+  const hint = make("p", { class: "note", text: "Run a simulation or open a motion; its curves are drawn here." });
+  body.append(hint, choice, legend, place);
+  Object.assign(this, { choice, place, hint, legend, plots: [] });
 }
 
 function showPlots() {
@@ -118,11 +110,30 @@ function showPlots() {
   panel.hint.hidden = player.active;
   if (panel.madeFor !== made) {
     panel.madeFor = made;
-    for (const place of [panel.place, panel.legend]) place.replaceChildren();
-    panel.plots = player.active ? PLOT_KINDS.filter((kind) => runs.get(scene.run).motion[kind]).map((kind) => makePlot(panel, kind)) : [];
-    shareLegend(panel, panel.plots);
+    panel.charts = player.active ? chartsOf(robot, runs.get(scene.run).motion) : [];
+    panel.compared = player.active && scene.kept !== null && scene.kept !== scene.run ? chartsOf(robot, runs.get(scene.kept).motion) : [];
+    makePlots(panel);
   }
   for (const plot of panel.plots) plot.setCursor(player.time);
+}
+
+function makePlots(panel) {
+  const known = panel.charts.map((chart) => chart.key), kept = (chosenPlots || []).filter((key) => known.includes(key));
+  const keys = kept.length ? kept : known.filter((key) => key.startsWith("q ") || key.startsWith(bench.robot.stands ? "contacts" : "tau")).slice(0, FIRST_PLOTS), { motion } = bench.player.active ? runs.get(bench.scene.run) : {};
+  for (const place of [panel.place, panel.legend]) place.replaceChildren();
+  panel.choice.replaceChildren(...panel.charts.map(({ key, title, unit }) => make("button", { type: "button", class: "small", "data-chart": key, "aria-pressed": keys.includes(key), text: `${title}, ${unit}`, click: () => {
+    chosenPlots = keys.includes(key) ? keys.filter((x) => x !== key) : [...keys, key];
+    makePlots(panel);
+  } })));
+  panel.plots = panel.charts.filter((chart) => keys.includes(chart.key)).map((chart) => {
+    const holder = make("div", { class: "run-plot", "data-plot": chart.key.split(" ")[0] }), other = panel.compared.find((x) => x.key === chart.key);
+    panel.place.append(holder);
+    const plot = createPlot(holder, { t: motion.t, ...chart, cursor: bench.player.time });
+    plot.onCursor((time) => bench.player.seek(time));
+    if (other) plot.setCompare(other.series.map((line) => ({ t: runs.get(bench.scene.kept).motion.t, ...line })));
+    return plot;
+  });
+  shareLegend(panel, panel.plots);
 }
 
 // One legend for all plots that have the lines of the first one; it switches them in all of them.
@@ -132,17 +143,6 @@ function shareLegend(panel, plots) {
     if (k) plot.legend.remove(); else panel.legend.append(plot.legend);
     plot.onShown((shown) => { for (const other of alike) if (other !== plot) other.setShown(shown); });
   });
-}
-
-function makePlot(panel, kind) {
-  const { robot, scene, player } = bench, { motion } = runs.get(scene.run);
-  const holder = make("div", { class: "run-plot", "data-plot": kind });
-  panel.place.append(holder);
-  const plot = createPlot(holder, { ...curvesOf(robot, motion, kind), t: motion.t, cursor: player.time });
-  plot.onCursor((time) => player.seek(time));
-  const kept = scene.kept !== null && scene.kept !== scene.run ? runs.get(scene.kept) : null;
-  if (kept) plot.setCompare(curvesOf(robot, kept.motion, kind).series.map((series) => ({ ...series, t: kept.motion.t })));
-  return plot;
 }
 
 addPanel({ id: "plots", title: "Plots", letter: "∿", key: "8", dock: "bottom", build: buildPlots, state: showPlots });

@@ -95,9 +95,8 @@ function placeGrips() {
   for (const kind of ["foot", "tip"]) {
     let grip = byId(`grip-${kind}`);
     if (!grip) {
-      grip = make("button", { type: "button", class: "grip", id: `grip-${kind}`, "aria-label": kind === "tip" ? "Tip of the push: drag it, or use the arrow keys, to aim the force" : "Foot of the push: drag it onto a link" });
+      grip = make("button", { type: "button", class: "grip", id: `grip-${kind}`, "aria-label": kind === "tip" ? "Tip of the push: drag it to aim the force" : "Foot of the push: drag it onto a link" });
       grip.addEventListener("pointerdown", (event) => dragGrip(event, kind));
-      grip.addEventListener("keydown", (event) => nudgeGrip(event, kind));
       overlay.append(grip);
     }
     grip.hidden = !shown;
@@ -108,25 +107,16 @@ function placeGrips() {
   }
 }
 
-function nudgeGrip(event, kind) {
-  const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-  if (!by || kind !== "tip") return;
-  event.preventDefault();
-  event.stopPropagation();
-  const [right, above] = bench.viewer.camera.axes(), size = 0.02 * robotWeight();
-  changePush({ force: plus(bench.scene.push.force, plus(times(right, by[0] * size), times(above, by[1] * size))) }, "grip keys");
-}
-
 contributors.push(() => {
   const { push } = bench.scene;
   if (!push) return null;
   const foot = pushFoot(), way = times(push.force, pushScale()), size = Math.hypot(...push.force), turn = Math.hypot(...push.moment);
-  const parts = arrowParts(foot, way, 1.2 * arrowRadius(), cssColour("--f"));
-  const found = size > 0 ? [{ at: plus(foot, way), text: `${numberText(size, 3)} N`, colour: "--f", beside: bench.scene.classroom ? 20 : 13 }] : [];
+  const parts = arrowParts(foot, way, 1.2 * arrowRadius(), cssColour("--part-external"));
+  const found = size > 0 ? [{ at: plus(foot, way), text: `${numberText(size, 3)} N`, colour: "--part-external", beside: bench.scene.classroom ? 20 : 13 }] : [];
   if (turn > 0) {
     const twist = times(push.moment, 0.2 * bench.robot.stage.scene.extent / Math.max(turn, 0.05 * robotWeight()));
-    parts.push(...arrowParts(foot, twist, arrowRadius(), cssColour("--n"), { heads: 2 }));
-    found.push({ at: plus(foot, twist), text: `${numberText(turn, 3)} N m`, colour: "--n" });
+    parts.push(...arrowParts(foot, twist, arrowRadius(), cssColour("--part-external"), { heads: 2 }));
+    found.push({ at: plus(foot, twist), text: `${numberText(turn, 3)} N m`, colour: "--part-external" });
   }
   return { parts, labels: found };
 });

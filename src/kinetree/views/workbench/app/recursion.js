@@ -5,7 +5,6 @@ const LONGEST_ARROW = 0.34, FRAME_SIZE = 0.16; // in extents of the robot
 
 const askRecursion = newestOnly("recursion", (answer) => {
   bench.recursion = answer.steps;
-  bench.constraintForces = answer.constraint_forces || [];
   const panel = panels.get("recursion"), isFirst = !panel.wasAnswered;
   if (!panel.place) return;
   panel.wasAnswered = true;
@@ -138,13 +137,6 @@ contributors.push(() => {
     const quantity = six(now).find((x) => x.symbol === bench.term.symbol), row = quantity && quantity.rows.find((x) => x.term === bench.term.name);
     for (const [colour, , heads, v] of row && row.values.length === 6 ? halvesInSpace(quantity.symbol, row.values, T) : [])
       parts.push(...arrowParts([T[3], T[7], T[11]], scaled(colour, v), 1.5 * arrowRadius(), cssColour("--lit"), { heads }));
-  }
-  const carried = now.pass === "inward" ? bench.constraintForces : [], most = {};
-  for (const { unit: own, vector } of carried) most[own] = Math.max(most[own] || 1e-9, Math.hypot(...vector));
-  for (const { name, unit: own, from, vector } of carried) {
-    const way = times(vector, LONGEST_ARROW * robot.stage.scene.extent / most[own]);
-    parts.push(...arrowParts(from, way, 0.8 * arrowRadius(), cssColour("--part-constraints"), { heads: own === "N" ? 1 : 2 }));
-    if (Math.hypot(...way) > 1e-6) found.push({ at: plus(from, way), text: name, colour: "--part-constraints" });
   }
   parts.push(...framePart(T, FRAME_SIZE * robot.stage.scene.extent));
   return { parts, labels: found, clicks: hits };

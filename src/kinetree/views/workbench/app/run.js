@@ -1,14 +1,14 @@
-// The panel Run: presets with gains, limits, runs to compare, recordings, and motions of files.
+// The panel Run: presets with gains, limits, runs to compare, and motions of files.
 
-const runs = new Map(); // number -> {motion, recipe, words, weightless, loads}; the scene has numbers of runs
-let lastRun = 0, recording = null;
+const runs = new Map(); // number -> {motion, recipe, words, loads}; the scene has numbers of runs
+let lastRun = 0, computing = false;
 const OTHER_LOADS = "The push, the gravity or the payload was changed after this run: its plots do not have the change. Press Run to simulate it.";
 
-function keepRun(motion, recipe, words, weightless = false) {
+function keepRun(motion, recipe, words) {
   lastRun += 1;
-  // motions of files and of recorded sliders are computed without a push
+  // motions of files are computed without a push
   const loads = loadsOf(recipe || { ...bench.scene, push: null });
-  runs.set(lastRun, { motion, recipe, words, weightless, loads });
+  runs.set(lastRun, { motion, recipe, words, loads });
   return lastRun;
 }
 
@@ -19,16 +19,15 @@ function buildRun(body) {
   const about = make("p", { class: "note" });
   const gains = make("div", { class: "sliders" });
   const stops = segments("Limits of the joints", { stop: "stop at limits", warn: "warn beyond limits" }, (name) => bench.store.change({ stops: name === "stop" }));
-  const go = make("button", { type: "button", class: "main", id: "run", text: "Run", title: "Simulate from here (R)", click: () => simulateHere() });
+  const go = make("button", { type: "button", class: "main", id: "run", text: "Run", title: "Simulate from here (R)", click: () => computing ? ask("stop") : simulateHere() });
   const keep = make("button", { type: "button", id: "keep-run", text: "Keep to compare", title: "Keep this run; it is drawn dashed beside the next ones (K)", click: keepToCompare });
   const remarks = make("ul", { class: "remarks" });
   const csv = make("input", { type: "file", accept: ".csv", hidden: true, "aria-label": "Motion as CSV", change: () => { if (csv.files[0]) openMotion(csv.files[0], openCsv); csv.value = ""; } });
   const openCsv = make("button", { type: "button", text: "Open CSV…", click: () => csv.click() });
-  const record = make("button", { type: "button", id: "record", text: "Record sliders", "aria-pressed": "false", click: toggleRecording });
   const saves = ["csv", "page"].map((kind) => make("button", { type: "button", "data-save": kind, text: kind === "csv" ? "Save CSV" : "Save page", click: (event) => saveRun(kind, event.currentTarget) }));
   body.append(choices, about, gains, stops, make("div", { class: "buttons" }, go, keep), remarks,
-    make("div", { class: "buttons" }, openCsv, csv, record, ...saves));
-  Object.assign(this, { choices, about, gains, stops, go, keep, remarks, record, saves });
+    make("div", { class: "buttons" }, openCsv, csv, ...saves));
+  Object.assign(this, { choices, about, gains, stops, go, keep, remarks, saves });
 }
 
 const presetOf = (name) => bench.robot.presets.find((x) => x.name === name) || null;
@@ -54,8 +53,6 @@ function showRun() {
   if (kept) lines.push([`kept, dashed: ${kept.words}`, ""]);
   panel.remarks.replaceChildren(...lines.map(([text, kind]) => make("li", { class: kind, text })));
   for (const button of panel.saves) button.disabled = !run;
-  panel.record.setAttribute("aria-pressed", recording !== null);
-  panel.record.textContent = recording ? "Stop recording" : "Record sliders";
 }
 
 function makePresets(panel, robot, chosen) {
@@ -97,18 +94,18 @@ function recipeHere() {
 const runStart = () => ({ q: bench.scene.q, dq: bench.scene.dq });
 
 async function simulateRecipe(robot, recipe) {
-  const motion = await ask("simulate", { ...recipe, robot: robot.id, ddq: zeros(robot.n), target: null });
+  const motion = await ask("simulate", { ...recipe, robot: robot.id });
   const preset = robot.presets.find((x) => x.name === recipe.preset), gains = Object.entries(recipe.gains).map(([name, x]) => `${name} ${numberText(x, 3)}`);
-  return keepRun(motion, recipe, [preset ? preset.title : recipe.preset, ...gains].join(", "), Boolean(preset && preset.weightless));
+  return keepRun(motion, recipe, [preset ? preset.title : recipe.preset, ...gains].join(", "));
 }
 
 async function simulateHere() {
   if (!isOpen("run")) openPanel("run");
   const panel = panels.get("run"), { robot } = bench;
-  const waiting = setTimeout(() => { panel.go.textContent = "Running …"; }, 300);
+  if (computing) return;
+  [computing, panel.go.textContent] = [true, "Stop"];
   const run = await attempt(panel.go, () => simulateRecipe(robot, recipeHere()));
-  clearTimeout(waiting);
-  panel.go.textContent = "Run";
+  [computing, panel.go.textContent] = [false, "Run"];
   if (run === null || robot !== bench.robot) return;
   showNewRun(run);
 }
@@ -134,29 +131,6 @@ async function saveRun(kind, control) {
   const run = runs.get(bench.scene.run);
   const file = run && await attempt(control, () => ask("save", { robot: bench.robot.id, kind, motion: run.motion }));
   if (file) download(file.name, asBlob(file.base64));
-}
-
-function recordSample() {
-  if (!recording || bench.player.active) return;
-  recording.t.push((performance.now() - recording.start) / 1000);
-  recording.q.push([...bench.scene.q]);
-}
-
-async function toggleRecording() {
-  const panel = panels.get("run");
-  if (!recording) {
-    if (bench.player.active) bench.store.change({ run: null });
-    recording = { start: performance.now(), t: [], q: [] };
-    recordSample();
-    showRun();
-    return;
-  }
-  recordSample();
-  const { t, q } = recording;
-  recording = null;
-  showRun();
-  const motion = await attempt(panel.record, () => ask("record", { robot: bench.robot.id, gravity: bench.scene.gravity, payload: bench.scene.payload, t, q }));
-  if (motion) showNewRun(keepRun(motion, null, "recorded sliders"));
 }
 
 addPanel({ id: "run", title: "Run", letter: "▶", key: "7", build: buildRun, state: showRun });

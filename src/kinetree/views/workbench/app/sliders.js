@@ -35,7 +35,6 @@ function changeJoints(entries, key) {
   const { at } = bench;
   const base = bench.player.active ? { q: at.q, dq: at.dq, ddq: at.ddq, run: null } : {};
   bench.store.change({ ...base, ...entries }, key);
-  recordSample();
 }
 
 let jointRows = [];

@@ -1,8 +1,6 @@
 // The robot on the stage: its drawing, framed when it is opened, marks, labels and clicks.
 
 const SOLID = ["visual", "body", "joint"]; // groups that stand for links and can be clicked
-// Gravity of the scene; null: the robot's own. A run without gravity has none.
-const presentGravity = () => bench.player.active && bench.player.weightless ? [0, 0, 0] : bench.scene.gravity;
 const contributors = []; // functions of the shown state that give {parts, labels, clicks}
 const OPEN = 1e-6; // errors of a constraint from which it is drawn as open, rad or m
 const TRACED = 150; // pieces of the way of the tool
@@ -49,26 +47,6 @@ function reachOf(robot, points) {
   return [plus(at, times(robot.up, far)), plus(at, times(robot.up, -far))];
 }
 
-const TURNS = [0, -0.5, 0.5, -0.9, 0.9]; // angles of the camera about the vertical that are tried, rad
-const DEEP = 0.9; // a robot that is deeper than wide by this factor points at the camera
-
-// Turn the camera of a robot that has just been opened so that it does not point at the camera.
-function turnCamera() {
-  const { viewer, robot } = bench, { camera } = viewer;
-  if (robot.plane && Math.abs(dot(robot.plane, robot.up)) < 0.1) return;
-  const points = viewer.corners(SOLID.filter((group) => viewer.isShown(group)));
-  if (!points.length) return;
-  const range = (axis) => Math.max(...points.map((p) => dot(p, axis))) - Math.min(...points.map((p) => dot(p, axis)));
-  let best = null;
-  for (const angle of TURNS) {
-    camera.set({ angle });
-    const [right, , back] = camera.axes(), depth = range(back) / Math.max(range(right), 0.35 * range(robot.up), 1e-9);
-    if (best === null || depth < best.depth - 1e-9) best = { angle, depth };
-    if (depth < DEEP) break;
-  }
-  camera.set({ angle: best.angle });
-}
-
 const robotPoints = () => bench.viewer.corners([...SOLID, "loop"].filter((group) => bench.viewer.isShown(group)));
 
 const gravityPoints = () => bench.scene.marks.gravity && bench.gravityAt
@@ -85,11 +63,10 @@ function keepInView(points) {
 }
 
 // Show the whole robot and the gravity arrow, in the direction of the camera.
-function frameRobot({ turn = false } = {}) {
+function frameRobot() {
   if (!bench.viewer) return;
   const { viewer, robot } = bench, camera = viewer.camera;
   camera.reset();
-  if (turn) turnCamera();
   const points = robotPoints();
   points.push(...reachOf(robot, points));
   if (!points.length) points.push(...bench.poses.map((T) => [T[3], T[7], T[11]]), [0, 0, 0]);
@@ -156,6 +133,7 @@ function placeLabels() {
     node.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   });
   placeGrips();
+  placeToolGrip();
 }
 
 const localPoint = (canvas, event) => {
@@ -202,13 +180,13 @@ function setUpClicks(canvas) {
 }
 
 contributors.push(() => {
-  const { robot, scene } = bench, g = presentGravity() || robot.gravity, size = Math.hypot(...g);
+  const { robot, scene } = bench, g = scene.gravity || robot.gravity, size = Math.hypot(...g);
   if (!scene.marks.gravity || !bench.gravityAt) return null;
-  if (!(size > 0)) return { parts: [], labels: [{ at: bench.gravityAt, text: "no gravity", colour: "--gravity", above: true }] };
+  if (!(size > 0)) return { parts: [], labels: [{ at: bench.gravityAt, text: "no gravity", colour: "--part-gravity", above: true }] };
   const way = times(g, 0.24 * robot.stage.scene.extent / size);
   return {
-    parts: arrowParts(bench.gravityAt, way, arrowRadius(), cssColour("--gravity")),
-    labels: [{ at: bench.gravityAt, above: true, text: `g = ${numberText(size)} m/s²`, colour: "--gravity" }],
+    parts: arrowParts(bench.gravityAt, way, arrowRadius(), cssColour("--part-gravity")),
+    labels: [{ at: bench.gravityAt, above: true, text: `g = ${numberText(size)} m/s²`, colour: "--part-gravity" }],
   };
 });
 
@@ -247,7 +225,7 @@ contributors.push(() => {
     const [from, force, normal] = [contacts.points, contacts.forces, contacts.normals].map((rows) => rows[k][c]), size = Math.hypot(...force);
     if (!(size > 1e-6 * contacts.weight)) return;
     const length = extent * Math.min(WEIGHT_LENGTH * size / (contacts.weight || size), LONGEST_FORCE), high = CONE_HEIGHT * extent, wide = contacts.friction[c] * high;
-    if (marks.contacts) parts.push(...arrowParts(from, times(force, length / size), arrowRadius(), cssColour("--trace"), { front: true }));
+    if (marks.contacts) parts.push(...arrowParts(from, times(force, length / size), arrowRadius(), cssColour("--part-contact"), { front: true }));
     if (marks.cones && wide > 0) parts.push(markPart("mark-cone", frameAlong(times(normal, -1)), [wide, wide, high], plus(from, times(normal, high)), cssColour("--com"), { alpha: 0.35 }));
   });
   return { parts };

@@ -1,9 +1,9 @@
-// The scene as plain data: all that undo, a link and a scene file restore.
+// The scene as plain data: all that undo and a scene file restore.
 
 const SCENE_VERSION = 1;
 const MERGE_MS = 900; // changes of one control within this time are one step of undo
 const MOST_STEPS_BACK = 400;
-const MOST_NUMBERS = 12; // degrees of freedom up to which the mass matrix opens with its numbers
+const MOST_NUMBERS = 9; // degrees of freedom up to which the mass matrix opens with its numbers
 
 // How the page looks before anything was chosen.
 function freshView(degrees) {
@@ -12,7 +12,7 @@ function freshView(degrees) {
     shown: null, // groups of the drawing; null: as the robot's scene proposes
     marks: { gravity: true, com: false, mass: false, force: false, contacts: true, cones: false },
     docks: { left: [], right: ["joints", "torque"], bottom: [] },
-    folded: [], sizes: { left: 330, right: 360, bottom: 250 },
+    folded: [], sizes: { left: 330, right: 360, bottom: 300 },
     table: false,
   };
 }
@@ -72,45 +72,33 @@ function createStore(first, changed) {
 
 // Only what the server needs to answer.
 function stateOf(scene, robot, at) {
-  return { robot: robot.id, q: at.q, dq: at.dq, ddq: at.ddq, push: scene.push, gravity: presentGravity(), payload: scene.payload };
+  const { q, dq, ddq, contact_forces, stop_forces } = at;
+  return { robot: robot.id, q, dq, ddq, contact_forces, stop_forces, push: scene.push, gravity: scene.gravity, payload: scene.payload };
 }
 
 // The scene as it is stored: runs as recipes, files of motions and robots as they were opened.
-function storedScene(scene, robot, camera, runs, files) {
+function storedScene(scene, robot, camera) {
   const of = { name: robot.name, joints: robot.dofs.map((dof) => dof.name) };
   const stored = { kinetree: SCENE_VERSION, of, ...scene, camera };
   for (const name of ["run", "kept"]) {
     const run = scene[name] === null ? null : runs.get(scene[name]);
-    stored[name] = !run ? null : run.recipe ? { recipe: run.recipe } : files ? { motion: run.motion } : null;
+    stored[name] = run ? (run.recipe ? { recipe: run.recipe } : { motion: run.motion }) : null;
   }
-  stored.robot = scene.robot.upload === undefined ? scene.robot
-    : files ? { ...files(scene.robot.upload) } : { file: scene.robot.main };
+  stored.robot = scene.robot.upload === undefined ? scene.robot : uploads.get(scene.robot.upload);
   return stored;
 }
 
-function encodeScene(stored) {
-  const bytes = new TextEncoder().encode(JSON.stringify(stored));
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}
-
-function decodeScene(text) {
-  const raw = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return readScene(new TextDecoder().decode(Uint8Array.from(raw, (c) => c.charCodeAt(0))));
-}
-
-// The scene of a file or link; an Error with words for the user if it is not one.
+// The scene of a file; an AskError with words for the user if it is not one.
 function readScene(text) {
   let found;
   try {
     found = JSON.parse(text);
   } catch {
-    throw new Error("This is not a scene of kinetree: expected a file that was saved with “Save scene”.");
+    throw new AskError("This is not a scene of kinetree: expected a file that was saved with “Save scene”.");
   }
   if (!found || found.kinetree === undefined || !found.robot || !Array.isArray(found.q))
-    throw new Error("This is not a scene of kinetree: it has no robot and no positions q.");
+    throw new AskError("This is not a scene of kinetree: it has no robot and no positions q.");
   if (found.kinetree !== SCENE_VERSION)
-    throw new Error(`This scene has version ${found.kinetree}; this workbench reads version ${SCENE_VERSION}.`);
+    throw new AskError(`This scene has version ${found.kinetree}; this workbench reads version ${SCENE_VERSION}.`);
   return found;
 }

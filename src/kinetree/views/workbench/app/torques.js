@@ -1,8 +1,8 @@
 // The panel Joint forces: tau of every joint as a bar of its parts, with its limit; a click unfolds it.
 
 const PART_WORDS = {
-  inertia: ["inertia", "M ddq"], Coriolis: ["Coriolis and centrifugal", "C dq"], gravity: ["gravity", "g"], spring: ["springs", "k"],
-  friction: ["friction", "b"], external: ["external", "−Jᵀ F"], constraints: ["constraints", "−Jᵀ λ"],
+  inertia: "inertia", Coriolis: "Coriolis", centrifugal: "centrifugal", gravity: "gravity", spring: "springs", friction: "friction",
+  rotor: "rotors", external: "external", contact: "contacts", stop: "stops", base: "base", constraints: "constraints",
 };
 const partColour = (name) => `--part-${name.toLowerCase()}`;
 const active = (values) => values.some((x) => Math.abs(x) > 1e-9);
@@ -24,8 +24,8 @@ function showTorque(readings) {
   panel.legend.replaceChildren(...(used.length ? used : ["gravity"]).map((name) => {
     const chip = make("i", { class: "chip", "aria-hidden": "true" });
     chip.style.background = `var(${partColour(name)})`;
-    return make("li", { title: `${PART_WORDS[name][1]} in the equation of motion` }, chip, PART_WORDS[name][0]);
-  }));
+    return make("li", {}, chip, PART_WORDS[name]);
+  }), make("li", {}, make("i", { class: "chip total" }), "sum τ"), ...(limits.some((x) => x !== null) ? [make("li", {}, make("i", { class: "chip limit" }), "limit")] : []));
   if (panel.madeFor !== robot.id) makeTorqueRows(panel, robot);
   const largestOf = {};
   robot.dofs.forEach((dof, d) => {
@@ -74,7 +74,7 @@ function showTorqueRow(row, dof, d, tau, limit, used, parts, scale) {
   if (limit !== null && limit <= scale) for (const sign of [-1, 1]) pieces.push(piece("limit-mark", 50 + sign * 49 * limit / scale, null));
   pieces.push(piece("total-mark", 50 + 49 * clamp(tau / scale, -1, 1), null));
   row.bar.replaceChildren(...pieces);
-  const shown = Math.abs(tau) < 1e-9 * scale ? 0 : tau; // rounding of larger forces
+  const shown = Math.abs(tau) < 1e-6 * scale ? 0 : tau; // rounding of larger forces, between samples
   row.value.textContent = `${numberText(shown, Math.abs(tau) < 0.1 ? 3 : 4)} ${dof.torque_unit}`;
   row.value.dataset.value = tau;
   row.share.textContent = limit === null ? "" : `${Math.round(100 * Math.abs(tau) / limit)} %`;
@@ -85,7 +85,7 @@ function showTorqueRow(row, dof, d, tau, limit, used, parts, scale) {
 
 // All parts in numbers; the joints' names stay in view when the table scrolls.
 function torqueTable({ tau, parts }, used) {
-  const head = make("tr", {}, make("th", { text: "joint" }), ...used.map((name) => make("th", { class: "n", text: PART_WORDS[name][0] })), make("th", { class: "n", text: "τ" }));
+  const head = make("tr", {}, make("th", { text: "joint" }), ...used.map((name) => make("th", { class: "n", text: PART_WORDS[name] })), make("th", { class: "n", text: "τ" }));
   const rows = bench.robot.dofs.map((dof, d) => make("tr", {}, make("th", { scope: "row", text: dof.name }),
     ...used.map((name) => make("td", { class: "n", text: numberText(parts[name][d]) })), make("td", { class: "n total", text: numberText(tau[d]) })));
   return make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows));
