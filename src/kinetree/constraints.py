@@ -13,19 +13,21 @@ import numpy as np
 
 from kinetree.core.arrays import Array, StateLike
 from kinetree.core.options import names, numbers
+from kinetree.core.text import listing
 from kinetree.dynamics.constraints.closing import (
-    closed_position,
-    kept_dofs,
-    kept_entries,
-    nearest_motion,
+    Closed,
+    close,
+    unclosed,
 )
 from kinetree.dynamics.constraints.mobility import Mobility, mobility
+from kinetree.dynamics.constraints.ranks import RANK, least_squares
 from kinetree.dynamics.constraints.regularity import margin as distance
+from kinetree.dynamics.joints.configuration import integrate
 from kinetree.engine.kernels.memo import kernel
 from kinetree.errors import InputError
 from kinetree.files.description.constraints import Constraint, Couple, Hold, Loop, Rod
 from kinetree.model import HasModel, Model, model_of
-from kinetree.model.constrain import constraints_of, tree_of
+from kinetree.model.constrain import constraints_of, dofs_named, tree_of
 from kinetree.model.inputs import coordinate_axis, coordinates, dof_axis
 from kinetree.model.model import edit
 from kinetree.present.labels import Alignment
@@ -54,6 +56,11 @@ __all__ = [
 ]
 
 
+CLOSED = 1e-10  # rad or m: the largest error of an equation at a projected position
+ATTEMPTS = 20  # positions around, from which it is tried again
+NEAR = 0.3  # their distance, rad or m
+LEFT = 1e-9  # of the terms of J x: what may be left of an equation for rates or accelerations
+
 errors = of_robots("constraint_errors", f"{__name__}.errors")
 jacobian = of_robots("constraint_jacobian", f"{__name__}.jacobian")
 bias = of_robots("constraint_bias", f"{__name__}.bias")
@@ -78,9 +85,7 @@ def unconstrained(model: Model) -> Model:
     return tree_of(model)
 
 
-def project(
-    robot: Model | HasModel, q: StateLike, *, keep: Sequence[str] = (), tolerance: float = 1e-10
-) -> Array:
+def project(robot: Model | HasModel, q: StateLike, *, keep: Sequence[str] = ()) -> Array:
     """A position near q at which all constraints are satisfied, by Newton's method.
 
     It is not always the nearest one: every step is the shortest that closes the linear part of
@@ -91,7 +96,6 @@ def project(
         robot: a Robot or a Model.
         q: joint positions, shape (..., nq), rad or m.
         keep: names of joints that stay where they are.
-        tolerance: largest entry of Phi to accept, rad or m.
 
     Returns:
         q: shape (..., nq), rad or m.
@@ -101,27 +105,46 @@ def project(
             and the state of a batch.
     """
     model = model_of(robot)
-    Phi, J = kernel(model, "constraint_errors"), kernel(model, "constraint_jacobian")
-    kept_dofs(model, keep, tolerance)
+    kept = _kept(model, keep)
     alignment = Alignment([(q, coordinate_axis(model), "q")])
     given = np.asarray(alignment.values[0], float)
-    rows = given.reshape(-1, given.shape[-1]) if given.ndim else given.reshape(1, 1)
-    closed: list[Array] = []
-    for k, row in enumerate(rows):
+    closed = np.empty(given.shape)
+    for at in np.ndindex(given.shape[:-1]):
+        start = np.array(coordinates(model, given[at]), float)
         try:
-            start = np.array(coordinates(model, row), float)
-            found = closed_position(
-                model, start, lambda x: (Phi(x), J(x)), keep=keep,
-                tolerance=tolerance,
-            )  # fmt: skip
+            closed[at] = _closed(model, start, kept, keep)
         except InputError as problem:
-            if given.ndim < 2:
-                raise
-            at = [int(x) for x in np.unravel_index(k, given.shape[:-1])]
-            raise InputError(f"state {at} of the batch: {problem}") from problem
-        closed.append(found)
-    found = np.array(closed).reshape(given.shape)
-    return alignment.label(found, [coordinate_axis(model)], "project")
+            raise InputError(f"{_state(at)}{problem}") from problem
+    return alignment.label(closed, [coordinate_axis(model)], "project")
+
+
+def _kept(model: Model, keep: Sequence[str]) -> list[int]:
+    """Entries of dq of the joints that are kept."""
+    return sorted({d for name in names(keep, "keep") for d in dofs_named(model, name, "keep")})
+
+
+def _state(at: tuple[int, ...]) -> str:
+    """The beginning of an error for one state of a batch."""
+    return f"state {list(at)} of the batch: " if at else ""
+
+
+def _closed(model: Model, q: Array, kept: Sequence[int], keep: Sequence[str]) -> Array:
+    """A closed position near one state."""
+    constraints = constraints_of(model, "project")
+    Phi, J = kernel(model, "constraint_errors"), kernel(model, "constraint_jacobian")
+    free = np.ones(model.n)
+    free[list(kept)] = 0
+
+    def closing(start: Array) -> Closed:
+        return close(model, start, lambda x: (Phi(x), J(x)), free)
+
+    first = closed = closing(q)
+    for attempt in range(ATTEMPTS):
+        if closed.residual <= CLOSED + 10 * constraints.gap:
+            return closed.q
+        away = np.random.default_rng((2017, attempt)).normal(size=model.n) * NEAR * free
+        closed = closing(integrate(model, q, away))
+    raise InputError(unclosed(model, constraints, first, keep))
 
 
 def project_rates(
@@ -148,7 +171,7 @@ def project_rates(
         array([ 2.   , -2.667,  0.   ])
     """
     model = model_of(robot)
-    if not names(keep, "keep"):
+    if not _kept(model, keep):
         return kernel(model, "constraint_impulse")(q, dq)[0]
     axes = coordinate_axis(model), dof_axis(model)
     alignment = Alignment([(q, axes[0], "q"), (dq, axes[1], "dq")])
@@ -193,25 +216,56 @@ def project_accelerations(
 
 def _nearest(model: Model, alignment: Alignment, keep: Sequence[str], what: str) -> Array:
     """Rates or accelerations of a batch of states, one after the other."""
-    n = model.n
     jacobian = kernel(model, "constraint_jacobian")  # refuses robots without constraints
-    kept = kept_entries(model, names(keep, "keep"))
+    kept = _kept(model, keep)
     q, *motion = (numbers(x, "an entry of the motion", "numbers") for x in alignment.values)
-    shape = np.broadcast_shapes(*(x.shape[:-1] for x in (q, *motion)))
     J, M = jacobian(q), kernel(model, "mass_matrix")(q)
-    bias = kernel(model, "constraint_bias")(q, motion[0])
-    wanted = np.zeros(J.shape[:-1]) if len(motion) == 1 else -bias
-    m = J.shape[-2]
-    Js, Ms = np.broadcast_to(J, (*shape, m, n)), np.broadcast_to(M, (*shape, n, n))
-    xs, rights = np.broadcast_to(motion[-1], (*shape, n)), np.broadcast_to(wanted, (*shape, m))
-    nearest = np.empty((*shape, n))
+    wanted = np.zeros(J.shape[:-1])
+    if len(motion) > 1:
+        wanted = -kernel(model, "constraint_bias")(q, motion[0])
+    shape = np.broadcast_shapes(*(x.shape[:-1] for x in (q, *motion)))
+    J, M = (np.broadcast_to(x, (*shape, *x.shape[-2:])) for x in (J, M))
+    x, wanted = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (motion[-1], wanted))
+    nearest = np.empty((*shape, model.n))
     for at in np.ndindex(*shape):
-        state = f"state {list(at)} of the batch: " if at else ""
         try:
-            nearest[at] = nearest_motion(model, Js[at], Ms[at], xs[at], rights[at], kept, what)
+            nearest[at] = _nearest_motion(model, J[at], M[at], x[at], wanted[at], kept, what)
         except InputError as problem:
-            raise InputError(f"{state}{problem}") from problem
+            raise InputError(f"{_state(at)}{problem}") from problem
     return alignment.label(nearest, [dof_axis(model)], f"project_{what}")
+
+
+def _nearest_motion(
+    model: Model, J: Array, M: Array, x: Array, wanted: Array, kept: Sequence[int], what: str
+) -> Array:
+    """x + v, (n,), with J (x + v) = wanted, v zero for the kept entries, and v^T M v least (Gauss).
+
+    x: rates or accelerations, (n,). what: "rates" or "accelerations", for the message.
+    """
+    constraints = constraints_of(model, f"project_{what}")
+    free = [d for d in range(model.n) if d not in kept]
+    rows, before = list(constraints.kept), x
+    x = np.array(x, float)
+    missing = wanted - J @ x
+    if free and np.abs(missing).max(initial=0) > 0:
+        C = np.linalg.inv(np.linalg.cholesky(M[np.ix_(free, free)])).T  # C C^T is M_ff^-1
+        scales = np.sqrt(np.array(constraints.scales))
+        A = J[rows][:, free] @ C / scales[:, None]
+        x[free] += C @ least_squares(A, missing[rows] / scales, RANK)
+    left = np.abs(J @ x - wanted)
+    sizes = np.abs(J) @ (np.abs(x) + np.abs(before)) + np.abs(wanted)
+    tolerance = (LEFT + 10 * constraints.gap) * (sizes + float(sizes.max(initial=0)))
+    worst = int(np.argmax(left - tolerance))
+    if left[worst] > tolerance[worst]:
+        kept_names = listing([model.dof_names[d] for d in kept], 8) if kept else "no joint"
+        raise InputError(
+            f"the constraints of {model.name!r} allow no {what} with {kept_names} kept: constraint "
+            f"{constraints.owner(worst)!r} would open with {left[worst]:.3g} (row "
+            f"{constraints.row_names[worst]!r}). Keep fewer joints, at most as many as the robot "
+            f"has degrees of freedom ({model.n - len(constraints.basis)}), and joints that can "
+            "move independently of each other; or leave the singular position."
+        )
+    return x
 
 
 def margin(robot: Model | HasModel, q: StateLike) -> Array:
@@ -234,8 +288,6 @@ def margin(robot: Model | HasModel, q: StateLike) -> Array:
         np.True_
     """
     model = model_of(robot)
-    model = model_of(robot)
-
     constraints = constraints_of(model, "constraint_margin")
     alignment = Alignment([(q, coordinate_axis(model), "q")])
     values = np.asarray(alignment.values[0], float)

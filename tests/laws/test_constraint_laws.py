@@ -28,7 +28,7 @@ class Tied:
     def __post_init__(self):
         self.robot = self.tree.constrained(self.given, near=self.q)
         self.model = self.robot.model
-        self.dq = dynamics.project_rates(self.model, self.q, self.dq)
+        self.dq = kt.constraints.project_rates(self.model, self.q, self.dq)
         self.J = dynamics.constraint_jacobian(self.model, self.q)
         self.found = self.accelerations(self.robot)
 
@@ -180,7 +180,7 @@ def test_a_motion_stays_closed_and_keeps_its_energy(case):
 @settings(max_examples=4)
 @given(tied())
 def test_sensitivities_are_differences_of_closed_motions(case):
-    v = dynamics.project_rates(case.model, case.q, np.linspace(1, 2, case.tree.n))
+    v = kt.constraints.project_rates(case.model, case.q, np.linspace(1, 2, case.tree.n))
     assume(np.linalg.norm(v) > 0.1 and np.abs(case.found.ddq).max() < 100)
     options = {"duration": 0.006, "dt": 0.002, "method": "rk4", "limits": "ignore"}
     try:

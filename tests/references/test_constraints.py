@@ -157,21 +157,6 @@ def test_a_four_bar_keeps_energy_and_closure_for_many_turns():
     assert np.abs(np.einsum("tij,tj->ti", J, motion.dq)).max() < 1e-8
 
 
-def test_an_error_decays_with_the_closure_time():
-    """e (1 + t/T) exp(-t/T) from an error e at rest; and the motion is the projected one."""
-    robot = kt.robots.four_bar()
-    q = robot.neutral()
-    run = {"duration": 0.3, "dt": 1e-3, "method": "rk4"}
-    opened = q + np.array([0, 0, 5e-9])
-    e = kt.constraints.errors(robot, opened)
-    motion = robot.simulate(opened, closure_time=0.1, **run)
-    t = motion.t[:, None] / 0.1
-    rows = np.abs(e) > 1e-10
-    found = np.array([kt.constraints.errors(robot, x) for x in motion.q])[:, rows]
-    np.testing.assert_allclose(found, (e * (1 + t) * np.exp(-t))[:, rows], atol=3e-10)
-    np.testing.assert_allclose(motion.q, robot.simulate(q, **run).q, atol=1e-6)
-
-
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
 def test_recorded_forces_are_those_of_the_states(method):
     robot = slider_crank()

@@ -284,7 +284,9 @@ def test_an_equality_is_closed_where_mujoco_s_is_and_allows_the_same_rates(name,
     model, rng = robot.model, np.random.default_rng(3)
     there, back = in_mujoco(mujoco, robot, theirs)
     near = back.q(theirs.qpos0.copy())
-    q = dynamics.project(model, dynamics.integrate(model, near, 0.1 * rng.normal(size=robot.n)))
+    q = kt.constraints.project(
+        model, dynamics.integrate(model, near, 0.1 * rng.normal(size=robot.n))
+    )
     data = mujoco.MjData(theirs)
     theirs.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     data.qpos[:] = there.q(q)

@@ -259,7 +259,7 @@ def test_a_built_in_robot_has_the_stored_numbers_of_pinocchio(case):
 def test_a_built_in_mechanism_is_closed_and_moves_as_its_stored_mobility(name):
     robot = getattr(kt.robots, name)()
     assert kt.constraints.mobility(robot).degrees_of_freedom == VALUES["mobility"][name]
-    q = dynamics.project(robot.model, kt.dynamics.start_position(robot))
+    q = kt.constraints.project(robot, kt.dynamics.start_position(robot))
     assert np.abs(dynamics.constraint_errors(robot.model, q)).max() < 1e-9
 
 

@@ -13,9 +13,6 @@ from kinetree.dynamics.quantities import DECLARED
 
 # public functions beside the quantities, by file
 OTHERS = {
-    "constraints.at_state": "constrained_forward_dynamics_derivatives project_accelerations "
-    "project_rates",
-    "constraints.closing": "project",
     "coriolis_matrix": "christoffel_symbols",
     "derivatives.forward_dynamics": "Linearization linearize",
     "ellipsoids": "Ellipsoid force_ellipsoid mass_ellipsoid",

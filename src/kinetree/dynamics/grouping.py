@@ -6,7 +6,7 @@ matrix whose factor grows with the cube of its depth. Links that share a degree 
 joint and its rotor on another link, cannot be cut apart, and the joints of a motor neither.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kinetree.dynamics.drives import drive_links
@@ -49,30 +49,14 @@ def cheapest(model: Model) -> list[Group]:
     return estimated(model)[0]
 
 
-def around(model: Model, dofs: Collection[int]) -> list[Group]:
-    """Degrees of freedom and all before them as one group on the world, and what hangs on it cut.
-
-    The robot as one group where that needs fewer operations.
-    """
-    return estimated(model, dofs)[0]
-
-
-def estimated(model: Model, core: Collection[int] = ()) -> tuple[list[Group], int]:
+def estimated(model: Model) -> tuple[list[Group], int]:
     """The cheapest groups, and the operations that they need besides the wrenches of the motion.
 
     Each branch is one group or cut at its first joints, whichever is estimated to need fewer
-    operations, from the leaves to the base. Degrees of freedom of `core` are in one group.
+    operations, from the leaves to the base.
     """
     parts = Parts(model)
     parent, head = parts.parent, parts.head
-    together = {
-        j
-        for i in parts.linked
-        if not set(core).isdisjoint(parts.dofs[i])
-        for j in parts.path(i)
-        if j != WORLD
-    }
-    parts.join(together)
     pieces: dict[int, list[int]] = {}
     for i in parts.linked:
         pieces.setdefault(head[i], []).append(i)
@@ -87,15 +71,11 @@ def estimated(model: Model, core: Collection[int] = ()) -> tuple[list[Group], in
         links, children = pieces[first], carried[first]
         last = parent[links[0]] == WORLD
         cut = sum(best[child] for child in children)
-        if together.isdisjoint(links):
-            size = len({d for i in links for d in parts.dofs[i]})
-            cut += _piece_cost(size, len(links), bool(children), last)
-        else:
-            inner = INNER_OPS if children else 0
-            cut += parts.cost(links, last) + inner * len(links)
+        size = len({d for i in links for d in parts.dofs[i]})
+        cut += _piece_cost(size, len(links), bool(children), last)
         branch[first] = [*links, *(i for child in children for i in branch[child])]
         one = cut + 1
-        if len(branch[first]) <= MAX_BRANCH_DOFS and together.isdisjoint(links):
+        if len(branch[first]) <= MAX_BRANCH_DOFS:
             one = parts.cost(sorted(branch[first]), last)
         else:
             branch[first] = branch[first][: MAX_BRANCH_DOFS + 1]  # too many, whatever they are

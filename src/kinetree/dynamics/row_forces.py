@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.constraints.dynamics import Items
 from kinetree.dynamics.contacts.impacts import (
     PUSH,
     PUSH_SPEED,
@@ -24,39 +23,19 @@ from kinetree.dynamics.contacts.impacts import (
     contact_rows,
     contact_sizes,
     impulses_with_rebound,
-    separate_trees,
 )
-from kinetree.dynamics.contacts.points import Places, curvatures, seated, touches
+from kinetree.dynamics.contacts.points import curvatures, seated, touches
 from kinetree.dynamics.dry_friction import CoulombPairs
 from kinetree.dynamics.impulses import Problem, Response, Solution, solve_rows
 from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.rows import TINY, FrictionRow, Row, Seat, StopRow
-from kinetree.dynamics.step_system import StepSystem
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.step_system import Step, StepSystem
 from kinetree.files.description.joints import SCREW_TYPES
 from kinetree.model import Joint, Model
 from kinetree.scalars import Scalar, maximum, where
 
 FAR = 1e9  # rad/s or m/s: the bound of the rate of a joint with one limit, which is never reached
-
-
-@dataclass(frozen=True, eq=False)
-class Bodies:
-    """What the rows of a step are computed from: a tree at q and dq, its constraints and contacts.
-
-    h: the time in which friction may stop a joint, s. dry: levels of dry friction. stopped: joints
-    with stops.
-    """
-
-    tree: Tree
-    q: Array
-    dq: Array
-    h: Scalar
-    items: Items
-    places: Places
-    dry: CoulombPairs
-    stopped: Sequence[Joint]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,52 +67,57 @@ def row_sizes(model: Model, *, dry: bool, stops: bool) -> dict[str, int]:
     return sizes | ({"residual": 1} if sizes or dry else {})
 
 
-def row_forces(at: Bodies, system: StepSystem, a: Array) -> RowForces:
+def row_forces(
+    at: Step, h: Scalar, dry: CoulombPairs, stopped: Sequence[Joint], system: StepSystem, a: Array
+) -> RowForces:
     """The forces of all rows.
 
-    system: the equations of the step. a: accelerations without rows, (n,).
+    h: the time in which friction may stop a joint, s. dry: levels of dry friction. stopped: joints
+    with stops. system: the equations of the step. a: accelerations without rows, (n,).
     """
-    model, h = at.tree.model, at.h
+    model = at.model
     contacts = touches(at.tree, at.places) if at.places else []
     J, seats = seated(at.tree, contacts) if contacts else (np.zeros((0, model.n), int), [])
-    friction, stops, J = _joint_carriers(at, J)
+    friction, stops, J = _joint_carriers(model, dry, stopped, J)
     sparse = len(J) > sum(x.size for x in seats) and system.kkt is None
     response, block = system.response(J, sparse=sparse)
     before, free = J @ at.dq, J @ a
     rubbing = [
         FrictionRow(x, np.array([block(x.carrier)[0, 0] + TINY, -plus * h, minus * h]))
-        for x, (plus, minus) in zip(friction, at.dry.values(), strict=True)
+        for x, (plus, minus) in zip(friction, dry.values(), strict=True)
     ]
     stopping = [
         StopRow(x, np.array([block(x.carrier)[0, 0] + TINY, *_rates(joint, at.q, h)]))
-        for x, joint in zip(stops, at.stopped, strict=True)
+        for x, joint in zip(stops, stopped, strict=True)
     ]
     rows = [*rubbing, *stopping]
     rates = np.array([(before + free * h)[x.seat.first] for x in rows])
     if contacts:
         speeds = before, free, J @ body_turning(model, at.dq)
         solution, records = _with_contacts(
-            at, response, (contacts, seats, block), rows, rates, speeds
+            at, h, response, (contacts, seats, block), rows, rates, speeds
         )
     else:
         problem = Problem(response, rows, rates, smooth=True)
         solution, records = solve_rows(problem), []
     impulses = solution.impulses[len(solution.impulses) - len(rows) :]
     r_friction, r_stops = np.split(impulses, [len(rubbing)])
-    dry = dict(zip(at.dry, zip(rubbing, r_friction, strict=True), strict=True))
+    sticking = dict(zip(dry, zip(rubbing, r_friction, strict=True), strict=True))
     results = [*records, r_stops / h, np.array([solution.residual])]
-    return RowForces(J.T @ solution.carried / h, dry, results)
+    return RowForces(J.T @ solution.carried / h, sticking, results)
 
 
-def _joint_carriers(at: Bodies, J: Array) -> tuple[list[Seat], list[Seat], Array]:
+def _joint_carriers(
+    model: Model, dry: CoulombPairs, stopped: Sequence[Joint], J: Array
+) -> tuple[list[Seat], list[Seat], Array]:
     """Places of friction and of stops among the carriers, and the rows of all carriers, (D, n)."""
-    n, motors = at.tree.model.n, motor_rates(at.tree.model)
+    n, motors = model.n, motor_rates(model)
     unit, first = np.eye(n, dtype=int), len(J)
-    carriers = [(unit if motors is None else motors.T)[d] for d in at.dry]
+    carriers = [(unit if motors is None else motors.T)[d] for d in dry]
     friction = [Seat(first + k) for k in range(len(carriers))]
-    own = dict(zip(at.dry, friction, strict=True)) if motors is None else {}
+    own = dict(zip(dry, friction, strict=True)) if motors is None else {}
     stops: list[Seat] = []
-    for joint in at.stopped:
+    for joint in stopped:
         d = joint.dofs[0]
         if d not in own:
             own[d] = Seat(first + len(carriers))
@@ -156,7 +140,8 @@ def _rates(joint: Joint, q: Array, h: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _with_contacts(
-    at: Bodies,
+    at: Step,
+    h: Scalar,
     response: Response,
     touching: tuple[Sequence[Any], Sequence[Seat], Any],
     joint_rows: Sequence[Row],
@@ -164,14 +149,12 @@ def _with_contacts(
     speeds: tuple[Array, Array, Array],
 ) -> tuple[Solution, list[Array]]:
     """Impulses of contacts and joint rows, and the results of contacts."""
-    of, h, (contacts, seats, block) = at.tree.model.contacts, at.h, touching
+    of, (contacts, seats, block) = at.model.contacts, touching
     assert of is not None
     soft = 0 if of.compliance is None else of.compliance / (h * h)  # w_n + gap / h + soft r_n = 0
     blocks = [block(x.carrier) for x in seats]
     rows = [*contact_rows(contacts, seats, blocks, of.frictions, soft), *joint_rows]
     near = approach(of, contacts, seats, curvatures(at.tree, at.places, contacts, at.dq), speeds, h)
-    dofs = [*at.dry, *(x.dofs[0] for x in at.stopped)]
-    trees = [0] * len(rows) if at.items else separate_trees(at.tree, contacts, dofs)
     smooth = of.compliance is not None
-    solution = impulses_with_rebound(response, rows, near, rates, trees, smooth=smooth)
+    solution = impulses_with_rebound(response, rows, near, rates, smooth=smooth)
     return solution, contact_records(contacts, rows, solution, h)

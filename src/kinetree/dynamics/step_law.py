@@ -26,16 +26,16 @@ and c_3 do not converge, and c fades: a body then keeps its rates, and gains no 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, known, scalar
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
-from kinetree.dynamics.constraints.dynamics import Items, Kkt
-from kinetree.dynamics.constraints.stepping import check_stepping, closing
-from kinetree.dynamics.contacts.points import Places, book_places
+from kinetree.dynamics.constraints.dynamics import Kkt
+from kinetree.dynamics.constraints.stepping import closing
+from kinetree.dynamics.contacts.points import book_places
 from kinetree.dynamics.dry_friction import (
     dry_dofs,
     dry_levels,
@@ -51,12 +51,11 @@ from kinetree.dynamics.joints.motors import motor_rates
 from kinetree.dynamics.joints.tangents import body_turning
 from kinetree.dynamics.mass_matrix import mass_matrix
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method, take_stages
-from kinetree.dynamics.row_forces import Bodies, row_forces, stopped_joints
+from kinetree.dynamics.row_forces import row_forces, stopped_joints
 from kinetree.dynamics.rows import TINY, FrictionRow
 from kinetree.dynamics.state import StateSpace
 from kinetree.dynamics.step_slopes import StepSlopes
-from kinetree.dynamics.step_system import StepSystem, stiffened
-from kinetree.dynamics.tree import Tree
+from kinetree.dynamics.step_system import Step, StepSystem, stiffened
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates, zeros
@@ -106,7 +105,6 @@ def step(
     check_contact_method(model, method)
     stages, space, items = METHODS[method], StateSpace(model, dry=dry_dofs(model)), placed(model)
     places = book_places(model)
-    check_stepping(model)
     dt = scalar(dt, "dt")
     number = known(np.asarray(dt))
     if number is not None and number <= 0:
@@ -124,38 +122,6 @@ def step(
     close = closing(model, lambda q: book_tree(model, q), items) if items else None
     end = take_stages(stages, space, dt, np.concatenate(x), rate, close)
     return end[: model.nq], end[model.nq :]
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """What the rate of a step is computed from.
-
-    Args:
-        tree: of the position q, (nq,).
-        dq: joint rates, (n,).
-        tau: joint forces, (n,).
-        h: length of the step, s.
-        items, places: constraints and contacts in the frames of the tree.
-        gains: slopes of tau, for an implicit method; None: tau is constant in the step.
-        T: time constant in which errors of the constraints decay, s; None: they stay.
-        stops: limits of joints stop them, in a method that moves q with the new rates.
-    """
-
-    tree: Tree
-    q: Array
-    dq: Array
-    tau: Array
-    h: Scalar
-    items: Items = ()
-    places: Places = ()
-    gains: Gains | None = None
-    T: Scalar | None = None
-    stops: bool = False
-
-    @property
-    def model(self) -> Model:
-        """The robot."""
-        return self.tree.model
 
 
 def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
@@ -178,8 +144,7 @@ def step_rate(method: Method, s: Step) -> tuple[Array, Array]:
     ddq, results = a, list[Array]()
     if bound:
         h = s.h / method.braking
-        at = Bodies(s.tree, s.q, s.dq, h, s.items, s.places, dry, stopped)
-        rows = row_forces(at, system, a)
+        rows = row_forces(s, h, dry, stopped, system, a)
         a, y = system.accelerate(ahead + rows.forces)
         ddq = a = _at_rest(s, a, rows.dry, h)
         results = rows.results
@@ -217,7 +182,7 @@ def rate_in_mode(s: Step, mode: Array) -> tuple[Array, Array]:
     T = np.eye(s.model.n, dtype=int) if motors is None else motors.T
     M, stiff = stiffened(now.M, held, T)
     b = b - sum(T[d] * x for d, x in slipping.items())
-    ddq, y = replace(now, M=M).accelerate(b)
+    ddq, y = now.with_matrix(M).accelerate(b)
     turned = T @ ddq
     friction = [x + stiff[d] * turned[d] for d, x in slipping.items()]
     still = np.array([held.get(d, 0) * x for d, x in enumerate(turned)])
@@ -267,7 +232,7 @@ def _equations(s: Step) -> tuple[StepSystem, Array]:
     b = s.tau - smooth_bias(s.tree, s.dq)
     if kkt is None:
         return StepSystem(s.model, mass_matrix(s.tree)), b
-    return StepSystem(s.model, kkt.matrix, kkt, kkt.wanted(s.dq, s.T)), b
+    return StepSystem(s.model, kkt.matrix, kkt), b
 
 
 def _ahead(method: Method, s: Step, now: StepSystem, b: Array) -> tuple[StepSystem, Array]:
@@ -282,5 +247,5 @@ def _ahead(method: Method, s: Step, now: StepSystem, b: Array) -> tuple[StepSyst
             "slopes are not symmetric, such as a controller that couples joints; an implicit step "
             "cannot take both. Use method 'semi_implicit_euler'."
         )
-    system = replace(now, M=slopes.added(now.M, s.h), symmetric=slopes.symmetric)
+    system = now.with_matrix(slopes.added(now.M, s.h), symmetric=slopes.symmetric)
     return system, slopes.moved(b, s.dq, s.h)

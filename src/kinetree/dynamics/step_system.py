@@ -6,10 +6,6 @@ A step solves, with b its forces and w the accelerations of the constraints,
 
 with a matrix that need not be the mass matrix: an implicit step adds slopes of forces to it, and a
 joint that is held is stiff. Without constraints only M x = b is left, and M may be unsymmetric.
-
-**Scales.** The rows of A = J M^-1 J^T shrink as slopes grow, so the part that is added to the
-diagonal (solve.py) is measured by the diagonal of A itself, and not by that of a typical A. A row
-that vanishes at a singular position still has FLOOR of the typical value.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,12 +16,16 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.constraints.dynamics import Eliminated, Kkt, eliminated_rows, row_names
-from kinetree.dynamics.constraints.solve import Proximal, symmetric_product
+from kinetree.dynamics.constraints.dynamics import Items, Kkt, eliminated_rows
+from kinetree.dynamics.constraints.solve import symmetric_product
+from kinetree.dynamics.contacts.points import Places
 from kinetree.dynamics.impulses import Response
+from kinetree.dynamics.joints.gains import Gains
 from kinetree.dynamics.rows import TINY
-from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix, mass_names
+from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
+from kinetree.dynamics.tree import Tree
 from kinetree.model import Model
+from kinetree.scalars import Scalar
 from kinetree.spatial.matrices import (
     Factor,
     InverseFactor,
@@ -37,56 +37,66 @@ from kinetree.spatial.matrices import (
 )
 
 HELD = 2.0**40  # of the inertia of a joint: the stiffness that holds it
-FLOOR = 2.0**-18  # of a typical diagonal of A: the least scale of a row that vanishes
 # of A_ii, added to it before A is inverted; rounds converge by this factor or faster
 REGULAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class StepSystem:
-    """M of a step, (n, n), and the constraints of the state with their accelerations.
+class Step:
+    """What the rate of a step is computed from.
 
-    kkt: of the state; None without constraints. wanted: J x of its solved rows, (m,). symmetric:
-    whether M is.
+    Args:
+        tree: of the position q, (nq,).
+        dq: joint rates, (n,).
+        tau: joint forces, (n,).
+        h: length of the step, s.
+        items, places: constraints and contacts in the frames of the tree.
+        gains: slopes of tau, for an implicit method; None: tau is constant in the step.
+        stops: limits of joints stop them, in a method that moves q with the new rates.
+    """
+
+    tree: Tree
+    q: Array
+    dq: Array
+    tau: Array
+    h: Scalar
+    items: Items = ()
+    places: Places = ()
+    gains: Gains | None = None
+    stops: bool = False
+
+    @property
+    def model(self) -> Model:
+        """The robot."""
+        return self.tree.model
+
+
+@dataclass(frozen=True, eq=False)
+class StepSystem:
+    """M of a step, (n, n), and the constraints with it; kkt: None without constraints.
+
+    symmetric: whether M is.
     """
 
     model: Model
     M: Array
     kkt: Kkt | None = None
-    wanted: Array | None = None
     symmetric: bool = True
+
+    def with_matrix(self, M: Array, *, symmetric: bool = True) -> "StepSystem":
+        """The equations with another matrix."""
+        kkt = None if self.kkt is None else self.kkt.with_matrix(M)
+        return StepSystem(self.model, M, kkt, symmetric)
 
     @cached_property
     def factor(self) -> Factor:
         """M = L^T D L."""
-        if self.kkt is None:
-            return factor_mass_matrix(self.model, self.M)
-        return self._eliminated.M
-
-    @cached_property
-    def _eliminated(self) -> Eliminated:
-        """The equations with M eliminated; those of the state where M is the mass matrix."""
-        assert self.kkt is not None
-        if self.M is self.kkt.matrix:
-            return self.kkt.eliminated
-        return Eliminated(mass_names(self.model), self.M, self.kkt.J)
-
-    @cached_property
-    def _A(self) -> Proximal:
-        """J M^-1 J^T of the constraints, factored."""
-        kkt = self.kkt
-        assert kkt is not None
-        if self.M is kkt.matrix:
-            return kkt.A
-        A, typical = self._eliminated.A, kkt.given.scales
-        scales = [x + FLOOR * s for x, s in zip(A.diagonal(), typical, strict=True)]
-        return Proximal(A, scales, row_names(kkt.given, kkt.rows), dependent=kkt.dependent)
+        return factor_mass_matrix(self.model, self.M) if self.kkt is None else self.kkt.M
 
     def accelerate(self, b: Array) -> tuple[Array, Array]:
         """X and y, (n,) and (m,), for forces b, (n,)."""
         if self.kkt is not None:
-            assert self.wanted is not None
-            return self._eliminated.solve(self._A, b, self.wanted)
+            return self.kkt.accelerate(b)
         if self.symmetric:
             return solve(self.factor, b), np.zeros(0)
         return solve_unsymmetric(self.M, b), np.zeros(0)
@@ -103,8 +113,8 @@ class StepSystem:
             return Response(self.M, factored, J=J), lambda at: symmetric_product(over_D[at], Y[at])
         A = symmetric_product(over_D, Y)
         if self.kkt is not None:
-            cross = self._eliminated.Y_over_D @ Y.T
-            A = mirrored_half(A - cross.T @ self._A.solve(cross))
+            cross = self.kkt.Y_over_D @ Y.T
+            A = mirrored_half(A - cross.T @ self.kkt.A.solve(cross))
         more = np.diag([A[i, i] * REGULAR + TINY for i in range(len(A))])
         inverse = InverseFactor(factor(A + more, None)).matrix() if len(A) else A
         return Response(inverse, A=A), lambda at: A[at, at]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array
+from kinetree.dynamics.contacts.impacts import check_smooth
 from kinetree.dynamics.joints.tangents import integrate, rate_map
 from kinetree.dynamics.methods import METHODS
 from kinetree.dynamics.state import StateSpace, tangents
@@ -166,6 +167,7 @@ class Transcription:
 
     def next_state(self, x: Array, u: Array, p: Array | None = None) -> Array:
         """F(x, u, p), over any scalars; p matters where robot data are free."""
+        check_smooth(self.model)
         tau, arguments = self.parts(x, u)
         name = step_name(self.method, controls=self.controls, activation=self.activations > 0)
         step = whole_step(name, marked=False, stops=False)(self.robot(p), not self.free, None)

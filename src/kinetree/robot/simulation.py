@@ -71,7 +71,6 @@ def simulate(
     friction_state: ArrayLike | None = None,
     limits: LimitsChoice = "stop",
     effort_limits: EffortLimits = "watch",
-    closure_time: float | None = None,
     progress: bool | None = None,
     target: Cpu | Cuda = "cpu",
 ) -> Trajectory | GpuTrajectory:
@@ -127,8 +126,6 @@ def simulate(
             not look.
         effort_limits: "watch" looks at the joint forces as `limits` says, "saturate" clips the
             forces of tau and of a controller to the limits of the joints, as motors do.
-        closure_time: in which errors of constraints decay with fixed steps, s; None: every
-            state is projected onto the constraints.
         progress: whether to show a bar on the error stream; None: on a terminal, in long runs.
         target: "cpu", or "cuda" for fixed steps on an NVIDIA GPU.
 

@@ -3,8 +3,7 @@
 Step doubling: the motion is computed again with steps of 2 dt. If the error of a method of order p
 is C dt^p, the difference of both motions is (2^p - 1) times the error of the finer one. Of a batch,
 the rollout that ends fastest is judged. There is no estimate where steps of 2 dt are another
-motion: contacts, digital controllers, delays, errors of constraints that decay in time, and on a
-GPU.
+motion: contacts, digital controllers, delays, and on a GPU.
 
 Energy: only errors of the steps let the energy of a passive run rise.
 """
@@ -45,7 +44,7 @@ def step_error(run: Run, setup: Setup, loop: FixedSteps, outcome: Outcome) -> Ar
     unlike = run.model.contacts is not None or setup.sampling is not None
     steps = len(outcome.times) - 1
     unlike |= bool((outcome.first >= 0).any())  # ended, or beyond a limit
-    if unlike or delayed or run.closure_time is not None or run.halts or steps < JUDGED_STEPS:
+    if unlike or delayed or run.halts or steps < JUDGED_STEPS:
         return None
     row = int(np.argmax(np.nan_to_num(np.abs(outcome.records["dq"][-1]).max(-1))))
     h = float(run.times[1])

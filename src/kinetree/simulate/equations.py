@@ -27,7 +27,8 @@ from kinetree.dynamics.joints.presliding import Bristling, bend, bristles, witho
 from kinetree.dynamics.lean import lean_model, lean_tree
 from kinetree.dynamics.methods import Method
 from kinetree.dynamics.state import StateSpace, coordinate_rates, tangents
-from kinetree.dynamics.step_law import Step, rate_in_mode, step_rate
+from kinetree.dynamics.step_law import rate_in_mode, step_rate
+from kinetree.dynamics.step_system import Step
 from kinetree.engine.compiler.derivatives import jacobian
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.interpret import interpret
@@ -184,10 +185,9 @@ class EquationsOfMotion:
         tree, dq, tau = lean_tree(lean, loads.q, loads.F_ext), loads.dq, loads.moving
         items, method = lean_items(lean), self.method
         if method is not None:
-            T = inputs["closure time"][0][0] if "closure time" in inputs else None
             h = inputs["step"][0][0] if "step" in inputs else 0
             rows = items, lean_places(lean)
-            step = Step(tree, loads.q, dq, tau, h, *rows, gains, T, stops=self.stops)
+            step = Step(tree, loads.q, dq, tau, h, *rows, gains, stops=self.stops)
             k, more = step_rate(method, step)
             return dq, k[len(dq) :], more
         moving = coordinate_rates(self.space.model, loads.q, dq)

@@ -85,7 +85,7 @@ class FixedSteps:
         state = setup.x0[chosen].copy()
         count, xp, dtype = len(state), machine.xp, state.dtype.name
         rows, kept = record_rows(len(times), run.stride)
-        external = step_inputs(setup, self.space, self.method, run.pull_time, times)
+        external = step_inputs(setup, self.space, self.method, times)
         params = external.params(batch, xp, dtype)
         params = params if len(params) == 1 else params[chosen]
         first = xp.full((count, self.stepping.watched), NEVER, machine.integers)
@@ -194,7 +194,7 @@ def fixed_steps(
         ranges = () if actuation is None else actuation.ranges(model)
         dry = dry_dofs(model, acting.parameters)
         space = StateSpace(model, setup.extra, dry, registers, ranges)
-        external = step_inputs(setup, space, method, run.pull_time)
+        external = step_inputs(setup, space, method)
         system = make_system(
             EquationsOfMotion(space, acting, external, method, run.stops, run.saturates)
         )
@@ -209,17 +209,14 @@ def step_inputs(
     setup: Setup,
     space: StateSpace,
     method: Method,
-    pull_time: float | None = None,
     times: Array | None = None,
 ) -> ExternalInputs:
     """The inputs of a loop, with what steps need beside the forces.
 
-    "closure time" of constraints, s; and "step", the length of the step that begins at each time,
-    s, if forces or accelerations depend on it. Without times they have their shapes alone.
+    This is "step", the length of the step that begins at each time, s, if forces or accelerations
+    depend on it. Without times it has its shape alone.
     """
     external, grid = setup.external, np.arange(2.0) if times is None else times
-    if pull_time is not None:
-        external = external.with_constant("closure time", np.array([pull_time]))
     rubbing = method.sampled and bristles(setup.model)
     if not (uses_step(method, space) or rubbing or setup.acting.actuation is not None):
         return external
@@ -255,10 +252,7 @@ def make_stepping(run: Run, system: System, fields: tuple[Field, ...]) -> Steppi
     rate = system.graph or Graph((), (Port("t", ()), x), (k, y), ())
     return Stepping(
         rate=rate,
-        stages=tuple(
-            stage_graph(space, method, i, closed=run.pull_time is None)
-            for i in range(len(method.stages))
-        ),
+        stages=tuple(stage_graph(space, method, i) for i in range(len(method.stages))),
         watch=margins_graph(space, run.bounds, y.size),
         fields=fields,
     )

@@ -21,7 +21,6 @@ from kinetree.model import Model
 from kinetree.scalars import Scalar, minimum
 from kinetree.simulate.forces import ActingForces
 
-PULLED_ERROR = 1e-3  # rad or m: of constraints with a time constant, which leaves errors by design
 ROUNDING = 1.001  # of the tolerance: of a residual that is just solved
 
 LIMIT_ROUNDING = 1e-9  # of a limit, or rad, m, N m if that is more
@@ -186,14 +185,12 @@ def result_places(
     return places
 
 
-def closure_bounds(
-    model: Model, closure_time: float | None, method: Method | None
-) -> tuple[Bound, ...]:
+def closure_bounds(model: Model, method: Method | None) -> tuple[Bound, ...]:
     """The errors Phi of all equations as bounded entries of y; none without constraints."""
     if model.constraints is None:
         return ()
     first = result_places(model, method, None)["Phi"].start
-    most = model.constraints.tolerance if closure_time is None else PULLED_ERROR
+    most = model.constraints.tolerance
     return tuple(
         Bound(name, CLOSURE, first + k, -most, most, "rad or m")
         for k, name in enumerate(model.constraints.row_names)

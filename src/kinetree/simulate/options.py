@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import is_one_of, numbers, switch
 from kinetree.core.progress import Progress
-from kinetree.dynamics.constraints.stepping import check_modes, check_stepping
+from kinetree.dynamics.constraints.stepping import check_modes
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.methods import METHODS, Method, check_contact_method
 from kinetree.engine.kernels.memo import remembered
@@ -33,7 +33,6 @@ from kinetree.simulate.inputs import ForceInput, Signal
 from kinetree.simulate.limits import Bound, closure_bounds, joint_bounds, residual_bounds
 
 LONGEST_STEP = 0.05  # s: in it a robot that has fallen by 0.2 m moves 0.1 m
-LEAST_PULL = 2.0  # steps in a time constant: shorter ones make the pull itself unstable
 
 FIXED_STEP = 0.001  # s: default dt of fixed steps
 MAX_STEPS = 1e9  # duration / dt: more is taken for a mistyped dt
@@ -42,7 +41,7 @@ WHOLE_STEPS = 1e-9  # share by which duration / dt may miss a whole number: 2.0 
 
 ADAPTIVE_METHODS = ("DOP853", "LSODA", "Radau", "BDF")  # by the names of scipy.integrate
 STEP_LAW = "time_stepping"  # the method that places impacts and stops within steps
-OF_FIXED_STEPS = ("dt", "every", "closure_time")  # options that an adaptive method does not have
+OF_FIXED_STEPS = ("dt", "every")  # options that an adaptive method does not have
 OF_ADAPTIVE_STEPS = ("rtol", "atol", "max_step", "record", "breaks", "events")
 LIMITS = ("stop", "error", "record", "ignore")
 EFFORT_LIMITS = ("watch", "saturate")
@@ -79,7 +78,6 @@ class SimulationOptions(TypedDict, total=False):
     friction_state: ArrayLike | None
     limits: LimitsChoice
     effort_limits: EffortLimits
-    closure_time: float | None
     progress: bool | None
 
 
@@ -110,7 +108,6 @@ class Run:
     friction_state: ArrayLike | None = None
     limits: LimitsChoice = "stop"
     effort_limits: EffortLimits = "watch"
-    closure_time: float | None = None
     progress: bool | None = None
     target: Literal["cpu", "cuda"] = "cpu"
 
@@ -169,11 +166,6 @@ class Run:
             name: positive(x, name, units[name]) for name, x in options.items() if x is not None
         }
 
-    @cached_property
-    def pull_time(self) -> float | None:
-        """Time constant in which errors of constraints decay, s; None: states are projected."""
-        return read_closure_time(self.model, self.closure_time, float(self.times[1]))
-
     @property
     def saturates(self) -> bool:
         """Whether forces of laws are clipped to the limits of the joints."""
@@ -195,13 +187,12 @@ class Run:
     def bounds(self) -> tuple[Bound, ...]:
         """The limits that are watched, and the errors of constraints."""
         watched, varied = self.limits != "ignore", tuple(self.parameters or ())
-        pulled = self.pull_time is not None
-        key = "bounds", self.method_name, watched, self.stops, pulled, varied
+        key = "bounds", self.method_name, watched, self.stops, varied
 
         def make() -> tuple[Bound, ...]:
             joints = joint_bounds(self.model) if watched else ()
             kept = tuple(x for x in joints if not (self.stops and x.quantity == "position"))
-            closed = closure_bounds(self.model, self.pull_time, self.fixed)
+            closed = closure_bounds(self.model, self.fixed)
             return kept + closed + residual_bounds(self.model, self.fixed, varied, stops=self.stops)
 
         return remembered(self.model, key, make)
@@ -225,8 +216,7 @@ class Run:
     def code_key(self) -> Hashable:
         """The options that compiled code depends on; `Setup.code_key` is the other half."""
         method = "adaptive" if self.fixed is None else self.method_name
-        pulled = self.pull_time is not None
-        return self.target, method, len(self.bounds), pulled, self.stops, self.saturates
+        return self.target, method, len(self.bounds), self.stops, self.saturates
 
     def bar(self) -> Progress:
         """A progress bar over the times."""
@@ -270,9 +260,8 @@ def _check_robot(run: Run, varied: Sequence[str]) -> bool:
     """Raise InputError if the method cannot step the robot; once for each robot and method."""
     check_contact_method(run.model, run.method_name)
     check_model(run.model)
-    check_stepping(run.model, varied)
     if run.fixed is None:
-        check_modes(run.model)
+        check_modes(run.model, varied)
     return True
 
 
@@ -332,27 +321,3 @@ def time_grid(duration: SupportsFloat, dt: SupportsFloat, name: str) -> Array:
         times[-1] = duration
         return times
     return np.append(times, duration)
-
-
-def read_closure_time(model: Model, value: float | None, dt: float) -> float | None:
-    """Check the time constant in which errors of the constraints decay.
-
-    Args:
-        model: the robot.
-        value: as given, s; None: states are projected.
-        dt: length of a step, s.
-    """
-    if value is None:
-        return None
-    if model.constraints is None:
-        raise InputError(
-            f"closure_time is {value!r}, and {model.name!r} has no constraints that it is for; "
-            "leave it out."
-        )
-    T = positive(value, "closure_time", "s")
-    if T < LEAST_PULL * dt * (1 - 1e-12):
-        raise InputError(
-            f"closure_time is {T:g} s with steps of {dt:g} s; expected at least "
-            f"{LEAST_PULL:g} steps, {LEAST_PULL * dt:g} s: a faster pull is unstable."
-        )
-    return T

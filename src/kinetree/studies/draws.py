@@ -15,6 +15,7 @@ import numpy as np
 
 from kinetree import dynamics
 from kinetree.core.arrays import Array, ArrayLike
+from kinetree.core.options import count
 from kinetree.dynamics.joints.configuration import random_positions
 from kinetree.engine.compiler.law import TracedLaw
 from kinetree.engine.kernels.free import OF_CONTACTS, check_free, free_ports, free_values, owners
@@ -231,21 +232,24 @@ def read_arguments(
         value = checked[name]
         if isinstance(value, np.ndarray | Choice | Grid):  # simulate checks the others
             check_free(model, name, np.asarray(getattr(value, "values", value), float))
-    return Arguments(model, seed, repeats, checked, shapes, own)
+    return Arguments(model, count(seed, "seed"), some(repeats, "n"), checked, shapes, own)
+
+
+def some(value: Any, name: str) -> int:
+    """A number of things, of which there is one at least."""
+    if count(value, name) < 1:
+        raise InputError(f"{name} is {value}; expected 1 or more.")
+    return int(value)
 
 
 def by_joint(model: Model, name: str, value: Any) -> Any:
     """An argument with labelled arrays in it put into the order of the robot."""
-    axis = _axis(model, name)
+    axis, steps = _axis(model, name), dof_axis(model) if name in POSITIONS else _axis(model, name)
     if not isinstance(value, Normal | Uniform | Choice | Grid | Noise):
         return Alignment([(value, axis, name)]).values[0]
     parts = [x.name for x in fields(value) if x.name != "hold"]
-    steps = dof_axis(model) if name in POSITIONS else axis
-    labelled = [
-        (getattr(value, part), steps if part == "std" else axis, f"{part} of {name}")
-        for part in parts
-    ]
-    return replace(value, **dict(zip(parts, Alignment(labelled).values, strict=True)))
+    given = [(getattr(value, x), steps if x == "std" else axis, name) for x in parts]
+    return replace(value, **dict(zip(parts, Alignment(given).values, strict=True)))
 
 
 def _axis(model: Model, name: str) -> Axis | None:
@@ -274,15 +278,15 @@ def _checked(model: Model, name: str, value: Any, shape: tuple[int, ...], own: b
             if x.ndim == 0 or not len(x):
                 raise ShapeError(f"values of {where} have shape {x.shape}; expected (k, ...).")
             return type(value)(np.array([_array(v, shape, f"value of {where}") for v in x]))
-        case Anywhere() if name not in POSITIONS:
-            raise InputError(f"{where} is Anywhere(), which is for positions; use Uniform.")
-        case Spread(share) if not own or not 0 <= share < 1:
-            raise InputError(
-                f"{where} is {value}; expected a Spread only for data of the robot, with a share "
-                "from 0 to below 1."
-            )
-        case Anywhere() | Spread():
+        case Anywhere() if name in POSITIONS:
             return value
+        case Spread(share) if own and 0 <= share < 1:
+            return value
+        case Anywhere() | Spread():
+            raise InputError(
+                f"{where} is {value}; expected Anywhere() for positions alone, and Spread(share) "
+                "for data of the robot, with a share from 0 to below 1."
+            )
         case _:
             return _array(value, shape, where)
 
@@ -292,8 +296,8 @@ def read_noise(model: Model, name: str, noise: Noise, shape: tuple[int, ...]) ->
     if name not in FORCES:
         raise InputError(f"{name} is Noise, which is for tau and F_ext; use Normal.")
     noise = by_joint(model, name, noise)
-    positive(noise.hold, f"hold of the noise of {name}", "s")
-    return Noise(_spread(noise.std, shape, f"the noise of {name}"), noise.hold)
+    hold = positive(noise.hold, f"hold of the noise of {name}", "s")
+    return Noise(_spread(noise.std, shape, name), hold)
 
 
 def _spread(std: ArrayLike, shape: tuple[int, ...], where: str) -> Array:
@@ -309,9 +313,8 @@ def _array(value: ArrayLike, shape: tuple[int, ...], where: str) -> Array:
     try:
         x = np.asarray(value, float)
     except (TypeError, ValueError):
-        raise InputError(
-            f"{where} is {value!r:.80}; expected numbers, or a distribution such as Normal()."
-        ) from None
+        expected = "expected numbers, or a distribution such as Normal()"
+        raise InputError(f"{where} is {value!r:.80}; {expected}.") from None
     if x.shape != shape[len(shape) - x.ndim :] or x.ndim > len(shape):
         raise ShapeError(f"{where} has shape {x.shape}; expected a number or shape {shape}.")
     if not np.isfinite(x).all():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike
-from kinetree.errors import InputError, KinetreeWarning, NameLookupError, need
+from kinetree.errors import InputError, NameLookupError, need
 
 ABOUT = "study.json"  # file of a folder with results that describes the study
 NEVER = ("violated_at", "lost_at")  # columns in which NaN means that it did not happen
@@ -21,16 +21,13 @@ NEVER = ("violated_at", "lost_at")  # columns in which NaN means that it did not
 def begin(folder: Path, meta: Mapping[str, Any], part: int | None) -> int:
     """Describe the study in its folder, or check that it is the one begun there; its part size."""
     need("pyarrow.parquet", "parquet", "writing results of a study")
-    about = folder / ABOUT
-    if not about.exists():
+    if not (folder / ABOUT).exists():
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"{folder} has no study in it; expected a new or an empty folder.")
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(about, lambda path: path.write_text(json.dumps(meta, indent=1)))
-        return meta["part"]
+        _replace(folder / ABOUT, lambda path: path.write_text(json.dumps(meta, indent=1)))
     former = _about(folder)
-    names = [k for k in meta if k != "part" or part is not None]
-    other = [name for name in names if former.get(name) != meta[name]]
+    other = [x for x in meta if former.get(x) != meta[x] and not (x == "part" and part is None)]
     if other:
         raise InputError(
             f"{folder} has a study with another {', '.join(other)}; give another folder, or the "
@@ -43,21 +40,12 @@ def _about(folder: Path) -> dict[str, Any]:
     """The description of the study in a folder."""
     try:
         about = json.loads((folder / ABOUT).read_text("utf8"))
-        for key in ("samples", "rows", "part"):
-            whole(about[key], key, 1)
-        if all(isinstance(x, str) for x in about["columns"]):
+        sizes = [about[key] for key in ("samples", "rows", "part")]
+        if min(sizes) >= 1 and all(isinstance(x, str) for x in about["columns"]):
             return about
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise InputError(f"{folder} is not the folder of a study: it has no readable {ABOUT}.")
-
-
-def whole(value: Any, name: str, least: int) -> int:
-    """`value` as an integer; InputError unless it is whole and not below `least`."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or not least <= value < 2**63:
-        raise InputError(f"{name} is {value!r}; expected a whole number, {least} or more.")
-    return int(value)
 
 
 def part_file(folder: Path, number: int) -> Path:
@@ -91,10 +79,8 @@ def read(folder: str | os.PathLike[str]) -> "Results":
     count = -(-about["samples"] // about["part"])
     there = sum(x.is_file() for x in path.glob("part-*.parquet"))
     if there != count:
-        raise InputError(
-            f"{path} has {there} of {count} parts; give the study the same output "
-            "again to compute the others."
-        )
+        way = "give the study the same output again to compute the others"
+        raise InputError(f"{path} has {there} of {count} parts; {way}.")
     return Results(tuple(about["columns"]), about["samples"], about["rows"], about, path)
 
 
@@ -134,17 +120,14 @@ class Results:
             return [name]
         columns = [x for x in self.columns if x.startswith((f"{name}:", f"{name}."))]
         if not columns:
-            groups = dict.fromkeys(re.split(r"[:.]", x)[0] for x in self.columns)
-            raise NameLookupError(
-                f"the study has no column {name!r}; it has {', '.join(groups)}, "
-                f"such as {self.columns[-1]!r}."
-            )
+            groups = ", ".join(dict.fromkeys(re.split(r"[:.]", x)[0] for x in self.columns))
+            raise NameLookupError(f"the study has no column {name!r}; it has {groups}.")
         return columns
 
     def quantiles(self, name: str, p: ArrayLike = (0.05, 0.5, 0.95)) -> Array:
         """Values that a share p of the samples does not exceed, (len(p), ...).
 
-        NaN is left out; unless it means "never", a warning gives the number of samples with one.
+        NaN is left out; `lost` lists the samples that have it.
 
         Args:
             name: name of a column or group.
@@ -153,18 +136,9 @@ class Results:
         share = np.asarray(p, float)
         if not ((share >= 0) & (share <= 1)).all():
             raise InputError(f"p is {p!r}; expected shares between 0 and 1.")
-        x = self[name]
-        lost = np.isnan(x).reshape(len(x), -1).any(axis=1).sum()
-        if lost and name not in NEVER:
-            warnings.warn(
-                f"{lost} of {self.samples} samples have NaN somewhere in {name!r} and are left out "
-                "of its quantiles there; results.lost() lists them.",
-                KinetreeWarning,
-                stacklevel=2,
-            )
         with warnings.catch_warnings():  # a column without numbers
             warnings.simplefilter("ignore", RuntimeWarning)
-            return np.nanquantile(x, share, axis=0)
+            return np.nanquantile(self[name], share, axis=0)
 
     def lost(self, names: str | Sequence[str] | None = None) -> Array:
         """Numbers of the samples with NaN in any of the columns or groups `names`, (k,).
@@ -189,16 +163,8 @@ class Results:
         count = -(-self.samples // self.meta["part"])
         files = [parquet.ParquetFile(part_file(self.path, k)) for k in range(count)]
         parts = [file.read(columns=list(names)) for file in files]
-        columns = [np.concatenate([x.column(n).to_numpy() for x in parts]) for n in names]
-        expected = self.samples * self.rows
-        if any(len(x) != expected for x in columns):
-            raise InputError(f"{self.path} has other than {expected} rows; compute it again.")
-        return columns
+        return [np.concatenate([x.column(n).to_numpy() for x in parts]) for n in names]
 
     def __repr__(self) -> str:
-        rows = f" of {self.rows} rows" if self.rows > 1 else ""
-        place = f", in {self.path.name}" if self.path is not None else ""
-        return (
-            f"Results({self.meta['study']} of {self.meta['robot']}: {self.samples} samples{rows}, "
-            f"seed {self.meta['seed']}{place}; columns: {', '.join(self.columns[:8])}, ...)"
-        )
+        groups = ", ".join(dict.fromkeys(x.partition(":")[0] for x in self.columns))
+        return f"Results: {self.samples} samples of {self.rows} rows; {groups}"

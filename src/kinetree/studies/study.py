@@ -37,20 +37,8 @@ from kinetree.simulate.controller import Controller, aligned
 from kinetree.simulate.options import FixedMethod, Run
 from kinetree.simulate.result import record_rows
 from kinetree.simulate.simulation import simulate
-from kinetree.studies.draws import (
-    AXES,
-    BLOCK,
-    Anywhere,
-    Arguments,
-    Draw,
-    Force,
-    Noise,
-    columns_of,
-    drawn,
-    read_arguments,
-    read_noise,
-)
-from kinetree.studies.results import NEVER, Results, begin, part_file, read, whole, write_part
+from kinetree.studies import draws
+from kinetree.studies.results import NEVER, Results, begin, part_file, read, write_part
 
 PART_BYTES = 64 << 20  # that a part may need while it is computed
 MOST_PARTS = 64  # of a study on an executor, by default
@@ -80,15 +68,15 @@ def rollouts(
     robot: Model | HasModel,
     n: int,
     *,
-    q0: ArrayLike | Draw,
-    dq0: ArrayLike | Draw = 0.0,
+    q0: ArrayLike | draws.Draw,
+    dq0: ArrayLike | draws.Draw = 0.0,
     duration: float,
     dt: float = 1e-3,
     method: FixedMethod | None = None,
-    tau: Force | None = None,
-    F_ext: Force | None = None,
+    tau: draws.Force | None = None,
+    F_ext: draws.Force | None = None,
     controller: Controller | TracedLaw | None = None,
-    parameters: Mapping[str, ArrayLike | Draw] | None = None,
+    parameters: Mapping[str, ArrayLike | draws.Draw] | None = None,
     every: int | None = None,
     **options: Unpack[Options],
 ) -> Results:
@@ -125,25 +113,21 @@ def rollouts(
         options: see `kinetree.studies.Options`.
     """
     model = model_of(robot)
-    states, pushed = {"q0": q0, "dq0": dq0}, {"tau": tau, "F_ext": F_ext}
-    shapes = {
-        "q0": (model.nq,),
-        "dq0": (model.n,),
-        "tau": (model.n,),
-        "F_ext": (len(model.links), 6),
-    }
-    forces = {name: x for name, x in pushed.items() if x is not None}
-    laws = {name: x for name, x in forces.items() if isinstance(x, TracedLaw)}
-    given: dict[str, Any] = {**states, **forces}
+    rates, wrenches = (model.n,), (len(model.links), 6)
+    shapes = {"q0": (model.nq,), "dq0": rates, "tau": rates, "F_ext": wrenches}
+    given: dict[str, Any] = {"q0": q0, "dq0": dq0, "tau": tau, "F_ext": F_ext}
+    given = {name: x for name, x in given.items() if x is not None}
+    laws = {name: x for name, x in given.items() if isinstance(x, TracedLaw)}
     noise = {
-        k: read_noise(model, k, x, shapes[k]) for k, x in given.items() if isinstance(x, Noise)
+        k: draws.read_noise(model, k, x, shapes[k])
+        for k, x in given.items()
+        if isinstance(x, draws.Noise)
     }
     values = {name: x for name, x in given.items() if name not in {*laws, *noise}}
-    seed, repeats = whole(options.get("seed", 0), "seed", 0), whole(n, "n", 1)
-    arguments = read_arguments(model, seed, repeats, values, shapes, parameters)
+    arguments = draws.read_arguments(model, options.get("seed", 0), n, values, shapes, parameters)
     fixed = {"duration": duration, "dt": dt, "method": method, **laws}
     fixed["controller"] = aligned(controller, model)
-    stride = None if every is None else whole(every, "every", 1)
+    stride = None if every is None else draws.some(every, "every")
     study = RolloutStudy(arguments, noise, fixed, stride)
     return run_study("rollouts", study, options)
 
@@ -152,8 +136,8 @@ def rollouts(
 class RolloutStudy:
     """Simulations of any samples; a rollout has the same bits in every batch."""
 
-    arguments: Arguments
-    noise: Mapping[str, Noise]
+    arguments: draws.Arguments
+    noise: Mapping[str, draws.Noise]
     fixed: Mapping[str, Any]  # options of `simulate` that all samples share
     every: int | None
 
@@ -173,7 +157,7 @@ class RolloutStudy:
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        q, dq, tau = (columns_of(self.arguments.model, name) for name in ("q", "dq", "tau"))
+        q, dq, tau = (draws.columns_of(self.arguments.model, name) for name in ("q", "dq", "tau"))
         if self.every is not None:
             return ["t", *q, *dq, *tau]
         return [*self.arguments.columns, *q, *dq, *(f"peak_{x}" for x in (*dq, *tau)), *NEVER]
@@ -224,16 +208,19 @@ class RolloutStudy:
         numbers[self._lost(motion)[-1]] = np.nan
         return np.concatenate([*self.arguments.table(samples), numbers, _noted(motion)], -1)
 
-    def _noise(self, name: str, noise: Noise, samples: Array) -> Any:
+    def _noise(self, name: str, noise: draws.Noise, samples: Array) -> Any:
         """Random forces over time, each constant for `hold` s: a signal for `simulate`."""
         count, shape = self._holds(noise), self.arguments.shapes[name]
-        z = drawn(
-            self.arguments.seed, name, samples, lambda rng: rng.normal(size=(BLOCK, count, *shape))
+        z = draws.drawn(
+            self.arguments.seed,
+            name,
+            samples,
+            lambda rng: rng.normal(size=(draws.BLOCK, count, *shape)),
         )
         values = np.asarray(noise.std) * z
         return signal(np.arange(count) * noise.hold, values.swapaxes(0, 1), "hold")
 
-    def _holds(self, noise: Noise) -> int:
+    def _holds(self, noise: draws.Noise) -> int:
         """Number of values of a random force; 1.0 s / 0.1 s are 10 despite rounding errors."""
         return max(1, math.ceil(float(self.times[-1]) / noise.hold * (1 - 1e-12)))
 
@@ -250,10 +237,10 @@ def envelope(
     robot: Model | HasModel,
     n: int,
     *,
-    q: ArrayLike | Draw | None = None,
+    q: ArrayLike | draws.Draw | None = None,
     frame: str | None = None,
     effort: ArrayLike | None = None,
-    parameters: Mapping[str, ArrayLike | Draw] | None = None,
+    parameters: Mapping[str, ArrayLike | draws.Draw] | None = None,
     **options: Unpack[Options],
 ) -> Results:
     """Loads that the drives can hold, carry and push at rest, over the workspace or many robots.
@@ -282,9 +269,9 @@ def envelope(
     """
     model = model_of(robot)
     without_constraints(model, "envelope")
-    given = {"q": Anywhere() if q is None else q}
-    seed, n = whole(options.get("seed", 0), "seed", 0), whole(n, "n", 1)
-    arguments = read_arguments(model, seed, n, given, {"q": (model.nq,)}, parameters)
+    given = {"q": draws.Anywhere() if q is None else q}
+    shapes = {"q": (model.nq,)}
+    arguments = draws.read_arguments(model, options.get("seed", 0), n, given, shapes, parameters)
     limits = vector_by_name(effort, dof_axis(model), "effort")
     most = np.asarray(with_limits(bounds_of(model), effort=limits).effort, float)
     if not np.isfinite(most).any():
@@ -299,7 +286,7 @@ def envelope(
 class EnvelopeStudy:
     """One row for each sample: the drawn values, the frame's position, and the three limits."""
 
-    arguments: Arguments
+    arguments: draws.Arguments
     frame: str | None
     effort: Array
     rows: int = 1
@@ -307,7 +294,7 @@ class EnvelopeStudy:
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        position = [f"p:{x}" for x in AXES]
+        position = [f"p:{x}" for x in draws.AXES]
         return [*self.arguments.columns, *position, "holding", "payload", "force"]
 
     @property
@@ -356,6 +343,9 @@ def run_study(name: str, study: Study, options: Options) -> Results:
         raise InputError(f"executor is {executor!r:.60}; expected a concurrent.futures.Executor.")
     arguments, folder = study.arguments, None if output is None else Path(output)
     samples = arguments.samples
+    fitting = max(1, PART_BYTES // study.size)  # in a part, and enough parts for all workers
+    if executor is not None:
+        fitting = min(fitting, max(draws.BLOCK, -(-samples // MOST_PARTS)))
     meta: dict[str, Any] = {
         "kinetree": __version__,
         "study": name,
@@ -364,7 +354,7 @@ def run_study(name: str, study: Study, options: Options) -> Results:
         "settings_sha256": sha256(fingerprint(study).encode()).hexdigest(),
         "samples": samples,
         "rows": study.rows,
-        "part": _part(part, study, samples, executor),
+        "part": draws.some(part, "part") if part is not None else fitting,
         "columns": ["sample", *study.columns],
     }
     if folder is not None:
@@ -385,10 +375,10 @@ def run_study(name: str, study: Study, options: Options) -> Results:
             bar.update(done)
     if folder is not None:
         return read(folder)
-    columns, count = tuple(meta["columns"]), len(study.columns)
-    numbers = np.concatenate([found[int(x[0])] for x in parts]).reshape(-1, count)
-    table = {name: x for name, x in zip(columns[1:], numbers.T, strict=True)}
-    table = {"sample": np.repeat(np.arange(samples), study.rows), **table}
+    columns = tuple(meta["columns"])
+    numbers = np.concatenate([found[int(x[0])] for x in parts]).reshape(-1, len(columns) - 1)
+    table = {"sample": np.repeat(np.arange(samples), study.rows)}
+    table |= dict(zip(columns[1:], numbers.T, strict=True))
     return Results(columns, samples, study.rows, meta, table=table)
 
 
@@ -430,14 +420,6 @@ def _unpacked(packed: bytes) -> Study:
     return pickle.loads(packed)
 
 
-def _part(given: int | None, study: Study, samples: int, executor: Executor | None) -> int:
-    """Samples in a part: as many as fit into memory, and enough parts for the workers."""
-    if given is not None:
-        return whole(given, "part", 1)
-    fitting = max(1, PART_BYTES // study.size)
-    return fitting if executor is None else min(fitting, max(BLOCK, -(-samples // MOST_PARTS)))
-
-
 def fingerprint(value: Any) -> str:
     """A text that is equal for equal settings; functions count by their names."""
     match value:
@@ -455,7 +437,7 @@ def fingerprint(value: Any) -> str:
         case np.ndarray():
             return f"{value.shape}{value.dtype}{value.tobytes().hex()}"
         case _ if dataclasses.is_dataclass(value):
-            parts = {x.name: getattr(value, x.name) for x in fields(value) if x.init}
+            parts = [getattr(value, x.name) for x in fields(value) if x.init]
             return f"{type(value).__name__}{fingerprint(parts)}"
         case _ if isinstance(getattr(value, "model", None), Model):  # a Robot
             return fingerprint(value.model)

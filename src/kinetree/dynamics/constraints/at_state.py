@@ -4,31 +4,24 @@ With floats, a motion that the constraints forbid, or that the motors cannot mak
 that names the row or the joint. Kernels of the same quantities return the residuals instead.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from kinetree.core.arrays import Array, StateLike, is_numeric
 from kinetree.dynamics.book import book_tree
-from kinetree.dynamics.constraints.closing import kept_entries, nearest_motion
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
-from kinetree.dynamics.constraints.derivatives import constrained_forward_derivatives, whole
 from kinetree.dynamics.constraints.dynamics import (
     Items,
     Kkt,
     MotorForces,
     constraint_forces,
-    constraint_impulse,
 )
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
-from kinetree.dynamics.mass_matrix import mass_matrix
-from kinetree.dynamics.plain import dense, evaluate
+from kinetree.dynamics.plain import evaluate
 from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.constrain import constraints_of
 from kinetree.model.inputs import TipWrench, Wrenches, coordinates, rates
-from kinetree.model.labelled import labelled
 from kinetree.model.quantity import at_state, quantity
 
 TOLERANCE = 1e-6  # of the residuals, relative to the size of their terms
@@ -105,7 +98,8 @@ def constrained_inverse_dynamics_at_state(
 def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: MotorForces) -> None:
     """Raise InputError if a residual of numbers is not zero."""
     constraints = constraints_of(model, "constrained_inverse_dynamics")
-    J = np.asarray(tree_constraints(*_at(model, q, "constrained_inverse_dynamics")).J, float)
+    q = coordinates(model, q)
+    J = np.asarray(tree_constraints(book_tree(model, q), placed(model), q).J, float)
     sizes = np.abs(J) @ np.abs(np.asarray(ddq, float)) + np.abs(J @ dq) + 1
     worst = int(np.argmax(np.abs(forces.motion_residual) / sizes))
     if abs(forces.motion_residual[worst]) > TOLERANCE * sizes[worst]:
@@ -128,77 +122,3 @@ def _check_motion(model: Model, q: StateLike, dq: Array, ddq: Array, forces: Mot
             f"joints with motors are {motors}; choose others with "
             "robot.constrained(..., actuated=[...])."
         )
-
-
-def _at(model: Model, q: StateLike, what: str) -> tuple[Tree, Items, Array]:
-    """The tree of a robot at q, its constraints, and q; `what` needs them."""
-    constraints_of(model, what)
-    q = coordinates(model, q)
-    return book_tree(model, q), placed(model), q
-
-
-@labelled("n")
-def project_rates(model: Model, q: StateLike, dq: StateLike, *, keep: Sequence[str] = ()) -> Array:
-    """The rates nearest to dq, measured by M, that the constraints allow, (n,).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        keep: names of joints whose rates stay as they are.
-
-    Raises:
-        InputError: the constraints do not allow the rates that are kept.
-    """
-    tree, items, q = _at(model, q, "project_rates")
-    x = rates(model, dq, "dq")
-    if not keep:
-        return dense(constraint_impulse(tree, items, q, x).dq)
-    x, J = np.asarray(x, float), np.asarray(tree_constraints(tree, items, q).J, float)
-    M = np.asarray(mass_matrix(tree), float)
-    return nearest_motion(model, J, M, x, np.zeros(len(J)), kept_entries(model, keep), "rates")
-
-
-@labelled("n")
-def project_accelerations(
-    model: Model, q: StateLike, dq: StateLike, ddq: StateLike, *, keep: Sequence[str] = ()
-) -> Array:
-    """The accelerations nearest to ddq, measured by M, that the constraints allow, (n,).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        ddq: joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        keep: names of joints whose accelerations stay as they are.
-
-    Raises:
-        InputError: the constraints do not allow the accelerations that are kept.
-    """
-    tree, items, q = _at(model, q, "project_accelerations")
-    x = np.asarray(rates(model, ddq, "ddq"), float)
-    found = tree_constraints(tree, items, q, rates(model, dq, "dq"))
-    J, M = np.asarray(found.J, float), np.asarray(mass_matrix(tree), float)
-    wanted = -np.asarray(found.gamma, float)
-    return nearest_motion(model, J, M, x, wanted, kept_entries(model, keep), "accelerations")
-
-
-def constrained_forward_dynamics_derivatives(
-    model: Model, q: StateLike, dq: StateLike, tau: StateLike, F_ext: Wrenches = None
-) -> tuple[Array, Array, Array]:
-    """d ddq/d q (along tangent vectors of `integrate`), d ddq/d dq and d ddq/d tau, each (n, n).
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        dq: joint rates, shape (n,), rad/s or m/s.
-        tau: joint forces, shape (n,), N m or N.
-        F_ext: wrenches onto the links, as in `inverse_dynamics`.
-    """
-    constraints_of(model, "constrained_forward_dynamics_derivatives")
-    q, dq, tau = coordinates(model, q), rates(model, dq, "dq"), rates(model, tau, "tau")
-    tree = book_tree(model, q, F_ext)
-    by_q, by_dq, by_tau = constrained_forward_derivatives(
-        lambda x: book_tree(model, x), tree, placed(model), q, dq, tau
-    )
-    return whole(model, by_q), whole(model, by_dq), whole(model, by_tau)

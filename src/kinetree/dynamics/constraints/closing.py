@@ -1,13 +1,9 @@
-"""Positions, rates and accelerations that the constraints allow, near given ones.
+"""Positions that the constraints allow, near given ones.
 
 A position with Phi(q) = 0 is found by Newton's method. Each step is the shortest tangent vector v
 with J v = -Phi in the sense of least squares: small singular values are left out, so that redundant
 rows and singular positions do no harm. A step is shortened to half a radian or half a metre, and
-halved while it does not reduce |Phi|. A stretched mechanism has no slope towards closing, so
-positions nearby are tried as well.
-
-Rates or accelerations x are changed to x + v with J (x + v) = wanted, v zero for the joints that
-are kept, and v^T M v least over the others (Gauss).
+halved while it does not reduce |Phi|. A stretched mechanism has no slope towards closing.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,34 +11,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinetree.core.arrays import Array, StateLike
-from kinetree.core.text import listing
+from kinetree.core.arrays import Array
 from kinetree.dynamics.book import book_tree
 from kinetree.dynamics.constraints.closures import placed, tree_constraints
-from kinetree.dynamics.constraints.ranks import RANK, least_squares
+from kinetree.dynamics.constraints.ranks import least_squares
 from kinetree.dynamics.frames import chains
-from kinetree.dynamics.joints.configuration import integrate, neutral
+from kinetree.dynamics.joints.configuration import neutral
 from kinetree.dynamics.joints.tangents import moved_along
 from kinetree.dynamics.tree import book_link
-from kinetree.errors import InputError
 from kinetree.model import Model
-from kinetree.model.constrain import constraints_of, dofs_named
 from kinetree.model.constraints import Closure, Constraints, Coupling
-from kinetree.model.inputs import coordinates
-from kinetree.model.labelled import labelled
 
 Evaluate = Callable[[Array], tuple[Array, Array]]  # q to Phi (m,) and J (m, n), of floats
 
-TOLERANCE = 1e-10
 LONGEST = 0.5  # of a step, rad or m
 SHORTEST = 1e-14  # of a step: rounding
 MOST_STEPS = 200
 HALVINGS = 12
 SLOW = 0.9  # of |Phi|^2: a step that leaves more of it is slow; near a solution it leaves 1/16
 SLOW_STEPS = 8  # slow steps in a row after which the constraints count as open
-ATTEMPTS = 20  # positions around, from which it is tried again
-NEAR = 0.3  # their distance, rad or m
-LEFT = 1e-9  # of the terms of J x: what may be left of an equation for rates or accelerations
 CUTOFF = 1e-9  # singular values below this part of the largest one are left out
 
 
@@ -53,65 +40,6 @@ class Closed:
     q: Array
     residual: float
     Phi: Array
-
-
-@labelled("nq")
-def project(
-    model: Model,
-    q: StateLike,
-    *,
-    keep: Sequence[str] = (),
-    tolerance: float = TOLERANCE,
-) -> Array:
-    """A position near q, (nq,), at which all constraints are satisfied; not always the nearest.
-
-    From a position without a slope towards closing, such as stretched bars, positions around it are
-    tried, always the same ones.
-
-    Args:
-        model: the robot.
-        q: joint positions, shape (nq,), rad or m.
-        keep: names of joints that stay where they are.
-        tolerance: largest entry of Phi to accept, rad or m.
-
-    Raises:
-        InputError: no such position is found; the message has the residual and the constraint.
-    """
-    q = np.array(coordinates(model, q), float)
-    return closed_position(model, q, textbook(model), keep=keep, tolerance=tolerance)
-
-
-def closed_position(
-    model: Model, q: Array, evaluate: Evaluate, *, keep: Sequence[str], tolerance: float
-) -> Array:
-    """A position near q, found with any way to compute Phi and J."""
-    constraints = constraints_of(model, "project")
-    free = np.ones(model.n)
-    free[kept_dofs(model, keep, tolerance)] = 0
-    first = closed = close(model, q, evaluate, free)
-    for attempt in range(ATTEMPTS):
-        if closed.residual <= tolerance + 10 * constraints.gap:
-            return closed.q
-        away = np.random.default_rng((2017, attempt)).normal(size=model.n) * NEAR * free
-        closed = close(model, integrate(model, q, away), evaluate, free)
-    raise InputError(unclosed(model, constraints, first, keep))
-
-
-def kept_dofs(model: Model, keep: Sequence[str], tolerance: float) -> list[int]:
-    """Entries of dq of joints that stay where they are; checks the options of `project`."""
-    if not tolerance > 0:
-        raise InputError(
-            f"tolerance is {tolerance!r}; expected a number > 0: the largest error of an equation "
-            f"to accept, rad or m, such as {TOLERANCE:g}."
-        )
-    return kept_entries(model, keep)
-
-
-def kept_entries(model: Model, keep: Sequence[str]) -> list[int]:
-    """Entries of dq of the joints that are kept."""
-    if isinstance(keep, str):
-        raise InputError(f"keep is {keep!r}; expected names of joints, such as [{keep!r}].")
-    return sorted({d for name in keep for d in dofs_named(model, name, "keep")})
 
 
 def textbook(model: Model, items: Sequence[Closure | Coupling] | None = None) -> Evaluate:
@@ -195,40 +123,3 @@ def unclosed(model: Model, constraints: Constraints, best: Closed, keep: Sequenc
         "m). Start nearer to a closed position"
         + (", or keep fewer joints." if keep else ", or check lengths and frames.")
     )
-
-
-def nearest_motion(
-    model: Model, J: Array, M: Array, x: Array, wanted: Array, kept: Sequence[int], what: str
-) -> Array:
-    """x, (n,), with the entries that are not kept changed as little as possible.
-
-    x: rates or accelerations, (n,). wanted: J x of motions that the constraints allow, (m,). what:
-    "rates" or "accelerations", for the message.
-
-    Raises:
-        InputError: the constraints do not allow what is kept.
-    """
-    constraints = constraints_of(model, f"project_{what}")
-    free = [d for d in range(model.n) if d not in kept]
-    rows, before = list(constraints.kept), x
-    x = np.array(x, float)
-    missing = wanted - J @ x
-    if free and np.abs(missing).max(initial=0) > 0:
-        C = np.linalg.inv(np.linalg.cholesky(M[np.ix_(free, free)])).T  # C C^T is M_ff^-1
-        scales = np.sqrt(np.array(constraints.scales))
-        A = J[rows][:, free] @ C / scales[:, None]
-        x[free] += C @ least_squares(A, missing[rows] / scales, RANK)
-    left = np.abs(J @ x - wanted)
-    sizes = np.abs(J) @ (np.abs(x) + np.abs(before)) + np.abs(wanted)
-    tolerance = (LEFT + 10 * constraints.gap) * (sizes + float(sizes.max(initial=0)))
-    worst = int(np.argmax(left - tolerance))
-    if left[worst] > tolerance[worst]:
-        kept_names = listing([model.dof_names[d] for d in kept], 8) if kept else "no joint"
-        raise InputError(
-            f"the constraints of {model.name!r} allow no {what} with {kept_names} kept: constraint "
-            f"{constraints.owner(worst)!r} would open with {left[worst]:.3g} (row "
-            f"{constraints.row_names[worst]!r}). Keep fewer joints, at most as many as the robot "
-            f"has degrees of freedom ({model.n - len(constraints.basis)}), and joints that can "
-            "move independently of each other; or leave the singular position."
-        )
-    return x

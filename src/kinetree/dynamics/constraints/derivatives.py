@@ -30,7 +30,6 @@ from kinetree.dynamics.derivatives.inverse_dynamics import inverse_dynamics_deri
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.joints.tangents import tangent_map
 from kinetree.dynamics.tree import Tree
-from kinetree.model import Model
 from kinetree.model.inputs import zeros
 from kinetree.spatial.duals import Dual
 
@@ -48,7 +47,7 @@ def constrained_forward_derivatives(
     model = tree.model
     kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
     h = inverse_dynamics(tree, dq, zeros(model.n))
-    ddq, lam = kkt.accelerate(tau - h, -kkt.gamma)
+    ddq, lam = kkt.accelerate(tau - h)
     if kkt.dependent:  # other forces with the same sum change with q in other ways
         lam = kkt.shared(lam)[kkt.rows]
     by_q, by_dq = inverse_dynamics_derivatives(tree, dq, ddq)
@@ -76,8 +75,3 @@ def _acceleration(at: Constrained, kept: list[int], ddq: Array) -> Array:
 
 def _slopes(x: Array) -> list[Any]:
     return [entry.slope if isinstance(entry, Dual) else 0 for entry in x]
-
-
-def whole(model: Model, x: Array) -> Array:
-    """A matrix of the robot as an array of one type."""
-    return np.array(x.tolist()).reshape(model.n, model.n)

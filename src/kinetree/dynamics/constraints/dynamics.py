@@ -18,8 +18,7 @@ It is the acceleration nearest to ddq_f, measured by M, that the constraints all
 that depend on others in the same way at every position (`Constraints.kept` leaves them out) would
 make A singular. They change nothing but the sharing of forces: all rows are X times the kept ones,
 and the shares of least norm are X (X^T X)^-1 lambda. Where the dependency changes with q, all rows
-are kept, A is singular, and lambda of least norm is found by solve.py. Exact numbers allow a choice
-of independent rows at every position.
+are kept, A is singular, and lambda of least norm is found by solve.py, for floats.
 
 Inverse dynamics knows ddq. With r = M ddq + h, the forces of the motors and lambda satisfy
 tau + J^T lambda = r, where tau is zero for joints u without motors: J_u^T lambda = r_u. If these
@@ -28,19 +27,12 @@ of multipliers on H = J diag(w, STIFF on u) J^T, with the same proximal steps (s
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.core.arrays import Array
-from kinetree.dynamics.articulated import (
-    eliminate_groups,
-    group_equations,
-    move_group,
-    move_groups,
-)
-from kinetree.dynamics.articulated import row_names as row_names_of_group
 from kinetree.dynamics.constraints.closures import Constrained, tree_constraints
 from kinetree.dynamics.constraints.solve import (
     Proximal,
@@ -48,31 +40,26 @@ from kinetree.dynamics.constraints.solve import (
     float_choice,
     gram,
     has_floats,
-    independent_rows,
     least_norm,
     one_or_nan,
     solve_general,
     symmetric_product,
     times,
 )
-from kinetree.dynamics.forward_dynamics import at_zero_acceleration
-from kinetree.dynamics.grouping import around
 from kinetree.dynamics.inverse_dynamics import inverse_dynamics
 from kinetree.dynamics.mass_matrix import mass_matrix
-from kinetree.dynamics.textbook.mass_factor import mass_names
-from kinetree.dynamics.tree import Pair, Tree
+from kinetree.dynamics.textbook.mass_factor import factor_mass_matrix
+from kinetree.dynamics.tree import Tree
 from kinetree.errors import ModelError
-from kinetree.model import WORLD, Model
+from kinetree.model import Model
 from kinetree.model.constrain import CARRIED, constraints_of, moving_constraints
 from kinetree.model.constraints import Closure, Constraints, Coupling
 from kinetree.model.inputs import zeros
 from kinetree.model.quantity import quantity
-from kinetree.scalars import Scalar, absolute, where
+from kinetree.scalars import absolute, where
 from kinetree.spatial.matrices import (
     Factor,
     eliminated,
-    factor,
-    is_zero,
     solve_inward,
     solve_outward,
 )
@@ -86,6 +73,7 @@ MULTIPLIER_STEPS = 5
 # largest force that joints without motors may keep, relative to the sum of all joint forces
 IMBALANCE = 2.0**-20
 IMBALANCE_FLOAT32 = 2.0**-10
+FLOOR = 2.0**-18  # of a typical diagonal of A: the least scale of a row that vanishes
 
 
 class Accelerations(NamedTuple):
@@ -128,65 +116,56 @@ class Reduced(NamedTuple):
     N: Array
 
 
-class Eliminated:
-    """M x - J^T y = b and J x = w with x eliminated: A y = w - J M^-1 b with A = J M^-1 J^T.
-
-    Accelerations, impulses, projections and steps of all kinds solve this system. M is symmetric:
-    the mass matrix, or that of a step or of joints that are bound (step_constraints.py). names:
-    those of its rows, for messages.
-    """
-
-    def __init__(self, names: Sequence[str], M: Array, J: Array) -> None:
-        self.M: Factor = factor(M, names)
-        self.Y, self.Y_over_D = eliminated_rows(self.M, J)
-        self.A = symmetric_product(self.Y_over_D, self.Y)
-
-    def solve(self, A: Proximal, b: Array, wanted: Array) -> tuple[Array, Array]:
-        """X and y; columns of several right sides."""
-        z = solve_inward(self.M, b)
-        y = A.solve(wanted - self.Y_over_D @ z)  # J M^-1 b is the acceleration without y
-        return solve_outward(self.M, z + self.Y.T @ y), y
-
-    def moved(self, y: Array) -> Array:
-        """M^-1 J^T y, (n,)."""
-        return solve_outward(self.M, self.Y.T @ y)
-
-
 class Kkt:
-    """M and the constraints of a tree at one state, factored.
+    """The system M x - J^T y = b, J x = w of the constraints of a tree at one state, factored.
 
-    core: the mass matrix of some degrees of freedom, those beyond it eliminated, and the names of
-    its rows; the columns of J in `found` are theirs. None: all of them.
+    With x eliminated, A y = w - J M^-1 b with A = J M^-1 J^T. Accelerations, impulses, projections
+    and steps of all kinds solve it.
     """
 
-    def __init__(
-        self, tree: Tree, found: Constrained, core: tuple[Array, Sequence[str]] | None = None
-    ) -> None:
-        self.given: Constraints = solvable(tree.model)
-        self.rows = solved_rows(self.given, found.J)
+    def __init__(self, tree: Tree, found: Constrained) -> None:
+        self.model, self.given = tree.model, solvable(tree.model)
+        self.rows = list(self.given.kept)
         self.all, self.J, self.gamma = found, found.J[self.rows], found.gamma[self.rows]
-        self.matrix, inertias = core or (mass_matrix(tree), mass_names(tree.model))
-        self.eliminated = Eliminated(inertias, self.matrix, self.J)
-        A, names = self.eliminated.A, row_names(self.given, self.rows)
+        self._factor(mass_matrix(tree), self.given.scales, len(self.given.basis))
+
+    def _factor(self, M: Array, scales: Sequence[Any] | None, rank: int | None) -> None:
+        self.matrix, self.M = M, factor_mass_matrix(self.model, M)
+        self.Y, self.Y_over_D = eliminated_rows(self.M, self.J)
+        A, names = symmetric_product(self.Y_over_D, self.Y), row_names(self.given, self.rows)
         self.dependent = self.given.dependent and has_floats(A)
-        self.A = Proximal(
-            A, self.given.scales, names, dependent=self.dependent, rank=len(self.given.basis)
-        )
+        if scales is None:
+            pairs = zip(A.diagonal(), self.given.scales, strict=True)
+            scales = [x + FLOOR * typical for x, typical in pairs]
+        self.A = Proximal(A, scales, names, dependent=self.dependent, rank=rank)
 
-    def wanted(self, dq: Array, T: Scalar | None = None) -> Array:
-        """J ddq of the solved rows: -gamma; with a time constant T, errors decay in it."""
-        if T is None:
-            return -self.gamma
-        return -self.gamma - (self.J @ dq) * (2 / T) - self.all.Phi[self.rows] / (T * T)
+    def with_matrix(self, M: Array) -> "Kkt":
+        """The same constraints with a matrix that slopes of forces or held joints made stiffer.
 
-    def accelerate(self, force: Array, wanted: Array) -> tuple[Array, Array]:
-        """X and y of M x - J^T y = force, J x = wanted; columns of several right sides."""
-        return self.eliminated.solve(self.A, force, wanted)
+        The rows of A shrink as slopes grow, so the part that is added to the diagonal (solve.py) is
+        measured by the diagonal itself. A row that vanishes at a singular position still has FLOOR
+        of the typical value.
+        """
+        if M is self.matrix:
+            return self
+        other = copy(self)
+        other._factor(M, None, None)
+        return other
+
+    def accelerate(self, b: Array, wanted: Array | None = None) -> tuple[Array, Array]:
+        """X and y for forces b and accelerations of the solved rows, of one or several columns.
+
+        wanted: None: those that keep the constraints closed, -gamma.
+        """
+        wanted = -self.gamma if wanted is None else wanted
+        z = solve_inward(self.M, b)
+        y = self.A.solve(wanted - self.Y_over_D @ z)  # J M^-1 b is the acceleration without y
+        return solve_outward(self.M, z + self.Y.T @ y), y
 
     def nearest(self, missing: Array) -> tuple[Array, Array]:
         """The shortest x, measured by M, with J x = -missing of the solved rows, and its y."""
         y = self.A.solve(-missing)
-        return self.eliminated.moved(y), y
+        return solve_outward(self.M, self.Y.T @ y), y
 
     def shared(self, lam: Array) -> Array:
         """Forces of all rows, of least norm, from those of the solved ones."""
@@ -198,9 +177,8 @@ class Kkt:
         elif not others:
             parts = dict(zip(rows, lam, strict=True))
         else:
-            whole = self.eliminated
-            K = eliminated_rows(whole.M, self.all.J[others])[1]
-            cross = times(K, whole.Y.T)  # K M^-1 J^T
+            K = eliminated_rows(self.M, self.all.J[others])[1]
+            cross = times(K, self.Y.T)  # K M^-1 J^T
             X = self.A.solve(cross.T).T  # rows of the others as sums of solved rows
             one = np.eye(len(rows), dtype=int)
             Z = Proximal(one + times(X.T, X), [1.0] * len(rows), names)
@@ -213,7 +191,8 @@ def tree_constrained_acceleration(
     tree: Tree, items: Items, q: Array, dq: Array, tau: Array
 ) -> Array:
     """ddq alone, (n,)."""
-    return _accelerated(tree, tree_constraints(tree, items, q, dq), dq, tau)[0]
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    return kkt.accelerate(tau - inverse_dynamics(tree, dq, zeros(tree.model.n)))[0]
 
 
 @quantity(
@@ -244,39 +223,9 @@ def constrained_forward_dynamics(
         >>> robot.compile("constrained_forward_dynamics")([0.1, -0.2], [1, -2], [0, 0])[1].round(3)
         array([4.419])
     """
-    found = tree_constraints(tree, items, q, dq)
-    ddq, lam, kkt = _accelerated(tree, found, dq, tau)
-    return Accelerations(ddq, kkt.shared(lam), found.J @ ddq + found.gamma)
-
-
-def _accelerated(tree: Tree, found: Constrained, dq: Array, tau: Array) -> tuple[Array, Array, Kkt]:
-    """ddq, (n,), the forces of the solved rows, and the system that they solve.
-
-    Joints that no constraint needs, such as arms of a robot whose feet are held, are eliminated
-    first, as articulated bodies: J has no columns of them, and A = J M^-1 J^T follows from the mass
-    matrix of the others, with what hangs on them.
-    """
-    model = tree.model
-    solvable(model)
-    dofs = [d for d in range(model.n) if not all(is_zero(x) for x in found.J[:, d])]
-    groups = around(model, dofs)
-    if not dofs or len(groups) == 1:
-        kkt = Kkt(tree, found)
-        h = inverse_dynamics(tree, dq, zeros(model.n))
-        return *kkt.accelerate(tau - h, -kkt.gamma), kkt
-    core = next(group for group in groups if dofs[0] in group.dofs)
-    branches = [group for group in groups if group is not core]
-    own, forces = at_zero_acceleration(tree, dq, tau)
-    done, beyond = eliminate_groups(tree, branches, own, forces)
-    M, _, r, _, _ = group_equations(tree, core, beyond, own, forces)
-    here = replace(found, J=found.J[:, list(core.dofs)])
-    kkt = Kkt(tree, here, (np.array(M, dtype=object), row_names_of_group(tree, core)))
-    accelerations, lam = kkt.accelerate(r, -kkt.gamma)
-    rates: list[Any] = [0] * model.n
-    changes: dict[int, Pair] = {WORLD: (zeros(3), zeros(3))}
-    move_group(tree, core, accelerations, changes, rates)
-    move_groups(tree, branches, done, changes, rates)
-    return np.array(rates), lam, kkt
+    kkt = Kkt(tree, tree_constraints(tree, items, q, dq))
+    ddq, lam = kkt.accelerate(tau - inverse_dynamics(tree, dq, zeros(tree.model.n)))
+    return Accelerations(ddq, kkt.shared(lam), kkt.all.J @ ddq + kkt.all.gamma)
 
 
 @quantity(
@@ -342,7 +291,7 @@ def motor_matrix(model: Model, J: Array) -> Array:
 
 def _left_by_constraints(given: Constraints, J: Array, r: Array, *, damped: bool = False) -> Array:
     """The part of r that the constraints do not carry, (n,)."""
-    rows = solved_rows(given, J)
+    rows = list(given.kept)
     return r - J[rows].T @ constraint_forces(given, rows, J[rows], r, damped=damped)
 
 
@@ -467,7 +416,7 @@ def _motion(tree: Tree, items: Items, q: Array, dq: Array) -> tuple[Array, Array
     model = tree.model
     constraints = solvable(model)
     at = tree_constraints(tree, items, q, dq)
-    rows, y = solved_rows(constraints, at.J), list(constraints.independent)
+    rows, y = list(constraints.kept), list(constraints.independent)
     J, gamma = at.J[rows], at.gamma[rows]
     followers = [d for d in range(model.n) if d not in y]
     right = np.concatenate([-J[:, y], -gamma[:, None]], axis=1)
@@ -506,14 +455,6 @@ def check_sufficient(model: Model, name: str, consequence: str = "", way: str = 
             f"constraints allow, so {consequence}. robot.constrained({{}}, actuated=[...]) names "
             f"more motors; {way}."
         )
-
-
-def solved_rows(given: Constraints, J: Array) -> list[int]:
-    """Rows to solve at a position: the kept ones, or independent ones of them for exact numbers."""
-    kept = list(given.kept)
-    if not given.dependent or has_floats(J[kept]):
-        return kept
-    return [kept[row] for row in independent_rows(J[kept], len(given.basis))]
 
 
 def row_names(given: Constraints, rows: Sequence[int]) -> list[str]:

@@ -14,7 +14,7 @@ four-bar in space, a copy). Otherwise (a Bennett linkage) the rows that were cho
 at single positions, though all rows together keep their rank; then all rows are kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -324,16 +324,11 @@ def _home_position(model: Model, samples: Samples, near: Array | None) -> Array:
     the samples. If there is none, the one that is farthest from singular positions.
     """
     evaluate, bounds = textbook(model), bounds_of(model)
-
-    def candidates() -> Iterator[Array]:
-        yield neutral(model)
-        for start in (near, rest_position(model), *samples.positions):
-            if start is not None:
-                q = close(model, start, evaluate, samples.sizes.rates, (0.0, samples.least)).q
-                yield q.round(HOME_DIGITS)
-
+    starts = [x for x in (near, rest_position(model), *samples.positions) if x is not None]
+    least = 0.0, samples.least
+    closed = (close(model, x, evaluate, samples.sizes.rates, least).q for x in starts)
     best: tuple[bool, float, Array] | None = None
-    for q in candidates():
+    for q in (neutral(model), *(x.round(HOME_DIGITS) for x in closed)):
         if not np.abs(evaluate(q)[0]).max() <= CLOSED + samples.gap:
             continue
         x = positions(bounds, q)

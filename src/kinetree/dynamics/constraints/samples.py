@@ -96,7 +96,8 @@ class Part:
             # next to a singular position closing goes on; rounded digits would need a long way
             last = close(model, found.q, measured, unit, (0.0, EXACT), steps=POLISHING)
             found = last if np.abs(last.q - found.q).max() < POLISHED else found
-            Phi = found.Phi * own
+            Phi = np.zeros(len(sizes.rows))
+            Phi[self.rows] = found.Phi * own
             return Closed(found.q, float(np.abs(Phi).max(initial=0)), Phi)
 
         return closed
@@ -141,11 +142,18 @@ def closed_positions(model: Model, near: Array | None) -> Samples:
     """
     sizes, parts = measured_sizes(model), separate_parts(model)
     for least, widest in ((RANK, WIDEST), (EXACT, 0.0)):
-        found = [_closed_part(model, part, near, sizes, (least, widest)) for part in parts]
+        tried = [_closed_part(model, part, near, sizes, (least, widest)) for part in parts]
+        found = [closed for closed, _ in tried]
         if all(found):
             break
     else:
-        raise InputError(_contradiction(model, near, sizes, parts[found.index([])]))
+        k = found.index([])
+        words = unclosed(model, constraints_of(model, "mobility"), tried[k][1], ())
+        raise InputError(
+            f"the constraints {listing([x.name for x in parts[k].items], 8)} contradict one "
+            f"another, or the start is too far away: {words} A position at which they are nearly "
+            "closed can be given as `near`."
+        )
     positions = [np.array(near if near is not None else neutral(model))] * SAMPLES
     for k, q in enumerate(positions):
         positions[k] = q = np.array(q, float)
@@ -161,46 +169,32 @@ def closed_positions(model: Model, near: Array | None) -> Samples:
 
 def _closed_part(
     model: Model, part: Part, near: Array | None, sizes: Sizes, accuracy: tuple[float, float]
-) -> list[Closed]:
-    """Closed positions of a part; none where gaps are too wide for rounded digits.
+) -> tuple[list[Closed], Closed]:
+    """Closed positions of a part, none where gaps are too wide for rounded digits; and the best.
 
     accuracy: least singular values, and the widest gap as a part of the size.
     """
     size = min(1.0, float(sizes.rows[part.rows].max()))
-    tried, widest = list[float](), max(CLOSED, accuracy[1] * size)
+    tried, widest = list[Closed](), max(CLOSED, accuracy[1] * size)
     exact, closed, opened = list[Closed](), list[Closed](), 0
     from_start = part.closing(model, sizes)
     for start in starts(model, near):
         x = from_start(start, accuracy[0])
-        tried.append(x.residual)
+        tried.append(x)
         exact += [x] if x.residual <= CLOSED else []
         closed += [x] if x.residual <= widest else []
         opened += widest < x.residual <= OPEN * size
-        repeats = [r for r in tried if r <= min(tried) * (1 + 1e-6)]
+        least = min(x.residual for x in tried)
+        repeats = sum(x.residual <= least * (1 + 1e-6) for x in tried)
         if len(exact) == SAMPLES or len(closed) == 2 * SAMPLES:
             break
-        if not closed and (len(repeats) == REPEATS or opened == SAMPLES):
+        if not closed and (repeats == REPEATS or opened == SAMPLES):
             break
-    if accuracy[1] == 0 or len(exact) > max(len(closed) - len(exact), opened):
-        return exact
-    spread = np.ptp([x.q for x in closed], axis=0).max(initial=0) if closed else 0.0
-    return closed if not opened and spread > MOVED else []
-
-
-def _contradiction(model: Model, near: Array | None, sizes: Sizes, part: Part) -> str:
-    """The message for a part that cannot be closed."""
-    constraints = constraints_of(model, "mobility")
-    from_start = part.closing(model, sizes)
-    tried = [from_start(q, EXACT) for q in islice(starts(model, near), REPEATS)]
     best = min(tried, key=lambda x: x.residual)
-    Phi = np.zeros(len(constraints.row_names))
-    Phi[part.rows] = best.Phi
-    words = unclosed(model, constraints, Closed(best.q, best.residual, Phi), ())
-    return (
-        f"the constraints {listing([x.name for x in part.items], 8)} contradict one another, or "
-        f"the start is too far away: {words} A position at which they are nearly closed can be "
-        "given as `near`."
-    )
+    if accuracy[1] == 0 or len(exact) > max(len(closed) - len(exact), opened):
+        return exact, best
+    spread = np.ptp([x.q for x in closed], axis=0).max(initial=0) if closed else 0.0
+    return (closed if not opened and spread > MOVED else []), best
 
 
 def starts(model: Model, near: Array | None) -> Iterator[Array]:

@@ -17,8 +17,7 @@ by EPS / (sigma + EPS) in every step, so after K steps
 With EPS = 2^-36 (1.5e-11) and K = 3, the relative error is below 1e-14 where sigma > 7e-7, below
 1e-6 where sigma > 1.5e-9, and the component is damped towards zero as sigma vanishes. The steps
 are iterative refinement too: they remove the rounding errors of the factor. Exact numbers
-(SymPy, mpmath, fractions) are solved without mu, once, with rows that are independent at the
-position itself.
+(SymPy, mpmath, fractions) are solved without mu, once; their rows must be independent.
 
 Rows whose dependency changes with q are all kept (mobility.py), and A is singular everywhere. Let
 u be the unit of rounding, 1.1e-16. A right side in the range of A has a part of about u outside it,
@@ -46,7 +45,6 @@ rows, so that the norm is not weighted; and once more, which removes rounding er
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -175,24 +173,6 @@ def least_norm(J: Array, lam: Array, names: Sequence[str]) -> Array:
     return proximal.reached(proximal.reached(lam))
 
 
-def independent_rows(J: Array, count: int) -> list[int]:
-    """Rows of J that are independent, at most `count`, over exact numbers."""
-    left = {row: entries for row, entries in enumerate(J.tolist())}
-    chosen: list[int] = []
-    while left and len(chosen) < count:
-        places = [(row, column) for row in left for column in range(J.shape[1])]
-        at = _pivot([left[row][column] for row, column in places])
-        if at is None:
-            break
-        row, column = places[at]
-        head = left.pop(row)
-        chosen.append(row)
-        for other, entries in left.items():
-            ratio = entries[column] / head[column]
-            left[other] = [x - ratio * y for x, y in zip(entries, head, strict=True)]
-    return sorted(chosen)
-
-
 def has_floats(*arrays: Array) -> bool:
     """Return True for numbers that round: floats of any size, and traced scalars."""
     kinds = {type(x) for a in arrays for x in np.ravel(np.asarray(a, dtype=object))}
@@ -232,23 +212,22 @@ def gram(J: Array, weights: Sequence[Any]) -> Array:
 def solve_general(B: Array, C: Array, names: Sequence[str] = ()) -> tuple[Array, Any]:
     """X of B X = C for B (m, k) of rank k and C (m, c), and a factor: 1, or NaN if X is not unique.
 
-    Numbers that round are solved by the normal equations B^T B X = B^T C, which need no choice of
-    pivots, and two steps of refinement with the residual of the equations themselves. A pivot,
-    divided by the diagonal, is the square of the sine of the angle between a column of B and those
-    eliminated before. Refinement removes the rounding errors of the factor where it is above
-    LEAST_PIVOT; below, X is not determined to the digits that it has, and the factor is NaN, since
-    straight-line code cannot raise an error. Exact numbers are eliminated with pivots that are
-    not zero. Rows of B beyond k agree with the others.
+    The normal equations B^T B X = B^T C need no choice of pivots. Numbers that round take two steps
+    of refinement with the residual of the equations themselves. A pivot, divided by the diagonal,
+    is the square of the sine of the angle between a column of B and those eliminated before.
+    Refinement removes the rounding errors of the factor where it is above LEAST_PIVOT; below, X is
+    not determined to the digits that it has, and the factor is NaN, since straight-line code cannot
+    raise an error. Rows of B beyond k agree with the others.
 
     names: names of the entries of X, for the error that plain floats raise.
     """
-    if not has_floats(B):
-        return _eliminate(B, C, names), 1
     G = gram(B.T, [1] * len(B))
     try:
         normal = factor(G, [f"rate {k}" for k in range(len(G))])
     except SingularityError as problem:
         raise not_determined(names) from problem
+    if not has_floats(B):
+        return solve(normal, B.T @ C), 1
     least = float_choice(G[0, 0], LEAST_PIVOT, LEAST_PIVOT_FLOAT32) if len(G) else 0
     sound: Any = 1
     for k, pivot in enumerate(normal.D):
@@ -282,37 +261,3 @@ def float_choice(x: Any, double: float, single: float) -> Any:
     """One number where a positive x is a float64, and another one where it is a float32."""
     t = x * 2.0**-100  # its square is zero in float32
     return where(t * t, double, single)
-
-
-def _eliminate(B: Array, C: Array, names: Sequence[str]) -> Array:
-    """Gauss-Jordan elimination over exact numbers."""
-    rows = [[*b, *c] for b, c in zip(B.tolist(), C.tolist(), strict=True)]
-    k = B.shape[1]
-    for i in range(k):
-        at = _pivot([row[i] for row in rows[i:]])
-        if at is None:
-            raise not_determined(names)
-        rows[i], rows[i + at] = rows[i + at], rows[i]
-        head = [x / rows[i][i] for x in rows[i]]
-        rows = [
-            head if r == i else [x - row[i] * y for x, y in zip(row, head, strict=True)]
-            for r, row in enumerate(rows)
-        ]
-    return np.array([row[k:] for row in rows[:k]], dtype=object).reshape(k, C.shape[1])
-
-
-def _pivot(entries: Sequence[Any]) -> int | None:
-    """Place of the largest number, or of the first symbol that is not zero; None if all are zero.
-
-    Numbers with many digits round too: the largest one is not a zero with rounding errors.
-    """
-    if all(isinstance(x, Real) for x in entries):
-        sizes = [abs(x) for x in entries]
-        largest = max(sizes, default=0)
-        return None if largest == 0 else sizes.index(largest)
-    return next((k for k, x in enumerate(entries) if not _vanishes(x)), None)
-
-
-def _vanishes(x: Any) -> bool:
-    simplified = x.simplify() if hasattr(x, "simplify") else x
-    return bool(simplified == 0)

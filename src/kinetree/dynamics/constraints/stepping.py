@@ -14,15 +14,9 @@ motions that the constraints allow. Masses that are arguments of a motion are no
 that of the robot itself. Another M changes the result by a part of the correction, which is an
 error of the step, so that methods keep their order. Joints that dry friction holds stay where they
 are: they would creep otherwise.
-
-Fixed steps can instead pull the state back with a time constant T (Baumgarte, `Kkt.wanted`),
-
-    d^2 Phi/dt^2 + 2/T dPhi/dt + Phi/T^2 = 0
-
-An error e decays as (1 + t/T) exp(-t/T). The pull is part of the forces of the constraints.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,11 +29,10 @@ from kinetree.dynamics.constraints.solve import float_choice, one_or_nan
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.tangents import integrate
 from kinetree.dynamics.methods import Close
-from kinetree.dynamics.step_system import StepSystem, stiffened
+from kinetree.dynamics.step_system import stiffened
 from kinetree.dynamics.tree import Tree
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import ModelError
 from kinetree.model import Model
-from kinetree.model.inputs import zeros
 from kinetree.scalars import absolute, where
 from kinetree.spatial.matrices import is_zero
 
@@ -77,16 +70,10 @@ def _corrections(
     """The robot, the shortest v with J v = -missing that is 0 for held joints, and Phi."""
     tree = place(q)
     kkt = Kkt(tree, tree_constraints(tree, items, q))
-    if not held:
-        return tree.model, lambda missing: kkt.nearest(missing[kkt.rows])[0], kkt.all.Phi
-    M, _ = stiffened(kkt.matrix, held)
-    free, rest = [1 - held.get(d, 0) for d in range(tree.model.n)], zeros(tree.model.n)
-
-    def correction(missing: Array) -> Array:
-        system = StepSystem(tree.model, M, kkt, -missing[kkt.rows])
-        return system.accelerate(rest)[0] * np.array(free)
-
-    return tree.model, correction, kkt.all.Phi
+    if held:
+        kkt = kkt.with_matrix(stiffened(kkt.matrix, held)[0])
+    free = np.array([1 - held.get(d, 0) for d in range(tree.model.n)])
+    return tree.model, lambda missing: kkt.nearest(missing[kkt.rows])[0] * free, kkt.all.Phi
 
 
 def closed_start(tree: Tree, items: Items, q: Array, dq: Array) -> Any:
@@ -123,25 +110,12 @@ def closing(model: Model, place: Place, items: Items) -> Close:
     return close
 
 
-def check_stepping(model: Model, changes: Collection[str] = ()) -> None:
-    """Raise if steps of a robot with constraints would be wrong.
-
-    changes: names of robot data that are arguments of the motion.
-    """
-    if model.constraints is not None and "friction" in changes:
-        raise InputError(
-            "friction is given as an argument of the motion, so that every joint may have dry "
-            f"friction, and {model.name!r} has constraints, under which its sharing is not known. "
-            "Make a robot with this friction instead, robot.with_friction."
-        )
-
-
-def check_modes(model: Model) -> None:
+def check_modes(model: Model, varied: Sequence[str] = ()) -> None:
     """Raise ModelError if held joints may leave open how they share a force, between switches.
 
     Fixed steps share it as equal soft pads would.
     """
-    dry, constraints = dry_dofs(model), model.constraints
+    dry, constraints = dry_dofs(model, varied), model.constraints
     if constraints is None or {*dry} <= {*constraints.independent}:
         return
     names, independent = (

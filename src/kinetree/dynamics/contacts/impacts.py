@@ -23,7 +23,7 @@ velocity within the step, so that a ball comes to rest. Newton's law fixes veloc
 work of the impulses: with friction, or where contacts of different restitution hit at once, it can
 gain energy. The solution without rebound never does, both are in the cones and keep the robot out
 of the ground, and so does every mixture r_0 + s d. Its work is a parabola in s. The result is the
-mixture with the largest s <= 1 that gains no energy, for each robot of a model that stands apart.
+mixture with the largest s <= 1 that gains no energy.
 
 The rates of a free or planar joint are in the axes of its body, which turn. Here the velocities of
 a step are those in the axes at its beginning, a + (0, w x v) their acceleration: the body moves
@@ -40,7 +40,6 @@ from kinetree.core.arrays import Array
 from kinetree.dynamics.contacts.points import Touch
 from kinetree.dynamics.impulses import Problem, Response, Solution, solve_rows
 from kinetree.dynamics.rows import TINY, ConeRow, Row, Seat
-from kinetree.dynamics.tree import Tree
 from kinetree.errors import InputError
 from kinetree.files.description.contacts import Contacts
 from kinetree.model import Model
@@ -166,19 +165,12 @@ def approach(
 
 
 def impulses_with_rebound(
-    response: Response,
-    rows: Sequence[Row],
-    near: Approach,
-    rates: Array,
-    trees: Sequence[int],
-    *,
-    smooth: bool,
+    response: Response, rows: Sequence[Row], near: Approach, rates: Array, *, smooth: bool
 ) -> Solution:
     """Impulses of contacts and joint rows, which gain no energy.
 
     Args:
         rates: velocities of the joint rows without impulses, (k,).
-        trees: the number of the robot that each row belongs to.
         smooth: as in `Problem`.
     """
     plastic = Problem(response, rows, np.concatenate([near.closing, rates]), smooth)
@@ -188,44 +180,17 @@ def impulses_with_rebound(
     elastic = replace(plastic, b=np.concatenate([near.rebounding, rates]))
     other = solve_rows(elastic, needed=near.bounces)
     moving = np.concatenate([near.moving, rates])
-    mixed = _without_gain(plastic, elastic, (solution.impulses, other.impulses), moving, trees)
-    r = where(near.bounces, mixed, solution.impulses)
-    residual = maximum(solution.residual, other.residual)
-    return replace(solution, impulses=r, carried=plastic.carried(r), residual=residual)
-
-
-def _without_gain(
-    plastic: Problem,
-    elastic: Problem,
-    impulses: tuple[Array, Array],
-    moving: Array,
-    trees: Sequence[int],
-) -> Array:
-    """The mixture of impulses without and with rebound that gains no energy, (N,).
-
-    moving: velocities of the rows without impulses, (N,).
-    """
-    r, r_e = impulses
+    r, r_e = solution.impulses, other.impulses
     change = plastic.velocities(r) - plastic.b  # A r
     d, faster = r_e - r, elastic.velocities(r_e) - elastic.b - change  # A d
-    places = zip(trees, plastic.places, strict=True)
-    numbers = [k for k, at in places for _ in range(at.start, at.stop)]
-    shares: dict[int, Any] = {}
-    for k in dict.fromkeys(numbers):
-        own = [i for i, number in enumerate(numbers) if number == k]
-        work = r[own] @ (moving[own] + change[own] * 0.5)
-        slope, curve = d[own] @ (moving[own] + change[own]), d[own] @ faster[own]
-        lost = minimum(work, 0)
-        root = (sqrt(slope * slope - 2 * curve * lost + TINY) - slope) / (curve + TINY)
-        shares[k] = where(work + slope + curve * 0.5, maximum(minimum(root, 1), 0), 1)
-    return r + d * np.array([shares[k] for k in numbers])
-
-
-def separate_trees(tree: Tree, contacts: Sequence[Touch], dofs: Sequence[int]) -> list[int]:
-    """Numbers of the trees on the base that contacts and degrees of freedom belong to."""
-    moved = {d: i for i, joint in enumerate(tree.model.joints) for d in joint.dofs}
-    links = [x.link for x in contacts] + [moved[d] for d in dofs]
-    return [min(tree.path_inward(i)) for i in links]
+    work = r @ (moving + change * 0.5)
+    slope, curve = d @ (moving + change), d @ faster
+    lost = slope * slope - 2 * curve * minimum(work, 0)
+    root = (sqrt(lost + TINY) - slope) / (curve + TINY)
+    share = where(work + slope + curve * 0.5, maximum(minimum(root, 1), 0), 1)
+    r = where(near.bounces, r + d * share, r)
+    residual = maximum(solution.residual, other.residual)
+    return replace(solution, impulses=r, carried=plastic.carried(r), residual=residual)
 
 
 def contact_records(

@@ -35,7 +35,7 @@ from kinetree.present.tables import formulas, matrix
 from kinetree.spatial import ad
 from kinetree.spatial.matrices import InverseFactor, solve
 
-USE = "Use dynamics.constrained_forward_dynamics_derivatives"
+USE = "Use robot.forward_dynamics_derivatives"
 
 
 @quantity(

@@ -12,7 +12,7 @@ from kinetree.engine.kernels.help import derivative_help, kernel_help, sparse_he
 from kinetree.engine.kernels.ports import check_model, length, port_axes
 from kinetree.engine.kernels.request import Request
 from kinetree.engine.kernels.stored import stored_graph
-from kinetree.engine.kernels.traced import check_inertia, traced_function
+from kinetree.engine.kernels.traced import traced_function
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.present.labels import Axes
@@ -43,15 +43,12 @@ def _traced(
 
     quantity = request.quantity
     if request.wrt is not None or quantity.slope_of is not None:
+        from kinetree.dynamics.contacts.impacts import check_smooth
         from kinetree.engine.kernels.slopes import slope_graph
 
+        if quantity.step:
+            check_smooth(model)
         return slope_graph(model, request, function, ports)
-    if quantity.step:
-        from kinetree.engine.kernels.step import step_graph
-
-        if not request.free:
-            check_inertia(model)
-        return step_graph(model, quantity, ports, request.free)
     return optimise(trace(function, ports, quantity.outputs))
 
 

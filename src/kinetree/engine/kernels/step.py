@@ -1,9 +1,4 @@
-"""Kernels of one step: the graphs of `simulate` for a rate and its stages, composed.
-
-`simulate` runs the graph of the rate and those of the stages of a method one after the other.
-Composed without another change they are a kernel that gives the same bits
-(engine/compiler/stepping.py).
-"""
+"""Kernels of one step: the rates and stages that `simulate` runs in its loop, as one function."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,8 +7,7 @@ import numpy as np
 
 from kinetree.core.arrays import Array
 from kinetree.dynamics.constraints.closures import lean_items
-from kinetree.dynamics.constraints.stepping import check_stepping, closed_start, closing
-from kinetree.dynamics.contacts.impacts import check_smooth
+from kinetree.dynamics.constraints.stepping import closed_start, closing
 from kinetree.dynamics.contacts.points import lean_places
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.actuation import (
@@ -38,11 +32,11 @@ from kinetree.dynamics.methods import (
     take_stages,
 )
 from kinetree.dynamics.state import StateSpace
-from kinetree.dynamics.step_law import Step, step_rate
+from kinetree.dynamics.step_law import step_rate
+from kinetree.dynamics.step_system import Step
 from kinetree.engine.compiler.graph import Graph, Port
 from kinetree.engine.compiler.optimise import optimise
 from kinetree.engine.compiler.trace import trace
-from kinetree.engine.kernels.free import free_ports, with_free
 from kinetree.errors import InputError
 from kinetree.model import Model
 from kinetree.model.quantity import Quantity, Result
@@ -101,16 +95,13 @@ def state_space(
     return StateSpace(model, activations, tuple(dry), ranges=ranges)
 
 
-def check_step(
-    model: Model, method: Method, names: Sequence[str], free: Sequence[str] = ()
-) -> None:
+def check_step(model: Model, method: Method, names: Sequence[str]) -> None:
     """Raise if a step with these arguments would be wrong.
 
     Drives and actuators may need a memory that it does not have.
     """
     check_step_drives(model)
     check_contact_method(model, method.name)
-    check_stepping(model, free)
     if "controls" not in names:
         return
     check_step_actuators(model)
@@ -159,7 +150,7 @@ def joint_forces(
 def whole_step(
     name: str, *, marked: bool = True, stops: bool = True
 ) -> Callable[[Model, bool, str | None], StepFunction]:
-    """The function of a step as one piece, to be traced for its derivatives.
+    """The function of a step, to be traced.
 
     marked: the end is NaN where the start does not satisfy the constraints. stops: limits of joints
     stop them.
@@ -167,12 +158,10 @@ def whole_step(
     method, names = method_of(name)
 
     def make(model: Model, regrouped: bool, frame: str | None) -> StepFunction:
-        check_smooth(model)
         check_step(model, method, names)
         lean = lean_model(model, regrouped=regrouped)
-        items, close = lean_items(lean), lean_closing(model)
-        places = lean_places(lean)
-        space = state_space(model, method, names, dry_dofs(model))
+        items, places = lean_items(lean), lean_places(lean)
+        close, space = lean_closing(model), state_space(model, method, names, dry_dofs(model))
 
         def function(
             q: Array, dq: Array, tau: Array, dt: Scalar, *more: Array
@@ -201,83 +190,6 @@ def whole_step(
     return make
 
 
-def step_graph(
-    model: Model, quantity: Quantity, inputs: Sequence[Port], free: Sequence[str]
-) -> Graph:
-    """The graph of a step such as "step_rk4", composed of those of its rate and stages.
-
-    `inputs` are all arguments of the kernel, `free` the names of the robot's data among them.
-    """
-    from kinetree.engine.compiler.stepping import Composition
-
-    method, names = method_of(quantity.name)
-    loaded = any(port.name == "F_ext" for port in inputs)
-    check_step(model, method, names, free)
-    space = state_space(model, method, names, dry_dofs(model, free))
-    rate = rate_graph(space, method, free, loaded=loaded, names=names)
-    whole = Composition(inputs)
-    at = whole.places
-    x, (h,) = at["q"] + at["dq"] + at.get("activation", []), at["dt"]
-    places = {**at, "h": [h]}
-    reached, ks = x, list[list[int]]()
-    for i in range(len(method.stages)):
-        arguments = [reached if port.name == "x" else places[port.name] for port in rate.inputs]
-        ks.append(whole.place(rate, *arguments)[0])
-        (reached,) = whole.place(stage_graph(space, method, i), [h], x, *ks)
-    if model.constraints is not None:
-        (reached,) = whole.place(start_graph(space), x, reached)
-    a, b = model.nq, model.nq + model.n
-    parts = reached[:a], reached[a:b], reached[b:]
-    named = zip(quantity.outputs, parts, strict=False)
-    ports = [Port(letter, (len(part),), dims) for (letter, dims), part in named]
-    return whole.graph(ports, parts[: len(ports)])
-
-
-def rate_graph(
-    space: StateSpace, method: Method, free: Sequence[str], *, loaded: bool, names: Sequence[str]
-) -> Graph:
-    """k and y of a state, as in `simulate` (simulate/equations.py): the same nodes in its order.
-
-    The arguments are in the order in which `simulate` has them, because the order of inputs is that
-    of the terms of a sum.
-    """
-    model, n = space.model, space.model.n
-    data = free_ports(model, free)
-    ports = [Port("x", (space.size,)), Port("tau", (n,))]
-    ports += [Port("F_ext", (len(model.links), 6))] if loaded else []
-    ports += [Port("controls", (len(model.actuators),))] if "controls" in names else []
-    ports += [*data, Port("h", ())]
-    ports += [Port(name, (n,)) for name in names if name in ("kp", "kd")]
-
-    def rate(x: Array, tau: Array, *others: Array) -> tuple[Array, Array]:
-        arguments = dict(zip([port.name for port in ports[2:]], others, strict=True))
-        changed = with_free(model, free, [arguments[port.name] for port in data])
-        q, dq, a = space.split(x)
-        lean = lean_model(changed, regrouped=not free)
-        tree = lean_tree(lean, q, arguments.get("F_ext"))
-        acting, gains, next_a = joint_forces(model, method, (q, dq, a), tau, arguments)
-        rows = lean_items(lean), lean_places(lean)
-        at = Step(tree, q, dq, acting, arguments["h"], *rows, gains, stops=True)
-        k, more = step_rate(method, at)
-        k = np.concatenate([k, next_a]) if space.extra else k
-        return k, np.concatenate([acting, more])
-
-    return optimise(trace(rate, ports, [("k", ()), ("y", ())]))
-
-
-def start_graph(space: StateSpace) -> Graph:
-    """The end of a step, or NaN where its start x does not satisfy the constraints."""
-    lean = lean_model(space.model)
-    items = lean_items(lean)
-
-    def marked(x: Array, end: Array) -> Array:
-        q, dq, _ = space.split(x)
-        return end * closed_start(lean_tree(lean, q), items, q, dq)
-
-    ports = [Port("x", (space.size,)), Port("end", (space.size,))]
-    return optimise(trace(marked, ports, [("out", ())]))
-
-
 def lean_closing(model: Model) -> Close | None:
     """The function that moves states onto the constraints, in lean frames; None without any."""
     if model.constraints is None:
@@ -286,12 +198,9 @@ def lean_closing(model: Model) -> Close | None:
     return closing(model, lambda q: lean_tree(lean, q), lean_items(lean))
 
 
-def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = True) -> Graph:
-    """The graph of stage i: h, x and the rates k_1, ... so far to the next state.
-
-    closed: move the end of the step onto the constraints of a robot that has some.
-    """
-    close = lean_closing(space.model) if closed else None
+def stage_graph(space: StateSpace, method: Method, i: int) -> Graph:
+    """The graph of stage i: h, x and the rates k_1, ... so far to the next state."""
+    close = lean_closing(space.model)
 
     def function(h: Scalar, x: Array, *k: Array) -> Array:
         return take_stage(method, i, space, h, x, k, close)
@@ -301,25 +210,15 @@ def stage_graph(space: StateSpace, method: Method, i: int, *, closed: bool = Tru
     return optimise(trace(function, ports, [("out", ())]))
 
 
-# by method: the words of its help, and q of the example after one step
 METHOD_TEXTS = {
-    "euler": ("Euler's method: q moves with the old dq.", "[0.11, 0.2 ]"),
-    "time_stepping": (
-        "Euler's method, in which q moves with the new dq, with inertia at the mean rates.",
-        "[0.108439, 0.202872]",
-    ),
-    "semi_implicit_euler": (
-        "Euler's method, in which q moves with the new dq.", "[0.108442, 0.202853]"
-    ),
-    "rk4": ("the classical method of Runge and Kutta.", "[0.10922 , 0.201435]"),
-    "implicit": (
-        "Euler's method with the friction and the springs{} of the end of the step.",
-        "[0.108442, 0.202853]",
-    ),
-    "implicitfast": (
-        "Euler's method with the friction{} of the end of the step.", "[0.108442, 0.202853]"
-    ),
-}  # fmt: skip
+    "euler": "Euler's method: q moves with the old dq.",
+    "time_stepping": "Euler's method, in which q moves with the new dq, with inertia at the mean "
+    "rates.",
+    "semi_implicit_euler": "Euler's method, in which q moves with the new dq.",
+    "rk4": "the classical method of Runge and Kutta.",
+    "implicit": "Euler's method with the friction and the springs of the end of the step.",
+    "implicitfast": "Euler's method with the friction of the end of the step.",
+}
 NEXT_STATE = (
     Result("q_next", "nq", "joint positions after the step", "rad or m"),
     Result("dq_next", "n", "joint rates after the step", "rad/s or m/s"),
@@ -334,40 +233,33 @@ SERVO = (
 def _declared(method: Method, kind: str = "", values: str = "") -> Quantity:
     """The quantity of a step; kind: its further arguments, values: those of the example."""
     name = f"{PREFIX}{method.name}{kind}"
-    more = method_of(name)[1]
-    how, after = METHOD_TEXTS[method.name]
-    with_gains = " and the tau" if method.positions else " and the damping in tau"
-    how = how.format(with_gains if kind == GAINS else "")
-    actuated = kind in (CONTROLS, ACTIVATION)
-    what = "State" if actuated else "Joint positions and rates"
-    acting = " with the forces of actuators" if actuated else ""
-    call = f"robot.compile({name!r})([0.1, 0.2], [1, 0], [0, 0], 0.01{values})[0]"
-    lag = 0.1 if kind == ACTIVATION else 0
-    robot = SERVO.format(lag) if actuated else ""
-    shown = f"{call}.shape\n(2,)" if actuated else f"{call}.round(6)\narray({after})"
+    lags = {CONTROLS: 0, ACTIVATION: 0.1}  # of the servo of the example
+    acting = " with the forces of actuators" if kind in lags else ""
+    acting = " with the slopes of tau" if kind == GAINS else acting
+    servo = SERVO.format(lags[kind]) if kind in lags else ""
+    call = f"robot.compile({name!r})([0.1, 0.2], [1, 0], [0, 0], 0.01{values})[0].shape"
     return Quantity(
         name=name,
-        inputs=("q", "dq", "tau", "dt", *more),
+        inputs=("q", "dq", "tau", "dt", *method_of(name)[1]),
         results=(*NEXT_STATE, NEXT_ACTIVATION) if kind == ACTIVATION else NEXT_STATE,
-        title=f"{what} after the time dt{acting}, by {how}",
-        example=f"{robot}>>> {shown}",
+        title=f"State after the time dt{acting}, by {METHOD_TEXTS[method.name]}",
+        example=f"{servo}>>> {call}\n(2,)",
         function=None,
         make=whole_step(name),
         wrenches=True,
+        solves=True,
         step=True,
     )
 
 
 # one step of `simulate`: the state after the time dt; with slopes of tau, controls, activations
-STEPS = {x.name: x for x in map(_declared, METHODS.values())}
-STEPS |= {
-    x.name: x
-    for method in METHODS.values()
-    if method.implicit
-    for x in [_declared(method, GAINS, ", [0, 0]" * len(gain_names(method)))]
+STEPS = {f"{PREFIX}{x.name}": _declared(x) for x in METHODS.values()} | {
+    f"{PREFIX}{x.name}{GAINS}": _declared(x, GAINS, ", [0, 0]" * len(gain_names(x)))
+    for x in METHODS.values()
+    if x.implicit
 }
 CONTROLLED = {
-    x.name: x
-    for method in METHODS.values()
-    for x in (_declared(method, CONTROLS, ", [1]"), _declared(method, ACTIVATION, ", [1], [0]"))
+    f"{PREFIX}{x.name}{kind}": _declared(x, kind, values)
+    for x in METHODS.values()
+    for kind, values in ((CONTROLS, ", [1]"), (ACTIVATION, ", [1], [0]"))
 }

@@ -10,7 +10,6 @@ import numpy as np
 
 from kinetree.core.arrays import Array, ArrayLike, StateLike
 from kinetree.core.options import typed
-from kinetree.dynamics.constraints.stepping import check_stepping
 from kinetree.dynamics.contacts.impacts import check_smooth
 from kinetree.dynamics.dry_friction import dry_dofs
 from kinetree.dynamics.joints.motors import refuse_dry_motors
@@ -150,7 +149,6 @@ def _with_batch(
 
 def check_tied(model: Model, names: Collection[str]) -> None:
     """Raise InputError if motors, contacts or constraints rule out these derivatives."""
-    check_stepping(model, names)
     owner = "contacts" if model.contacts is not None else "motors" if model.motors else None
     if owner is not None and PARAMETERS in names:
         raise InputError(
