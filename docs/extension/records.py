@@ -38,12 +38,3 @@ def growth(question: str, factor: float, quantity: str = "forward_dynamics") -> 
             joints = np.array(sorted(values))
             found[words.format(family)] = joints, np.array([values[n] for n in joints])
     return found
-
-
-def accuracy() -> Curves:
-    """Errors of kernels against fifty digits, in eps, over the number of joints."""
-    rows = sorted(newest("*-accuracy.json")["rows"], key=lambda row: row["joints"])
-    joints = np.array([row["joints"] for row in rows], float)
-    return {
-        name: (joints, np.array([row[name] for row in rows])) for name in ("tau", "M", "T", "ddq")
-    }

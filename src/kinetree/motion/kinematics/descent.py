@@ -48,7 +48,7 @@ SMALLEST_SINE = 1e-8  # below it an angle is its sine, or nearly half a turn
 SHORTER, GENTLER, STIFFER = 0.25, 0.25, 4.0  # of a step that fails; damping after good, bad steps
 TUBE = 1e-4  # e^2 up to which a posture may disturb a task, (rad or m)^2
 RESTING = 1e-16  # s^2 at which a posture is reached, (rad or m)^2
-PATIENCE = 5  # rounds in a row that reduce e^2 too little before a start is given up
+PATIENCE = 6  # 1 and the rounds in a row that reduce e^2 too little before a start is given up
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Task:
 def state_ports(model: Model) -> list[Port]:
     """Ports of what a call carries on.
 
-    The position that was taken, the step from it, e^2, mu, rounds without progress, rounds that
-    are left, and the squares of the largest angle and distance, rad and m.
+    The position that was taken, the step from it, e^2, mu, 1 and the rounds without progress, the
+    rounds that are left, and the squares of the largest angle and distance, rad and m.
     """
     numbers = [Port(x, ()) for x in ("cost", "mu", "slow", "left", "angle", "distance")]
     return [argument_port(model, "q"), Port("s", (model.n,), ("n",)), *numbers]
@@ -79,7 +79,8 @@ def descent_kernel(model: Model, tasks: tuple[Task, ...]) -> Kernel:
 
     Its arguments are q, s, cost, mu, slow, left, angle, distance; lower, upper, (n,); weights of
     angles and distances, (tasks, 2); tolerance, rad and m; progress, the share of e^2 that a round
-    must fall below; the targets.
+    must fall below; 1 and the gain; the posture; the targets. No number is 0: calls with positive
+    numbers enter machine code directly.
     """
     return remembered(model, ("descent", tasks), lambda: _compiled(model, tasks))
 
@@ -145,7 +146,7 @@ def _descent(model: Model, tasks: Sequence[Task]) -> Callable[..., Any]:
         better = where(gain, TUBE - cost, now["cost"] - cost)
         mu = now["mu"] * where(better, GENTLER, STIFFER)
         s = _within(coords, q_trial, e, J, mu * cost + LEAST_DAMPING, given)
-        slow = where(given["progress"] * now["cost"] - cost, 0, now["slow"] + 1)
+        slow = where(given["progress"] * now["cost"] - cost, 1, now["slow"] + 1)
         left = now["left"] - 1
         angle, distance = (
             where(better, x, now[name]) for name, x in (("angle", angle), ("distance", distance))
@@ -171,6 +172,7 @@ def _descent(model: Model, tasks: Sequence[Task]) -> Callable[..., Any]:
         more = ("lower", "upper", "weights", "tolerance", "progress", "gain", "posture")
         more += tuple(f"target{k}" for k in range(len(tasks)))
         given = dict(zip(more, arrays[len(names) :], strict=True))
+        given["gain"] = given["gain"] - 1
         start = {"open": where(state["left"], 1, 0), **state}
         end = repeat(round_, ROUNDS, start, given)
         return tuple(end[name] for name in names)

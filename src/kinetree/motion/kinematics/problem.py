@@ -45,7 +45,7 @@ class State:
     def at(cls, q: Array, n: int, mu: float = START_DAMPING) -> "State":
         """The state before the first round."""
         zero = np.zeros(len(q))
-        return cls(q, np.zeros((len(q), n)), zero + FAR, zero + mu, zero, zero, zero + FAR,
+        return cls(q, np.zeros((len(q), n)), zero + FAR, zero + mu, zero + 1, zero, zero + FAR,
                    zero + FAR)  # fmt: skip
 
     def arrays(self) -> tuple[Array, ...]:
@@ -98,7 +98,7 @@ class Problem:
             some.left[:] = min(SLICE, rounds)
             targets = (x[going] for x in self.targets)
             after = State(*self.kernel(
-                *some.arrays(), *limits, self.weights, self.tolerance, progress, gain, wanted,
+                *some.arrays(), *limits, self.weights, self.tolerance, progress, 1 + gain, wanted,
                 *targets,
             ))  # fmt: skip
             now.put(going, after)
@@ -108,7 +108,7 @@ class Problem:
 
     def search(self, q: Array, restarts: int) -> tuple[State, Array]:
         """The nearest state of every pose, from q and further starts, and how many were tried."""
-        best = self.first(q)
+        best = self.run(State.at(q, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
         tries, first, near = np.zeros(len(q), int), 1, best.q.copy()
         going = np.flatnonzero(~self.reached(best))
         while len(going) and first <= restarts:
@@ -131,19 +131,6 @@ class Problem:
             best.put(going, self.part(going).polished(best[going]))
         self.unwind(best, q)
         return best, tries
-
-    def first(self, q: Array) -> State:
-        """The states that are reached from q; one pose alone enters the machine code directly."""
-        if len(q) != 1:
-            return self.run(State.at(q, self.model.n), SEARCH_ROUNDS, SEARCH_PROGRESS)
-        zero, far = np.zeros(self.model.n), np.float64(FAR)
-        numbers = (START_DAMPING, 0, SEARCH_ROUNDS), (self.tolerance, SEARCH_PROGRESS, 0)
-        mu_slow_left, options = (map(np.float64, x) for x in numbers)
-        found = self.kernel(
-            q[0], zero, far, *mu_slow_left, far, far, self.bounds.lower, self.bounds.upper,
-            self.weights, *options, zero, *(x[0] for x in self.targets),
-        )  # fmt: skip
-        return State(*(np.array(x, ndmin=1 + (k < 2)) for k, x in enumerate(found)))
 
     def several(self, q: Array, restarts: int, most: int) -> "tuple[State, Array, Problem]":
         """Up to so many different states of every pose, the numbers of their starts, the poses.

@@ -6,19 +6,19 @@ from functools import partial
 import numpy as np
 
 from kinetree import dynamics
-from kinetree.core.arrays import Array, ArrayLike, StateLike
+from kinetree.core.arrays import Array, ArrayLike, StateLike, array
 from kinetree.core.options import count, numbers
 from kinetree.engine.kernels.memo import remembered
 from kinetree.errors import InputError, ShapeError
-from kinetree.files.description.joints import FREE, SPHERICAL
-from kinetree.model import HasModel, Joint, Model, model_of
+from kinetree.model import HasModel, Model, model_of
 from kinetree.model.bounds import Bounds, bounds_of
-from kinetree.model.inputs import coordinate_axis, coordinates
+from kinetree.model.inputs import check_quaternions, coordinate_axis, coordinates
 from kinetree.motion.inputs import positive
 from kinetree.motion.kinematics.descent import descent_kernel
 from kinetree.motion.kinematics.gradient import package_of, with_gradient
 from kinetree.motion.kinematics.problem import Problem
 from kinetree.motion.kinematics.result import IKResult
+from kinetree.motion.kinematics.single import near_start
 from kinetree.motion.kinematics.targets import Target, read_targets
 from kinetree.present.labels import Alignment, Axis, vector_by_name
 
@@ -77,6 +77,9 @@ def inverse_kinematics(
         (True, True)
     """
     model = model_of(robot)
+    if posture is weights is lower is upper is solutions is None:
+        if found := near_start(model, T, q0, frame, tolerance, _limits(model, None, None)):
+            return found
     if package := package_of(T):
         solve = partial(
             inverse_kinematics, model, q0=q0, frame=frame, posture=posture, weights=weights,
@@ -150,9 +153,11 @@ def _narrowed(
 ) -> Bounds:
     bounds = bounds_of(model)
     low, high = bounds.lower.copy(), bounds.upper.copy()
-    for joint in model.joints:
-        if joint.follows is not None:  # q = multiplier q_leader + offset
-            _narrow(joint, low, high)
+    for joint in model.joints:  # q = scale q_leader + offset of those that follow
+        if joint.follows is not None and (scale := float(joint.scale)):
+            limits, k = (joint.limits.lower, joint.limits.upper), joint.dofs[0]
+            ends = [(x - float(joint.offset)) / scale for x in limits]
+            low[k], high[k] = max(low[k], min(ends)), min(high[k], max(ends))
     if lower is not None:
         low = _vector(lower, bounds.names, "lower")
     if upper is not None:
@@ -168,17 +173,8 @@ def _narrowed(
 def _vector(value: StateLike, names: tuple[str, ...], name: str) -> Array:
     x = np.asarray(vector_by_name(value, Axis(names), name), float)
     if x.shape != (len(names),):
-        raise ShapeError(f"{name} has shape {x.shape}; expected ({len(names)},), one for each of "
-                         f"{', '.join(names)}.")  # fmt: skip
+        raise ShapeError(f"{name} has shape {x.shape}; expected ({len(names)},).")
     return x
-
-
-def _narrow(joint: Joint, low: Array, high: Array) -> None:
-    """Narrow the limits of a leader by those of a joint at scale q + offset that follows it."""
-    scale, k = float(joint.scale), joint.dofs[0]
-    if scale:
-        ends = [(x - float(joint.offset)) / scale for x in (joint.limits.lower, joint.limits.upper)]
-        low[k], high[k] = max(low[k], min(ends)), min(high[k], max(ends))
 
 
 def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
@@ -189,7 +185,10 @@ def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
         q = np.array(dynamics.start_position(model), float)
     else:
         q = np.array(numbers(q0, "q0", f"joint positions, shape (..., {model.nq})"), float)
-        _check_start(model, q)
+        if q.shape[-1:] != (model.nq,):
+            raise ShapeError(f"q0 has shape {q.shape}; expected (..., {model.nq}).")
+        array(q, q.shape, "q0")  # which refuses NaN
+        check_quaternions(model, q, "q0", QUATERNION)
         outside = np.maximum(low - q[..., coords], q[..., coords] - high)
         if outside.size and outside.max() > OUTSIDE:
             at = np.unravel_index(int(outside.argmax()), outside.shape)
@@ -200,24 +199,6 @@ def _start(model: Model, bounds: Bounds, q0: ArrayLike | None) -> Array:
             )
     q[..., coords] = np.clip(q[..., coords], low, high)
     return q
-
-
-def _check_start(model: Model, q: Array) -> None:
-    if q.shape[-1:] != (model.nq,):
-        raise ShapeError(
-            f"q0 has shape {q.shape}; expected (..., {model.nq}): "
-            f"{', '.join(model.coordinate_names)}."
-        )
-    if not np.isfinite(q).all():
-        raise InputError("q0 has entries that are not finite; expected numbers.")
-    for joint in model.joints:
-        if joint.type in (SPHERICAL, FREE) and joint.follows is None:
-            off = np.abs(np.linalg.norm(q[..., list(joint.coords[:4])], axis=-1) - 1).max(initial=0)
-            if off > QUATERNION:
-                raise InputError(
-                    f"the quaternion of {joint.name!r} in q0 has a length that differs from 1 by "
-                    f"{off:.3g}; expected a unit quaternion."
-                )
 
 
 def _weights(given: ArrayLike | None, count: int) -> Array:
