@@ -31,6 +31,7 @@ RANGES: dict[str, Callable[[float], bool]] = {
     "at least 0": lambda x: x >= 0,
     "above 0": lambda x: x > 0,
     "at least 1": lambda x: x >= 1,
+    "0 to 1": lambda x: 0 <= x <= 1,
 }
 
 
