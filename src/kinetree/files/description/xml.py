@@ -176,7 +176,7 @@ class _Builder:
             self.refuse(element, "elements nested in each other", bounds.depth)
         if len(attributes) > bounds.attributes:
             self.refuse(element, "attributes of one element", bounds.attributes)
-        if any(len(key) + len(value) > bounds.value for key, value in attributes.items()):
+        if max(map(len, (*attributes, *attributes.values())), default=0) > bounds.value:
             self.refuse(element, "characters in one attribute", bounds.value)
 
     def refuse(self, element: Element, what: str, limit: int) -> None:
