@@ -37,7 +37,7 @@ const createUnfolding = (() => {
     const name = make("span", "unfold-name", {}, node.name);
     if (parent === "" && COLOURED.includes(node.name)) {
       const chip = make("i", "chip", { "aria-hidden": "true" });
-      chip.style.background = `var(--part-${node.name.toLowerCase()})`;
+      frame.style.setProperty("--term", `var(--part-${node.name.toLowerCase()})`); // bars below have it, too
       name.prepend(chip);
     }
     head.append(symbol, name, bar(node.value, largest), valueOf(node, largest));
@@ -178,7 +178,7 @@ const createUnfolding = (() => {
   function bar(value, largest) {
     const place = make("span", "unfold-bar", { "aria-hidden": "true" });
     if (Array.isArray(value) || !largest || value === null) return place;
-    const part = make("i", value < 0 ? "negative" : "positive");
+    const part = make("i");
     const width = (BAR * Math.abs(value)) / largest;
     part.style.width = `${width}%`;
     part.style.left = `${value < 0 ? 50 - width : 50}%`;

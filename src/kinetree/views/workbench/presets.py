@@ -1,7 +1,8 @@
 """Presets: the simulations that make sense for a robot, and the laws that they run with.
 
 The gains kp, 1/s^2, and kd, 1/s, are the same for all joints: tau = D (kp e + kd de) + g, where D
-is the diagonal of M at the start. Each joint alone would then swing at sqrt(kp) rad/s.
+is the diagonal of M at the start. Each joint alone would then swing at sqrt(kp) rad/s. On a free
+base D is 1 over the diagonal of M^-1, the inertia of a joint while all others are free.
 """
 
 from collections.abc import Callable
@@ -51,7 +52,7 @@ def _gains(kp: float, kd: float) -> dict[str, dict[str, float]]:
 
 
 COMPUTED = _gains(100.0, 20.0)  # the defaults of kinetree.controllers.ComputedTorque
-STANDING = _gains(5000.0, 140.0)
+STANDING = _gains(10000.0, 200.0)
 
 FIXED = (
     Preset(HOLD, "Hold", "Motors hold the position against gravity and the push: PD control with "
@@ -132,8 +133,9 @@ def controller(law: Law, state: State) -> controllers.Controller | None:
     robot, name = state.robot, law.preset.name
     if name == RELEASE:
         return None
-    scale = np.diag(np.asarray(robot.mass_matrix(state.q), float)).copy()
-    bare, gravity = unactuated(robot.model), not free_base(robot.model)
+    M, floats = np.asarray(robot.mass_matrix(state.q), float), free_base(robot.model)
+    scale = 1 / np.diag(np.linalg.pinv(M)) if floats else np.diag(M).copy()
+    bare, gravity = unactuated(robot.model), not floats
     scale[bare] = 0.0
     if name == FLOAT:
         return controllers.GravityCompensation(kd=scale * law.kd)
